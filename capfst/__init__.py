@@ -1,0 +1,27 @@
+"""Restores the case of text: P = bestpath(S ∘ T ∘ LM), after Beaufays & Strope, "Language Model Capitalization" (2013).
+
+capfst.train("corpus.txt", "cap.fst")
+recaser = capfst.load("cap.fst")
+recaser.recase("new york has new information")
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from capfst.errors import CapfstError
+    from capfst.recase import Recaser, load
+    from capfst.training import train
+
+__version__ = "0.1.0"
+__all__ = ["CapfstError", "Recaser", "__version__", "load", "train"]
+
+_HOMES = {"CapfstError": "errors", "Recaser": "recase", "load": "recase", "train": "training"}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: loading numba takes longer than a short command.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'capfst' has no attribute {name!r}")
+    import importlib  # noqa: PLC0415
+
+    return getattr(importlib.import_module(f"capfst.{_HOMES[name]}"), name)

@@ -1,0 +1,5 @@
+"""The one exception that users see: what went wrong, where, and what to do about it."""
+
+
+class CapfstError(Exception):
+    """An error in the user's input or surroundings; the command line prints it as one line and exits with 1."""

@@ -1,0 +1,12 @@
+"""Lowering grammars: rules in code, facts in TSV.
+
+In: the `.tsv` files of this folder. Out: `rows`, which reads one of them, and one module per grammar.
+"""
+
+from importlib.resources import files
+
+
+def rows(name: str) -> list[list[str]]:
+    """The rows of the table `name`, each a list of its columns; lines that begin with `#` are comments."""
+    text = files(__name__).joinpath(name).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]

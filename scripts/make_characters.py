@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Writes the Unicode facts of `grammars/` as the running Python knows them: characters.tsv and lower.tsv.
+
+In: `unicodedata` and the methods of `str`. Out: the two tables, with the Unicode version in their first line.
+The tables in the tree come from Python 3.13 (Unicode 15.1):
+
+    python3.13 scripts/make_characters.py
+
+capfst lowercases by these tables, whatever Python it runs on, so that a model means the same everywhere.
+"""
+
+import sys
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+GRAMMARS = Path(__file__).resolve().parent.parent / "grammars"
+CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
+LOWERCASE = {c.lower() for c in CHARACTERS if c.lower() != c}
+INSIDE_WORDS = {"\u200c", "\u200d", "\u00ad"}  # format characters inside words: joiners, soft hyphen
+CLASS_OF_CATEGORY = {"L": "LETTER", "M": "MARK", "N": "NUMBER", "P": "PUNCT", "S": "PUNCT"}
+
+
+def character_class(c: str) -> str:
+    if c.isspace():
+        return "SPACE"
+    if c.lower() != c or c in LOWERCASE:
+        return "LETTER"
+    if c in INSIDE_WORDS:
+        return "MARK"
+    return CLASS_OF_CATEGORY.get(unicodedata.category(c)[0], "OTHER")
+
+
+def sigma_flag(c: str) -> str:
+    """What the final-sigma rule of `str.lower` sees in c; ignorable goes before cased."""
+    if (c + "Σ").lower().endswith("ς"):
+        return "CASED"
+    if ("A" + c + "Σ").lower().endswith("ς"):
+        return "IGNORABLE"
+    return ""
+
+
+def character_rows() -> Iterator[str]:
+    facts = ((character_class(c), sigma_flag(c)) for c in CHARACTERS)
+    first = 0
+    for (name, flag), run in groupby(facts):
+        last = first + sum(1 for _ in run) - 1
+        if (name, flag) != ("OTHER", ""):
+            yield f"{first:04X}\t{last:04X}\t{name}\t{flag}".rstrip()
+        first = last + 1
+
+
+def lower_rows() -> Iterator[str]:
+    for c in CHARACTERS:
+        lower = c.lower()
+        if lower != c:
+            mark = "TITLE" if lower.title() == c and len(lower) == 1 else ""
+            points = " ".join(f"{ord(x):04X}" for x in lower)
+            yield f"{ord(c):04X}\t{points}\t{mark}".rstrip()
+
+
+def write(path: Path, columns: str, rows: Iterator[str]) -> None:
+    header = f"# Unicode {unicodedata.unidata_version}, by scripts/make_characters.py. Columns: {columns}\n"
+    path.write_text(header + "".join(row + "\n" for row in rows), encoding="utf-8")
+
+
+def main(folder: Path = GRAMMARS) -> None:
+    write(
+        folder / "characters.tsv",
+        "first code point; last; class (none: OTHER); what the final-sigma rule sees (CASED, IGNORABLE)",
+        character_rows(),
+    )
+    write(
+        folder / "lower.tsv",
+        "code point; its lowercase; TITLE if the letter begins the capitalised words of its lowercase letter",
+        lower_rows(),
+    )
+
+
+if __name__ == "__main__":
+    main()

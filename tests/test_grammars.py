@@ -1,0 +1,177 @@
+"""The lowering grammar: goldens, agreement with `str.lower` and the model's `lower`, and properties of the FSTs."""
+
+import string
+import unicodedata
+
+import pynini
+import pytest
+from capfst.grammars import rows
+from capfst.grammars.lower import lower, lowering, raising, relate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capfst.characters import lower as model_lower
+from capfst.errors import CapfstError
+
+# Where the grammar and `str.lower` need not agree, with the reason. İ, ß, ẞ, ſ and σ/ς are no exceptions: they agree.
+EXCEPTIONS = [
+    (range(1), "NUL has no label: 0 is ε"),
+    (range(0xD800, 0xE000), "a lone surrogate has no UTF-8"),
+    ([0x1734], "IGNORABLE before Unicode 14 (Python 3.10), which a sigma beside it shows"),
+    (
+        [code for code in range(0x110000) if unicodedata.category(chr(code)) == "Cn"],
+        "not in this Python's Unicode: it cannot know the lowercase",
+    ),
+]
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cn"], exclude_characters="\0\u1734"), max_size=12)
+sigma_words = st.text(st.sampled_from("ΣσςΑαaİǅⅧ0'.·[]\\\u00ad\u0301\u0345ʰ😀"), max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("surface", "lowercase"),
+    [
+        ("", ""),
+        ("Istanbul", "istanbul"),
+        ("İSTANBUL", "i\u0307stanbul"),
+        ("ısı", "ısı"),
+        ("STRASSE", "strasse"),
+        ("Straße", "straße"),
+        ("STRAẞE", "straße"),
+        ("ΟΔΟΣ", "οδος"),
+        ("ΟΔΟΣ.", "οδος."),
+        ("Σ", "σ"),
+        ("ΣΑΣ", "σας"),
+        ("ΑΣ'Α", "ασ'α"),
+        ("ΑΣ-Α", "ας-α"),
+        ("ΑΣ\u0301", "ας\u0301"),
+        ("Α'Σ", "α'ς"),
+        ("'Σ", "'σ"),
+        ("ΣΣ", "σς"),
+        ("οδοσ", "οδοσ"),
+        ("Ǆ", "ǆ"),
+        ("ǅ", "ǆ"),
+        ("Å", "å"),
+        ("\u212b", "å"),
+        ("\u212a", "k"),
+        ("Ⅷ", "ⅷ"),
+        ("Ⓐ", "ⓐ"),
+        ("ﬁﬂ", "ﬁﬂ"),
+        ("ŉ", "ŉ"),
+        ("ſ", "ſ"),
+        ("Ⱥ", "ⱥ"),
+        ("ԱՐԵՎ", "արեվ"),
+        ("Ა", "ა"),
+        ("𐐀", "𐐨"),
+        ("O'NEILL", "o'neill"),
+        ("O’Neill", "o’neill"),
+        ("U.S.", "u.s."),
+        ("ALL CAPS", "all caps"),
+        ("[BOS]", "[bos]"),
+        ("\\[EOS]", "\\[eos]"),
+        ("a\tB\n", "a\tb\n"),
+        ("👍🏽🇬🇧", "👍🏽🇬🇧"),
+        ("𝐀𝔸ℝ", "𝐀𝔸ℝ"),
+        ("٣½²7", "٣½²7"),
+        ("漢字かな", "漢字かな"),
+    ],
+)
+def test_golden(surface: str, lowercase: str) -> None:
+    assert lower(surface) == lowercase
+
+
+def test_agrees_with_str_lower_on_every_code_point() -> None:
+    excepted = {code for codes, _ in EXCEPTIONS for code in codes}
+    known = [code for code in range(0x110000) if code not in excepted]
+    # A line feed is outside every word for the final-sigma rule; so all code points can go through in a few strings.
+    for first in range(0, len(known), 1_000):
+        codes = known[first : first + 1_000]
+        text = "\n".join(map(chr, codes))
+        if lower(text) != text.lower():
+            pytest.fail(str([hex(code) for code in codes if lower(chr(code)) != chr(code).lower()]))
+
+
+@settings(deadline=None)
+@given(words | sigma_words)
+def test_agrees_with_str_lower_and_with_the_model(word: str) -> None:
+    assert lower(word) == word.lower() == model_lower(word)
+
+
+@settings(deadline=None)
+@given(words | sigma_words)
+def test_is_a_function(word: str) -> None:
+    paths = pynini.compose(pynini.escape(word), lowering()).paths()
+    assert list(paths.ostrings()) == [word.lower()]
+
+
+@settings(deadline=None)
+@given(words | sigma_words)
+def test_is_idempotent(word: str) -> None:
+    assert lower(lower(word)) == lower(word)
+
+
+@settings(deadline=None)
+@given(words | sigma_words)
+def test_raising_holds_every_surface_form(word: str) -> None:
+    related = pynini.escape(word.lower()) @ raising() @ pynini.escape(word)
+    assert related.num_states() > 0
+
+
+@pytest.mark.parametrize(
+    ("lowercase", "surfaces"),
+    [
+        ("us", ["US", "Us", "uS", "us"]),
+        ("k9", ["K9", "k9", "\u212a9"]),
+        ("i\u0307", ["I\u0307", "i\u0307", "İ"]),
+        ("ǆ", ["Ǆ", "ǅ", "ǆ"]),
+        ("aς", ["AΣ", "Aς", "aΣ", "aς"]),
+        ("aσ", ["Aσ", "aσ"]),
+        ("ß", ["ß", "ẞ"]),
+        ("7", ["7"]),
+        ("US", []),
+    ],
+)
+def test_raising(lowercase: str, surfaces: list[str]) -> None:
+    found = pynini.compose(pynini.escape(lowercase), raising()).paths().ostrings()
+    assert sorted(found) == surfaces
+
+
+def test_relate_keeps_the_order_given() -> None:
+    forms = ["US", "the", "us", "The", "ΟΔΟΣ", "us", "οδος", "οδοσ", "[x]", "<unk>"]
+    assert relate(forms) == {
+        "us": ["US", "us"],
+        "the": ["the", "The"],
+        "οδος": ["ΟΔΟΣ", "οδος"],
+        "οδοσ": ["οδοσ"],
+        "[x]": ["[x]"],
+        "<unk>": ["<unk>"],
+    }
+    assert relate([]) == {}
+
+
+@settings(deadline=None)
+@given(st.lists(words | sigma_words))
+def test_relate_is_the_grammar_on_each_form(forms: list[str]) -> None:
+    assert {form: low for low, group in relate(forms).items() for form in group} == {f: lower(f) for f in forms}
+
+
+def test_nul_is_refused() -> None:
+    with pytest.raises(CapfstError, match=r"'A\\x00B' holds a NUL"):
+        lower("A\0B")
+    with pytest.raises(CapfstError, match="NUL"):
+        relate(["a", "A\0B"])
+
+
+def test_fst_properties() -> None:
+    fst = lowering()
+    assert fst.verify()
+    assert fst.properties(pynini.UNWEIGHTED, True) == pynini.UNWEIGHTED
+    assert fst.num_states() < 2000
+    letters = pynini.union(*string.ascii_letters).closure().optimize()
+    small = pynini.union(*string.ascii_lowercase).closure().optimize()
+    assert pynini.equivalent(pynini.project(letters @ fst, "output").rmepsilon().optimize(), small)
+
+
+def test_rows_leave_comments_out() -> None:
+    assert rows("lower.tsv")[0] == ["0041", "0061", "TITLE"]
+    assert ["0130", "0069 0307"] in rows("lower.tsv")
