@@ -1,0 +1,107 @@
+"""Writing a file aside: it appears at its path complete, or not at all.
+
+In: a path. Out: a binary file to write to; when the block ends well, its bytes are on the disk and under
+that path, in the place of what was there; when it ends in any exception, nothing has changed. Order:
+temporary file in the same folder, write, fsync, rename, fsync of the folder.
+"""
+
+import contextlib
+import errno
+import io
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from capfst.errors import CapfstError
+
+_ADVICE = {
+    errno.ENOSPC: "free some space or choose another folder",
+    errno.EDQUOT: "free some space or choose another folder",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f) or choose another file system",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.EROFS: "choose a folder that you may write to",
+    errno.ENOENT: "make the folder first",
+    errno.ENOTDIR: "choose a path whose folder is a folder",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+class _Raw(io.FileIO):
+    """A new file whose failing writes are told as failures to write `target`."""
+
+    def __init__(self, temporary: Path, target: Path) -> None:
+        self.target = target
+        # "x" creates it with the permissions that any new file gets (tempfile's would be private).
+        super().__init__(temporary, "x")
+
+    def write(self, data) -> int:  # type: ignore[no-untyped-def]
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise _failure(self.target, error) from error
+
+
+def _failure(path: Path, error: OSError) -> CapfstError:
+    advice = _ADVICE.get(error.errno or 0, "check the folder and the disk")
+    return CapfstError(f"cannot write {path}: {error.strerror} (in folder {path.parent}): {advice}")
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file behind the path: what a link leads to is replaced, not the link; no device, no folder."""
+    target = Path(os.path.realpath(path))
+    with contextlib.suppress(FileNotFoundError):
+        mode = target.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise CapfstError(f"cannot write {path}: it is a folder: name a file in it")
+        if not stat.S_ISREG(mode):
+            raise CapfstError(f"cannot write {path}: it is not a regular file: choose another path")
+    return target
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the rename last; some file systems cannot, and need not."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write, which takes the place of `path` when the block ends without an exception.
+
+    Until then, and after any exception (KeyboardInterrupt too), `path` is as it was; the temporary file
+    `.capfst-….tmp` beside it never stays. CapfstError if the folder, the rights or the space are missing.
+    """
+    try:
+        target = _target(path)
+    except OSError as error:
+        raise _failure(Path(path), error) from error
+    temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
+    try:
+        raw = _Raw(temporary, target)
+    except OSError as error:
+        raise _failure(target, error) from error
+    try:
+        file = io.BufferedWriter(raw, 1 << 20)
+        yield file
+        try:
+            file.flush()
+            os.fsync(raw.fileno())
+            file.close()
+            os.replace(temporary, target)
+        except OSError as error:
+            raise _failure(target, error) from error
+    except BaseException:
+        # The raw file, not the buffer, whose closing would try to write what is left in it.
+        with contextlib.suppress(OSError):
+            raw.close()
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)

@@ -1,0 +1,292 @@
+"""cap.fst, mapped: the model's states and arcs as views of the file, shared by all processes that read it.
+
+In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, each checked as soon as its bytes
+are known to be there: whatever the file holds, it opens as a model in which every number is in range, or
+CapfstError says why not.
+"""
+
+import mmap
+import os
+import stat
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from capfst import fst
+from capfst.errors import CapfstError
+from capfst.fst import ARC, STATE
+from capfst.signature import Signature
+from capfst.symbols import DamagedError, Symbols, check, unpack
+
+MAX_ORDER = 8  # no backoff chain is longer
+
+_FOREIGN = {
+    b"\x1f\x8b": "a gzip file: decompress it first",
+    b"\x28\xb5\x2f\xfd": "a zstd file: decompress it first",
+    b"mmap lm http://kheafield.com/code": "a KenLM binary: train a model with capfst",
+}
+
+
+class CapFst:
+    """A model in a mapped file. Its arrays are read-only; kernels read a record's fields as `arcs[i].weight`.
+
+    path        str
+    bytes       size of the file
+    signature   Signature
+    symbols     Symbols of labels 0..V
+    starts      int64[words + 1], the first label of each lowercase word, in order; at the end V + 1
+    start       state of `<s>`
+    states      STATE[n]; state 0 is the empty context
+    arcs        ARC[m]; the unigram of label l is arcs[l − 1]
+    ngrams      their number by order, unigrams first; `</s>` counts as a word, `<s>` does not
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Maps and checks the model; CapfstError if the file is missing, foreign, truncated or damaged."""
+        self.path = os.fspath(path)
+        try:
+            mapped = _map(self.path)
+            self.bytes = len(mapped)
+            header = _header(mapped)
+            self.signature = header.signature
+            self.start = header.start
+            self.symbols, self.states, self.arcs = _body(mapped, header)
+            with ThreadPoolExecutor(1) as second:
+                ngrams = second.submit(_check, self.states, self.arcs, len(self.symbols) - 1)
+                self.starts = check(self.symbols)
+                self.ngrams = ngrams.result()
+            _check_properties(header, self.states)
+        except OSError as error:
+            raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error
+        except CapfstError as error:
+            raise CapfstError(f"cannot use the model {self.path}: {error}") from error
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "CapFst":
+        return cls(path)
+
+    def close(self) -> None:
+        """Lets go of the mapping; it ends with the last view of it."""
+        self.states, self.arcs = np.empty(0, STATE), np.empty(0, ARC)
+
+    def __enter__(self) -> "CapFst":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        words, count = len(self.symbols) - 1, sum(self.ngrams)
+        return f"<CapFst {self.path!r}: order {self.order}, {words} surface forms, {count} n-grams>"
+
+    @property
+    def order(self) -> int:
+        """Of the longest n-grams."""
+        return len(self.ngrams)
+
+    def arcs_of(self, state: int) -> npt.NDArray:
+        """ARC[narcs]: the state's arcs, the backoff (if it has one) in front."""
+        first = int(self.states["pos"][state])
+        return self.arcs[first : first + int(self.states["narcs"][state])]
+
+    def final(self, state: int) -> float:
+        """−ln P(</s> | state); +inf: as the backoff state has it."""
+        return float(self.states["final"][state])
+
+    def backoff(self, state: int) -> tuple[float, int]:
+        """(−ln bow, backoff state) of a state other than 0."""
+        arc = self.arcs[self.states["pos"][state]]
+        return float(arc["weight"]), int(arc["nextstate"])
+
+    def forms(self, word: str) -> range:
+        """T: the labels of a lowercase word's surface forms, none if it is unknown."""
+        return self.symbols.forms(word, self.starts)
+
+
+@njit(cache=True, nogil=True)
+def find_arc(arcs, first, last, label):  # type: ignore[no-untyped-def]
+    """The first index in arcs[first:last], sorted, whose label is `label` or greater; `last` if none."""
+    while first < last:
+        middle = (first + last) >> 1
+        if arcs[middle].ilabel < label:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+class _Header(NamedTuple):
+    start: int
+    states: int
+    arcs: int
+    properties: int
+    signature: Signature
+    symbols: int  # number of symbols
+    end: int  # offset of the first symbol
+
+
+def _map(path: str) -> mmap.mmap:
+    # Before opening: a pipe would wait for its writer.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise CapfstError("it is not a regular file: a model is memory-mapped: give the path of a file")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size == 0:
+            raise CapfstError("the file is empty: copy it again or train it again")
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+
+
+def _header(mapped: mmap.mmap) -> _Header:
+    """The header, and that of the symbol table."""
+    at = 0
+
+    def take(form: str) -> tuple[Any, ...]:
+        nonlocal at
+        if at + struct.calcsize(form) > len(mapped):
+            raise DamagedError(f"it ends inside its header, after {len(mapped)} bytes")
+        values = struct.unpack_from(form, mapped, at)
+        at += struct.calcsize(form)
+        return values
+
+    def string() -> bytes:
+        (length,) = take("<i")
+        if not 0 <= length <= 1 << 16:
+            raise DamagedError("a name in its header has no possible length")
+        return take(f"{length}s")[0]
+
+    start_of_file = mapped[:64]
+    for magic, kind in _FOREIGN.items():
+        if start_of_file.startswith(magic):
+            raise CapfstError(f"it is {kind}")
+    if take("<i") != (fst.FST_MAGIC,):
+        kind = "an ARPA file" if b"\\data\\" in start_of_file else "no OpenFst file"
+        raise CapfstError(f"it is {kind}: train a model with capfst")
+    fst_type, arc_type = string(), string()
+    version, flags, properties = take("<iiQ")
+    # Of const files, version 1 is the aligned one, with or without the flag.
+    if (fst_type, arc_type, version) != (fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION):
+        names = [name.decode(errors="replace") for name in (fst_type, arc_type)]
+        raise CapfstError(
+            f"it is an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>: "
+            "convert it with `fstconvert --fst_type=const --fst_align`"
+        )
+    if flags & (fst.HAS_ISYMBOLS | fst.HAS_OSYMBOLS) != fst.HAS_ISYMBOLS:
+        raise CapfstError("it must have input symbols and no output symbols: set them with `fstsymbols`")
+    start, states, arcs = take("<qqq")
+    if take("<i") != (fst.SYMBOLS_MAGIC,):
+        raise DamagedError("its symbol table is not where it should be")
+    signature = Signature.parse(string().decode(errors="replace"))
+    _, symbols = take("<qq")
+    return _Header(start, states, arcs, properties, signature, symbols, at)
+
+
+def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray]:
+    """Symbols, states and arcs; the file must be exactly as long as they are."""
+    if not (1 <= header.states <= fst.MAX_STATES and 1 <= header.arcs <= fst.MAX_ARCS):
+        raise DamagedError(f"it cannot have {header.states} states and {header.arcs} arcs")
+    if not 0 <= header.start < header.states:
+        raise DamagedError(f"its start state {header.start} is none of its {header.states} states")
+    symbols, at = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
+    states_at = at + fst.padding(at)
+    states_end = states_at + header.states * STATE.itemsize
+    arcs_at = states_end + fst.padding(states_end)
+    end = arcs_at + header.arcs * ARC.itemsize
+    if end != len(mapped):
+        raise DamagedError(f"it has {len(mapped)} bytes, but its header tells of {end}")
+    states = np.frombuffer(mapped, STATE, header.states, states_at)
+    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_at)
+
+
+def _check_properties(header: _Header, states: npt.NDArray) -> None:
+    """OpenFst believes these bits: they must not contradict what every model is."""
+    true = fst.properties(states, header.start)
+    positive = 0x5555_5555_0000
+    false = (true & positive) << 1 | (true >> 1) & positive
+    if header.properties & (false | fst.MUTABLE | fst.ERROR) or not header.properties & fst.EXPANDED:
+        raise DamagedError("its property bits contradict its arcs")
+
+
+@njit(cache=True, nogil=True)
+def _first_bad(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
+    """The first state that `problem` objects to, or −1. Fills depth[n]; counts the n-grams by depth."""
+    at = np.int64(0)
+    for s in range(len(states)):
+        state = states[s]
+        end = at + state.narcs
+        backoff = 1 if s > 0 else 0
+        if state.pos != at or end > len(arcs) or state.niepsilons != backoff or state.noepsilons != backoff:
+            return s
+        if not state.final > -np.inf:
+            return s
+        if backoff:
+            if at == end:
+                return s
+            arc = arcs[at]
+            if arc.ilabel != 0 or arc.olabel != 0 or not 0 <= arc.nextstate < s or not arc.weight > -np.inf:
+                return s
+            depth[s] = depth[arc.nextstate] + 1
+            if depth[s] >= len(ngrams):
+                return s
+        elif state.narcs != labels or state.final == np.inf:
+            return s
+        before, bad = np.int32(0), False
+        for i in range(at + backoff, end):
+            arc = arcs[i]
+            # One test of the state's arcs taken together: a branch for each is what would cost time.
+            bad |= arc.ilabel <= before or arc.olabel != arc.ilabel or not arc.weight > -np.inf
+            bad |= not 0 <= arc.nextstate < len(states)
+            before = arc.ilabel
+        if bad or before > labels:
+            return s
+        ngrams[depth[s]] += state.narcs - backoff + (1 if state.final < np.inf else 0)
+        at = end
+    return -1 if at == len(arcs) else len(states) - 1
+
+
+def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDArray[np.uint8], s: int) -> str | None:
+    """What is wrong with state s, all states before it being right; the plain twin of `_first_bad`."""
+    state = states[s]
+    end = int(state["pos"]) + int(state["narcs"])
+    at = 0 if s == 0 else int(states["pos"][s - 1]) + int(states["narcs"][s - 1])
+    if state["pos"] != at or end > len(arcs) or (s == len(states) - 1 and end < len(arcs)):
+        return "its arcs do not lie between those of its neighbours"
+    if not state["final"] > -np.inf:
+        return f"its final weight is {state['final']}"
+    own = arcs[at:end]
+    epsilons = 0 if s == 0 else 1
+    if state["niepsilons"] != epsilons or state["noepsilons"] != epsilons:
+        return "it does not have the right number of ε arcs"
+    if not (own["weight"] > -np.inf).all():
+        return "an arc's weight is not a number"
+    if (own["nextstate"] < 0).any() or (own["nextstate"] >= len(states)).any():
+        return "an arc leads to no state"
+    if (own["ilabel"] != own["olabel"]).any():
+        return "an arc has different input and output labels"
+    if s > 0:
+        if len(own) == 0 or own["ilabel"][0] != 0 or own["nextstate"][0] >= s:
+            return "its first arc is not a backoff to a state before it"
+        if depth[own["nextstate"][0]] + 1 >= MAX_ORDER:
+            return f"its order is greater than {MAX_ORDER}"
+        own = own[1:]
+    elif len(own) != labels or state["final"] == np.inf:
+        return "as the empty context it must have an arc for each label and a final weight"
+    if (np.diff(own["ilabel"], prepend=0) <= 0).any() or (own["ilabel"] > labels).any():
+        return "the labels of its arcs do not rise from 1 or more to the number of symbols"
+    return None
+
+
+def _check(states: npt.NDArray, arcs: npt.NDArray, labels: int) -> tuple[int, ...]:
+    """The number of n-grams by order; CapfstError if a state or an arc is not as fst.py says."""
+    depth = np.zeros(len(states), np.uint8)
+    ngrams = np.zeros(MAX_ORDER, np.int64)
+    bad = _first_bad(states, arcs, labels, depth, ngrams)
+    if bad >= 0:
+        raise DamagedError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
+    return tuple(np.trim_zeros(ngrams, "b").tolist())

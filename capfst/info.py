@@ -1,0 +1,65 @@
+"""What a model is: `capfst info`.
+
+In: a model. Out: a dictionary for JSON, and the same as text.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from capfst.characters import lower
+from capfst.fst_read import CapFst
+
+_LISTED = 10  # ambiguous words
+_FORMS = 8  # of each, in the text
+
+
+def describe(model: CapFst) -> dict[str, Any]:
+    """Signature, sizes, n-grams by order, and the words with the most surface forms, the most frequent form first."""
+    count = sum(model.ngrams)
+    sizes = np.diff(model.starts)
+    ambiguous = np.argsort(-sizes, kind="stable")[:_LISTED]
+    ranges = [range(model.starts[word], model.starts[word + 1]) for word in ambiguous if sizes[word] > 1]
+    return {
+        "path": model.path,
+        "signature": str(model.signature),
+        "settings": asdict(model.signature),
+        "order": model.order,
+        "ngrams": list(model.ngrams),
+        "states": len(model.states),
+        "arcs": len(model.arcs),
+        "surface_forms": len(model.symbols) - 1,
+        "words": len(sizes),
+        "ambiguous_words": int((sizes > 1).sum()),
+        "bytes": model.bytes,
+        "bytes_per_ngram": model.bytes / count,
+        "most_ambiguous": [
+            {"word": lower(model.symbols[labels[0]]), "forms": [model.symbols[label] for label in labels]}
+            for labels in ranges
+        ],
+    }
+
+
+def render(description: dict[str, Any]) -> str:
+    """The description as lines of text."""
+    ngrams = description["ngrams"]
+    rows = [
+        ("model", description["path"]),
+        ("signature", description["signature"]),
+        *((f"{n}-grams", f"{count:,}") for n, count in enumerate(ngrams, 1)),
+        ("all n-grams", f"{sum(ngrams):,}"),
+        ("states", f"{description['states']:,}"),
+        ("arcs", f"{description['arcs']:,}"),
+        ("surface forms", f"{description['surface_forms']:,}"),
+        ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
+        ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
+    ]
+    lines = [f"{name:<16} {value}" for name, value in rows]
+    if description["most_ambiguous"]:
+        lines.append("most ambiguous:")
+    for entry in description["most_ambiguous"]:
+        forms = entry["forms"]
+        more = f" … ({len(forms)})" if len(forms) > _FORMS else ""
+        lines.append(f"  {entry['word']}: {' '.join(forms[:_FORMS])}{more}")
+    return "\n".join(lines)
