@@ -9,7 +9,6 @@ import mmap
 import os
 import stat
 import struct
-from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -56,10 +55,8 @@ class CapFst:
             self.signature = header.signature
             self.start = header.start
             self.symbols, self.states, self.arcs = _body(mapped, header)
-            with ThreadPoolExecutor(1) as second:
-                ngrams = second.submit(_check, self.states, self.arcs, len(self.symbols) - 1)
-                self.starts = check(self.symbols)
-                self.ngrams = ngrams.result()
+            self.starts = check(self.symbols)
+            self.ngrams = _check(self.states, self.arcs, len(self.symbols) - 1)
             _check_properties(header, self.states)
         except OSError as error:
             raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error

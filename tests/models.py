@@ -2,10 +2,16 @@
 
 import os
 import random
+import shutil
+import subprocess
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pynini
+import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from capfst.characters import lower
@@ -21,6 +27,8 @@ FORMS = """
     's 'S . , 0 a A AT&T at&t e.g. E.G. straße Straße STRASSE éa ÉA Éa ﬁn ǆ ǅ Ǆ Οδος ΟΔΟΣ οδος и И 𐐨 𐐀 don DON Don
 """.split()  # noqa: SIM905
 TIED = [0.0, 0.5, 1.0, 2.0]
+
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 
 class Model(NamedTuple):
@@ -117,3 +125,40 @@ def backoff_models(max_order: int = 5) -> st.SearchStrategy[Model]:
         ngrams=st.integers(0, 20),
         ties=st.booleans(),
     )
+
+
+def tiny() -> Model:
+    """a bigram model: P(It | <s>), P(works | It), </s> after works."""
+    unk, it, big_it, works = 1, 2, 3, 4
+    return build(
+        ["<unk>", "it", "It", "works"],
+        {(unk,): 4, (it,): 2, (big_it,): 3, (works,): np.inf, (0, big_it): 0.5, (big_it, works): 1.5},
+        {(0,): 0.25, (big_it,): -0.125, (works,): 0},
+        {(): 5, (works,): 0.75},
+    )
+
+
+def vector(model: Model) -> pynini.Fst:
+    """The same acceptor, added to OpenFst arc by arc."""
+    fst = pynini.Fst()
+    fst.add_states(len(model.states))
+    fst.set_start(model.start)
+    for s, state in enumerate(model.states):
+        if state["final"] < np.inf:
+            fst.set_final(s, float(state["final"]))
+        for arc in model.arcs[state["pos"] : state["pos"] + state["narcs"]]:
+            fst.add_arc(s, pynini.Arc(*(value.item() for value in arc)))
+    table = pynini.SymbolTable(str(SIGNATURE))
+    for label, symbol in enumerate(model.symbols):
+        table.add_symbol(symbol, label)
+    fst.set_input_symbols(table)
+    return fst
+
+
+def openfst(command: str, *arguments: str | Path) -> bytes:
+    """The output of one of OpenFst's own programs (Debian: libfst-tools)."""
+    if shutil.which(command) is None:
+        pytest.skip(f"{command} is not installed")
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,46 @@
+# capfst: `make demo` and `make test` set up all they need in .venv; `make lm CORPUS=…` trains a model.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CAPFST := $(BIN)/capfst
+
+OUT ?= cap.fst
+ORDER ?= 3
+TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
+
+.PHONY: help demo test lint lm bench clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo                       train on the Python language reference, recase sentences, show scores'
+	@echo 'make test                       all tests'
+	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; plain, .gz, .zst'
+	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
+	@echo 'make lint                       ruff and mypy'
+	@echo 'make clean                      remove what make made'
+
+# The environment: made again when a requirement changes, not when code does (the install is editable).
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(VENV)/ready
+	$(BIN)/python scripts/demo.py
+
+test: $(VENV)/ready
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# A corpus may be a folder or a glob, whose age says little: `make lm` always trains.
+lm: $(VENV)/ready
+	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
+	$(CAPFST) train '$(CORPUS)' -o '$(OUT)' $(TRAIN_OPTIONS)
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst

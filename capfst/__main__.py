@@ -1,0 +1,5 @@
+"""python -m capfst"""
+
+from capfst.cli import main
+
+main()

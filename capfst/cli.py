@@ -1,0 +1,266 @@
+"""The command line: one verb for each step, `capfst VERB --help` for each verb.
+
+Text goes to stdout, everything else to stderr. Exit status: 0, or 1 for an error in the input (one line says what,
+where and what to do), 2 for a wrong command, 130 after Ctrl-C, 141 if the reader of stdout has gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from capfst import __version__
+from capfst.errors import CapfstError
+
+if TYPE_CHECKING:
+    from capfst.recase import Recaser
+
+_ERRORS = click.Choice(["strict", "replace"])
+_FILE = click.Path(path_type=Path)
+_errors = click.option(
+    "--errors", type=_ERRORS, default="strict", show_default=True, help="Text that is not UTF-8: stop, or put U+FFFD."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="capfst")
+def cli() -> None:
+    """Restores the case of text: P = bestpath(S ∘ T ∘ LM).
+
+    \b
+    capfst train corpus/ -o cap.fst
+    echo "new york has new information" | capfst recase --lm cap.fst
+    """
+
+
+@cli.command()
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, type=_FILE, help="The model to write.")
+@click.option("--order", type=click.IntRange(1, 5), default=3, show_default=True, help="The longest n-grams.")
+@click.option("--max-ngrams", type=click.IntRange(1), help="Prune to this many n-grams, by entropy (Stolcke 1998).")
+@click.option("--no-clean", is_flag=True, help="Take every line, not only well-cased sentences.")
+@click.option("--skip-filter", "skip", multiple=True, metavar="NAME", help="Leave out one filter of the cleaning.")
+@click.option("--pretokenized", is_flag=True, help="Tokens are what white space separates, taken as they are.")
+@_errors
+@click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, no report.")
+def train(
+    corpus: tuple[str, ...],
+    output: Path,
+    order: int,
+    max_ngrams: int | None,
+    no_clean: bool,
+    skip: tuple[str, ...],
+    pretokenized: bool,
+    errors: str,
+    jobs: int | None,
+    quiet: bool,
+) -> None:
+    """Trains a capitalization LM on files, folders or quoted globs of cased text (plain, .gz, .zst), a sentence a line.
+
+    \b
+    capfst train news/ 'web/*.zst' -o cap.fst --order 3
+    """
+    from capfst.corpus import find
+    from capfst.progress import progress
+    from capfst.training import train as run
+
+    size = sum(file.stat().st_size for file in find(corpus))
+    with progress(size, "reading", quiet=quiet) as advance:
+        trained = run(
+            corpus,
+            output,
+            order=order,
+            clean=not no_clean,
+            skip_filters=skip,
+            pretokenized=pretokenized,
+            errors=errors,  # type: ignore[arg-type]
+            max_ngrams=max_ngrams,
+            jobs=jobs,
+            progress=advance,
+        )
+    if not quiet:
+        click.echo(trained.report(), err=True)
+
+
+@cli.command()
+@click.argument("files", nargs=-1, type=_FILE)
+@click.option("--lm", required=True, type=_FILE, help="The model, as `capfst train` writes it.")
+@click.option("-o", "--output", type=_FILE, help="Write here instead of to stdout.")
+@click.option("--start-token", default="and", show_default=True, help="Put before each line, for intrinsic case.")
+@click.option("--sentence-case", is_flag=True, help="Lines are sentences: a capital for the first word.")
+@click.option("--oov", type=click.Choice(["pass"]), default="pass", show_default=True, help="Unknown words.")
+@click.option("--nbest", type=click.IntRange(1), help="The N best casings of each line: cost, tab, sentence.")
+@click.option("--engine", type=click.Choice(["fast", "openfst"]), default="fast", show_default=True, help="The search.")
+@click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
+@_errors
+def recase(
+    files: tuple[Path, ...],
+    lm: Path,
+    output: Path | None,
+    start_token: str,
+    sentence_case: bool,
+    oov: str,
+    nbest: int | None,
+    engine: str,
+    jobs: int | None,
+    errors: str,
+) -> None:
+    """Restores the case of FILES, or of stdin: nothing but case changes, a line stays a line.
+
+    \b
+    echo "new york has new information" | capfst recase --lm cap.fst
+    capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
+    """
+    from capfst.atomic import replacing
+    from capfst.recase import load
+
+    recaser = load(lm, engine=engine, start_token=start_token, sentence_case=sentence_case)
+    blocks = _read(files, errors)
+    if nbest:
+        recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)
+    else:
+        recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
+    with replacing(output) if output else nullcontext(sys.stdout.buffer) as out:
+        _write(recased, out)
+
+
+@cli.command()
+@click.argument("reference", type=_FILE)
+@click.argument("hypotheses", nargs=-1, required=True, type=_FILE)
+@click.option("--lm", type=_FILE, help="Scores also in and out of this model's vocabulary.")
+@click.option("--skip-first", is_flag=True, help="Leave out each line's first word (positional capitals).")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_first: bool, as_json: bool) -> None:
+    """Accuracy, precision, recall, F1 and capitalization error rate; of several hypotheses, also their significance.
+
+    \b
+    capfst score cased.txt recased.txt
+    """
+    from capfst.bootstrap import compare_hypotheses
+    from capfst.recase import load
+    from capfst.score import score_files
+
+    known = load(lm).knows if lm else None
+    if len(hypotheses) == 1:
+        result = score_files(reference, hypotheses[0], skip_first, known)
+        click.echo(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
+    else:
+        comparison = compare_hypotheses(reference, hypotheses, skip_first, known)
+        click.echo(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
+
+
+@cli.command()
+@click.argument("files", nargs=-1, type=_FILE)
+@click.option("--lm", required=True, type=_FILE, help="The model.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@_errors
+def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) -> None:
+    """Perplexity of cased text under the model, with and without OOV words, as KenLM's `query` has it.
+
+    \b
+    capfst perplexity --lm cap.fst held-out.txt
+    """
+    from capfst.perplexity import perplexity as measure
+    from capfst.recase import load
+
+    result = measure(load(lm), _read(files, errors))
+    click.echo(json.dumps(result.to_dict()) if as_json else str(result))
+
+
+@cli.command()
+@click.argument("files", nargs=-1, type=_FILE)
+@click.option("--lm", required=True, type=_FILE, help="The model.")
+@_errors
+def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
+    """Text as the words that the model sees, with spaces between: input for other LM tools.
+
+    \b
+    capfst tokenize --lm cap.fst held-out.txt
+    """
+    from capfst.recase import load
+
+    recaser = load(lm)
+    _write((recaser.words_utf8(block) for block in _read(files, errors)), sys.stdout.buffer)
+
+
+@cli.command()
+@click.argument("lm", type=_FILE)
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+def info(lm: Path, as_json: bool) -> None:
+    """A model's signature, n-grams by order, sizes, and most ambiguous words.
+
+    \b
+    capfst info cap.fst
+    """
+    from capfst.fst_read import CapFst
+    from capfst.info import describe, render
+
+    description = describe(CapFst.open(lm))
+    click.echo(json.dumps(description, ensure_ascii=False) if as_json else render(description))
+
+
+def _read(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
+    """The blocks of all files, or of stdin; a file's last line is ended if another file follows."""
+    from capfst.corpus import read_stream
+
+    for k, file in enumerate(files or (Path("-"),), 1):
+        block = b"\n"
+        for block in read_stream(sys.stdin.buffer if str(file) == "-" else file, errors=errors):  # type: ignore[arg-type]
+            yield block
+        if k < len(files) and not block.endswith(b"\n"):
+            yield b"\n"
+
+
+def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
+    for block in blocks:
+        for line in block.decode().removesuffix("\n").split("\n"):
+            for cost, casing in recaser.nbest(line, n):
+                yield f"{cost:.6f}\t{casing}\n".encode()
+
+
+def _write(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
+    try:
+        for block in blocks:
+            out.write(block)
+            out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
+
+
+def main() -> None:
+    """Runs the command line; every way out has its exit status."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except CapfstError as error:
+        click.echo(f"capfst: error: {error}", err=True)
+        sys.exit(1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("capfst: stopped", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except BrokenPipeError:
+        # Nobody reads on; Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+    except MemoryError:
+        click.echo("capfst: error: out of memory: give it more, or less to do at once (--jobs 1)", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

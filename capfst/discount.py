@@ -1,0 +1,26 @@
+"""Discounts of modified Kneser-Ney smoothing, the same as lmplz's.
+
+In: how many n-grams of an order have the adjusted counts 1, 2, 3, 4. Out: what to subtract from the counts
+1, 2 and 3 or more: equation (26) in Chen & Goodman (1999).
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+FALLBACK = (0.5, 1.0, 1.5)
+"""lmplz's --discount_fallback, where the closed form fails: small or artificial text."""
+
+
+def discounts(frequencies: npt.NDArray) -> npt.NDArray:
+    """float64[4], the discount of a count of 0, 1, 2, 3 or more. frequencies: int64[5], [0] is not looked at.
+
+    Worked out in single precision as lmplz does, so that both fall back in the same cases.
+    """
+    n = frequencies.astype(np.float32)
+    if (n[1:4] == 0).any():
+        return np.array((0.0, *FALLBACK))
+    y = n[1] / np.float32(frequencies[1] + 2.0 * frequencies[2])
+    found = [np.float32(j) - np.float32(j + 1) * y * n[j + 1] / n[j] for j in (1, 2, 3)]
+    if any(not 0 <= amount <= j for j, amount in enumerate(found, 1)):
+        return np.array((0.0, *FALLBACK))
+    return np.array((0.0, *found), np.float64)

@@ -1,0 +1,168 @@
+"""The engine `openfst`: P = bestpath(S ∘ T ∘ LM), as the equation says (Beaufays & Strope 2013, eq. 1).
+
+In: for each word of a sentence the labels of its surface forms (`<unk>` for an OOV word). Out: the best casings with
+their costs. The executable specification: each factor is an FST of its own, composed and searched by OpenFst.
+
+* S: the sentence, an acceptor; a lowercase word's label is that of its most frequent form.
+* T: one state; an arc from each lowercase word to each of its surface forms.
+* LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (lm.py): OpenFst composes ε as
+  ε, but a backoff arc is a failure arc.
+
+Costs are −ln P. OpenFst adds them in single precision; so paths within a small margin of its best are kept, and
+compared exactly. Ties go to the more frequent form of the first word in which paths differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pynini
+
+from capfst.lm import LanguageModel
+from capfst.tokenize import NEWLINE
+from capfst.transducer import Words
+
+Path = tuple[float, tuple[int, ...]]
+"""A cost and the labels of a sentence's words."""
+
+
+def sentence(words: Sequence[range]) -> pynini.Fst:
+    """S."""
+    s = pynini.Fst()
+    s.add_states(len(words) + 1)
+    s.set_start(0)
+    for i, forms in enumerate(words):
+        s.add_arc(i, pynini.Arc(forms[0], forms[0], 0, i + 1))
+    s.set_final(len(words))
+    return s
+
+
+def transducer(words: Sequence[range]) -> pynini.Fst:
+    """T, for the words of the sentence."""
+    t = pynini.Fst()
+    t.set_start(t.add_state())
+    for forms in sorted(set(words), key=lambda forms: forms[0]):
+        for form in forms:
+            t.add_arc(0, pynini.Arc(forms[0], form, 0, 0))
+    t.set_final(0)
+    return t.arcsort("ilabel")
+
+
+def reachable(lm: LanguageModel, start: int, words: Sequence[range]) -> pynini.Fst:
+    """LM, as far as the words in their order can reach it from the state `start`."""
+    part = pynini.Fst()
+    number = {start: part.add_state()}
+    part.set_start(0)
+    added = set()
+    frontier = {start}
+    for forms in words:
+        reached = set()
+        for state in frontier:
+            for form in forms:
+                cost, after = lm.arc(state, form)
+                reached.add(after)
+                if (state, form) not in added:
+                    added.add((state, form))
+                    if after not in number:
+                        number[after] = part.add_state()
+                    part.add_arc(number[state], pynini.Arc(form, form, cost, number[after]))
+        frontier = reached
+    for state in frontier:
+        part.set_final(number[state], lm.final(state))
+    return part.arcsort("ilabel")
+
+
+def _exact_best(lm: LanguageModel, start: int, p: pynini.Fst, size: int) -> Path:
+    """The best of the few paths in `p`, with costs in double precision and ties decided."""
+    # behind[i]: p's state → (cost, LM state, p's state before, label), for the prefixes of i words
+    behind: list[dict[int, tuple[float, int, int, int]]] = [{p.start(): (0.0, start, -1, 0)}]
+
+    def labels(i: int, state: int) -> tuple[int, ...]:
+        found = []
+        while i:
+            _, _, state, label = behind[i][state]
+            found.append(label)
+            i -= 1
+        return tuple(reversed(found))
+
+    for i in range(size):
+        reached: dict[int, tuple[float, int, int, int]] = {}
+        behind.append(reached)
+        for state, (cost, lm_state, _, _) in behind[i].items():
+            for arc in p.arcs(state):
+                more, after = lm.arc(lm_state, arc.olabel)
+                new = (cost + more, after, state, arc.olabel)
+                old = reached.setdefault(arc.nextstate, new)
+                if new[0] < old[0] or (
+                    new[0] == old[0] and (*labels(i, state), arc.olabel) < (*labels(i, old[2]), old[3])
+                ):
+                    reached[arc.nextstate] = new
+    return min((entry[0] + lm.final(entry[1]), labels(size, state)) for state, entry in behind[size].items())
+
+
+def _labels(p: pynini.Fst) -> Iterator[tuple[int, ...]]:
+    """The labels of each path of an acyclic FST."""
+    stack: list[tuple[int, tuple[int, ...]]] = [(p.start(), ())]
+    while stack:
+        state, labels = stack.pop()
+        if float(p.final(state)) != np.inf:
+            yield labels
+        for arc in p.arcs(state):
+            stack.append((arc.nextstate, (*labels, arc.olabel) if arc.olabel else labels))
+
+
+def _cost(lm: LanguageModel, state: int, labels: Sequence[int]) -> float:
+    cost = 0.0
+    for label in labels:
+        more, state = lm.arc(state, label)
+        cost += more
+    return cost + lm.final(state)
+
+
+def best_paths(lm: LanguageModel, start: int, words: Sequence[range], n: int = 1) -> list[Path]:
+    """bestpath(S ∘ T ∘ LM): the n cheapest casings (fewer if there are fewer), cheapest first.
+
+    If no casing has a finite cost, they are the most frequent forms, at the cost +inf.
+    """
+    st = pynini.compose(sentence(words), transducer(words))
+    p = pynini.compose(st, reachable(lm, start, words))
+    cost = float(pynini.shortestdistance(p, reverse=True)[p.start()])
+    if cost == np.inf:
+        return [(np.inf, tuple(forms[0] for forms in words))]
+    if n == 1:
+        return [_exact_best(lm, start, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), len(words))]
+    # More than n, as equal costs at the margin are decided here.
+    paths = _labels(pynini.shortestpath(p, nshortest=2 * n + 8))
+    return sorted((_cost(lm, start, labels), labels) for labels in paths)[:n]
+
+
+def _lines(words: Words) -> Iterator[slice]:
+    """The words of each line that has any, without the line ends."""
+    ends = np.flatnonzero(words.kinds == NEWLINE).tolist()
+    for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(words.kinds)], strict=True):
+        if end > start:
+            yield slice(start, end)
+
+
+class Engine:
+    """The best paths of whole texts; each line starts in the LM state `start`."""
+
+    def __init__(self, lm: LanguageModel, start: int) -> None:
+        self.lm = lm
+        self.start = start
+
+    def ranges(self, words: Words, line: slice) -> list[range]:
+        """The labels that each word of a line can have; `<unk>` for an OOV word, which passes through (ρ)."""
+        first, forms = words.first[line].tolist(), words.forms[line].tolist()
+        unknown = range(self.lm.unknown, self.lm.unknown + 1)
+        return [range(a, a + k) if k else unknown for a, k in zip(first, forms, strict=True)]
+
+    def best(self, words: Words) -> npt.NDArray[np.uint32]:
+        """The label of each word on its line's best path; 0 for OOV words and line ends."""
+        choice = np.zeros(len(words.kinds), np.uint32)
+        for line in _lines(words):
+            choice[line] = best_paths(self.lm, self.start, self.ranges(words, line))[0][1]
+        choice[words.forms == 0] = 0
+        return choice

@@ -1,0 +1,55 @@
+"""Stable radix sort of packed 64-bit keys, by permutation.
+
+In: keys, and the order found so far. Out: that order refined, equal keys left as they were. So records of
+several keys are sorted by refining from the last key to the first.
+"""
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+_BITS = 11
+_SIZE = 1 << _BITS
+
+
+@nb.njit(cache=True, nogil=True)
+def refine(keys: npt.NDArray, order: npt.NDArray) -> npt.NDArray:
+    """Sorts `order` (uint32[n], places in `keys`) stably by keys[order] (keys: uint64[n]); it may be reused."""
+    n = len(order)
+    if n < 2:
+        return order
+    varying = np.uint64(0)
+    for i in range(n):
+        varying |= keys[i] ^ keys[0]
+    key, spare_key = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    for i in range(n):
+        key[i] = keys[order[i]]
+    spare = np.empty(n, np.uint32)
+    place = np.empty(_SIZE, np.int64)
+    mask = np.uint64(_SIZE - 1)
+    shift = np.uint64(0)
+    # Runs of constant bits (the vocabulary rarely fills its bits) are stepped over.
+    while varying >> shift != 0:
+        if (varying >> shift) & np.uint64(1) == 0:
+            shift += np.uint64(1)
+            continue
+        place[:] = 0
+        for i in range(n):
+            place[(key[i] >> shift) & mask] += 1
+        total = 0
+        for digit in range(_SIZE):
+            count = place[digit]
+            place[digit] = total
+            total += count
+        for i in range(n):
+            digit = (key[i] >> shift) & mask
+            at = place[digit]
+            place[digit] = at + 1
+            spare_key[at] = key[i]
+            spare[at] = order[i]
+        key, spare_key = spare_key, key
+        order, spare = spare, order
+        shift += np.uint64(_BITS)
+        if shift >= np.uint64(64):
+            break
+    return order

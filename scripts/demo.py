@@ -1,0 +1,72 @@
+"""The demo: trains on the language reference that every Python carries, recases sentences, scores a held-out tenth.
+
+    make demo
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import capfst
+from capfst.info import describe
+from capfst.score import score_lines
+
+SENTENCES = """
+python calls the __init__ method after the instance has been created.
+in python 3, strings are immutable sequences of unicode code points.
+the german ss is not removed, but casefold() changes it.
+if the operand is not a number, a TypeError exception is raised.
+guido's proposal, pep 484, added type hints; ieee 754 defines nan.
+"""
+
+_MARKUP = re.compile(r"``|\*\*|\"|^\s*[-*|+=~^#].*$", re.MULTILINE)
+
+
+def sentences() -> list[str]:
+    """The sentences of the reference's paragraphs, without code, tables and markup, each once."""
+    found: dict[str, None] = {}
+    for _, text in sorted(topics.items()):
+        for paragraph in re.split(r"\n\s*\n", text):
+            if re.match(r"\s{5,}|[^\n]*\n[-=*~^]{3}|>>>", paragraph):
+                continue
+            flat = " ".join(_MARKUP.sub("", paragraph).split())
+            for sentence in re.split(r"(?<=[.?!])\s+(?=[A-Z])", flat):
+                if re.fullmatch(r"[A-Z(].*[.?!)]", sentence):
+                    found[sentence] = None
+    return list(found)
+
+
+def main() -> None:
+    lines = sentences()
+    held_out, training = lines[::10], [line for i, line in enumerate(lines) if i % 10]
+    print(f"The language reference of Python: {len(training):,} sentences to learn from, {len(held_out):,} held out.\n")
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, model = Path(folder, "topics.txt"), Path("demo.fst")
+        corpus.write_text("\n".join(training) + "\n", "utf-8")
+        capfst.train(corpus, model)
+        unigram = Path(folder, "unigram.fst")
+        capfst.train(corpus, unigram, order=1)
+        recaser = capfst.load(model, sentence_case=True)
+        most_frequent = capfst.load(unigram, sentence_case=True)
+        print(f"{model}: {sum(describe(recaser.model)['ngrams']):,} n-grams. Try it:")
+        print(f'  echo "the cpython interpreter" | .venv/bin/capfst recase --lm {model}\n')
+        for sentence in SENTENCES.strip().lower().splitlines():
+            print(f"  {sentence}\n→ {recaser.recase(sentence)}\n")
+        lowered = [line.lower() for line in held_out]
+        print("Scores on the held-out sentences, lowercased and recased:\n")
+        print(f"{'':28}accuracy      F1")
+        for name, recased in (
+            ("lowercase", lowered),
+            ("most frequent form (order 1)", list(most_frequent.recase_lines(lowered))),
+            ("trigram LM (order 3)", list(recaser.recase_lines(lowered))),
+        ):
+            scores = score_lines(held_out, recased)
+            print(f"{name:28}{scores.accuracy or 0:8.2f}{scores.f1 or 0:8.2f}")
+        print(f"\n{scores.signature}")
+
+
+if __name__ == "__main__":
+    main()
