@@ -1,17 +1,31 @@
-"""Labels → a language model: counts, probabilities, states and arcs, in one call."""
+"""Labels → a language model: counts, probabilities, pruning, states and arcs, in bounded memory.
 
+In: the labels of a corpus and what is wanted of the model. Out: its states and arcs, whole (`build`) or in
+chunks as they are worked out (`acceptor`), so that a model need not fit in memory to be written.
+"""
+
+import contextlib
 import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
 from capfst.compile import compile_levels
-from capfst.count import MAX_ORDER, count
+from capfst.count import MAX_ORDER, bucket_size, count
 from capfst.errors import CapfstError
 from capfst.estimate import Estimator
+from capfst.fst import ARC, STATE
 from capfst.levels import Level, collect
+from capfst.prune import Pruner
 from capfst.spool import Store
+from capfst.stream import Chunk, Stream
+
+_PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
+_PER_LABEL = 80  # bytes in the arrays that have an entry for each word
+_PER_TOKEN = 160  # bytes in the arrays of a stage, for each token of the bucket it works on
 
 
 @dataclass
@@ -24,35 +38,103 @@ class Model:
     ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
 
 
-def estimate(
-    labels: npt.NDArray,
-    words: int,
-    order: int,
-    *,
-    memory: int | None = None,
-    tmp: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
-    cutoffs: tuple[int, ...] = (),
-) -> list[Level]:
-    """The levels of an interpolated modified Kneser-Ney model, as lmplz's.
+@dataclass
+class Acceptor:
+    """The same, not yet worked out: its sizes, and its chunks, to be asked for once."""
 
-    labels: uint32[T], each sentence its words (1..words) and then a 0. memory: bytes for data on its way
-    between the stages; what is more goes to temporary files in `tmp`. The result is the same whatever
-    memory, tmp and threads are.
+    states: int
+    arcs: int
+    start: int
+    ngrams: list[int]
+    chunks: Callable[[], Iterator[Chunk]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is wanted of a model, and what it may cost; the model is the same whatever the latter.
+
+    cutoffs: as lmplz's --prune, rising numbers by order, the first 0, the last valid for all higher orders.
+    max_ngrams: how many n-grams of all orders are left. threshold: the least score (prune.py) of an n-gram.
+    memory: bytes that all of this may take, the labels and a pruned model not included; data on its way from
+    stage to stage goes to temporary files in the folder tmp when it is used up. threads: all cores if None.
     """
+
+    cutoffs: tuple[int, ...] = ()
+    max_ngrams: int | None = None
+    threshold: float | None = None
+    memory: int | None = None
+    tmp: str | os.PathLike[str] | None = None
+    threads: int | None = None
+
+    @property
+    def pruning(self) -> bool:
+        return self.max_ngrams is not None or self.threshold is not None
+
+
+@contextlib.contextmanager
+def _counted(labels: npt.NDArray, words: int, order: int, options: Options) -> Iterator[Estimator]:
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order}: choose one of 1 to {MAX_ORDER}")
     if words >= 2**31 - 1:
         raise CapfstError(f"{words} different words: more than 2^31; drop rare ones (--min-count)")
-    threads = threads or os.cpu_count() or 1
-    store = Store(memory, tmp)
+    if options.max_ngrams is not None and options.max_ngrams < words + 1:
+        raise CapfstError(
+            f"at most {options.max_ngrams} n-grams, but the {words} words alone are more: allow more "
+            "(--max-ngrams) or drop rare words (--min-count)"
+        )
+    threads = options.threads or os.cpu_count() or 1
+    store = Store(_for_data(options.memory, words, len(labels), threads), options.tmp)
     with ThreadPoolExecutor(threads) as pool:
-        counts = count(labels, words, order, store, pool, threads, cutoffs)
-        return collect(Estimator(counts, store, pool, threads))
+        counts = count(labels, words, order, store, pool, threads, options.cutoffs, raw=options.pruning)
+        yield Estimator(counts, store, pool, threads)
 
 
-def build(labels: npt.NDArray, words: int, order: int, **options: object) -> Model:
-    """The acceptor of `estimate`, which takes the same arguments."""
-    levels = estimate(labels, words, order, **options)  # type: ignore[arg-type]
-    states, arcs, start = compile_levels(levels)
-    return Model(states, arcs, start, [len(level) for level in levels])
+def _for_data(memory: int | None, words: int, tokens: int, threads: int) -> int | None:
+    """What is left of the memory for data between the stages."""
+    if memory is None:
+        return None
+    return max(0, memory - _PROGRAM - _PER_LABEL * words - (threads + 1) * _PER_TOKEN * bucket_size(tokens))
+
+
+def _levels(estimator: Estimator, options: Options) -> list[Level]:
+    if options.pruning and estimator.counts.order > 1:
+        return Pruner(estimator).run(options.max_ngrams, options.threshold)
+    return collect(estimator)
+
+
+@contextlib.contextmanager
+def acceptor(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> Iterator[Acceptor]:
+    """An interpolated modified Kneser-Ney model as lmplz's, pruned if it is to be, while the block lasts.
+
+    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0.
+
+    Raises:
+        CapfstError: options that make no sense, no sentence, more than 2^32 n-grams, no room for temporary files.
+    """
+    with _counted(labels, words, order, options) as estimator:
+        stream = Stream(estimator)
+        enough = options.max_ngrams is None or sum(stream.ngrams) <= options.max_ngrams
+        if order == 1 or (enough and options.threshold is None and not estimator.counts.cutoffs.any()):
+            yield Acceptor(stream.states, stream.arcs, stream.start, stream.ngrams, stream.chunks)
+            return
+        levels = _levels(estimator, options)
+        ngrams = [len(level) for level in levels]
+        states, arcs, start = compile_levels(levels)
+        del levels
+        yield Acceptor(len(states), len(arcs), start, ngrams, lambda: iter([Chunk(0, states, 0, arcs)]))
+
+
+def build(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> Model:
+    """The model of `acceptor` in memory."""
+    with acceptor(labels, words, order, options) as found:
+        states, arcs = np.empty(found.states, STATE), np.empty(found.arcs, ARC)
+        for chunk in found.chunks():
+            states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
+            arcs[chunk.first_arc : chunk.first_arc + len(chunk.arcs)] = chunk.arcs
+        return Model(states, arcs, found.start, found.ngrams)
+
+
+def estimate(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> list[Level]:
+    """The levels (levels.py) of the same model."""
+    with _counted(labels, words, order, options) as estimator:
+        return _levels(estimator, options)

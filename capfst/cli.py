@@ -172,8 +172,16 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     from capfst.perplexity import perplexity as measure
     from capfst.recase import load
 
-    result = measure(load(lm), _read(files, errors))
-    click.echo(json.dumps(result.to_dict()) if as_json else str(result))
+    recaser = load(lm)
+    model = recaser.model
+    labels = (recaser.labels(_whole(block)) for block in _read(files, errors))
+    result = measure(model.states, model.arcs, model.start, labels, recaser.lm.unknown)
+    if as_json:
+        click.echo(json.dumps(result._asdict()))
+    else:
+        click.echo(f"Perplexity including OOVs:\t{result.including_oov:.6f}")
+        click.echo(f"Perplexity excluding OOVs:\t{result.excluding_oov:.6f}")
+        click.echo(f"OOVs:\t{result.oov}\nTokens:\t{result.tokens}")
 
 
 @cli.command()
@@ -214,10 +222,17 @@ def _read(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
 
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"
-        for block in read_stream(sys.stdin.buffer if str(file) == "-" else file, errors=errors):  # type: ignore[arg-type]
+        # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
+        source = sys.stdin.buffer.raw if str(file) == "-" else file  # type: ignore[attr-defined]
+        for block in read_stream(source, errors=errors):  # type: ignore[arg-type]
             yield block
         if k < len(files) and not block.endswith(b"\n"):
             yield b"\n"
+
+
+def _whole(block: bytes) -> bytes:
+    """The block with its last line ended."""
+    return block if block.endswith(b"\n") else block + b"\n"
 
 
 def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
@@ -227,13 +242,17 @@ def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]
                 yield f"{cost:.6f}\t{casing}\n".encode()
 
 
+class _Closed(Exception):  # noqa: N818
+    """Nobody reads stdout any more. (Click would answer a BrokenPipeError itself.)"""
+
+
 def _write(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
     try:
         for block in blocks:
             out.write(block)
             out.flush()
-    except BrokenPipeError:
-        raise
+    except BrokenPipeError as error:
+        raise _Closed from error
     except OSError as error:
         raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
 
@@ -253,7 +272,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)
-    except BrokenPipeError:
+    except _Closed:
         # Nobody reads on; Python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)

@@ -5,6 +5,8 @@ the empty one, then those of one word in the order of level 1, those of two word
 nothing extends is no state. An arc leads to the longest context that ends what was read.
 """
 
+import itertools
+
 import numba as nb
 import numpy as np
 import numpy.typing as npt
@@ -73,12 +75,15 @@ def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
 
     The prefix and the suffix of every n-gram must be entries of the level below.
     """
-    sizes = [np.bincount(above.prefix, minlength=len(level)) for level, above in zip(levels, levels[1:], strict=False)]
+    sizes = [np.bincount(above.prefix, minlength=len(level)) for level, above in itertools.pairwise(levels)]
     sizes.append(np.zeros(len(levels[-1]), np.int64))
     states_of: list[npt.NDArray] = []
     number = 1
+    contexts: list[npt.NDArray] = []
     for n, (level, size) in enumerate(zip(levels, sizes, strict=True)):
-        is_context = size > 0
+        # Models made elsewhere have backoff weights even where nothing follows.
+        is_context = (size > 0) | (level.backoff != 0)
+        contexts.append(np.flatnonzero(is_context))
         own = number + np.cumsum(is_context) - 1
         shorter = states_of[n - 1][level.suffix] if n else np.zeros(len(level), np.int64)
         states_of.append(np.where(is_context, own, shorter))
@@ -90,7 +95,7 @@ def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
     arcs[: len(first_arcs)] = first_arcs
     at_state, at_arc = 1, len(first_arcs)
     for n, above in enumerate(levels[1:]):
-        context = np.flatnonzero(sizes[n])
+        context = contexts[n]
         # Stable, so that the words, which rise in the level, rise in each context.
         sorting = refine(above.prefix.astype(np.uint64), np.arange(len(above), dtype=np.uint32))
         backoff_state = states_of[n - 1][levels[n].suffix[context]] if n else np.zeros(len(context), np.int64)

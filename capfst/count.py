@@ -6,12 +6,11 @@ first word, its parent (the node one order below that lacks the first word) and 
 number is its place in this order; at order 1 it is the label. Before the first word of a sentence stand 0s
 (`<s>`), which no window confuses with `</s>`: that one only comes last.
 
-In suffix order all n-grams with the same last word are neighbours at every order. So the corpus falls into
-buckets by last word, each counted for itself; nothing of one bucket depends on another.
+In suffix order all n-grams with the same last words are neighbours at every order. So the corpus falls into
+buckets by last words (partition.py), each counted for itself; nothing of one bucket depends on another.
 """
 
-import mmap
-from collections.abc import Iterator
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -19,9 +18,12 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from capfst.discount import follow_lmplz
 from capfst.errors import CapfstError
+from capfst.labels import pieces, tokens
+from capfst.partition import Partition, partition, place
 from capfst.sort import refine
-from capfst.spool import Buckets, Store, in_order
+from capfst.spool import Buckets, Store, exhaust, in_order
 
 MAX_ORDER = 5
 MAX_COUNT = 2**31 - 1
@@ -31,43 +33,38 @@ highest order and of n-grams that begin with <s>, the number of occurrences. RAW
 CUT = np.uint32(1 << 31)
 """Set in COUNT where the number of occurrences is not above the order's cut-off."""
 
-_CHUNK = 1 << 20
 _BUCKET = 1 << 18
 _MAX_BUCKETS = 1 << 10
 
 
 @dataclass
 class Counts:
-    """The nodes of a corpus of `words` labels, in buckets by last word."""
+    """The nodes of a corpus of `words` labels."""
 
     order: int
     words: int
     tokens: npt.NDArray  # int64[V + 1]: occurrences of each label; of 0, the number of sentences
-    bucket: npt.NDArray  # uint32[V + 1]: the bucket of the n-grams that end in this label
+    partition: Partition
     continuations: npt.NDArray  # int64[V + 1]: the adjusted counts of order 1
     cutoffs: npt.NDArray  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are cut
     nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4] (from order 2 on)
     starts: list[npt.NDArray] = field(default_factory=list)  # [n]: int64[buckets + 1], each bucket's first node
-    ends: npt.NDArray = field(default_factory=lambda: np.zeros(0))  # int64[N + 1]: nodes that end in </s>
+    ends: npt.NDArray = field(default_factory=lambda: np.zeros((0, 0)))  # int64[N + 1, buckets]: nodes that end in </s>
     frequencies: npt.NDArray = field(default_factory=lambda: np.zeros(0))
     # int64[N + 1, 5]: the number of n-grams of order n whose adjusted count is 1..4
 
 
 @nb.njit(cache=True, nogil=True)
-def _histogram(labels: npt.NDArray, start: int, tokens: npt.NDArray, first: npt.NDArray) -> int:
-    """Adds each label's occurrences, and where it is first seen; the place of a label out of range, or -1."""
-    for t in range(len(labels)):
-        if labels[t] >= len(tokens):
-            return t
-        if tokens[labels[t]] == 0:
-            first[labels[t]] = start + t
-        tokens[labels[t]] += 1
-    return -1
-
-
-@nb.njit(cache=True, nogil=True)
 def _windows(
-    labels: npt.NDArray, lead: int, bucket: npt.NDArray, number: int, order: int, bits: int, columns: int
+    labels: npt.NDArray,
+    lead: int,
+    first: npt.NDArray,
+    split: npt.NDArray,
+    share: npt.NDArray,
+    number: int,
+    order: int,
+    bits: int,
+    columns: int,
 ) -> tuple[npt.NDArray, npt.NDArray]:
     """The windows that end at labels[lead:], packed, sorted by bucket; and the buckets' bounds.
 
@@ -82,10 +79,10 @@ def _windows(
     last = ~((np.uint64(1) << np.uint64(bits * spare)) - np.uint64(1))
     bounds = np.zeros(number + 1, np.int64)
     for t in range(lead, len(labels)):
-        bounds[bucket[labels[t]] + 1] += 1
+        bounds[place(first, split, share, labels[t], labels[t - 1] if t else 0) + 1] += 1
     for b in range(number):
         bounds[b + 1] += bounds[b]
-    place = bounds.copy()
+    free = bounds.copy()
     packed = np.empty((len(labels) - lead, columns), np.uint64)
     window = np.zeros(columns, np.uint64)
     for t in range(len(labels)):
@@ -95,8 +92,9 @@ def _windows(
         window[0] = (window[0] >> step) | (np.uint64(word) << top)
         window[columns - 1] &= last
         if t >= lead:
-            at = place[bucket[word]]
-            place[bucket[word]] = at + 1
+            bucket = place(first, split, share, word, labels[t - 1] if t else 0)
+            at = free[bucket]
+            free[bucket] = at + 1
             for c in range(columns):
                 packed[at, c] = window[c]
         if word == 0:
@@ -105,79 +103,64 @@ def _windows(
 
 
 @nb.njit(cache=True, nogil=True)
-def _unpack(window: npt.NDArray, bits: int, words: npt.NDArray) -> int:
-    """Fills in the window's words; the order of the longest n-gram with no <s> but as its first word."""
+def _unpack(windows: npt.NDArray, sorting: npt.NDArray, order: int, bits: int) -> npt.NDArray:
+    """The windows in sorted order, a word in each of N columns."""
     per = 64 // bits
     low = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
-    longest = len(words)
-    for j in range(len(words)):
-        words[j] = (window[j // per] >> np.uint64(bits * (per - 1 - j % per))) & low
-        if j > 0 and words[j] == 0 and longest > j + 1:
-            longest = j + 1
-    return longest
+    words = np.empty((len(sorting), order), np.uint32)
+    for j in range(order):
+        column, shift = j // per, np.uint64(bits * (per - 1 - j % per))
+        for i in range(len(sorting)):
+            words[i, j] = (windows[sorting[i], column] >> shift) & low
+    return words
 
 
 @nb.njit(cache=True, nogil=True)
-def _collapse(
-    windows: npt.NDArray,
-    sorting: npt.NDArray,
-    order: int,
-    bits: int,
-    cutoffs: npt.NDArray,
-    nodes: npt.NDArray,
-    at: npt.NDArray,
-    continuations: npt.NDArray,
-) -> None:
-    """Sorted windows → nodes: those of order n from row at[n] on, where at[n] is left behind the last one.
-
-    With no rows in `nodes` they are only counted.
-    """
-    counting = len(nodes) == 0
-    start = at.copy()
-    words, previous = np.zeros(order, np.uint32), np.zeros(order, np.uint32)
+def _collapse(windows: npt.NDArray, cutoffs: npt.NDArray, nodes: npt.NDArray) -> npt.NDArray:
+    """Sorted windows → nodes[n, :number[n]] of each order n from 2 on; and these numbers."""
+    total, order = windows.shape
+    with_raw = nodes.shape[2] > RAW
+    number = np.zeros(order + 1, np.int64)
     i = 0
-    while i < len(sorting):
-        window = windows[sorting[i]]
-        longest = _unpack(window, bits, words)
+    differs = 0  # the first place in which this window is not as the one before
+    while i < total:
+        window = windows[i]
         count = 0
-        same = True
-        while same:
+        following = order
+        while following == order:
             count += 1
             i += 1
-            if i == len(sorting):
-                break
-            for c in range(windows.shape[1]):
-                same &= windows[sorting[i], c] == window[c]
-        differs = 0
-        if at[2] > start[2]:
-            while words[differs] == previous[differs]:
-                differs += 1
+            following = 0
+            if i < total:
+                while following < order and windows[i, following] == window[following]:
+                    following += 1
+        longest = order  # n-gram in the window with no <s> but as its first word
+        for n in range(order, 2, -1):
+            if window[n - 2] == 0:
+                longest = n - 1
         for n in range(max(differs + 1, 2), longest + 1):
-            at[n] += 1
-            if counting:
-                continue
-            node = nodes[at[n] - 1]
-            node[FIRST] = words[n - 1]
+            node = nodes[n, number[n]]
+            number[n] += 1
+            node[FIRST] = window[n - 1]
             node[COUNT] = 0
-            if n == 2:
-                node[PARENT] = words[0]
-                continuations[words[0]] += 1
-            else:
-                node[PARENT] = at[n - 1] - 1 - start[n - 1]
-                nodes[at[n - 1] - 1, COUNT] += 1
-            if nodes.shape[1] > RAW:
+            if with_raw:
                 node[RAW] = 0
-        if not counting:
-            nodes[at[longest] - 1, COUNT] = min(count, MAX_COUNT)
-            if nodes.shape[1] > RAW:
-                for n in range(2, longest + 1):
-                    nodes[at[n] - 1, RAW] += count
-        words, previous = previous, words
-    if not counting and nodes.shape[1] > RAW:
+            if n == 2:
+                node[PARENT] = window[0]
+            else:
+                node[PARENT] = number[n - 1] - 1
+                nodes[n - 1, number[n - 1] - 1, COUNT] += 1
+        nodes[longest, number[longest] - 1, COUNT] = min(count, MAX_COUNT)
+        if with_raw:
+            for n in range(2, longest + 1):
+                nodes[n, number[n] - 1, RAW] += count
+        differs = following
+    if with_raw:
         for n in range(2, order + 1):
-            for row in range(start[n], at[n]):
-                if nodes[row, RAW] <= cutoffs[n]:
-                    nodes[row, COUNT] |= CUT
+            for row in range(number[n]):
+                if nodes[n, row, RAW] <= cutoffs[n]:
+                    nodes[n, row, COUNT] |= CUT
+    return number
 
 
 @nb.njit(cache=True, nogil=True)
@@ -188,39 +171,9 @@ def _frequencies(nodes: npt.NDArray, frequencies: npt.NDArray) -> None:
             frequencies[count] += 1
 
 
-def chunks(labels: npt.NDArray, lead: int = 0) -> Iterator[tuple[npt.NDArray, int]]:
-    """The labels piece by piece, each with up to `lead` labels before it; and how many these are.
-
-    What is mapped from a file is let go again, so that the file does not add up in memory.
-    """
-    for start in range(0, len(labels), _CHUNK):
-        before = min(start, lead)
-        yield np.array(labels[start - before : start + _CHUNK], np.uint32), before
-        if isinstance(labels, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
-            labels._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
-
-
-def _assign_buckets(tokens: npt.NDArray, size: int) -> npt.NDArray:
-    """A bucket for each label: ranges of labels with about `size` tokens, more if one label has more."""
-    before = np.cumsum(tokens) - tokens
-    rough = before // size
-    return np.concatenate(([0], np.cumsum(np.diff(rough) > 0))).astype(np.uint32)
-
-
-def _tokens(labels: npt.NDArray, words: int) -> tuple[npt.NDArray, npt.NDArray]:
-    """How often each label occurs, and where it does first (-1: nowhere)."""
-    tokens, first = np.zeros(words + 1, np.int64), np.full(words + 1, -1)
-    at = 0
-    for chunk, _ in chunks(labels):
-        bad = _histogram(chunk, at, tokens, first)
-        if bad >= 0:
-            raise ValueError(f"label {chunk[bad]} at {at + bad}, but the vocabulary ends at {words}")
-        at += len(chunk)
-    if not tokens[0]:
-        raise CapfstError("the corpus has no sentence: nothing to count; check the input and the filters")
-    if labels[-1] != 0:
-        raise ValueError("the last sentence lacks its final 0")
-    return tokens, first
+def bucket_size(tokens: int) -> int:
+    """How many tokens a bucket has, about."""
+    return max(_BUCKET, -(-tokens // _MAX_BUCKETS))
 
 
 def count(
@@ -239,52 +192,21 @@ def count(
     --prune: one number per order, rising, the last one valid for all higher orders; the first must be 0.
     raw: also keep the numbers of occurrences (needed by cut-offs and by entropy pruning).
     """
-    tokens, first = _tokens(labels, words)
-    size = max(_BUCKET, -(-len(labels) // _MAX_BUCKETS))
-    counts = Counts(order, words, tokens, _assign_buckets(tokens, size), tokens.copy(), _limits(cutoffs, order))
+    occurrences, first = tokens(labels, words)
+    parts = partition(occurrences, bucket_size(len(labels)))
+    counts = Counts(order, words, occurrences, parts, occurrences.copy(), _limits(cutoffs, order))
     if order > 1:
         _count_nodes(counts, labels, store, pool, threads, 4 if raw or counts.cutoffs.any() else 3)
     else:
         counts.frequencies = np.zeros((2, 5), np.int64)
     counts.frequencies[1] = np.bincount(counts.continuations[counts.continuations < 5], minlength=5)
-    _follow_lmplz(labels, first, counts.frequencies)
+    follow_lmplz(labels, first, counts.frequencies)
     return counts
-
-
-def _follow_lmplz(labels: npt.NDArray, first: npt.NDArray, frequencies: npt.NDArray) -> None:
-    """Counts the last n-gram of each lower order by its occurrences instead of its adjusted count.
-
-    A slip of lmplz (at the end of AdjustCounts::Run), which changes the discounts of small texts. Its last
-    n-gram is the one that ends in the word seen last for the first time, before that the latest such word
-    among those before it, and so on.
-    """
-    first[0] = -1  # </s> and <s> come before all words
-    last = int(np.argmax(first))
-    places = np.concatenate(
-        [start + np.flatnonzero(chunk == last) for start, chunk in _from(labels, max(0, int(first[last])))]
-    )
-    for n in range(1, len(frequencies) - 1):
-        before = places - n
-        word = np.where(before < 0, 0, labels[np.maximum(before, 0)])
-        adjusted, occurrences = len(np.unique(word)), len(places)
-        for number, change in ((adjusted, -1), (occurrences, 1)):
-            if number < 5:
-                frequencies[n, number] += change
-        chosen = word[np.argmax(first[word])]
-        if chosen == 0:
-            break
-        places = places[word == chosen]
-
-
-def _from(labels: npt.NDArray, start: int) -> Iterator[tuple[int, npt.NDArray]]:
-    for chunk, _ in chunks(labels[start:]):
-        yield start, chunk
-        start += len(chunk)
 
 
 def _limits(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
     given = cutoffs or (0,)
-    if len(given) > order or given[0] != 0 or any(a > b for a, b in zip(given, given[1:], strict=False)):
+    if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
         raise CapfstError(
             f"cut-offs {','.join(map(str, given))}: at most {order} numbers, rising, the first one 0, "
             "as in 0,0,1 (to drop rare words, use --min-count)"
@@ -297,40 +219,42 @@ def _count_nodes(
 ) -> None:
     order, bits = counts.order, max(1, counts.words.bit_length())
     columns = -(-order // (64 // bits))
-    number = int(counts.bucket[-1]) + 1
+    parts, number = counts.partition, counts.partition.number
     windows = Buckets(store, number, np.uint64, columns)
 
-    def cut_up(chunk: tuple[npt.NDArray, int]) -> tuple[npt.NDArray, npt.NDArray]:
-        return _windows(*chunk, counts.bucket, number, order, bits, columns)
+    def cut_up(numbered: tuple[int, tuple[npt.NDArray, int]]) -> None:
+        turn, (piece, lead) = numbered
+        packed, bounds = _windows(piece, lead, parts.first, parts.split, parts.share, number, order, bits, columns)
+        windows.scatter(packed, bounds, turn)
 
-    for packed, bounds in in_order(cut_up, chunks(labels, order - 1), pool, threads):
-        windows.scatter(packed, bounds)
+    exhaust(in_order(cut_up, enumerate(pieces(labels, order - 1)), pool, threads))
 
     counts.continuations = np.zeros(counts.words + 1, np.int64)
     counts.nodes = [Buckets(store, number, np.uint32, width) for _ in range(order + 1)]
     counts.frequencies = np.zeros((order + 1, 5), np.int64)
-    counts.ends = np.zeros(order + 1, np.int64)
+    counts.ends = np.zeros((order + 1, number), np.int64)
 
-    def collapse(bucket: int) -> tuple[npt.NDArray, npt.NDArray]:
+    def collapse(bucket: int) -> tuple[npt.NDArray, npt.NDArray, int]:
         packed = windows.take(bucket)
         sorting = np.arange(len(packed), dtype=np.uint32)
         for column in range(columns - 1, -1, -1):
             sorting = refine(packed[:, column].copy(), sorting)
-        at = np.zeros(order + 1, np.int64)
-        common = (packed, sorting, order, bits, counts.cutoffs)
-        _collapse(*common, np.empty((0, width), np.uint32), at, counts.continuations)
-        bounds = np.concatenate(([0], np.cumsum(at)))
-        nodes = np.empty((bounds[-1], width), np.uint32)
-        _collapse(*common, nodes, bounds[:-1].copy(), counts.continuations)
-        return nodes, bounds
-
-    for bucket, (nodes, bounds) in enumerate(in_order(collapse, range(number), pool, threads)):
+        nodes = np.empty((order + 1, len(packed), width), np.uint32)
+        sorted_windows = _unpack(packed, sorting, order, bits)
+        del packed, sorting
+        sizes = _collapse(sorted_windows, counts.cutoffs, nodes)
+        frequencies = np.zeros((order + 1, 5), np.int64)
         for n in range(2, order + 1):
-            level = nodes[bounds[n] : bounds[n + 1]]
-            _frequencies(level, counts.frequencies[n])
-            counts.nodes[n].put(bucket, level)
-            if bucket == 0:
-                counts.ends[n] = _ends(nodes, bounds, n)
+            counts.nodes[n].put(bucket, nodes[n, : sizes[n]], bucket)
+            _frequencies(nodes[n, : sizes[n]], frequencies[n])
+        counts.ends[:, bucket] = _ends(nodes, sizes)
+        start, last = parts.words(bucket)
+        continuations = np.bincount(nodes[2, : sizes[2], PARENT] - start, minlength=last + 1 - start)
+        return frequencies, continuations, start
+
+    for frequencies, continuations, start in in_order(collapse, range(number), pool, threads):
+        counts.frequencies += frequencies
+        counts.continuations[start : start + len(continuations)] += continuations
     windows.close()
     counts.starts = [np.concatenate(([0], np.cumsum(level.sizes))) for level in counts.nodes]
     largest = max(int(starts[-1]) for starts in counts.starts)
@@ -338,9 +262,9 @@ def _count_nodes(
         raise CapfstError(f"{largest} n-grams of one order: more than 2^32; use a lower order or less text")
 
 
-def _ends(nodes: npt.NDArray, bounds: npt.NDArray, n: int) -> int:
-    """How many n-grams of the first bucket end in </s>: those below a bigram that does."""
-    ends = int(np.count_nonzero(nodes[bounds[2] : bounds[3], PARENT] == 0))
-    for m in range(3, n + 1):
-        ends = int(np.count_nonzero(nodes[bounds[m] : bounds[m + 1], PARENT] < ends))
+def _ends(nodes: npt.NDArray, sizes: npt.NDArray) -> npt.NDArray:
+    """How many of a bucket's n-grams end in </s>, by order: those whose parents do, which come first."""
+    ends = np.ones(len(sizes), np.int64)
+    for n in range(2, len(sizes)):
+        ends[n] = np.count_nonzero(nodes[n, : sizes[n], PARENT] < ends[n - 1])
     return ends

@@ -7,6 +7,8 @@ In: how many n-grams of an order have the adjusted counts 1, 2, 3, 4. Out: what 
 import numpy as np
 import numpy.typing as npt
 
+from capfst.labels import pieces
+
 FALLBACK = (0.5, 1.0, 1.5)
 """lmplz's --discount_fallback, where the closed form fails: small or artificial text."""
 
@@ -24,3 +26,27 @@ def discounts(frequencies: npt.NDArray) -> npt.NDArray:
     if any(not 0 <= amount <= j for j, amount in enumerate(found, 1)):
         return np.array((0.0, *FALLBACK))
     return np.array((0.0, *found), np.float64)
+
+
+def follow_lmplz(labels: npt.NDArray, first: npt.NDArray, frequencies: npt.NDArray) -> None:
+    """Counts the last n-gram of each lower order by its occurrences instead of its adjusted count.
+
+    A slip of lmplz (at the end of AdjustCounts::Run), which changes the discounts of small texts. Its last
+    n-gram is the one that ends in the word seen last for the first time, before that the latest such word
+    among those before it, and so on.
+    """
+    first[0] = -1  # </s> and <s> come before all words
+    last = int(np.argmax(first))
+    start = max(0, int(first[last]))
+    places = start + np.flatnonzero(np.concatenate([piece == last for piece, _ in pieces(labels, begin=start)]))
+    for n in range(1, len(frequencies) - 1):
+        before = places - n
+        word = np.where(before < 0, 0, labels[np.maximum(before, 0)])
+        adjusted, occurrences = len(np.unique(word)), len(places)
+        for number, change in ((adjusted, -1), (occurrences, 1)):
+            if number < 5:
+                frequencies[n, number] += change
+        chosen = word[np.argmax(first[word])]
+        if chosen == 0:
+            break
+        places = places[word == chosen]

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from capfst.count import COUNT, CUT, FIRST, PARENT, RAW, Counts
 from capfst.discount import discounts
+from capfst.partition import place, place_nodes
 from capfst.sort import refine
-from capfst.spool import Buckets, Store, in_order, route
+from capfst.spool import Buckets, Store, exhaust, in_order, route
 
 _T = TypeVar("_T")
 
@@ -86,6 +87,15 @@ def _forward(nodes: npt.NDArray, start: int, below: npt.NDArray, parent_start: i
         if grams.shape[1] > _RAW:
             grams[i, _RAW] = nodes[i, RAW]
     return grams
+
+
+@nb.njit(cache=True, nogil=True)
+def _place_bigrams(first: npt.NDArray, split: npt.NDArray, share: npt.NDArray, grams: npt.NDArray) -> npt.NDArray:
+    """The buckets of the contexts of trigrams."""
+    buckets = np.empty(len(grams), np.uint32)
+    for i in range(len(grams)):
+        buckets[i] = place(first, split, share, grams[i, _MIDDLE], grams[i, _FIRST])
+    return buckets
 
 
 @nb.njit(cache=True, nogil=True)
@@ -210,55 +220,46 @@ class Estimator:
             grams = self._send(n, below)
             below = Buckets(self.store, len(grams), np.uint32, 4) if n < self.counts.order else None
 
-            def place(bucket: int, n: int = n, grams: Buckets = grams) -> tuple[_T, npt.NDArray, npt.NDArray]:
-                contexts, back, bounds = self._place(n, bucket, grams)
-                return use(contexts), back, bounds
+            def place(bucket: int, n: int = n, grams: Buckets = grams, below: Buckets | None = below) -> _T:
+                return use(self._place(n, bucket, grams, below))
 
-            for used, back, bounds in in_order(place, range(len(grams)), self.pool, self.threads):
-                if below is not None:
-                    below.scatter(back, bounds)
-                yield used
+            yield from in_order(place, range(len(grams)), self.pool, self.threads)
             grams.close()
-
-    def _first_words(self) -> npt.NDArray:
-        """The first label of each bucket."""
-        return np.searchsorted(self.counts.bucket, np.arange(int(self.counts.bucket[-1]) + 1))
 
     def _send(self, n: int, below: Buckets | None) -> Buckets:
         """The n-grams of order n, in buckets by the last word of their contexts."""
         counts = self.counts
         nodes, starts, number = counts.nodes[n], counts.starts[n], len(counts.nodes[n])
-        words = np.append(self._first_words(), counts.words + 1)
+        parts = counts.partition
 
-        def send(bucket: int) -> tuple[npt.NDArray, npt.NDArray]:
+        def send(bucket: int) -> None:
             if below is None:
-                labels = np.arange(words[bucket], words[bucket + 1], dtype=np.uint32)
+                parent_start, last = parts.words(bucket)
+                labels = np.arange(parent_start, last + 1, dtype=np.uint32)
                 known = np.zeros((len(labels), 3), np.uint32)
                 known[:, 1] = labels
                 _as_float(known)[:, 2] = self.unigrams.prob[labels]
-                parent_start = words[bucket]
             else:
                 parent_start = counts.starts[n - 1][bucket]
                 known = _arrange(below.take(bucket), parent_start)
             grams = _forward(nodes.take(bucket), starts[bucket], known, parent_start, below is None)
             if n == 2:
-                to = counts.bucket[grams[:, _FIRST]]
+                to = parts.first[grams[:, _FIRST]]
             elif n == 3:
-                to = counts.bucket[grams[:, _MIDDLE]]
+                to = _place_bigrams(parts.first, parts.split, parts.share, grams)
             else:
                 to = np.searchsorted(counts.starts[n - 2][1:], grams[:, _MIDDLE], side="right")
-            return route(grams, to.astype(np.uint32), number)
+            grams, bounds = route(grams, to.astype(np.uint32), number)
+            sent.scatter(grams, bounds, bucket)
 
-        width = 8 if nodes.width > RAW else 7
-        sent = Buckets(self.store, number, np.uint32, width)
-        for grams, bounds in in_order(send, range(number), self.pool, self.threads):
-            sent.scatter(grams, bounds)
+        sent = Buckets(self.store, number, np.uint32, 8 if nodes.width > RAW else 7)
+        exhaust(in_order(send, range(number), self.pool, self.threads))
         nodes.close()
         if below is not None:
             below.close()
         return sent
 
-    def _place(self, n: int, bucket: int, sent: Buckets) -> tuple[Contexts, npt.NDArray, npt.NDArray]:
+    def _place(self, n: int, bucket: int, sent: Buckets, below: Buckets | None) -> Contexts:
         counts = self.counts
         grams = sent.take(bucket)
         keys = _context_keys(grams, counts.words.bit_length())
@@ -269,14 +270,17 @@ class Estimator:
         if n == 2:
             node = leaders[:, _FIRST].copy()
         else:
-            start = counts.starts[n - 1][bucket] + (counts.ends[n - 1] if bucket == 0 else 0)
+            start = counts.starts[n - 1][bucket] + counts.ends[n - 1, bucket]
             node = np.arange(start, start + number, dtype=np.uint32)
         gamma, size, raw = np.zeros(number), np.zeros(number, np.uint32), np.zeros(number)
         placed = np.empty((len(grams), 5), np.uint32)
         discount = discounts(counts.frequencies[n])
         left = _smooth(grams, _as_float(grams), sorting, bounds, discount, gamma, size, raw, placed, _as_float(placed))
         found = Contexts(n, bucket, node, leaders[:, _MIDDLE].copy(), size, gamma, raw, placed[:left])
-        if n == counts.order:
-            return found, np.empty((0, 4), np.uint32), np.zeros(1, np.int64)
-        back = _backward(grams, sorting, bounds, node, placed)
-        return found, *route(back, counts.bucket[back[:, 2]], len(sent))
+        if below is not None:
+            back = _backward(grams, sorting, bounds, node, placed)
+            parts = counts.partition
+            to = place_nodes(parts.first, parts.split, counts.starts[n], back[:, 2], back[:, 0])
+            back, ends = route(back, to, len(below))
+            below.scatter(back, ends, bucket)
+        return found

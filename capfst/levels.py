@@ -5,13 +5,14 @@ their order. 0 is `</s>` as a word and `<s>` as a context: entry 0 of level 1 ha
 and the backoff of the other.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from capfst.estimate import NODE, PROB, SUFFIX, WORD, Estimator
+from capfst.estimate import NODE, PROB, SUFFIX, WORD, Estimator, Unigrams
 
 
 @dataclass
@@ -28,20 +29,56 @@ class Level:
         return len(self.word)
 
 
+_BLOCK = 64
+
+
 @nb.njit(cache=True, nogil=True)
-def renumber(level: npt.NDArray, kept: npt.NDArray) -> npt.NDArray:
-    """The numbers among the kept entries of these entries, all of which are kept."""
-    rank = np.cumsum(kept) - 1
-    moved = np.empty(len(level), np.uint32)
-    for i in range(len(level)):
-        moved[i] = rank[level[i]]
-    return moved
+def renumber(entries: npt.NDArray, kept: npt.NDArray) -> npt.NDArray:
+    """The numbers that these entries, all of which are kept (bool[]), have among the kept ones."""
+    before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
+    total = 0
+    for i in range(len(kept)):
+        if i % _BLOCK == 0:
+            before[i // _BLOCK] = total
+        total += kept[i]
+    numbers = np.empty(len(entries), np.uint32)
+    for i in range(len(entries)):
+        block = entries[i] // _BLOCK
+        number = before[block]
+        for j in range(block * _BLOCK, entries[i]):
+            number += kept[j]
+        numbers[i] = number
+    return numbers
 
 
 def cost(probability: npt.NDArray) -> npt.NDArray:
     """-ln; infinite for 0."""
     with np.errstate(divide="ignore"):
         return -np.log(probability, dtype=np.float64)
+
+
+def unigram_level(unigrams: Unigrams) -> Level:
+    number = len(unigrams.prob)
+    zeros = np.zeros(number, np.uint32)
+    return Level(np.arange(number, dtype=np.uint32), zeros, zeros, cost(unigrams.prob), np.zeros(number))
+
+
+def normalize(levels: list[Level]) -> None:
+    """Sets the backoffs so that the probabilities of all words in every context sum to 1.
+
+    In a context, what its n-grams leave over goes to what these words leave over one order below.
+    """
+    for shorter, level in itertools.pairwise(levels):
+        left = _left(level.prefix, np.exp(-level.cost), len(shorter))
+        left_below = _left(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
+        is_context = np.bincount(level.prefix, minlength=len(shorter)) > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where(left > 0, left / left_below, 0.0)
+        shorter.backoff[:] = np.where(is_context, cost(weight), 0.0)
+
+
+def _left(prefix: npt.NDArray, probability: npt.NDArray, number: int) -> npt.NDArray:
+    return np.maximum(0.0, 1.0 - np.bincount(prefix, weights=probability, minlength=number))
 
 
 def select(levels: list[Level], kept: list[npt.NDArray]) -> list[Level]:
@@ -60,15 +97,13 @@ def select(levels: list[Level], kept: list[npt.NDArray]) -> list[Level]:
 
 def collect(estimator: Estimator) -> list[Level]:
     """The whole model in memory, without the n-grams that are cut."""
-    counts, root = estimator.counts, estimator.unigrams
-    number = counts.words + 1
-    zeros = np.zeros(number, np.uint32)
-    levels = [Level(np.arange(number, dtype=np.uint32), zeros, zeros, cost(root.prob), np.zeros(number))]
-    kept = [np.ones(number, bool)]
+    counts = estimator.counts
+    levels = [unigram_level(estimator.unigrams)]
+    kept = [np.ones(len(levels[0]), bool)]
     for n in range(2, counts.order + 1):
         number = int(counts.starts[n][-1])
-        links = (np.zeros(number, np.uint32) for _ in range(3))
-        levels.append(Level(*links, np.zeros(number), np.zeros(number)))
+        word, prefix, suffix = np.zeros((3, number), np.uint32)
+        levels.append(Level(word, prefix, suffix, np.zeros(number), np.zeros(number)))
         kept.append(np.zeros(number, bool))
     for contexts in estimator.contexts(lambda contexts: contexts):
         level, grams = levels[contexts.order - 1], contexts.grams

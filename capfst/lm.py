@@ -36,23 +36,22 @@ class LanguageModel:
 
     def arc(self, state: int, label: int) -> tuple[float, int]:
         """The cost of `label` behind `state`, and the state behind both."""
-        cost = 0.0
-        while state:
+        if state:
             first = int(self.model.states[state]["pos"]) + 1
             end = first - 1 + int(self.model.states[state]["narcs"])
             at = first + int(np.searchsorted(self.labels[first:end], label))
-            if at < end and self.labels[at] == label:
-                break
-            weight, state = self._backoff(state)
-            cost += weight
+            if at == end or self.labels[at] != label:
+                backoff, behind = self._backoff(state)
+                cost, after = self.arc(behind, label)
+                return backoff + cost, after
         else:
             at = label - 1
-        return cost + float(self.model.arcs[at]["weight"]), int(self.model.arcs[at]["nextstate"])
+        return float(self.model.arcs[at]["weight"]), int(self.model.arcs[at]["nextstate"])
 
     def final(self, state: int) -> float:
         """The cost of `</s>` behind `state`."""
-        cost = 0.0
-        while (final := float(self.model.states[state]["final"])) == np.inf and state:
-            weight, state = self._backoff(state)
-            cost += weight
-        return cost + final
+        final = float(self.model.states[state]["final"])
+        if final < np.inf or not state:
+            return final
+        backoff, behind = self._backoff(state)
+        return backoff + self.final(behind)

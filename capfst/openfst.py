@@ -128,7 +128,7 @@ def best_paths(lm: LanguageModel, start: int, words: Sequence[range], n: int = 1
     """
     st = pynini.compose(sentence(words), transducer(words))
     p = pynini.compose(st, reachable(lm, start, words))
-    cost = float(pynini.shortestdistance(p, reverse=True)[p.start()])
+    cost = float(pynini.shortestdistance(p, reverse=True)[p.start()]) if p.num_states() else np.inf
     if cost == np.inf:
         return [(np.inf, tuple(forms[0] for forms in words))]
     if n == 1:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from itertools import islice
 
@@ -22,6 +20,7 @@ from capfst import encode
 from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 from capfst.lm import LanguageModel
+from capfst.parallel import in_order
 from capfst.surface import write
 from capfst.tokenize import NEWLINE
 from capfst.transducer import Transducer, Words
@@ -85,9 +84,6 @@ class Recaser:
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
         taken."""
-        if jobs == 1:
-            yield from map(self.recase_utf8, blocks)
-            return
         idle = [copy(self) for _ in range(jobs)]
         for recaser in idle:
             recaser.engine = self._engine_of(self.lm, self._start)
@@ -99,18 +95,7 @@ class Recaser:
             finally:
                 idle.append(recaser)
 
-        with ThreadPoolExecutor(jobs) as pool:
-            ahead: deque[Future[memoryview]] = deque()
-            try:
-                for block in blocks:
-                    ahead.append(pool.submit(recase, block))
-                    if len(ahead) > jobs:
-                        yield ahead.popleft().result()
-                while ahead:
-                    yield ahead.popleft().result()
-            finally:
-                for future in ahead:
-                    future.cancel()
+        return in_order(recase, blocks, jobs)
 
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""

@@ -1,8 +1,8 @@
 """Records on their way from one stage to the next, in memory while there is room, else in a temporary file.
 
-In: pieces of records, each put into a numbered bucket. Out: the buckets, each taken once, its pieces in the
-order in which they were put. The stages of the estimation read and write nothing but buckets, so none needs
-more memory than the buckets being worked on, however large the corpus is.
+In: pieces of records, each put into a numbered bucket, by any thread, with the turn it belongs to. Out: the
+buckets, each taken once, its pieces by turn. The stages of the estimation read and write nothing but
+buckets, so none needs more memory than the buckets being worked on, however large the corpus is.
 """
 
 import contextlib
@@ -44,12 +44,17 @@ def in_order(
             future.cancel()
 
 
-class Piece(NamedTuple):
-    """Records in memory, or `count` of them at `offset` of the temporary file."""
+def exhaust(results: Iterable[None]) -> None:
+    deque(results, maxlen=0)
 
+
+class Piece(NamedTuple):
+    """Records in memory, or a number of them at `offset` of the temporary file."""
+
+    turn: int
     records: npt.NDArray | None
     offset: int
-    count: int
+    number: int
 
 
 class Store:
@@ -90,7 +95,7 @@ class Store:
         return descriptor
 
     def write(self, descriptor: int, data: npt.NDArray, offset: int) -> None:
-        view = memoryview(data.view(np.uint8).reshape(-1)) if data.size else memoryview(b"")
+        view = data.reshape(-1).view(np.uint8).data
         try:
             while view:
                 done = os.pwrite(descriptor, view, offset)
@@ -101,6 +106,9 @@ class Store:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 advice = f"free some space there (about {self.spilled >> 20} MB were in use), " + advice
             raise CapfstError(f"cannot write temporary data in {folder}: {error.strerror}: {advice}") from error
+
+
+_MAPPING = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -125,7 +133,7 @@ def _copy(records: npt.NDArray) -> npt.NDArray:
     """A copy whose memory goes back to the system as soon as it is dropped: large ones are mapped singly."""
     if records.nbytes < 1 << 15:
         return records.copy()
-    memory = np.frombuffer(mmap.mmap(-1, records.nbytes), records.dtype)
+    memory = np.frombuffer(mmap.mmap(-1, records.nbytes, flags=_MAPPING), records.dtype)
     copied = memory.reshape(records.shape)
     copied[...] = records
     return copied
@@ -142,6 +150,7 @@ class Buckets:
         self._pieces: list[list[Piece]] = [[] for _ in range(number)]
         self._descriptor = -1
         self._end = 0
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -149,47 +158,53 @@ class Buckets:
     def _shape(self, count: int) -> tuple[int, ...]:
         return (count, self.width) if self.width else (count,)
 
-    def put(self, bucket: int, records: npt.NDArray) -> None:
+    def put(self, bucket: int, records: npt.NDArray, turn: int) -> None:
         """Adds a copy of the records."""
         if not len(records):
             return
         records = np.ascontiguousarray(records)
-        self.sizes[bucket] += len(records)
-        if self.store.hold(records.nbytes):
-            self._pieces[bucket].append(Piece(_copy(records), 0, len(records)))
-            return
-        if self._descriptor < 0:
-            self._descriptor = self.store.open()
-        self.store.write(self._descriptor, records, self._end)
-        self._pieces[bucket].append(Piece(None, self._end, len(records)))
-        self._end += records.nbytes
-        self.store.spilled += records.nbytes
+        held = self.store.hold(records.nbytes)
+        piece = Piece(turn, _copy(records) if held else None, 0, len(records))
+        with self._lock:
+            self.sizes[bucket] += len(records)
+            if not held:
+                if self._descriptor < 0:
+                    self._descriptor = self.store.open()
+                piece = piece._replace(offset=self._end)
+                self._end += records.nbytes
+                self.store.spilled += records.nbytes
+            self._pieces[bucket].append(piece)
+        if not held:
+            self.store.write(self._descriptor, records, piece.offset)
 
-    def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
+    def scatter(self, records: npt.NDArray, bounds: npt.NDArray, turn: int) -> None:
         """Adds records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""
         for bucket in np.flatnonzero(np.diff(bounds)):
-            self.put(int(bucket), records[bounds[bucket] : bounds[bucket + 1]])
+            self.put(int(bucket), records[bounds[bucket] : bounds[bucket + 1]], turn)
 
     def take(self, bucket: int) -> npt.NDArray:
         """The bucket's records, which it then no longer holds."""
-        pieces, self._pieces[bucket] = self._pieces[bucket], []
+        pieces = sorted(self._pieces[bucket], key=lambda piece: piece.turn)
+        self._pieces[bucket] = []
         if len(pieces) == 1 and pieces[0].records is not None:
             self.store.release(pieces[0].records.nbytes)
             return pieces[0].records
-        records = np.empty(self._shape(sum(piece.count for piece in pieces)), self.dtype)
+        records = np.empty(self._shape(sum(piece.number for piece in pieces)), self.dtype)
         at = 0
-        for piece in pieces:
-            part = records[at : at + piece.count]
+        pieces.reverse()
+        while pieces:
+            piece = pieces.pop()  # whose memory goes back at once
+            part = records[at : at + piece.number]
             if piece.records is not None:
                 part[...] = piece.records
                 self.store.release(piece.records.nbytes)
             else:
                 self._read(part, piece.offset)
-            at += piece.count
+            at += piece.number
         return records
 
     def _read(self, records: npt.NDArray, offset: int) -> None:
-        view = memoryview(records.view(np.uint8).reshape(-1))
+        view = records.reshape(-1).view(np.uint8).data
         while view:
             done = os.preadv(self._descriptor, [view], offset)
             if not done:

@@ -39,9 +39,9 @@ class Stream:
         number = 1 + (int(occurs.sum()) if counts.order > 1 else 0)
         arcs = counts.words
         for n in range(2, counts.order + 1):
-            grams = int(counts.starts[n][-1] - counts.ends[n])
+            grams = int(counts.starts[n][-1] - counts.ends[n].sum())
             arcs += grams
-            self._shift.append(number - int(counts.ends[n]))
+            self._shift.append(number - int(counts.ends[n].sum()))
             if n < counts.order:
                 number += grams
         self.states = number

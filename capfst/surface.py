@@ -105,9 +105,10 @@ def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data
                 j = _copy_form(buf, s, e, data, form, form_end, out, j)
         i = e
         if sentence_case and begins:
-            code = decode(out, word, j)[0]
-            begins = plain and _opens(code)
-            if info[code] & 7 == LETTER:
+            while plain and word < j and _opens(decode(out, word, j)[0]):
+                word = decode(out, word, j)[1]
+            begins = word == j
+            if word < j and info[decode(out, word, j)[0]] & 7 == LETTER:
                 j = _capitalize(out, word, j, room, info, title)
     while i < size:
         out[j] = buf[i]

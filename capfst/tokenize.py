@@ -7,9 +7,9 @@ text and restoring lowercased text see the same tokens.
 * WORD: letters, marks and digits with the punctuation that belongs inside (`o'neill`, `at&t`, `1,234.5`, `10:30`,
   `example.com`), abbreviations with their periods (`U.S.`, `Ph.D.`, the initial `J.`), clitics (`'s`, `n't`, `'ll`)
   on their own, so that raw and Penn-Treebank-tokenised text give the same tokens.
-* COMPOUND: a hyphenated word, followed by its parts (WORD and PUNCT `-`) as tokens; whoever holds a vocabulary takes
+* COMPOUND: a hyphenated word, followed by its parts (WORD and MARKS `-`) as tokens; whoever holds a vocabulary takes
   the compound if it is known, else its parts.
-* PUNCT: one mark, or a run of the same mark.
+* MARKS: one punctuation mark or symbol, or a run of the same.
 * PROTECTED: URLs, e-mail addresses, file paths, @names and #tags, which pass through untouched.
 * NEWLINE: the end of a line.
 
@@ -33,7 +33,7 @@ _RIGHT_QUOTE = 0x2019
 _NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _AT = (
     ord(c) for c in "\n \"#&',-./09:@"
 )
-_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE = ord("\\"), ord("_"), ord("`"), ord("~")
+_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _PERCENT, _PLUS = (ord(c) for c in "\\_`~%+")
 
 
 class Tokens(NamedTuple):
@@ -78,7 +78,7 @@ def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
 def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     """The end of the word that starts at `start`; a hyphen ends it, a clitic begins a new one."""
     i = start
-    last = LETTER
+    last = 0  # class of the character before, without its combining marks
     periods = 0
     letters = 0  # in the segment since the last inner period
     others = 0
@@ -92,9 +92,10 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
         if c == LETTER or c == NUMBER or c == MARK:
             if c == LETTER:
                 letters += 1
+                last = c
             elif c == NUMBER:
                 others += 1
-            last = c
+                last = c
             i = j
             continue
         if b == _APOSTROPHE or cp == _RIGHT_QUOTE:
@@ -192,26 +193,55 @@ def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _is_www(buf, i, end):  # type: ignore[no-untyped-def]
-    return (
-        end - i > 4
-        and buf[i] | 32 == 119
-        and buf[i + 1] | 32 == 119
-        and buf[i + 2] | 32 == 119
-        and buf[i + 3] == _PERIOD
-    )
+def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
+    """www.x  scheme://  C:\\, where the first word is buf[i:e]."""
+    if e - i > 4 and buf[i] | 32 == 119 and buf[i + 1] | 32 == 119 and buf[i + 2] | 32 == 119 and buf[i + 3] == _PERIOD:
+        return True
+    if e + 1 >= end or buf[e] != _COLON:
+        return False
+    if buf[e + 1] == _SLASH:
+        return e + 2 < end and buf[e + 2] == _SLASH
+    if buf[e + 1] != _BACKSLASH:
+        return False
+    i = decode(buf, i, end)[1]
+    while i < e and _class(buf, i, end, info) == MARK:
+        i = decode(buf, i, end)[1]
+    return i == e
 
 
 @njit(cache=True, nogil=True)
-def _address_start(buf, at, chunk):  # type: ignore[no-untyped-def]
-    """Where the e-mail address whose `@` is at `at` starts: brackets, quotes and commas end the local part."""
-    i = at
-    while i > chunk:
-        b = buf[i - 1]
-        if b in (40, 41, 91, 93, 123, 125, 60, 62, _COMMA, 59, _COLON, _QUOTE, _APOSTROPHE, _BACKTICK):
-            break
-        i -= 1
-    return i
+def _address_start(buf, word, starts, ends, kinds, n):  # type: ignore[no-untyped-def]
+    """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
+    words and single . _ % + - without space between."""
+    while n > 0 and (
+        starts[n - 1] >= word
+        or (
+            ends[n - 1] == word
+            and (
+                kinds[n - 1] == WORD
+                or (
+                    kinds[n - 1] == MARKS
+                    and ends[n - 1] - starts[n - 1] == 1
+                    and buf[word - 1] in (_PERIOD, _UNDERSCORE, _PERCENT, _PLUS, _HYPHEN)
+                )
+            )
+        )
+    ):
+        n -= 1
+        word = starts[n]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
+    """The end of the run of the character buf[i:j]."""
+    e = j
+    while e + (j - i) <= end:
+        for k in range(j - i):
+            if buf[e + k] != buf[i + k]:
+                return e
+        e += j - i
+    return e
 
 
 @njit(cache=True, nogil=True)
@@ -242,8 +272,6 @@ def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
         c = info[cp] & 7
         if c == LETTER or c == NUMBER or c == MARK:
             e = _word_end(buf, i, end, info)
-            if e == i:
-                e = j
             first = n
             if e < end and buf[e] == _HYPHEN and _is_alphanumeric(_class(buf, e + 1, end, info)):
                 n += 1
@@ -261,43 +289,34 @@ def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
             else:
                 starts[n], ends[n], kinds[n] = i, e, WORD
                 n += 1
-            if e < end and (buf[e] == _COLON or buf[e] == _AT or buf[e] == _SLASH or _is_www(buf, i, end)):
-                s = -1
-                if buf[e] == _AT:
-                    if _is_alphanumeric(_class(buf, e + 1, end, info)):
-                        s = _address_start(buf, e, chunk)
-                elif _is_www(buf, i, end) or (
-                    buf[e] == _COLON
-                    and (
-                        (e + 3 < end and buf[e + 1] == _SLASH and buf[e + 2] == _SLASH)
-                        or (e == i + 1 and e + 1 < end and buf[e + 1] == _BACKSLASH)
-                    )
-                ):
-                    s = i
-                if s >= 0:
-                    while n > 0 and starts[n - 1] >= s and kinds[n - 1] != NEWLINE:
-                        n -= 1
-                    e = max(e + 1, _protected_end(buf, e, end, info))
-                    starts[n], ends[n], kinds[n] = s, e, PROTECTED
-                    n += 1
+            if e < end and buf[e] == _AT and _is_alphanumeric(_class(buf, e + 1, end, info)):
+                n = _address_start(buf, i, starts, ends, kinds, n)
+                e = _protected_end(buf, e, end, info)
+                ends[n], kinds[n] = e, PROTECTED
+                n += 1
+            elif (b | 32 == 119 or (e < end and buf[e] == _COLON)) and _is_url_start(buf, i, e, end, info):
+                e = _protected_end(buf, e, end, info)
+                starts[first], ends[first], kinds[first] = i, e, PROTECTED
+                n = first + 1
             i = e
             continue
         if c != PUNCT:
             i = j
             chunk = i
             continue
+        attached = n > 0 and ends[n - 1] == i and kinds[n - 1] == WORD
         if b == _APOSTROPHE or cp == _RIGHT_QUOTE:
             e = _clitic_end(buf, j, end, info)
             if (
                 e >= 0
                 and not (j < end and buf[j] | 32 == 116)
-                and not (e < end and (buf[e] == _APOSTROPHE or decode(buf, e, end)[0] == _RIGHT_QUOTE))
+                and (attached or not (e < end and (buf[e] == _APOSTROPHE or decode(buf, e, end)[0] == _RIGHT_QUOTE)))
             ):
                 starts[n], ends[n], kinds[n] = i, e, WORD
                 n += 1
                 i = e
                 continue
-        if not (n > 0 and ends[n - 1] == i and kinds[n - 1] == WORD):
+        if not attached:
             e = i
             if b == _AT or b == _HASH:
                 k = _class(buf, j, end, info)
@@ -314,15 +333,9 @@ def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
                 n += 1
                 i = e
                 continue
-        e = j
-        while e < end and buf[e] == b:
-            k = j - i
-            same = e + k <= end
-            for m in range(1, k):
-                same = same and buf[e + m] == buf[i + m]
-            if not same:
-                break
-            e += k
+        e = _run_end(buf, i, j, end)
+        while e < end and _class(buf, e, end, info) == MARK:
+            e = decode(buf, e, end)[1]
         starts[n], ends[n], kinds[n] = i, e, MARKS
         n += 1
         i = e
@@ -378,8 +391,9 @@ def canonical(buf, start, end, kind, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
-    cp, width = decode(buf, start, end)
-    length = (end - start) // (width - start)
+    cp, after = decode(buf, start, end)
+    run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word
+    length = (run - start) // (after - start)
     if cp == _APOSTROPHE or cp == _BACKTICK or 0x2018 <= cp <= 0x201B:  # ' ` ‘ ’ ‚ ‛
         out[0] = _QUOTE if length == 2 else _APOSTROPHE  # `` and '' are double quotes
         return 1
@@ -392,7 +406,7 @@ def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
     if cp == 0x2026 or (cp == _PERIOD and length > 1):  # …
         out[0] = out[1] = out[2] = _PERIOD
         return 3
-    length = min(end - start, 3 * (width - start))  # longer runs of a mark are the same word
+    length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word
     for k in range(length):
         out[k] = buf[start + k]
     return length

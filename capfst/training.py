@@ -88,10 +88,7 @@ def train(
     sentences = int(np.count_nonzero(labels == 0))
     tokens = labels.size - sentences
     if not sentences or not tokens:
-        raise CapfstError(
-            f"there is no sentence to learn from in {', '.join(map(str, paths))}: "
-            + (f"{report}\nuse --no-clean to take every line" if report.lines else "the corpus is empty")
-        )
+        raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
     size = len(vocabulary.forms)
     model = build(labels, size, order)
     del labels
@@ -104,8 +101,24 @@ def train(
         lowercasing="default",
         corpus=digest.hexdigest(),
     )
-    write_fst(output, model.states, model.arcs, Symbols.from_words(form.decode() for form in vocabulary.forms), model.start, signature)
+    write_fst(
+        output,
+        model.states,
+        model.arcs,
+        Symbols.from_words(form.decode() for form in vocabulary.forms),
+        model.start,
+        signature,
+    )
     return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+
+
+def _why(report: cleaning.Report) -> str:
+    rejected = report.as_dict()["rejected"]
+    assert isinstance(rejected, dict)
+    reasons = ", ".join(f"{name} {count:,}" for name, count in rejected.items() if count)
+    if not reasons:
+        return "it has no words; name another file"
+    return f"all lines were left out (by filter: {reasons}); use --no-clean, or --skip-filter NAME"
 
 
 def read(

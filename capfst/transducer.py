@@ -146,11 +146,10 @@ def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,
     while i < n:
         s, e, kind = starts[i], ends[i], kinds[i]
         length = 0
+        ascii_only = True
         if kind == PROTECTED or kind == MARKS:
-            if not plain:
-                length = canonical(buf, s, e, kind, word)
+            length = canonical(buf, s, e, kind, word)
         elif kind != NEWLINE:
-            ascii_only = True
             for k in range(s, e):
                 b = buf[k]
                 if b >= 128:
@@ -176,7 +175,7 @@ def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,
             if t_forms[at] > 0:
                 first[j], forms[j] = t_first[at], t_forms[at]
                 if (
-                    _has_greek(word, length)
+                    not ascii_only
                     and _has_sigma(data, offsets, first[j], forms[j])
                     and _is_joined(buf, s, e, size, info)
                 ):
@@ -189,11 +188,6 @@ def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,
                 i += 1
         j += 1
     return j
-
-
-@njit(cache=True, nogil=True)
-def _has_greek(word, length):  # type: ignore[no-untyped-def]
-    return length > 1 and (word[length - 1] >= 128 or word[0] >= 128)
 
 
 class Words(NamedTuple):

@@ -39,7 +39,7 @@ class Model(NamedTuple):
     symbols: Symbols
     start: int
     contexts: list[tuple[int, ...]]  # labels before each state; 0 is <s>
-    order: int  # longest n-gram, `</s>` counting as a word
+    ngrams: tuple[int, ...]  # number of n-grams by the length of the backoff chain from their context
 
     def save(self, path: str | os.PathLike[str]) -> CapFst:
         write_fst(path, self.states, self.arcs, self.symbols, self.start, SIGNATURE)
@@ -66,18 +66,22 @@ def build(words: list[str], arcs: dict, backoffs: dict, finals: dict) -> Model:
     for *context, label in arcs:
         after[tuple(context)].append(label)
     states = np.zeros(len(contexts), STATE)
+    depth = [0] * len(contexts)
+    ngrams = [0] * (longest + 1)
     rows: list[tuple[int, int, float, int]] = []
     for state, context in enumerate(contexts):
         first = len(rows)
         if context:
-            rows.append((0, 0, backoffs[context], longest_known(context[1:])))
+            lower_state = longest_known(context[1:])
+            depth[state] = depth[lower_state] + 1
+            rows.append((0, 0, backoffs[context], lower_state))
+        ngrams[depth[state]] += len(after[context]) + (context in finals)
         for label in sorted(after[context]):
             gram = (*context, label)
             rows.append((label, label, arcs[gram], longest_known(gram)))
         states[state] = (finals.get(context, np.inf), first, len(rows) - first, bool(context), bool(context))
-    listed = [*arcs, *((*context, 0) for context in finals)]
-    order = max(map(len, listed))
-    return Model(states, np.array(rows, ARC), Symbols.from_words(words), number.get((0,), 0), contexts, order)
+    listed = tuple(np.trim_zeros(ngrams, "b"))
+    return Model(states, np.array(rows, ARC), Symbols.from_words(words), number.get((0,), 0), contexts, listed)
 
 
 def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 20, ties: bool = False) -> Model:

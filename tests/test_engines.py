@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.lm import LanguageModel
 from capfst.recase import Recaser
 from capfst.tokenize import NEWLINE
-from tests.models import FORMS, backoff_models
+from models import FORMS, backoff_models
 
 WORDS = sorted({form.lower() for form in FORMS}) + ["oov", "<unk>", "!"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
@@ -35,13 +34,18 @@ def folder(tmp_path_factory):
 
 
 @settings(deadline=None, max_examples=150)
-@given(model=backoff_models(), lines=st.lists(LINES, max_size=4), start=st.sampled_from(["and", "<unk>", "It"]))
-def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start):
+@given(
+    model=backoff_models(),
+    lines=st.lists(LINES, max_size=4),
+    start=st.sampled_from(["and", "<unk>", "It"]),
+    chunk=st.integers(1, 9),
+)
+def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, chunk):
     model = model.save(folder / "m.fst")
     fast = Recaser(model, start_token=start)
     slow = Recaser(model, start_token=start, engine="openfst")
     words = fast.transducer.words(np.frombuffer("\n".join(lines).encode(), np.uint8))
-    fast_choice, slow_choice = fast.engine.best(words), slow.engine.best(words)
+    fast_choice, slow_choice = fast.engine.best(words, chunk), slow.engine.best(words)
     begin = 0
     for end in [*np.flatnonzero(words.kinds == NEWLINE), len(words.kinds)]:
         line = slice(begin, end)
@@ -58,10 +62,10 @@ def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start):
 def test_nbest_is_the_head_of_all_casings(folder, model, line, n):
     recaser = Recaser(model.save(folder / "n.fst"), engine="openfst")
     words = recaser.transducer.words(np.frombuffer(line.encode(), np.uint8))
-    start = LanguageModel(recaser.model).arc(recaser.model.start, recaser.lm.label("and"))[0]
-    everything = [cost + start for cost, _ in enumerated(recaser, recaser.engine.ranges(words, slice(None)))]
+    start = recaser.lm.arc(recaser.model.start, recaser.lm.label("and"))[0]
+    costs = [cost for cost, _ in enumerated(recaser, recaser.engine.ranges(words, slice(None)))]
+    finite = [cost for cost in costs if cost < math.inf][:n] or [math.inf]
     found = recaser.nbest(line, n)
-    finite = [cost for cost in everything if cost < math.inf][:n] or [math.inf]
-    assert [cost for cost, _ in found] == pytest.approx(finite, rel=1e-4, abs=1e-4)
+    assert [cost for cost, _ in found] == pytest.approx([cost + start for cost in finite], rel=1e-4, abs=1e-4)
     assert found[0][1] == recaser.recase(line)
     assert len({casing for _, casing in found}) == len(found)

@@ -1,0 +1,54 @@
+"""A function over a stream of items in several threads: results in order, as soon as they are there, in flat memory.
+
+In: items, taken by a thread of their own, so that waiting for the next one holds up no result. Out: the results. At most
+a few items are ahead of what the reader of the results has taken.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Full, Queue
+from threading import Event, Thread
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_POLL = 0.1  # seconds
+
+
+def in_order(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
+    """`map(function, items)` in `jobs` threads. An exception of either is raised in its turn."""
+    if jobs == 1:
+        yield from map(function, items)
+        return
+    waiting: Queue[Future[Result] | None] = Queue(2 * jobs)
+    stopped = Event()
+    pool = ThreadPoolExecutor(jobs)
+
+    def put(future: Future[Result] | None) -> None:
+        while not stopped.is_set():
+            try:
+                return waiting.put(future, timeout=_POLL)
+            except Full:
+                continue
+
+    def feed() -> None:
+        try:
+            for item in items:
+                if stopped.is_set():
+                    return
+                put(pool.submit(function, item))
+        except BaseException as error:
+            failed: Future[Result] = Future()
+            failed.set_exception(error)
+            put(failed)
+        put(None)
+
+    # A daemon: after Ctrl-C it may still be waiting for an item that never comes.
+    Thread(target=feed, daemon=True).start()
+    try:
+        while (future := waiting.get()) is not None:
+            yield future.result()
+    finally:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,72 @@
+"""Compares our probabilities and backoffs with KenLM's, n-gram by n-gram, on texts of tokens.
+
+    python scripts/compare_kenlm.py --kenlm FOLDER [--order N] [--cutoff 0,0,1] TOKENS…
+
+FOLDER holds KenLM's `lmplz`, TOKENS are files of tokens with blanks between. Prints the largest differences
+(log10) of each order, and ends with 1 if one is above 1e-5.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from capfst.arpa import LN10, read_arpa
+from capfst.build import Options, estimate
+
+TOLERANCE = 1e-5
+
+
+def sentences(files: tuple[Path, ...]) -> Iterator[list[bytes]]:
+    for path in files:
+        with path.open("rb") as file:
+            for line in file:
+                yield line.translate(bytes.maketrans(b"\t\r\0", b"   ")).rstrip(b"\n").split(b" ")
+
+
+def largest(one: npt.NDArray, other: npt.NDArray) -> float:
+    """The largest difference, of infinities too; 0 of nothing."""
+    return float(np.max(np.abs(np.where(one == other, 0.0, one - other)), initial=0.0)) / LN10
+
+
+@click.command(help=__doc__)
+@click.option("--kenlm", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--order", default=3, show_default=True)
+@click.option("--cutoff", default="0", help="As lmplz's --prune, with commas.")
+@click.argument("tokens", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def main(kenlm: Path, order: int, cutoff: str, tokens: tuple[Path, ...]) -> None:
+    cutoffs = tuple(map(int, cutoff.split(",")))
+    with tempfile.TemporaryDirectory() as folder:
+        arpa = f"{folder}/kenlm.arpa"
+        options = f"-o {order} -S 1G -T {folder}/ --arpa {arpa} --discount_fallback --prune".split()
+        command = [str(kenlm / "lmplz"), *options, *map(str, cutoffs)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as lmplz:
+            assert lmplz.stdin is not None
+            for sentence in sentences(tokens):
+                lmplz.stdin.write(b" ".join(sentence) + b"\n")
+            lmplz.stdin.close()
+        if lmplz.returncode:
+            sys.exit("lmplz failed")
+        theirs = read_arpa(arpa)
+    label = {word.encode(): i for i, word in enumerate(theirs.words, 1)}
+    labels = np.fromiter(
+        (number for line in sentences(tokens) for number in (*(label[word] for word in line if word), 0)), np.uint32
+    )
+    worst = 0.0
+    models = zip(estimate(labels, len(label), order, Options(cutoffs=cutoffs)), theirs.levels, strict=True)
+    for n, (our, their) in enumerate(models, 1):
+        if any(not np.array_equal(getattr(our, part), getattr(their, part)) for part in ("word", "prefix", "suffix")):
+            sys.exit(f"order {n}: the n-grams differ: {len(our)} here, {len(their)} in KenLM's model")
+        differences = largest(our.cost, their.cost), largest(our.backoff, their.backoff)
+        worst = max(worst, *differences)
+        click.echo(f"order {n}: {len(our)} n-grams, probability {differences[0]:.1e}, backoff {differences[1]:.1e}")
+    sys.exit(worst > TOLERANCE)
+
+
+if __name__ == "__main__":
+    main()

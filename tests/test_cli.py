@@ -1,0 +1,287 @@
+"""The command line: what each command prints and returns, what bad input gets, and that nothing half-written stays."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+CAPFST = [sys.executable, "-m", "capfst"]
+CORPUS = """\
+In New York, the mayor met Mr. O'Neill and an IBM engineer.
+The mayor of New York said that the iPhone was made in China.
+We don't think they're in Paris, France.
+The president of the U.S. met the president of France.
+"""
+
+
+def run(*arguments, stdin: bytes | str = b"", code: int = 0, **options) -> subprocess.CompletedProcess:
+    if isinstance(stdin, str):
+        stdin = stdin.encode()
+    done = subprocess.run([*CAPFST, *map(str, arguments)], input=stdin, capture_output=True, check=False, **options)
+    assert done.returncode == code, done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    return done
+
+
+def message(done: subprocess.CompletedProcess) -> str:
+    """The one line of an error."""
+    assert done.stdout == b""
+    lines = done.stderr.decode().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("capfst: error: ")
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text(CORPUS * 3, "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    path = corpus.with_name("cap.fst")
+    run("train", "-q", corpus, "-o", path)
+    return path
+
+
+def test_train_reports_and_recase_restores(corpus, tmp_path):
+    path = tmp_path / "cap.fst"
+    done = run("train", corpus, "-o", path)
+    assert done.stdout == b""
+    assert "kept 12 of 12 lines" in done.stderr.decode()
+    assert "12 sentences" in done.stderr.decode()
+    text = "new york's mayor isn't in PARIS\n\n  the iphone,\tof ibm \r\nmr. o’neill"
+    expected = "New York's mayor isn't in Paris\n\n  the iPhone,\tof IBM \r\nMr. O’Neill"
+    assert run("recase", "--lm", path, stdin=text).stdout.decode() == expected
+
+
+def test_sentence_case_and_start_token(model):
+    assert run("recase", "--lm", model, "--sentence-case", stdin='"the mayor').stdout == b'"The mayor'
+    assert run("recase", "--lm", model, stdin="the mayor").stdout == b"the mayor"
+    assert run("recase", "--lm", model, "--start-token", "<unk>", stdin="new york").stdout == b"New York"
+
+
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_engines_files_and_output(model, tmp_path, engine):
+    first, second, out = tmp_path / "1", tmp_path / "2", tmp_path / "out"
+    first.write_text("new york", "utf-8")
+    second.write_text("paris\n", "utf-8")
+    assert run("recase", "--lm", model, "--engine", engine, first, second, "-o", out).stdout == b""
+    assert out.read_text("utf-8") == "New York\nParis\n"
+
+
+def test_jobs_give_the_same_bytes(model):
+    text = "\n".join(["the mayor of new york", "", "ibm ibm"] * 50_000)
+    one = run("recase", "--lm", model, "--jobs", 1, stdin=text).stdout
+    assert run("recase", "--lm", model, "--jobs", 3, stdin=text).stdout == one
+    assert one.decode().lower() == text
+
+
+def test_nbest(model):
+    lines = run("recase", "--lm", model, "--nbest", 3, stdin="the mayor\n").stdout.decode().splitlines()
+    costs, casings = zip(*(line.split("\t") for line in lines), strict=True)
+    assert casings == ("the mayor", "The mayor")
+    assert [float(cost) for cost in costs] == sorted(map(float, costs))
+
+
+def test_score(tmp_path):
+    reference, hypothesis = tmp_path / "ref", tmp_path / "hyp"
+    reference.write_text("Hi Bob\nin Paris\n", "utf-8")
+    hypothesis.write_text("Hi bob\nin Paris\n", "utf-8")
+    table = run("score", reference, hypothesis).stdout.decode()
+    assert "75.00" in table
+    assert "capfst-score|" in table
+    scores = json.loads(run("score", "--json", reference, hypothesis).stdout)
+    assert scores["accuracy"] == 75
+    two = run("score", reference, hypothesis, reference).stdout.decode()
+    assert "95 % interval" in two
+
+
+def test_score_of_other_text_names_the_line(tmp_path):
+    reference, hypothesis = tmp_path / "ref", tmp_path / "hyp"
+    reference.write_text("a\nHi Bob\n", "utf-8")
+    hypothesis.write_text("a\nHi Bop\n", "utf-8")
+    assert "line 2" in message(run("score", reference, hypothesis, code=1))
+
+
+def test_score_in_and_out_of_vocabulary(model, tmp_path):
+    reference = tmp_path / "ref"
+    reference.write_text("New York's Mayor Xyz\n", "utf-8")
+    table = run("score", "--lm", model, reference, reference).stdout.decode()
+    assert "vocabulary:yes" in table
+
+
+def test_perplexity_and_tokenize(model, corpus):
+    assert run("tokenize", "--lm", model, stdin="We don't!\n").stdout == b"We do n't !\n"
+    result = json.loads(run("perplexity", "--lm", model, "--json", corpus).stdout)
+    assert result["oov"] == 0
+    assert 1 < result["including_oov"] < 10
+    text = run("perplexity", "--lm", model, stdin="unheard words").stdout.decode()
+    assert "OOVs:\t2\nTokens:\t3\n" in text
+
+
+def test_info(model):
+    text = run("info", model).stdout.decode()
+    assert "order:3" in text
+    assert json.loads(run("info", "--json", model).stdout)["order"] == 3
+
+
+def test_train_takes_folders_globs_and_compressed_files(corpus, model, tmp_path):
+    import gzip  # noqa: PLC0415
+
+    import zstandard  # noqa: PLC0415
+
+    lines = corpus.read_bytes().splitlines(keepends=True)
+    (tmp_path / "a.txt").write_bytes(b"".join(lines[:4]))
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"".join(lines[4:8])))
+    (tmp_path / "c.txt.zst").write_bytes(zstandard.compress(b"".join(lines[8:])))
+    for source in (tmp_path, f"{tmp_path}/*.txt*"):
+        run("train", "-q", source, "-o", tmp_path / "m.fst")
+        assert (tmp_path / "m.fst").read_bytes() == model.read_bytes()
+        (tmp_path / "m.fst").unlink()
+
+
+def test_pretokenized_text_is_taken_as_it_is(tmp_path):
+    (tmp_path / "t").write_text("A U.S.-based don't x-Y 12\n", "utf-8")
+    run("train", "-q", "--no-clean", "--pretokenized", tmp_path / "t", "-o", tmp_path / "m.fst")
+    text = "a u.s.-based DON'T X-Y 12"
+    assert run("recase", "--lm", tmp_path / "m.fst", stdin=text).stdout == b"A U.S.-based don't x-Y 12"
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "random"])
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_the_same_corpus_gives_the_same_bytes(model, corpus, tmp_path, seed, jobs):
+    path = tmp_path / "again.fst"
+    run("train", "-q", "--jobs", jobs, corpus, "-o", path, env={**os.environ, "PYTHONHASHSEED": seed})
+    assert path.read_bytes() == model.read_bytes()
+
+
+# Bad input
+
+
+BAD_TRAIN = [
+    (b"", "no sentence to learn from"),
+    (b"lower case\nno end\n", "start 2"),
+    (b"Good line.\nBad \xff byte.\n", "not UTF-8 at byte 15"),
+    (b"\xff\xfeU\0T\0F\0", "iconv"),
+    (b"\x1f\x8b\x08\0\0\0\0\0truncated", "b"),
+]
+
+
+@pytest.mark.parametrize(("content", "expected"), BAD_TRAIN)
+def test_a_bad_corpus_leaves_the_old_model(tmp_path, content, expected):
+    (tmp_path / "b").write_bytes(content)
+    (tmp_path / "old.fst").write_bytes(b"old")
+    assert expected in message(run("train", "-q", tmp_path / "b", "-o", tmp_path / "old.fst", code=1))
+    assert (tmp_path / "old.fst").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "old.fst"]
+
+
+def test_a_missing_corpus_filter_or_folder(corpus, tmp_path):
+    assert "nowhere" in message(run("train", "-q", tmp_path / "nowhere", "-o", tmp_path / "m", code=1))
+    assert "repetition" in message(run("train", "-q", "--skip-filter", "x", corpus, "-o", tmp_path / "m", code=1))
+    assert "folder" in message(run("train", "-q", corpus, "-o", tmp_path / "no" / "m", code=1))
+
+
+def test_a_reserved_word_in_tokenised_text(tmp_path):
+    (tmp_path / "t").write_text("a <s> b\n", "utf-8")
+    done = run("train", "-q", "--no-clean", "--pretokenized", tmp_path / "t", "-o", tmp_path / "m", code=1)
+    assert "<s>" in message(done)
+
+
+def test_bad_text_to_recase(model, tmp_path):
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"paris\nnew \xffyork\n")
+    done = run("recase", "--lm", model, bad, code=1)
+    assert b"bad: not UTF-8 at byte 10" in done.stderr
+    assert run("recase", "--lm", model, "--errors", "replace", bad).stdout.decode() == "Paris\nNew \ufffdYork\n"
+    out = tmp_path / "out"
+    run("recase", "--lm", model, bad, "-o", out, code=1)
+    assert not out.exists()
+    assert run("recase", "--lm", model, stdin=b"paris\0paris\n").stdout == b"Paris\0Paris\n"
+    assert run("recase", "--lm", model, stdin=b"").stdout == b""
+
+
+def test_bad_models(model, tmp_path):
+    whole = model.read_bytes()
+    for name, content in {"cut": whole[: len(whole) // 2], "empty": b"", "text": b"not a model\n"}.items():
+        (tmp_path / name).write_bytes(content)
+        assert name in message(run("recase", "--lm", tmp_path / name, stdin="x", code=1))
+    assert "missing" in message(run("info", tmp_path / "missing", code=1))
+
+
+def test_wrong_usage_is_2(model):
+    assert b"Usage" in run("recase", code=2).stderr
+    assert b"No such command" in run("recapitalise", code=2).stderr
+    assert b"order" in run("train", "--order", 9, "x", "-o", "y", code=2).stderr
+
+
+@pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the system has no /dev/full")
+def test_a_full_disk_behind_stdout(model):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*CAPFST, "recase", "--lm", model], input=b"x\n", stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert b"No space left" in done.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_quietly_and_leave_nothing(model, tmp_path, number, code):
+    out = tmp_path / "out"
+    with subprocess.Popen(
+        [*CAPFST, "recase", "--lm", model, "-o", out], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stderr
+        process.stdin.write(b"new york\n" * 100_000)
+        process.stdin.flush()
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait() == code
+        assert b"Traceback" not in process.stderr.read()
+        process.stdin = None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_pipe_ends_quietly(model, tmp_path):
+    text = tmp_path / "long"
+    text.write_bytes(b"the mayor of new york\n" * 500_000)
+    with subprocess.Popen(
+        [*CAPFST, "recase", "--lm", model, text], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stderr
+        assert process.stdout.readline() == b"The mayor of New York\n"
+        process.stdout.close()
+        assert process.wait() == 141
+        assert process.stderr.read() == b""
+
+
+def test_lines_come_out_as_they_come_in(model):
+    with subprocess.Popen([*CAPFST, "recase", "--lm", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout
+        for _ in range(3):
+            process.stdin.write(b"new york\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"New York\n"
+
+
+def test_python_api(corpus, tmp_path):
+    import capfst  # noqa: PLC0415
+
+    trained = capfst.train(corpus, tmp_path / "m.fst", order=2)
+    assert trained.sentences == 12
+    recaser = capfst.load(tmp_path / "m.fst")
+    assert recaser.recase("new york") == "New York"
+    assert list(recaser.recase_lines(["paris\n", "an ibm"])) == ["Paris\n", "an IBM"]
+    with pytest.raises(capfst.CapfstError, match="order 7"):
+        capfst.train(corpus, tmp_path / "m.fst", order=7)
+    with pytest.raises(capfst.CapfstError, match="nowhere"):
+        capfst.load(Path("nowhere"))
