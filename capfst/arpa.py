@@ -11,30 +11,21 @@ import os
 import re
 from typing import BinaryIO, NamedTuple, NoReturn
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from capfst.arpa_lines import BAD_FIELDS, BAD_NUMBER, LN10, POSITIVE, REASONS, Vocabulary, parse
 from capfst.characters import lower_bytes
 from capfst.count import MAX_ORDER
 from capfst.errors import CapfstError
 from capfst.levels import Level
 from capfst.link import BadRowError, Rows, link
 
-LN10 = math.log(10)
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
 NEVER = 100 * LN10
 """The cost of <unk> in a model without it, as KenLM has it."""
 _BLOCK = 1 << 24
 _NGRAMS = re.compile(rb"\s*ngram\s+(\d+)\s*=\s*(\d+)\s*$")
 _BLANKS = re.compile(rb"[ \t\r]+")
-_BAD_FIELDS, _BAD_NUMBER, _POSITIVE, _UNKNOWN_WORD = 1, 2, 3, 4
-_REASONS = {
-    _BAD_FIELDS: "it should have a log probability, {n} words and perhaps a backoff weight",
-    _BAD_NUMBER: "a log probability or backoff weight is no number",
-    _POSITIVE: "the log probability is above 0",
-    _UNKNOWN_WORD: "it has a word that is not among the 1-grams",
-}
 
 
 class Arpa(NamedTuple):
@@ -42,142 +33,6 @@ class Arpa(NamedTuple):
 
     words: list[str]
     levels: list[Level]
-
-
-@nb.njit(cache=True, nogil=True)
-def _number(data: npt.NDArray, begin: int, end: int) -> float:
-    """The decimal number in data[begin:end]; NaN if it is none."""
-    at, sign = begin, 1.0
-    if at < end and (data[at] == 45 or data[at] == 43):
-        sign = -1.0 if data[at] == 45 else 1.0
-        at += 1
-    if end - at >= 3 and data[at] | 32 == 105 and data[at + 1] | 32 == 110 and data[at + 2] | 32 == 102:
-        return sign * np.inf
-    mantissa, exponent, digits, point = 0.0, 0, 0, False
-    while at < end and (48 <= data[at] <= 57 or (data[at] == 46 and not point)):
-        if data[at] == 46:
-            point = True
-        else:
-            mantissa = mantissa * 10 + (data[at] - 48)
-            exponent -= point
-            digits += 1
-        at += 1
-    if digits == 0:
-        return np.nan
-    if at < end and data[at] | 32 == 101:
-        at += 1
-        negative = at < end and data[at] == 45
-        if at < end and (data[at] == 45 or data[at] == 43):
-            at += 1
-        scale = 0
-        if at == end:
-            return np.nan
-        while at < end and 48 <= data[at] <= 57 and scale < 10000:
-            scale = scale * 10 + (data[at] - 48)
-            at += 1
-        exponent += -scale if negative else scale
-    return sign * mantissa * 10.0**exponent if at == end else np.nan
-
-
-@nb.njit(cache=True, nogil=True)
-def _hash(data: npt.NDArray, begin: int, end: int) -> np.uint64:
-    """FNV-1a."""
-    value = np.uint64(14695981039346656037)
-    for i in range(begin, end):
-        value = (value ^ np.uint64(data[i])) * np.uint64(1099511628211)
-    return value
-
-
-@nb.njit(cache=True, nogil=True)
-def _table(data: npt.NDArray, offsets: npt.NDArray) -> npt.NDArray:
-    """A hash table of the words data[offsets[i] : offsets[i + 1]]: their numbers, -1 where free."""
-    size = 16
-    while size < 2 * len(offsets):
-        size *= 2
-    table = np.full(size, -1, np.int32)
-    for word in range(len(offsets) - 1):
-        slot = _hash(data, offsets[word], offsets[word + 1]) & np.uint64(size - 1)
-        while table[slot] >= 0:
-            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
-        table[slot] = word
-    return table
-
-
-@nb.njit(cache=True, nogil=True)
-def _find(line: npt.NDArray, begin: int, end: int, data: npt.NDArray, offsets: npt.NDArray, table: npt.NDArray) -> int:
-    slot = _hash(line, begin, end) & np.uint64(len(table) - 1)
-    while table[slot] >= 0:
-        word = table[slot]
-        if offsets[word + 1] - offsets[word] == end - begin:
-            same = True
-            for i in range(end - begin):
-                same &= line[begin + i] == data[offsets[word] + i]
-            if same:
-                return word
-        slot = (slot + np.uint64(1)) & np.uint64(len(table) - 1)
-    return -1
-
-
-@nb.njit(cache=True, nogil=True)
-def _parse(
-    text: npt.NDArray,
-    at: int,
-    data: npt.NDArray,
-    offsets: npt.NDArray,
-    table: npt.NDArray,
-    words: npt.NDArray,
-    cost: npt.NDArray,
-    backoff: npt.NDArray,
-) -> tuple[int, int, int]:
-    """Whole lines of n-grams from text[at:] into as many rows as there are, up to a blank line or one with a backslash.
-
-    Returns the place behind, the number of rows, and what is wrong with the line after them, or 0. Words come
-    out as their numbers in the table.
-    """
-    order = words.shape[1]
-    row = 0
-    while row < len(words) and at < len(text):
-        end = at
-        while text[end] != 10:
-            end += 1
-        field, begin = 0, at
-        while True:
-            while begin < end and (text[begin] == 32 or text[begin] == 9 or text[begin] == 13):
-                begin += 1
-            if begin == end:
-                break
-            stop = begin
-            while stop < end and not (text[stop] == 32 or text[stop] == 9 or text[stop] == 13):
-                stop += 1
-            if field == 0:
-                if text[begin] == 92:
-                    return at, row, 0
-                value = _number(text, begin, stop)
-                if np.isnan(value):
-                    return at, row, _BAD_NUMBER
-                if value > 0:
-                    return at, row, _POSITIVE
-                cost[row] = -value * LN10
-                backoff[row] = 0.0
-            elif field <= order:
-                word = _find(text, begin, stop, data, offsets, table)
-                if word < 0:
-                    return at, row, _UNKNOWN_WORD
-                words[row, field - 1] = word
-            elif field == order + 1:
-                value = _number(text, begin, stop)
-                if np.isnan(value):
-                    return at, row, _BAD_NUMBER
-                backoff[row] = -value * LN10
-            field += 1
-            begin = stop
-        if field == 0:
-            return at, row, 0
-        if field < order + 1 or field > order + 2:
-            return at, row, _BAD_FIELDS
-        at = end + 1
-        row += 1
-    return at, row, 0
 
 
 class _Reader:
@@ -228,16 +83,16 @@ class _Reader:
                 return line
         return None
 
-    def rows(self, order: int, number: int, vocabulary: tuple[npt.NDArray, npt.NDArray, npt.NDArray]) -> Rows:
+    def rows(self, order: int, number: int, vocabulary: Vocabulary) -> Rows:
         parts: list[Rows] = []
         while number and self.more():
             size = min(number, int(np.count_nonzero(self.text[self.at :] == 10)))
             part = Rows(np.empty((size, order), np.uint32), np.empty(size), np.empty(size))
-            self.at, found, wrong = _parse(self.text, self.at, *vocabulary, part.words, part.cost, part.backoff)
+            self.at, found, wrong = parse(self.text, self.at, *vocabulary, part.words, part.cost, part.backoff)
             self.line += found
             number -= found
             if wrong:
-                self.fail(self.line + 1, f"a bad {order}-gram: " + _REASONS[wrong].format(n=order))
+                self.fail(self.line + 1, f"a bad {order}-gram: " + REASONS[wrong].format(n=order))
             parts.append(part[np.arange(size) < found] if found < size else part)
             if found < size:
                 break
@@ -273,7 +128,7 @@ def _read(reader: _Reader) -> Arpa:
     unigrams = _unigrams(reader, numbers[0])
     forms = sorted(unigrams.keys() - {START, END}, key=lambda word: (lower_bytes(word), unigrams[word][0], word))
     # Words are numbered <s>, </s>, then the labels from 1 on.
-    vocabulary = _vocabulary([START, END, *forms])
+    vocabulary = Vocabulary.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]
@@ -341,7 +196,7 @@ def _unigrams(reader: _Reader, number: int) -> dict[bytes, tuple[float, float]]:
             reader.fail(reader.line, f"{number - len(found)} 1-grams are missing of those that the header counts")
         fields = _BLANKS.split(line)
         if not 2 <= len(fields) <= 3:
-            reader.fail(reader.line, "a bad 1-gram: " + _REASONS[_BAD_FIELDS].format(n=1))
+            reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_FIELDS].format(n=1))
         word = fields[1]
         try:
             cost, backoff = (-float(field) * LN10 + 0.0 for field in (fields[0], *fields[2:], b"0")[:2])
@@ -351,9 +206,9 @@ def _unigrams(reader: _Reader, number: int) -> dict[bytes, tuple[float, float]]:
         except ValueError:
             cost = backoff = math.nan
         if math.isnan(cost) or math.isnan(backoff):
-            reader.fail(reader.line, "a bad 1-gram: " + _REASONS[_BAD_NUMBER])
+            reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_NUMBER])
         if cost < 0 and word != START:
-            reader.fail(reader.line, "a bad 1-gram: " + _REASONS[_POSITIVE])
+            reader.fail(reader.line, "a bad 1-gram: " + REASONS[POSITIVE])
         if word in found:
             reader.fail(reader.line, f"the word {word.decode()!r} is there twice")
         found[word] = cost, backoff
@@ -361,9 +216,3 @@ def _unigrams(reader: _Reader, number: int) -> dict[bytes, tuple[float, float]]:
         reader.fail(reader.line, "there is no </s> among the 1-grams: such models cannot end a sentence")
     found.setdefault(UNKNOWN, (NEVER, 0.0))
     return found
-
-
-def _vocabulary(words: list[bytes]) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
-    data = np.frombuffer(b"".join(words), np.uint8)
-    offsets = np.concatenate([[0], np.cumsum([len(word) for word in words])]).astype(np.int64)
-    return data, offsets, _table(data, offsets)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.atomic import replacing
+from capfst.decompile import histories
 from capfst.symbols import Symbols
 
 _LOG10 = 1 / math.log(10)
@@ -22,26 +23,6 @@ _NEVER = -99.0
 """What ARPA files have for the logarithm of 0."""
 _NUMBER = 16  # bytes of a number, at most
 _STATES = 1 << 15
-
-
-@nb.njit(cache=True, nogil=True)
-def _histories(states: npt.NDArray, arcs: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray, npt.NDArray]:
-    """For each state: how many words it remembers, the last of them, and the state that remembers the others.
-
-    Word 0, and state 0, where no arc leads to the state: it is the start, and remembers <s>.
-    """
-    number = len(states)
-    depth, word, before = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.int32)
-    for state in range(1, number):
-        depth[state] = depth[arcs[states[state].pos].nextstate] + 1
-    for state in range(number):
-        first = np.int64(states[state].pos)
-        for at in range(first, first + np.int64(states[state].narcs)):
-            target = arcs[at].nextstate
-            if arcs[at].ilabel != 0 and depth[target] == depth[state] + 1:
-                word[target] = arcs[at].ilabel
-                before[target] = state
-    return depth, word, before
 
 
 @nb.njit(cache=True, nogil=True)
@@ -128,8 +109,8 @@ def _grams(
 
 
 def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols) -> Iterator[bytes | memoryview]:
-    histories = _histories(states, arcs)
-    depth = histories[0]
+    past = histories(states, arcs)
+    depth = past[0]
     words = [b"<s>", *(symbols.utf8(label) for label in range(1, len(symbols))), b"</s>"]
     data = np.frombuffer(b"".join(words), np.uint8)
     lengths = np.array([len(word) for word in words])
@@ -148,7 +129,7 @@ def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbo
             yield b"-99\t<s>\t" + out[: _put_number(float(backoff), out, 0)].tobytes() + b"\n"
         for first in range(begin, end, _STATES):
             last = min(first + _STATES, end)
-            yield _grams(states, arcs, first, last, histories, data, offsets, int(lengths.max())).data
+            yield _grams(states, arcs, first, last, past, data, offsets, int(lengths.max())).data
     yield b"\n\\end\\\n"
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -28,6 +30,29 @@ _FILE = click.Path(path_type=Path)
 _errors = click.option(
     "--errors", type=_ERRORS, default="strict", show_default=True, help="Text that is not UTF-8: stop, or put U+FFFD."
 )
+
+
+class _Bytes(click.ParamType):
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)b?", str(value).lower())
+        if not match:
+            self.fail(f"{value!r} is no amount of memory: write 500M or 2G", param, context)
+        return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+
+
+class _Numbers(click.ParamType):
+    name = "n,n,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
+        try:
+            numbers = tuple(map(int, str(value).split(",")))
+        except ValueError:
+            self.fail(f"{value!r} is no list of numbers: write 0,0,1", param, context)
+        if numbers[0] != 0 or list(numbers) != sorted(numbers):
+            self.fail(f"{value}: the numbers must begin with 0 and rise: 0,0,1", param, context)
+        return numbers
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -45,50 +70,71 @@ def cli() -> None:
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=_FILE, help="The model to write.")
 @click.option("--order", type=click.IntRange(1, 5), default=3, show_default=True, help="The longest n-grams.")
+@click.option("--min-count", type=click.IntRange(1), default=1, show_default=True, help="Rarer words become <unk>.")
+@click.option("--max-words", type=click.IntRange(1), help="Keep the most frequent words; others become <unk>.")
+@click.option(
+    "--cutoff", type=_Numbers(), default="0", help="Drop n-grams that occur at most so often: 0,0,1 by order."
+)
 @click.option("--max-ngrams", type=click.IntRange(1), help="Prune to this many n-grams, by entropy (Stolcke 1998).")
+@click.option("--prune-threshold", type=click.FloatRange(0), help="Prune n-grams that matter less than this (nats).")
 @click.option("--no-clean", is_flag=True, help="Take every line, not only well-cased sentences.")
 @click.option("--skip-filter", "skip", multiple=True, metavar="NAME", help="Leave out one filter of the cleaning.")
 @click.option("--pretokenized", is_flag=True, help="Tokens are what white space separates, taken as they are.")
 @_errors
+@click.option("--memory", type=_Bytes(), help="Stay below this (2G, 500M); the rest goes to temporary files.")
+@click.option("--tmp", type=click.Path(path_type=Path), help="Their folder.  [default: the system's]")
 @click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no report.")
 def train(
     corpus: tuple[str, ...],
     output: Path,
-    order: int,
-    max_ngrams: int | None,
     no_clean: bool,
     skip: tuple[str, ...],
-    pretokenized: bool,
-    errors: str,
-    jobs: int | None,
+    cutoff: tuple[int, ...],
     quiet: bool,
+    **options: Any,
 ) -> None:
     """Trains a capitalization LM on files, folders or quoted globs of cased text (plain, .gz, .zst), a sentence a line.
 
     \b
-    capfst train news/ 'web/*.zst' -o cap.fst --order 3
+    capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
     """
-    from capfst.corpus import find
     from capfst.progress import progress
     from capfst.training import train as run
 
-    size = sum(file.stat().st_size for file in find(corpus))
-    with progress(size, "reading", quiet=quiet) as advance:
-        trained = run(
-            corpus,
-            output,
-            order=order,
-            clean=not no_clean,
-            skip_filters=skip,
-            pretokenized=pretokenized,
-            errors=errors,  # type: ignore[arg-type]
-            max_ngrams=max_ngrams,
-            jobs=jobs,
-            progress=advance,
-        )
+    show = partial(progress, quiet=quiet)
+    trained = run(corpus, output, clean=not no_clean, skip_filters=skip, cutoffs=cutoff, progress=show, **options)
     if not quiet:
         click.echo(trained.report(), err=True)
+
+
+@cli.command("import")
+@click.argument("arpa", type=_FILE)
+@click.option("-o", "--output", required=True, type=_FILE, help="The model to write.")
+@click.option("--pretokenized", is_flag=True, help="Its words are what white space separates, not capfst's tokens.")
+def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
+    """Compiles an ARPA model (of KenLM, SRILM, IRSTLM, OpenGrm; .gz too) whose words are surface forms.
+
+    \b
+    capfst import model.arpa.gz -o cap.fst
+    """
+    from capfst.exchange import import_arpa
+
+    import_arpa(arpa, output, pretokenized=pretokenized)
+
+
+@cli.command()
+@click.argument("lm", type=_FILE)
+@click.argument("arpa", type=_FILE)
+def export(lm: Path, arpa: Path) -> None:
+    """Writes the model as ARPA, for other LM tools.
+
+    \b
+    capfst export cap.fst model.arpa
+    """
+    from capfst.exchange import export_arpa
+
+    export_arpa(lm, arpa)
 
 
 @cli.command()
@@ -223,7 +269,7 @@ def _read(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"
         # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
-        source = sys.stdin.buffer.raw if str(file) == "-" else file  # type: ignore[attr-defined]
+        source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
         for block in read_stream(source, errors=errors):  # type: ignore[arg-type]
             yield block
         if k < len(files) and not block.endswith(b"\n"):

@@ -17,7 +17,9 @@ weights −ln P(</s>), or +inf where that is left to the backoff.
 
 import os
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -47,16 +49,16 @@ CYCLIC, INITIAL_CYCLIC, NOT_TOP_SORTED = 1 << 34, 1 << 36, 1 << 39
 CO_ACCESSIBLE, NOT_STRING = 1 << 42, 1 << 45
 
 
-def properties(states: npt.NDArray, start: int) -> int:
-    """The property bits that follow from what every model is."""
+def properties(states: int, start: int, final: float) -> int:
+    """The property bits that follow from what every model is; `final` is the root's final weight."""
     bits = EXPANDED | ACCEPTOR | I_DETERMINISTIC | O_DETERMINISTIC | I_LABEL_SORTED | O_LABEL_SORTED
     # From the root any word leads to a state whose backoff leads back to the root, which is final.
     bits |= CYCLIC | NOT_TOP_SORTED | CO_ACCESSIBLE | NOT_STRING
-    if len(states) > 1:
+    if states > 1:
         bits |= EPSILONS | I_EPSILONS | O_EPSILONS
     else:
         bits |= NO_EPSILONS | NO_I_EPSILONS | NO_O_EPSILONS
-    if states["final"][0] != 0:
+    if final != 0:
         bits |= WEIGHTED
     if start == 0:
         bits |= INITIAL_CYCLIC
@@ -76,44 +78,86 @@ def padding(at: int) -> int:
     return -at % ALIGNMENT
 
 
-def write_fst(
-    path: str | os.PathLike[str],
-    states: npt.NDArray,
-    arcs: npt.NDArray | Iterable[npt.NDArray],
-    symbols: Symbols,
-    start: int,
-    signature: Signature,
-) -> None:
-    """Writes a model: states STATE[n], arcs ARC[m] whole or in chunks, symbols 0..V, the state of `<s>`.
+class Chunked(Protocol):
+    """A model whose states STATE[·] and arcs ARC[·] come in chunks, consecutive ones with their first numbers."""
 
-    The file appears at `path` complete or not at all. CapfstError if it cannot be written, or is too large
-    for OpenFst.
+    states: int
+    arcs: int
+    start: int
+
+    def chunks(self) -> Iterable[tuple[int, npt.NDArray, int, npt.NDArray]]:
+        """(first state, states, first arc, arcs), each state and arc in one of them; the root in the first."""
+
+
+def write_chunks(
+    path: str | os.PathLike[str],
+    model: Chunked,
+    symbols: Symbols,
+    signature: Signature,
+    progress: Callable[[int], object] = lambda arcs: None,
+) -> None:
+    """Writes a model with the symbols of labels 0..V. `progress` is told how many more arcs are written.
+
+    The file appears at `path` complete or not at all. CapfstError if it cannot be written, or would be too large for
+    OpenFst.
     """
-    total = int(states["narcs"].sum(dtype=np.int64))
-    if len(states) > MAX_STATES or total > MAX_ARCS:
+    if model.states > MAX_STATES or model.arcs > MAX_ARCS:
         raise CapfstError(
-            f"cannot write {path}: {len(states)} states and {total} arcs are more than a file holds: "
+            f"cannot write {path}: {model.states} states and {model.arcs} arcs are more than a file holds: "
             "prune the model (--max-ngrams) or lower its order"
         )
-    header = (
+    written = [0, 0]
+    with replacing(path) as file:
+        for first_state, states, first_arc, arcs in model.chunks():
+            if not any(written):
+                bits = properties(model.states, model.start, float(states["final"][0]))
+                file.write(_header(model, bits, signature, symbols))
+                file.write(pack(symbols).data)
+                states_at = file.tell() + padding(file.tell())
+                arcs_at = states_at + STATE.itemsize * model.states
+                arcs_at += padding(arcs_at)
+            file.seek(states_at + STATE.itemsize * first_state)
+            file.write(_bytes(states))
+            file.seek(arcs_at + ARC.itemsize * first_arc)
+            file.write(_bytes(arcs))
+            written = [written[0] + len(states), written[1] + len(arcs)]
+            progress(len(arcs))
+        if written != [model.states, model.arcs]:
+            raise ValueError(f"the states have {model.arcs} arcs, but there are {written[1]}")
+
+
+def _header(model: Chunked, bits: int, signature: Signature, symbols: Symbols) -> bytes:
+    return (
         struct.pack("<i", FST_MAGIC)
         + _string(FST_TYPE)
         + _string(ARC_TYPE)
-        + struct.pack("<iiQ", VERSION, HAS_ISYMBOLS | IS_ALIGNED, properties(states, start))
-        + struct.pack("<qqq", start, len(states), total)
+        + struct.pack("<iiQ", VERSION, HAS_ISYMBOLS | IS_ALIGNED, bits)
+        + struct.pack("<qqq", model.start, model.states, model.arcs)
         + struct.pack("<i", SYMBOLS_MAGIC)
         + _string(signature.format().encode())
         + struct.pack("<qq", len(symbols), len(symbols))
     )
-    written = 0
-    with replacing(path) as file:
-        file.write(header)
-        file.write(pack(symbols).data)
-        file.write(bytes(padding(file.tell())))
-        file.write(_bytes(states))
-        file.write(bytes(padding(file.tell())))
-        for chunk in [arcs] if isinstance(arcs, np.ndarray) else arcs:
-            file.write(_bytes(chunk.astype(ARC, copy=False)))
-            written += len(chunk)
-        if written != total:
-            raise ValueError(f"the states have {total} arcs, but there are {written}")
+
+
+@dataclass
+class _Whole:
+    states: int
+    arcs: int
+    start: int
+    chunk: tuple[int, npt.NDArray, int, npt.NDArray]
+
+    def chunks(self) -> list[tuple[int, npt.NDArray, int, npt.NDArray]]:
+        return [self.chunk]
+
+
+def write_fst(
+    path: str | os.PathLike[str],
+    states: npt.NDArray,
+    arcs: npt.NDArray,
+    symbols: Symbols,
+    start: int,
+    signature: Signature,
+) -> None:
+    """Writes the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the number of `<s>`."""
+    total = int(states["narcs"].sum(dtype=np.int64))
+    write_chunks(path, _Whole(len(states), total, start, (0, states, 0, arcs)), symbols, signature)

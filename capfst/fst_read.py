@@ -203,7 +203,7 @@ def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt
 
 def _check_properties(header: _Header, states: npt.NDArray) -> None:
     """OpenFst believes these bits: they must not contradict what every model is."""
-    true = fst.properties(states, header.start)
+    true = fst.properties(len(states), header.start, float(states["final"][0]))
     positive = 0x5555_5555_0000
     false = (true & positive) << 1 | (true >> 1) & positive
     if header.properties & (false | fst.MUTABLE | fst.ERROR) or not header.properties & fst.EXPANDED:

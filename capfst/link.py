@@ -39,7 +39,7 @@ class BadRowError(Exception):
         self.order, self.row, self.duplicate = order, row, duplicate
 
 
-def _sorting(words: npt.NDArray) -> npt.NDArray:
+def sorting(words: npt.NDArray) -> npt.NDArray:
     """The rows' order by last word, then the word before it, and so on."""
     order = np.arange(len(words), dtype=np.uint32)
     for column in range(words.shape[1]):
@@ -66,16 +66,14 @@ def _duplicate(words: npt.NDArray) -> int:
 
 
 @nb.njit(cache=True, nogil=True)
-def _merge(
-    words: npt.NDArray, sorting: npt.NDArray, first: int, below: npt.NDArray, missing: npt.NDArray
-) -> npt.NDArray:
+def _merge(words: npt.NDArray, order: npt.NDArray, first: int, below: npt.NDArray, missing: npt.NDArray) -> npt.NDArray:
     """For each row the row of `below` that has its words from column `first` on; both are sorted by these.
 
     missing[i] becomes whether there is none for row i.
     """
     link = np.zeros(len(words), np.uint32)
     at = 0
-    for i in sorting:
+    for i in order:
         while at < len(below) and _compare(words[i], first, below[at]) > 0:
             at += 1
         missing[i] = at == len(below) or _compare(words[i], first, below[at]) != 0
@@ -93,7 +91,7 @@ def link(rows: list[Rows]) -> list[Level]:
     own = [np.arange(number)]  # the place in `rows` of each sorted row; what was added has none
     levels = [rows[0]]
     for n, level in enumerate(rows[1:], 2):
-        order = _sorting(level.words)
+        order = sorting(level.words)
         own.append(order)
         levels.append(level[order])
         twice = _duplicate(levels[-1].words)
@@ -110,7 +108,7 @@ def link(rows: list[Rows]) -> list[Level]:
             every, below = np.arange(len(level)), levels[n - 2].words
             missing = np.zeros(len(level), bool)
             suffix = _merge(level.words, every, 1, below, missing)
-            by_prefix = _sorting(level.words[:, :-1])
+            by_prefix = sorting(level.words[:, :-1])
             prefix = _merge(level.words, by_prefix, 0, below, missing)
             if missing.any():
                 raise BadRowError(n, int(own[n - 1][missing].min()), False)
@@ -134,7 +132,7 @@ def _complete(level: Rows, own: npt.NDArray, longer: npt.NDArray) -> tuple[Rows,
     added = longer[missing, 1:]
     added = added[np.append(True, (added[1:] != added[:-1]).any(axis=1))]
     words = np.concatenate([level.words, added])
-    order = _sorting(words)
+    order = sorting(words)
     unknown = np.full(len(added), np.nan)
     whole = Rows(words, np.append(level.cost, unknown), np.append(level.backoff, np.zeros(len(added))))
     return whole[order], np.append(own, np.full(len(added), np.iinfo(np.int64).max))[order]

@@ -19,16 +19,16 @@ class LanguageModel:
     def __init__(self, model: CapFst) -> None:
         self.model = model
         self.labels = model.arcs["ilabel"]
-        self.unknown = self.label(UNKNOWN.decode())
+        self.unknown = self.label(UNKNOWN)
 
     def label(self, form: str) -> int:
         """The label of a surface form; that of `<unk>` if the model does not know it."""
         symbols, starts = self.model.symbols, self.model.starts
-        for known in (form, UNKNOWN.decode()):
+        for known in (form, UNKNOWN):
             for label in symbols.forms(known.lower(), starts):
                 if symbols[label] == known:
                     return label
-        raise CapfstError(f"the model {self.model.path} has no {UNKNOWN.decode()}: train it again")
+        raise CapfstError(f"the model {self.model.path} has no {UNKNOWN}: train it again")
 
     def _backoff(self, state: int) -> tuple[float, int]:
         arc = self.model.arcs[self.model.states[state]["pos"]]

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 import pynini
+from pywrapfst import Arc
 
 from capfst.lm import LanguageModel
 from capfst.tokenize import NEWLINE
@@ -34,7 +35,7 @@ def sentence(words: Sequence[range]) -> pynini.Fst:
     s.add_states(len(words) + 1)
     s.set_start(0)
     for i, forms in enumerate(words):
-        s.add_arc(i, pynini.Arc(forms[0], forms[0], 0, i + 1))
+        s.add_arc(i, Arc(forms[0], forms[0], 0, i + 1))
     s.set_final(len(words))
     return s
 
@@ -45,7 +46,7 @@ def transducer(words: Sequence[range]) -> pynini.Fst:
     t.set_start(t.add_state())
     for forms in sorted(set(words), key=lambda forms: forms[0]):
         for form in forms:
-            t.add_arc(0, pynini.Arc(forms[0], form, 0, 0))
+            t.add_arc(0, Arc(forms[0], form, 0, 0))
     t.set_final(0)
     return t.arcsort("ilabel")
 
@@ -67,7 +68,7 @@ def reachable(lm: LanguageModel, start: int, words: Sequence[range]) -> pynini.F
                     added.add((state, form))
                     if after not in number:
                         number[after] = part.add_state()
-                    part.add_arc(number[state], pynini.Arc(form, form, cost, number[after]))
+                    part.add_arc(number[state], Arc(form, form, cost, number[after]))
         frontier = reached
     for state in frontier:
         part.set_final(number[state], lm.final(state))

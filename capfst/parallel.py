@@ -1,7 +1,7 @@
 """A function over a stream of items in several threads: results in order, as soon as they are there, in flat memory.
 
-In: items, taken by a thread of their own, so that waiting for the next one holds up no result. Out: the results. At most
-a few items are ahead of what the reader of the results has taken.
+In: items, taken by a thread of their own, so that waiting for the next one holds up no result. Out: the results. At
+most a few items are ahead of what the reader of the results has taken.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from queue import SimpleQueue
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst import __version__
 from capfst import clean as cleaning
-from capfst.build import build
+from capfst.build import Options, acceptor
 from capfst.corpus import Errors, find, read_blocks
+from capfst.count import MAX_ORDER
 from capfst.errors import CapfstError
-from capfst.fst import write_fst
+from capfst.fst import write_chunks
+from capfst.intern import Interner
 from capfst.signature import Signature
-from capfst.symbols import Symbols
-from capfst.vocabulary import Interner, Vocabulary, reserved, settle
+from capfst.spool import Store, in_order
+from capfst.vocabulary import Streams, settle
 
-MAX_ORDER = 5
+Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
+"""(total, description, unit) → a context in which a function is told how much more has been done."""
 
 
 @dataclass
@@ -59,57 +61,79 @@ def train(
     skip_filters: Sequence[str] = (),
     pretokenized: bool = False,
     errors: Errors = "strict",
+    min_count: int = 1,
+    max_words: int | None = None,
+    cutoffs: Sequence[int] = (),
     max_ngrams: int | None = None,
+    prune_threshold: float | None = None,
+    memory: int | None = None,
+    tmp: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Trained:
     """Trains a capitalization LM of the given order (1 to 5) on files, folders or glob patterns, and writes it to
     `output`.
 
     clean: leave out lines that do not look like well-cased sentences, but for the filters in `skip_filters`
-    (`clean.FILTERS`). pretokenized: the tokens are what white space separates, taken as they are. max_ngrams: prune
-    the model to this many n-grams in all (Stolcke 1998). jobs: threads; all cores if None. progress: called with the
-    numbers of compressed bytes read.
+    (`clean.FILTERS`). pretokenized: the tokens are what white space separates, taken as they are.
+    min_count, max_words: surface forms that are rarer, or not among so many of the most frequent ones, become `<unk>`.
+    cutoffs: leave out n-grams of order 1, 2, … that occur at most so often; the last number holds for higher orders.
+    max_ngrams, prune_threshold: prune to so many n-grams in all, or those whose loss would cost less (Stolcke 1998).
+    memory: bytes to stay below; what does not fit is put into temporary files in the folder `tmp`. jobs: threads, all
+    cores if None. progress: shows how far it is, as `progress.progress`.
 
     Raises:
-        CapfstError: bad input, an unwritable output, or a corpus without a single sentence.
+        CapfstError: bad input, an unwritable output, no space, or a corpus without a single sentence.
     """
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order} is not between 1 and {MAX_ORDER}: use --order 3")
+    threads = jobs or os.cpu_count() or 1
+    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, memory, tmp, threads)
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else list(corpus)
     digest = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
     files = find([os.fspath(path) for path in paths])
-    blocks = read_blocks(files, errors=errors, hash=digest, progress=progress)
-    vocabulary, streams = read(blocks, on, pretokenized, report, jobs or os.cpu_count() or 1)
-    labels = np.concatenate([*streams, np.empty(0, np.uint32)])
-    del streams
-    sentences = int(np.count_nonzero(labels == 0))
+    show = progress or _silent
+    streams = Streams(Store(memory, tmp))
+    with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
+        blocks = read_blocks(files, errors=errors, hash=digest, progress=advance)
+        interners = read(blocks, streams, on, pretokenized, report, threads)
+    vocabulary, labels = settle(interners, streams, min_count, max_words)
+    del interners
+    sentences = int(vocabulary.counts[0])
     tokens = labels.size - sentences
-    if not sentences or not tokens:
+    if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
-    size = len(vocabulary.forms)
-    model = build(labels, size, order)
-    del labels
-    signature = Signature(
-        version=__version__,
-        order=order,
-        smoothing="kn",
-        pruning=f"entropy-{max_ngrams}" if max_ngrams is not None else "none",
-        tokenizer="none" if pretokenized else "capfst",
-        lowercasing="default",
-        corpus=digest.hexdigest(),
-    )
-    write_fst(
-        output,
-        model.states,
-        model.arcs,
-        Symbols.from_words(form.decode() for form in vocabulary.forms),
-        model.start,
-        signature,
-    )
-    return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+    with acceptor(labels, len(vocabulary.symbols) - 1, order, options) as model:
+        signature = Signature(
+            version=__version__,
+            order=order,
+            smoothing="kn",
+            pruning=_pruning(options),
+            tokenizer="none" if pretokenized else "capfst",
+            lowercasing="default",
+            corpus=digest.hexdigest(),
+        )
+        with show(model.arcs, "writing", "arcs") as advance:
+            write_chunks(output, model, vocabulary.symbols, signature, advance)
+        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+
+
+@contextmanager
+def _silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], object]]:
+    yield lambda more: None
+
+
+def _pruning(options: Options) -> str:
+    parts = []
+    if any(options.cutoffs):
+        parts.append("cutoff-" + ".".join(map(str, options.cutoffs)))
+    if options.max_ngrams is not None:
+        parts.append(f"entropy-{options.max_ngrams}")
+    if options.threshold is not None:
+        parts.append(f"entropy-{options.threshold:g}")
+    return "+".join(parts) or "none"
 
 
 def _why(report: cleaning.Report) -> str:
@@ -122,40 +146,22 @@ def _why(report: cleaning.Report) -> str:
 
 
 def read(
-    blocks: Iterator[bytes], on: int, pretokenized: bool, report: cleaning.Report, jobs: int
-) -> tuple[Vocabulary, list[npt.NDArray[np.uint32]]]:
-    """Blocks of lines → the vocabulary, and the labels of the lines that the filters `on` keep, in order, a 0 after
-    each."""
-    interners = [Interner() for _ in range(jobs)]
-    free: SimpleQueue[int] = SimpleQueue()
-    for k in range(jobs):
-        free.put(k)
+    blocks: Iterable[bytes], streams: Streams, on: int, pretokenized: bool, report: cleaning.Report, threads: int
+) -> list[Interner]:
+    """Blocks of lines → streams of ids of the lines that the filters `on` keep, and the interners that made them."""
+    interners = [Interner() for _ in range(threads)]
+    idle = list(range(threads))
 
     def ids(block: bytes) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        kept, counts = cleaning.clean(block, on) if on else (block, np.zeros(0, np.int64))
-        k = free.get()
+        kept, counts = cleaning.clean(block, on) if on else (block, report.counts[:0])
+        number = idle.pop()
         try:
-            return k, interners[k].block(kept, pretokenized), counts
+            return number, interners[number].block(kept, pretokenized), counts
         finally:
-            free.put(k)
+            idle.append(number)
 
-    streams: list[tuple[int, npt.NDArray[np.uint32]]] = []
-
-    def take(done: Future[tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]]]) -> None:
-        k, stream, counts = done.result()
-        streams.append((k, stream))
-        if on:
-            report.add(counts)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting: deque[Future[tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]]]] = deque()
-        for block in blocks:
-            waiting.append(pool.submit(ids, block))
-            if len(waiting) > 2 * jobs:
-                take(waiting.popleft())
-        while waiting:
-            take(waiting.popleft())
-    word = reserved(word for interner in interners for word in interner.words())
-    if word is not None:
-        raise CapfstError(f"the corpus has the word {word.decode()!r}, which is the LM's own: replace or remove it")
-    return settle(interners, streams)
+    with ThreadPoolExecutor(threads) as pool:
+        for number, stream, counts in in_order(ids, blocks, pool, 2 * threads):
+            streams.append(number, stream)
+            report.counts[: counts.size] += counts
+    return interners

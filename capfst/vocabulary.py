@@ -1,173 +1,71 @@
-"""Tokens → ids, and in the end ids → labels: the vocabulary of a corpus.
+"""Ids → labels: the vocabulary of a corpus.
 
-In: blocks of whole lines, in any number of threads. Each `Interner` gives the words of its blocks ids in order of
-appearance and returns every block as a stream of ids. Out: `Vocabulary`, the surface forms sorted by (lowercase form,
-−count, form), and the streams as labels, a 0 after each line.
-
-A hyphenated word stands in a stream as a whole and in parts; `settle` keeps one of the two, once the whole corpus is
-known. Sorting makes labels independent of the order of blocks, threads and hashes.
+In: the streams of ids that several interners made of a corpus (intern.py), in order. Out: `Vocabulary`, the surface
+forms sorted by (lowercase form, −count, form), and the corpus as labels, a 0 after each line. So labels depend on
+neither the order of blocks, nor threads, nor hashes. A word that is cut becomes `<unk>`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import pairwise
+import os
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from capfst.characters import INFO, lower_bytes
-from capfst.tokenize import COMPOUND, NEWLINE, canonical, capacity, scan, scan_spaced
+from capfst.characters import INFO, LOWER, lower_into
+from capfst.errors import CapfstError
+from capfst.intern import COMPOUND_BIT, Interner
+from capfst.spool import Store
+from capfst.symbols import EPSILON, Symbols
+from capfst.tokenize import WORD
 
-UNKNOWN = b"<unk>"
-RESERVED = (b"<epsilon>", b"<s>", b"</s>")
+UNKNOWN = "<unk>"
+RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
-"""A hyphenated word is a word of its own from this count of its lowercase form on; a single occurrence teaches more
-in parts."""
-
-_COMPOUND_BIT = np.uint32(1 << 31)
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+"""A hyphenated word is a word of its own if its lowercase form occurs as often; else it teaches more in its parts."""
 
 
-@njit(cache=True, nogil=True)
-def _hash(data, start, end):  # type: ignore[no-untyped-def]
-    h = np.uint64(end - start)
-    for i in range(start, end):
-        h = (h ^ np.uint64(data[i])) * _PRIME
-        h ^= h >> np.uint64(29)
-    return h
+class Streams:
+    """The streams of a corpus, in a temporary file: as ids, then rewritten as labels."""
 
-
-@njit(cache=True, nogil=True)
-def _find(slots, data, offsets, word, length):  # type: ignore[no-untyped-def]
-    """The slot of word[:length]: its own, or the empty one where it belongs. A slot is hash bits << 32 | id + 1."""
-    mask = np.uint64(slots.size - 1)
-    h = _hash(word, 0, length)
-    tag = h >> np.uint64(32)
-    at = (h * _PRIME) >> np.uint64(32) & mask
-    while True:
-        slot = slots[at]
-        if slot == 0:
-            return at, tag
-        if slot >> np.uint64(32) == tag:
-            k = np.int64(slot & np.uint64(0xFFFFFFFF)) - 1
-            start = offsets[k]
-            if offsets[k + 1] - start == length:
-                same = True
-                for i in range(length):
-                    if data[start + i] != word[i]:
-                        same = False
-                        break
-                if same:
-                    return at, tag
-        at = (at + np.uint64(1)) & mask
-
-
-@njit(cache=True, nogil=True)
-def _rehash(slots, data, offsets, n):  # type: ignore[no-untyped-def]
-    for k in range(n):
-        start, end = offsets[k], offsets[k + 1]
-        at, tag = _find(slots, data, offsets, data[start:end], end - start)
-        slots[at] = tag << np.uint64(32) | np.uint64(k + 1)
-
-
-@njit(cache=True, nogil=True)
-def _intern(buf, starts, ends, kinds, first, last, plain, slots, data, offsets, n, scratch, stream):  # type: ignore[no-untyped-def]
-    """Appends the ids of tokens first..last to `stream`; stops early when a table is full.
-
-    Returns (tokens done, ids written, words known).
-    """
-    written = 0
-    i = first
-    while i < last:
-        kind = kinds[i]
-        if kind == NEWLINE:
-            stream[written] = 0
-            written += 1
-            i += 1
-            continue
-        if plain:
-            length = ends[i] - starts[i]
-            scratch[:length] = buf[starts[i] : ends[i]]
-        else:
-            length = canonical(buf, starts[i], ends[i], kind, scratch)
-        if 2 * (n + 1) > slots.size or n + 2 > offsets.size or offsets[n] + length > data.size:
-            break
-        at, tag = _find(slots, data, offsets, scratch, length)
-        if slots[at] == 0:
-            data[offsets[n] : offsets[n] + length] = scratch[:length]
-            offsets[n + 1] = offsets[n] + length
-            n += 1
-            slots[at] = tag << np.uint64(32) | np.uint64(n)
-        word = np.uint32(slots[at] & np.uint64(0xFFFFFFFF))
-        if kind == COMPOUND:
-            parts = 1
-            while i + parts < last and ends[i + parts] <= ends[i] and kinds[i + parts] != NEWLINE:
-                parts += 1
-            stream[written] = word | _COMPOUND_BIT
-            stream[written + 1] = parts - 1
-            written += 2
-        else:
-            stream[written] = word
-            written += 1
-        i += 1
-    return i, written, n
-
-
-class Interner:
-    """Gives words ids (1, 2, …); one for each thread."""
-
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.file = store.open()
+        self.places: list[tuple[int, int]] = []  # of each stream: its interner's number, its length
         self.size = 0
-        self.slots = np.zeros(1 << 16, np.uint64)
-        self.offsets = np.zeros(1 << 15, np.int64)
-        self.data = np.empty(1 << 18, np.uint8)
-        self._tokens: tuple[np.ndarray, ...] = ()
 
-    def words(self) -> list[bytes]:
-        """The words by id − 1."""
-        data = self.data[: self.offsets[self.size]].tobytes()
-        bounds = self.offsets[: self.size + 1].tolist()
-        return [data[a:b] for a, b in pairwise(bounds)]
+    def append(self, interner: int, stream: npt.NDArray[np.uint32]) -> None:
+        self.store.write(self.file, stream, 4 * self.size)
+        self.places.append((interner, stream.size))
+        self.size += stream.size
 
-    def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
-        """The stream of a block of whole lines: uint32 ids, 0 for a line's end, a compound as (id | 2³¹, number of
-        parts), parts."""
-        buf = np.frombuffer(block, np.uint8)
-        if not self._tokens or self._tokens[0].size < capacity(buf.size):
-            self._tokens = tuple(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8))
-        starts, ends, kinds = self._tokens
-        if pretokenized:
-            n = scan_spaced(buf, buf.size, starts, ends, kinds)
-        else:
-            n = scan(buf, buf.size, INFO, starts, ends, kinds)
-        longest = int((ends[:n] - starts[:n]).max(initial=8))
-        scratch = np.empty(longest, np.uint8)
-        stream = np.empty(2 * n, np.uint32)
-        done = written = 0
-        while done < n:
-            done, more, self.size = _intern(
-                buf, starts, ends, kinds, done, n, pretokenized,
-                self.slots, self.data, self.offsets, self.size, scratch, stream[written:],
-            )  # fmt: skip
-            written += more
-            if done < n:
-                self._grow(longest)
-        return stream[:written].copy()
+    def __iter__(self) -> Iterator[tuple[int, npt.NDArray[np.uint32]]]:
+        at = 0
+        for interner, size in self.places:
+            stream = np.empty(size, np.uint32)
+            view = stream.view(np.uint8).data
+            done = 0
+            while done < len(view):
+                read = os.preadv(self.file, [view[done:]], 4 * at + done)
+                if not read:
+                    raise CapfstError("temporary data ended early: the disk or another program damaged it")
+                done += read
+            yield interner, stream
+            at += size
 
-    def _grow(self, longest: int) -> None:
-        n = self.size
-        if n >= (1 << 31) - 2:
-            raise OverflowError("more than 2^31 different words")
-        if 2 * (n + 1) > self.slots.size:
-            self.slots = np.zeros(2 * self.slots.size, np.uint64)
-            _rehash(self.slots, self.data, self.offsets, n)
-        if n + 2 > self.offsets.size:
-            self.offsets = np.resize(self.offsets, 2 * self.offsets.size)
-        if self.offsets[n] + longest > self.data.size:
-            self.data = np.resize(self.data, 2 * self.data.size + longest)
+    def rewrite(self, label: Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]) -> npt.NDArray[np.uint32]:
+        """Each stream as `label` gives it, which makes none longer, end to end: mapped from the file."""
+        size = 0
+        for interner, stream in self:
+            labels = label(interner, stream)
+            self.store.write(self.file, labels, 4 * size)
+            size += labels.size
+        os.ftruncate(self.file, 4 * size)
+        with open(self.file, "r+b") as file:
+            return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
 @njit(cache=True, nogil=True)
@@ -177,8 +75,8 @@ def _settle(stream, kept, counts):  # type: ignore[no-untyped-def]
     i = 0
     while i < stream.size:
         word = stream[i]
-        if word & _COMPOUND_BIT:
-            word &= ~_COMPOUND_BIT
+        if word & COMPOUND_BIT:
+            word &= ~COMPOUND_BIT
             parts = np.int64(stream[i + 1])
             i += 2
             if not kept[word]:
@@ -193,83 +91,148 @@ def _settle(stream, kept, counts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _count_compounds(stream, counts):  # type: ignore[no-untyped-def]
+def _relabel(stream, labels):  # type: ignore[no-untyped-def]
+    """In place, compounds too."""
     i = 0
     while i < stream.size:
-        if stream[i] & _COMPOUND_BIT:
-            counts[stream[i] & ~_COMPOUND_BIT] += 1
-            i += 2 + np.int64(stream[i + 1])
+        if stream[i] & COMPOUND_BIT:
+            stream[i] = labels[stream[i] & ~COMPOUND_BIT] | COMPOUND_BIT
+            i += 2
         else:
+            stream[i] = labels[stream[i]]
             i += 1
 
 
 @njit(cache=True, nogil=True)
-def _relabel(stream, labels):  # type: ignore[no-untyped-def]
-    for i in range(stream.size):
-        stream[i] = labels[stream[i]]
+def _lowered(data, offsets, info, lower_table, out, ends):  # type: ignore[no-untyped-def]
+    size = 0
+    for k in range(offsets.size - 1):
+        start, end = offsets[k], offsets[k + 1]
+        size = lower_into(data, start, end, start, end, out, size, info, lower_table)
+        ends[k] = size
+
+
+@njit(cache=True, nogil=True)
+def _prefixes(data, starts, ends, keys):  # type: ignore[no-untyped-def]
+    """keys[c, k]: bytes 8c … 8c + 7 of word k as a number, which is in the order of the bytes."""
+    for c in range(keys.shape[0]):
+        for k in range(starts.size):
+            key = np.uint64(0)
+            for i in range(starts[k] + 8 * c, starts[k] + 8 * c + 8):
+                key = key << np.uint64(8) | np.uint64(data[i] if i < ends[k] else 0)
+            keys[c, k] = key
+
+
+@njit(cache=True, nogil=True)
+def _gather(data, starts, ends, order, out):  # type: ignore[no-untyped-def]
+    size = 0
+    for k in order:
+        for i in range(starts[k], ends[k]):
+            out[size] = data[i]
+            size += 1
+
+
+class _Words:
+    """Words as bytes end to end."""
+
+    def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
+        self.data, self.starts, self.ends = data, offsets[:-1], offsets[1:]
+
+    def __getitem__(self, k: int | np.integer) -> bytes:
+        return self.data[self.starts[k] : self.ends[k]].tobytes()
+
+    def sorted_ties(self, order: npt.NDArray[np.int64], tied: npt.NDArray[np.bool_]) -> None:
+        """Sorts runs of `order` by their words; tied[i]: order[i] and order[i + 1] are of one run."""
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+        for start, end in zip(edges[::2].tolist(), (edges[1::2] + 1).tolist(), strict=True):
+            order[start:end] = sorted(order[start:end].tolist(), key=self.__getitem__)
+
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """[k]: the place of word k in the order of the words, which are different."""
+        keys = np.empty((2, len(self.starts)), np.uint64)
+        _prefixes(self.data, self.starts, self.ends, keys)
+        order = np.lexsort(keys[::-1])
+        self.sorted_ties(order, (np.diff(keys[:, order]) == 0).all(0))
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks
 
 
 class Vocabulary(NamedTuple):
-    """Surface forms by label − 1, their counts int64[V], and the label of `<unk>`."""
+    """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the line ends; and the label of `<unk>`."""
 
-    forms: list[bytes]
+    symbols: Symbols
     counts: npt.NDArray[np.int64]
     unknown: int
 
 
 def settle(
-    interners: list[Interner], streams: list[tuple[int, npt.NDArray[np.uint32]]]
-) -> tuple[Vocabulary, list[npt.NDArray[np.uint32]]]:
-    """The vocabulary of all streams, each given as (number of its interner, ids), and the streams as labels, changed
-    in place."""
-    ids: dict[bytes, int] = {}
-    numbers = []  # of each interner: its ids → common ids
-    for interner in interners:
-        numbers.append(np.array([0, *(ids.setdefault(word, len(ids) + 1) for word in interner.words())], np.uint32))
-    words = [b"", *ids]
-    lowers = [lower_bytes(word) for word in words]
+    interners: list[Interner], streams: Streams, min_count: int = 1, max_words: int | None = None
+) -> tuple[Vocabulary, npt.NDArray[np.uint32]]:
+    """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line.
 
-    compounds = [np.zeros(numbers[k].size, np.int64) for k in range(len(interners))]
+    Words that occur less than `min_count` times become `<unk>`, and all but the `max_words` most frequent ones.
+    """
+    common = Interner()
+    numbers = [common.absorb(interner) for interner in interners]
+    unknown = common.add(UNKNOWN.encode())
+    words = _Words(*common.text())
+    lowers = Interner()
+    lower_of = _lower_ids(words, lowers)
+    totals = np.bincount(lower_of, common.compounds[1 : common.size + 1])
+    kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
+    counts = np.zeros(common.size + 1, np.int64)
     for k, stream in streams:
-        _count_compounds(stream, compounds[k])
-    totals: dict[bytes, int] = {}
-    for k, counted in enumerate(compounds):
-        for own in np.flatnonzero(counted):
-            lowercase = lowers[numbers[k][own]]
-            totals[lowercase] = totals.get(lowercase, 0) + int(counted[own])
-
-    counts = np.zeros(len(words), np.int64)
-    settled = []
-    own_counts = [np.zeros(number.size, np.int64) for number in numbers]
-    kept = [np.zeros(number.size, np.bool_) for number in numbers]
-    for k, counted in enumerate(compounds):
-        for own in np.flatnonzero(counted):
-            kept[k][own] = totals[lowers[numbers[k][own]]] >= COMPOUND_COUNT
-    for k, stream in streams:
-        settled.append((k, stream[: _settle(stream, kept[k], own_counts[k])]))
-    for number, own in zip(numbers, own_counts, strict=True):
-        np.add.at(counts, number, own)
-    counts[0] = 0
-
-    counts_of = counts.tolist()
-    present = [i for i in range(1, len(words)) if counts_of[i]]
-    if UNKNOWN not in ids or not counts_of[ids[UNKNOWN]]:
-        present.append(len(words))
-        words.append(UNKNOWN)
-        lowers.append(UNKNOWN)
-        counts_of.append(0)
-    present.sort(key=lambda i: (lowers[i], -counts_of[i], words[i]))
-    labels = np.zeros(len(words), np.uint32)
-    labels[present] = np.arange(1, len(present) + 1, dtype=np.uint32)
-    for number in numbers:
-        number[:] = labels[number]
-    for k, stream in settled:
         _relabel(stream, numbers[k])
-    forms = [words[i] for i in present]
-    vocabulary = Vocabulary(forms, np.array([counts_of[i] for i in present], np.int64), forms.index(UNKNOWN) + 1)
-    return vocabulary, [stream for _, stream in settled]
+        _settle(stream, kept, counts)
+
+    present = counts >= max(min_count, 1)
+    present[[0, unknown]] = False
+    _refuse(words, np.flatnonzero(counts) - 1)
+    sentences = counts[0]
+    ranks = _Words(*lowers.text()).ranks()[lower_of - 1]
+    if max_words is not None and present.sum() > max_words:
+        rarest_first = np.lexsort((-ranks, counts[1:])) + 1
+        present[[k for k in rarest_first if present[k]][:-max_words]] = False
+    counts[unknown] += counts[1:][~present[1:]].sum() - counts[unknown]
+    present[unknown] = True
+    order = np.flatnonzero(present) - 1
+    order = order[np.lexsort((-counts[order + 1], ranks[order]))]
+    words.sorted_ties(order, (np.diff(ranks[order]) == 0) & (np.diff(counts[order + 1]) == 0))
+
+    labels = np.zeros(common.size + 1, np.uint32)
+    labels[order + 1] = np.arange(1, len(order) + 1)
+    labels[1:][~present[1:]] = labels[unknown]
+    none = np.zeros(common.size + 1, np.int64)
+
+    def label(k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        _relabel(stream, numbers[k])
+        stream = stream[: _settle(stream, kept, none)]
+        _relabel(stream, labels)
+        return stream
+
+    lengths = words.ends[order] - words.starts[order]
+    data = np.empty(len(EPSILON) + int(lengths.sum()), np.uint8)
+    data[: len(EPSILON)] = np.frombuffer(EPSILON.encode(), np.uint8)
+    _gather(words.data, words.starts, words.ends, order, data[len(EPSILON) :])
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate([[len(EPSILON)], lengths]))])
+    vocabulary = Vocabulary(
+        Symbols(data, offsets), np.concatenate([[sentences], counts[order + 1]]), int(labels[unknown])
+    )
+    return vocabulary, streams.rewrite(label)
 
 
-def reserved(words: Iterable[bytes]) -> bytes | None:
-    """A word that a tokenised corpus may not hold, if there is one."""
-    return next((word for word in words if word in RESERVED), None)
+def _refuse(words: _Words, present: npt.NDArray[np.int64]) -> None:
+    """CapfstError if one of the words has a meaning of its own in the LM."""
+    for word in RESERVED:
+        for k in np.flatnonzero(words.ends - words.starts == len(word)):
+            if words[k].decode() == word and k in present:
+                raise CapfstError(f"the corpus has the word {word!r}, which is the LM's own: replace or remove it")
+
+
+def _lower_ids(words: _Words, lowers: Interner) -> npt.NDArray[np.int64]:
+    """[k]: the id in `lowers` of the lowercase form of word k."""
+    out, ends = np.empty(words.data.size * 3 // 2 + 8, np.uint8), np.empty(len(words.ends), np.int64)
+    _lowered(words.data, np.append(words.starts, words.ends[-1:]), INFO, LOWER, out, ends)
+    offsets = np.concatenate([[0], ends])
+    return lowers.ids(out, offsets[:-1], offsets[1:], np.full(len(ends), WORD, np.uint8), True).astype(np.int64)

@@ -16,7 +16,8 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from capfst.arpa import LN10, read_arpa
+from capfst.arpa import read_arpa
+from capfst.arpa_lines import LN10
 from capfst.build import Options, estimate
 
 TOLERANCE = 1e-5

@@ -3,6 +3,7 @@
 import itertools
 import random
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from models import SIGNATURE, Model, backoff_models, in_one_folder, openfst, ran
 
 from capfst.characters import lower
 from capfst.errors import CapfstError
-from capfst.fst import write_fst
+from capfst.fst import write_chunks
 from capfst.fst_read import CapFst, find_arc
 from capfst.info import describe, render
 
@@ -186,8 +187,17 @@ def test_description(tmp_path: Path) -> None:
 def test_chunks_and_whole_make_the_same_bytes(tmp_path: Path) -> None:
     model = random_model(random.Random(1), 3)
     model.save(tmp_path / "whole")
-    chunks = (model.arcs[i : i + 3] for i in range(0, len(model.arcs), 3))
-    write_fst(tmp_path / "chunks", model.states, chunks, model.symbols, model.start, SIGNATURE)
+
+    class Chunks:
+        states, arcs, start = len(model.states), len(model.arcs), model.start
+
+        def chunks(self) -> Iterator[tuple]:
+            for state in range(0, self.states, 3):
+                states = model.states[state : state + 3]
+                arc = int(states["pos"][0])
+                yield state, states, arc, model.arcs[arc : arc + int(states["narcs"].sum())]
+
+    write_chunks(tmp_path / "chunks", Chunks(), model.symbols, SIGNATURE)
     assert (tmp_path / "chunks").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
