@@ -126,7 +126,8 @@ def read_arpa(source: str | os.PathLike[str] | BinaryIO) -> Arpa:
 def _read(reader: _Reader) -> Arpa:
     numbers = _header(reader)
     unigrams = _unigrams(reader, numbers[0])
-    forms = sorted(unigrams.keys() - {START, END}, key=lambda word: (lower_bytes(word), unigrams[word][0], word))
+    forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # of equally likely forms the lower-case one is first
+    forms.sort(key=lambda word: (lower_bytes(word), unigrams[word][0]))
     # Words are numbered <s>, </s>, then the labels from 1 on.
     vocabulary = Vocabulary.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])

@@ -55,6 +55,16 @@ class _Numbers(click.ParamType):
         return numbers
 
 
+class _Shares(click.ParamType):
+    name = "w,w,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[float, ...]:
+        try:
+            return tuple(map(float, str(value).split(",")))
+        except ValueError:
+            self.fail(f"{value!r} is no list of numbers: write 0.7,0.3", param, context)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="capfst")
 def cli() -> None:
@@ -135,6 +145,27 @@ def export(lm: Path, arpa: Path) -> None:
     from capfst.exchange import export_arpa
 
     export_arpa(lm, arpa)
+
+
+@cli.command()
+@click.argument("lms", nargs=-1, required=True, type=_FILE)
+@click.option("-o", "--output", required=True, type=_FILE, help="The model to write.")
+@click.option("--weights", type=_Shares(), help="One for each model, 1 in all: 0.7,0.3.")
+@click.option("--tune", type=_FILE, help="Find the weights that suit this cased text best (EM).")
+def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None) -> None:
+    """Interpolates models linearly: one backoff model of all.
+
+    \b
+    capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
+    capfst mix news.fst web.fst --tune held-out.txt -o cap.fst
+    """
+    from capfst.exchange import mix_models
+
+    if (weights is None) == (tune is None):
+        raise click.UsageError("Give either --weights or --tune.")
+    text = map(_whole, _read((tune,), "strict")) if tune else ()
+    found = mix_models(lms, output, weights=weights, tune_on=text)
+    click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in zip(lms, found, strict=True)), err=True)
 
 
 @cli.command()

@@ -33,7 +33,8 @@ def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
     for (words, levels), weight in zip(models, weights, strict=True):
         for word, p in zip(words, weight * np.exp(-levels[0].cost[1:]), strict=True):
             unigram[word] = unigram.get(word, 0.0) + p
-    union = sorted(unigram, key=lambda word: (lower_bytes(word.encode()), -unigram[word], word))
+    union = sorted(unigram, reverse=True)  # of equally likely forms the lower-case one is first
+    union.sort(key=lambda word: (lower_bytes(word.encode()), -unigram[word]))
     label = {word: i for i, word in enumerate(union, 1)}
     rows = [_rows(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
     order = max(map(len, rows))

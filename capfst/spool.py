@@ -1,8 +1,11 @@
 """Records on their way from one stage to the next, in memory while there is room, else in a temporary file.
 
-In: pieces of records, each put into a numbered bucket, by any thread, with the turn it belongs to. Out: the
-buckets, each taken once, its pieces by turn. The stages of the estimation read and write nothing but
-buckets, so none needs more memory than the buckets being worked on, however large the corpus is.
+In: records, put into numbered buckets by any thread. Out: the buckets, each taken once, as one array; what
+was put in by several threads is in no certain order. The stages of the estimation read and write nothing but
+buckets, so that none needs more memory than the buckets being worked on, however large the corpus is.
+
+A bucket is an address range as long as the bucket can become, of which only what is filled takes memory; and
+as long a range of a file, of which only what is filled takes space.
 """
 
 import contextlib
@@ -14,8 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numba as nb
 import numpy as np
@@ -25,6 +27,7 @@ from capfst.errors import CapfstError
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
+_MAPPING = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 
 
 def in_order(
@@ -48,69 +51,6 @@ def exhaust(results: Iterable[None]) -> None:
     deque(results, maxlen=0)
 
 
-class Piece(NamedTuple):
-    """Records in memory, or a number of them at `offset` of the temporary file."""
-
-    turn: int
-    records: npt.NDArray | None
-    offset: int
-    number: int
-
-
-class Store:
-    """What the buckets of one estimation share: `memory` bytes, then an unlinked file in `folder`.
-
-    With memory=None nothing is ever spilled.
-    """
-
-    def __init__(self, memory: int | None, folder: str | os.PathLike[str] | None = None) -> None:
-        self.memory = memory
-        self.folder = folder
-        self.held = 0
-        self.spilled = 0
-        self._lock = threading.Lock()
-
-    def hold(self, size: int) -> bool:
-        """Whether there is room for `size` more bytes, which are then counted as used."""
-        with self._lock:
-            if self.memory is not None and self.held + size > self.memory:
-                return False
-            self.held += size
-            return True
-
-    def release(self, size: int) -> None:
-        with self._lock:
-            self.held -= size
-
-    def open(self) -> int:
-        """A file that no name leads to: it is gone when it is closed, however the program ends."""
-        folder = self.folder or tempfile.gettempdir()
-        try:
-            descriptor, name = tempfile.mkstemp(prefix="capfst-", dir=folder)
-            os.unlink(name)
-        except OSError as error:
-            raise CapfstError(
-                f"cannot make a temporary file in {folder}: {error.strerror}: choose another folder (--tmp)"
-            ) from error
-        return descriptor
-
-    def write(self, descriptor: int, data: npt.NDArray, offset: int) -> None:
-        view = data.reshape(-1).view(np.uint8).data
-        try:
-            while view:
-                done = os.pwrite(descriptor, view, offset)
-                view, offset = view[done:], offset + done
-        except OSError as error:
-            folder = Path(self.folder or tempfile.gettempdir())
-            advice = "choose another folder (--tmp) or give more --memory"
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                advice = f"free some space there (about {self.spilled >> 20} MB were in use), " + advice
-            raise CapfstError(f"cannot write temporary data in {folder}: {error.strerror}: {advice}") from error
-
-
-_MAPPING = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
-
-
 @nb.njit(cache=True, nogil=True)
 def route(records: npt.NDArray, bucket: npt.NDArray, number: int) -> tuple[npt.NDArray, npt.NDArray]:
     """The rows of the matrix sorted stably by bucket[row] < number, and the bounds of each bucket's rows."""
@@ -129,94 +69,144 @@ def route(records: npt.NDArray, bucket: npt.NDArray, number: int) -> tuple[npt.N
     return routed, bounds
 
 
-def _copy(records: npt.NDArray) -> npt.NDArray:
-    """A copy whose memory goes back to the system as soon as it is dropped: large ones are mapped singly."""
-    if records.nbytes < 1 << 15:
-        return records.copy()
-    memory = np.frombuffer(mmap.mmap(-1, records.nbytes, flags=_MAPPING), records.dtype)
-    copied = memory.reshape(records.shape)
-    copied[...] = records
-    return copied
+class Store:
+    """What the buckets of one estimation share: `memory` bytes (None: all there is), then files in `folder`."""
+
+    def __init__(self, memory: int | None, folder: str | os.PathLike[str] | None = None) -> None:
+        self.memory = memory
+        self.folder = os.fspath(folder or tempfile.gettempdir())
+        self.held = 0
+        self.spilled = 0
+        self._lock = threading.Lock()
+
+    def hold(self, size: int) -> bool:
+        """Whether there is room for `size` more bytes, which are then counted as used."""
+        with self._lock:
+            if self.memory is not None and self.held + size > self.memory:
+                self.spilled += size
+                return False
+            self.held += size
+            return True
+
+    def release(self, size: int) -> None:
+        with self._lock:
+            self.held -= size
+
+    def open(self) -> int:
+        """A file that no name leads to: it is gone when it is closed, however the program ends."""
+        try:
+            descriptor, name = tempfile.mkstemp(prefix="capfst-", dir=self.folder)
+            os.unlink(name)
+        except OSError as error:
+            raise self._failure("make a temporary file", error) from error
+        return descriptor
+
+    def write(self, descriptor: int, records: npt.NDArray, offset: int) -> None:
+        data = _bytes(records)
+        try:
+            while data:
+                done = os.pwrite(descriptor, data, offset)
+                data, offset = data[done:], offset + done
+        except OSError as error:
+            raise self._failure("write temporary data", error) from error
+
+    def read(self, descriptor: int, records: npt.NDArray, offset: int) -> None:
+        data = _bytes(records)
+        try:
+            while data:
+                done = os.preadv(descriptor, [data], offset)
+                if not done:
+                    raise OSError(errno.EIO, "the data ends early")
+                data, offset = data[done:], offset + done
+        except OSError as error:
+            raise self._failure("read temporary data", error) from error
+
+    def _failure(self, what: str, error: OSError) -> CapfstError:
+        advice = "choose another folder (--tmp)"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            advice = f"free some space there ({self.spilled >> 20} MiB were needed so far), {advice}, or allow more --memory"
+        return CapfstError(f"cannot {what} in {self.folder}: {error.strerror}: {advice}")
+
+
+def _bytes(records: npt.NDArray) -> memoryview:
+    return records.reshape(-1).view(np.uint8).data
 
 
 class Buckets:
-    """`number` buckets of records of one dtype (and, for matrices, one width)."""
+    """Buckets of records: matrices of `width` columns, of at most capacity[b] rows."""
 
-    def __init__(self, store: Store, number: int, dtype: Any, width: int = 0) -> None:
+    def __init__(self, store: Store, capacity: npt.NDArray, dtype: Any, width: int) -> None:
+        number = len(capacity)
         self.store = store
         self.dtype = np.dtype(dtype)
         self.width = width
         self.sizes = np.zeros(number, np.int64)
-        self._pieces: list[list[Piece]] = [[] for _ in range(number)]
-        self._descriptor = -1
-        self._end = 0
+        self._capacity = capacity
+        self._row = self.dtype.itemsize * width
+        self._in_memory = np.zeros(number, np.int64)  # these rows of a bucket come first, then those in the file
+        self._memory: list[npt.NDArray | None] = [None] * number
+        self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
+        self._file = -1
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def _shape(self, count: int) -> tuple[int, ...]:
-        return (count, self.width) if self.width else (count,)
+    def _range(self, bucket: int) -> npt.NDArray:
+        """The bucket's memory."""
+        found = self._memory[bucket]
+        if found is None:
+            size = int(self._capacity[bucket]) * self._row
+            found = np.frombuffer(mmap.mmap(-1, size, flags=_MAPPING), self.dtype).reshape(-1, self.width)
+            self._memory[bucket] = found
+        return found
 
-    def put(self, bucket: int, records: npt.NDArray, turn: int) -> None:
+    def put(self, bucket: int, records: npt.NDArray) -> None:
         """Adds a copy of the records."""
-        if not len(records):
+        number = len(records)
+        if not number:
             return
-        records = np.ascontiguousarray(records)
-        held = self.store.hold(records.nbytes)
-        piece = Piece(turn, _copy(records) if held else None, 0, len(records))
+        held = self.store.hold(number * self._row)
         with self._lock:
-            self.sizes[bucket] += len(records)
-            if not held:
-                if self._descriptor < 0:
-                    self._descriptor = self.store.open()
-                piece = piece._replace(offset=self._end)
-                self._end += records.nbytes
-                self.store.spilled += records.nbytes
-            self._pieces[bucket].append(piece)
-        if not held:
-            self.store.write(self._descriptor, records, piece.offset)
+            at = int(self.sizes[bucket])
+            self.sizes[bucket] += number
+            if held and at == self._in_memory[bucket]:
+                self._in_memory[bucket] += number
+                target = self._range(bucket)[at : at + number]
+            else:
+                if held:
+                    self.store.release(number * self._row)
+                if self._file < 0:
+                    self._file = self.store.open()
+                target = None
+        if target is not None:
+            target[...] = records
+        else:
+            self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + at * self._row)
 
-    def scatter(self, records: npt.NDArray, bounds: npt.NDArray, turn: int) -> None:
+    def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
         """Adds records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""
         for bucket in np.flatnonzero(np.diff(bounds)):
-            self.put(int(bucket), records[bounds[bucket] : bounds[bucket + 1]], turn)
+            self.put(int(bucket), records[bounds[bucket] : bounds[bucket + 1]])
 
     def take(self, bucket: int) -> npt.NDArray:
         """The bucket's records, which it then no longer holds."""
-        pieces = sorted(self._pieces[bucket], key=lambda piece: piece.turn)
-        self._pieces[bucket] = []
-        if len(pieces) == 1 and pieces[0].records is not None:
-            self.store.release(pieces[0].records.nbytes)
-            return pieces[0].records
-        records = np.empty(self._shape(sum(piece.number for piece in pieces)), self.dtype)
-        at = 0
-        pieces.reverse()
-        while pieces:
-            piece = pieces.pop()  # whose memory goes back at once
-            part = records[at : at + piece.number]
-            if piece.records is not None:
-                part[...] = piece.records
-                self.store.release(piece.records.nbytes)
-            else:
-                self._read(part, piece.offset)
-            at += piece.number
+        size, in_memory = int(self.sizes[bucket]), int(self._in_memory[bucket])
+        if not size:
+            return np.empty((0, self.width), self.dtype)
+        records = self._range(bucket)[:size]
+        self._memory[bucket] = None
+        self.store.release(in_memory * self._row)
+        if in_memory < size:
+            self.store.read(self._file, records[in_memory:], int(self._offsets[bucket]) + in_memory * self._row)
         return records
-
-    def _read(self, records: npt.NDArray, offset: int) -> None:
-        view = records.reshape(-1).view(np.uint8).data
-        while view:
-            done = os.preadv(self._descriptor, [view], offset)
-            if not done:
-                raise CapfstError("temporary data ended early: the disk or another program damaged it")
-            view, offset = view[done:], offset + done
 
     def close(self) -> None:
         """Gives the temporary file's space back."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
+        file, self._file = self._file, -1
+        if file >= 0:
             with contextlib.suppress(OSError):
-                os.close(descriptor)
+                os.close(file)
 
     def __del__(self) -> None:
         self.close()

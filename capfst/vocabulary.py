@@ -1,8 +1,9 @@
 """Ids → labels: the vocabulary of a corpus.
 
 In: the streams of ids that several interners made of a corpus (intern.py), in order. Out: `Vocabulary`, the surface
-forms sorted by (lowercase form, −count, form), and the corpus as labels, a 0 after each line. So labels depend on
-neither the order of blocks, nor threads, nor hashes. A word that is cut becomes `<unk>`.
+forms sorted by (lowercase form, −count), of equally frequent ones the lower-case one first, and the corpus as labels,
+a 0 after each line. So labels depend on neither the order of blocks, nor threads, nor hashes. A word that is cut
+becomes `<unk>`.
 """
 
 from __future__ import annotations
@@ -141,18 +142,18 @@ class _Words:
     def __getitem__(self, k: int | np.integer) -> bytes:
         return self.data[self.starts[k] : self.ends[k]].tobytes()
 
-    def sorted_ties(self, order: npt.NDArray[np.int64], tied: npt.NDArray[np.bool_]) -> None:
+    def sort_runs(self, order: npt.NDArray[np.int64], tied: npt.NDArray[np.bool_], reverse: bool = False) -> None:
         """Sorts runs of `order` by their words; tied[i]: order[i] and order[i + 1] are of one run."""
         edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
         for start, end in zip(edges[::2].tolist(), (edges[1::2] + 1).tolist(), strict=True):
-            order[start:end] = sorted(order[start:end].tolist(), key=self.__getitem__)
+            order[start:end] = sorted(order[start:end].tolist(), key=self.__getitem__, reverse=reverse)
 
     def ranks(self) -> npt.NDArray[np.int64]:
         """[k]: the place of word k in the order of the words, which are different."""
         keys = np.empty((2, len(self.starts)), np.uint64)
         _prefixes(self.data, self.starts, self.ends, keys)
         order = np.lexsort(keys[::-1])
-        self.sorted_ties(order, (np.diff(keys[:, order]) == 0).all(0))
+        self.sort_runs(order, (np.diff(keys[:, order]) == 0).all(0))
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         return ranks
@@ -198,7 +199,8 @@ def settle(
     present[unknown] = True
     order = np.flatnonzero(present) - 1
     order = order[np.lexsort((-counts[order + 1], ranks[order]))]
-    words.sorted_ties(order, (np.diff(ranks[order]) == 0) & (np.diff(counts[order + 1]) == 0))
+    # Of equally frequent forms the lower-case one is first.
+    words.sort_runs(order, (np.diff(ranks[order]) == 0) & (np.diff(counts[order + 1]) == 0), reverse=True)
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
