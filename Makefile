@@ -17,6 +17,7 @@ help:
 	@echo 'make test                       all tests'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; plain, .gz, .zst'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
+	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make lint                       ruff and mypy'
 	@echo 'make clean                      remove what make made'
 
@@ -41,6 +42,12 @@ lint: $(VENV)/ready
 lm: $(VENV)/ready
 	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
 	$(CAPFST) train '$(CORPUS)' -o '$(OUT)' $(TRAIN_OPTIONS)
+
+# Needs a corpus and a text; KENLM=folder of KenLM's programs, and sacremoses and truecase if they are installed.
+bench: $(VENV)/ready
+	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: say CORPUS=path and TEXT=held-out text' >&2; exit 2)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python scripts/bench.py '$(CORPUS)' '$(TEXT)' $(if $(KENLM),--kenlm '$(KENLM)') $(BENCH_OPTIONS)
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst

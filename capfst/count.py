@@ -47,11 +47,23 @@ class Counts:
     partition: Partition
     continuations: npt.NDArray  # int64[V + 1]: the adjusted counts of order 1
     cutoffs: npt.NDArray  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are cut
+    windows: npt.NDArray = field(default_factory=lambda: np.zeros(0))  # int64[buckets]: tokens in each bucket
     nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4] (from order 2 on)
     starts: list[npt.NDArray] = field(default_factory=list)  # [n]: int64[buckets + 1], each bucket's first node
     ends: npt.NDArray = field(default_factory=lambda: np.zeros((0, 0)))  # int64[N + 1, buckets]: nodes that end in </s>
     frequencies: npt.NDArray = field(default_factory=lambda: np.zeros(0))
     # int64[N + 1, 5]: the number of n-grams of order n whose adjusted count is 1..4
+
+
+@nb.njit(cache=True, nogil=True)
+def _count_windows(
+    labels: npt.NDArray, lead: int, first: npt.NDArray, split: npt.NDArray, share: npt.NDArray, number: int
+) -> npt.NDArray:
+    """How many windows that end at labels[lead:] each bucket has."""
+    sizes = np.zeros(number, np.int64)
+    for t in range(lead, len(labels)):
+        sizes[place(first, split, share, labels[t], labels[t - 1] if t else 0)] += 1
+    return sizes
 
 
 @nb.njit(cache=True, nogil=True)
@@ -78,10 +90,7 @@ def _windows(
     spare = per * columns - order  # places in the last column that would hold words beyond the window
     last = ~((np.uint64(1) << np.uint64(bits * spare)) - np.uint64(1))
     bounds = np.zeros(number + 1, np.int64)
-    for t in range(lead, len(labels)):
-        bounds[place(first, split, share, labels[t], labels[t - 1] if t else 0) + 1] += 1
-    for b in range(number):
-        bounds[b + 1] += bounds[b]
+    bounds[1:] = np.cumsum(_count_windows(labels, lead, first, split, share, number))
     free = bounds.copy()
     packed = np.empty((len(labels) - lead, columns), np.uint64)
     window = np.zeros(columns, np.uint64)
@@ -220,17 +229,21 @@ def _count_nodes(
     order, bits = counts.order, max(1, counts.words.bit_length())
     columns = -(-order // (64 // bits))
     parts, number = counts.partition, counts.partition.number
-    windows = Buckets(store, number, np.uint64, columns)
 
-    def cut_up(numbered: tuple[int, tuple[npt.NDArray, int]]) -> None:
-        turn, (piece, lead) = numbered
-        packed, bounds = _windows(piece, lead, parts.first, parts.split, parts.share, number, order, bits, columns)
-        windows.scatter(packed, bounds, turn)
+    def measure(piece: tuple[npt.NDArray, int]) -> npt.NDArray:
+        return _count_windows(*piece, parts.first, parts.split, parts.share, number)
 
-    exhaust(in_order(cut_up, enumerate(pieces(labels, order - 1)), pool, threads))
+    counts.windows = sum(in_order(measure, pieces(labels, 1), pool, threads), np.zeros(number, np.int64))
+    windows = Buckets(store, counts.windows, np.uint64, columns)
+
+    def cut_up(piece: tuple[npt.NDArray, int]) -> None:
+        packed, bounds = _windows(*piece, parts.first, parts.split, parts.share, number, order, bits, columns)
+        windows.scatter(packed, bounds)
+
+    exhaust(in_order(cut_up, pieces(labels, order - 1), pool, threads))
 
     counts.continuations = np.zeros(counts.words + 1, np.int64)
-    counts.nodes = [Buckets(store, number, np.uint32, width) for _ in range(order + 1)]
+    counts.nodes = [Buckets(store, counts.windows, np.uint32, width) for _ in range(order + 1)]
     counts.frequencies = np.zeros((order + 1, 5), np.int64)
     counts.ends = np.zeros((order + 1, number), np.int64)
 
@@ -245,7 +258,7 @@ def _count_nodes(
         sizes = _collapse(sorted_windows, counts.cutoffs, nodes)
         frequencies = np.zeros((order + 1, 5), np.int64)
         for n in range(2, order + 1):
-            counts.nodes[n].put(bucket, nodes[n, : sizes[n]], bucket)
+            counts.nodes[n].put(bucket, nodes[n, : sizes[n]])
             _frequencies(nodes[n, : sizes[n]], frequencies[n])
         counts.ends[:, bucket] = _ends(nodes, sizes)
         start, last = parts.words(bucket)

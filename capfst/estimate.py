@@ -218,7 +218,7 @@ class Estimator:
         below: Buckets | None = None
         for n in range(2, self.counts.order + 1):
             grams = self._send(n, below)
-            below = Buckets(self.store, len(grams), np.uint32, 4) if n < self.counts.order else None
+            below = Buckets(self.store, np.diff(self.counts.starts[n]), np.uint32, 4) if n < self.counts.order else None
 
             def place(bucket: int, n: int = n, grams: Buckets = grams, below: Buckets | None = below) -> _T:
                 return use(self._place(n, bucket, grams, below))
@@ -250,9 +250,13 @@ class Estimator:
             else:
                 to = np.searchsorted(counts.starts[n - 2][1:], grams[:, _MIDDLE], side="right")
             grams, bounds = route(grams, to.astype(np.uint32), number)
-            sent.scatter(grams, bounds, bucket)
+            sent.scatter(grams, bounds)
 
-        sent = Buckets(self.store, number, np.uint32, 8 if nodes.width > RAW else 7)
+        # A context has no more n-grams than occurrences.
+        capacity = counts.windows
+        if n == 2:
+            capacity = np.bincount(parts.first, weights=counts.tokens, minlength=number).astype(np.int64)
+        sent = Buckets(self.store, capacity, np.uint32, 8 if nodes.width > RAW else 7)
         exhaust(in_order(send, range(number), self.pool, self.threads))
         nodes.close()
         if below is not None:
@@ -263,7 +267,8 @@ class Estimator:
         counts = self.counts
         grams = sent.take(bucket)
         keys = _context_keys(grams, counts.words.bit_length())
-        sorting = refine(keys, np.arange(len(grams), dtype=np.uint32))
+        sorting = refine(grams[:, _WORD].astype(np.uint64), np.arange(len(grams), dtype=np.uint32))
+        sorting = refine(keys, sorting)
         bounds = _group(keys, sorting) if len(grams) else np.zeros(1, np.int64)
         leaders = grams[sorting[bounds[:-1]]]
         number = len(leaders)
@@ -282,5 +287,5 @@ class Estimator:
             parts = counts.partition
             to = place_nodes(parts.first, parts.split, counts.starts[n], back[:, 2], back[:, 0])
             back, ends = route(back, to, len(below))
-            below.scatter(back, ends, bucket)
+            below.scatter(back, ends)
         return found

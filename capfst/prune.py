@@ -90,9 +90,8 @@ class Pruner:
         self.estimator = estimator
         self.counts = estimator.counts
         self.total = float(self.counts.tokens.sum())
-        number = len(self.counts.nodes[-1])
         # [n]: node, _PREFIX … _SCORE; and later the latter alone, node by node
-        self.rows = [Buckets(estimator.store, number, np.uint32, 6) for _ in range(self.counts.order + 1)]
+        self.rows = [Buckets(estimator.store, np.diff(starts), np.uint32, 6) for starts in self.counts.starts]
         self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
 
     def run(self, max_ngrams: int | None, threshold: float | None) -> list[Level]:
@@ -121,7 +120,7 @@ class Pruner:
         parts, starts = self.counts.partition, self.counts.starts[contexts.order]
         to = place_nodes(parts.first, parts.split, starts, grams[:, WORD], grams[:, NODE])
         rows, bounds = route(rows, to, len(level))
-        level.scatter(rows, bounds, contexts.bucket)
+        level.scatter(rows, bounds)
 
     def _protect(self) -> None:
         """Gives prefixes and suffixes at least the scores of what they belong to, from the highest order down."""
@@ -129,8 +128,9 @@ class Pruner:
         number = len(self.counts.nodes[-1])
         longer: Buckets | None = None  # nodes of this order, and scores that they must reach
         for n in range(self.counts.order, 1, -1):
-            shorter = Buckets(estimator.store, number, np.uint32, 2)
-            ranked = Buckets(estimator.store, number, np.uint32, 5)
+            sizes = np.diff(starts[n])
+            shorter = Buckets(estimator.store, sizes + self.counts.windows, np.uint32, 2)
+            ranked = Buckets(estimator.store, sizes, np.uint32, 5)
 
             def protect(bucket: int, n: int = n, longer=longer, shorter=shorter, ranked=ranked) -> npt.NDArray:  # type: ignore[no-untyped-def]
                 start, end = starts[n][bucket : bucket + 2]
@@ -138,15 +138,15 @@ class Pruner:
                 if longer is not None:
                     needed = longer.take(bucket)
                     _raise(rows[:, _SCORE], needed[:, 0], needed[:, 1], start)
-                ranked.put(bucket, rows, bucket)
+                ranked.put(bucket, rows)
                 rows = rows[rows[:, _PREFIX] != _ABSENT]
                 histogram = np.zeros_like(self.histogram)
                 _tally(rows[:, _SCORE], histogram)
                 if n > 2:
-                    shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]], 0)
+                    shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
                     to = np.searchsorted(starts[n - 1][1:], rows[:, _PREFIX], side="right").astype(np.uint32)
                     needed, bounds = route(rows[:, [_PREFIX, _SCORE]], to, number)
-                    shorter.scatter(needed, bounds, 0)
+                    shorter.scatter(needed, bounds)
                 return histogram
 
             for histogram in in_order(protect, range(number), estimator.pool, estimator.threads):

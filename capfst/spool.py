@@ -124,7 +124,9 @@ class Store:
     def _failure(self, what: str, error: OSError) -> CapfstError:
         advice = "choose another folder (--tmp)"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            advice = f"free some space there ({self.spilled >> 20} MiB were needed so far), {advice}, or allow more --memory"
+            advice = (
+                f"free some space there ({self.spilled >> 20} MiB were needed so far), {advice}, or allow more --memory"
+            )
         return CapfstError(f"cannot {what} in {self.folder}: {error.strerror}: {advice}")
 
 

@@ -1,6 +1,6 @@
 """The demo: trains on the language reference that every Python carries, recases sentences, scores a held-out tenth.
 
-    make demo
+make demo
 """
 
 from __future__ import annotations

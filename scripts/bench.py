@@ -1,0 +1,237 @@
+"""Speed and accuracy beside peers, in one run: tokens per second from text to text, peak memory, F1; as a table.
+
+    make bench CORPUS='corpus/*.zst' TEXT=held-out.txt KENLM=folder/with/query [REPEAT=20] [README=README.md]
+
+Trains models of several sizes on CORPUS and recases TEXT, lowercased and REPEAT times over, with each engine; KenLM's
+`query` only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process, the
+contenders taking turns; rates are without the time that the same command takes for one line. Peers that are not
+installed are left out: sacremoses and truecase (pip install), KenLM (--kenlm).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+import capfst
+from capfst.corpus import find, read_blocks
+from capfst.recase import load
+from capfst.score import score_files
+
+SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
+BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
+TRUECASE = """
+import sys, truecase
+for line in sys.stdin:
+    print(*(truecase.get_true_case_from_tokens(line.split()) if line.strip() else []))
+"""
+
+
+@dataclass
+class Contender:
+    """A command that reads text on stdin and writes text to stdout; `scale`: the share of the text that it is given."""
+
+    name: str
+    command: list[str]
+    jobs: int = 1
+    lowercased: bool = True
+    scale: float = 1.0
+    rates: list[float] = field(default_factory=list)
+    memory: int = 0
+    output: Path | None = None
+
+
+def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, int]:
+    """Wall seconds and peak memory, in bytes, of one run on as many cores as it has jobs."""
+    cores = sorted(os.sched_getaffinity(0))[: contender.jobs]
+    with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink:
+        begin = time.monotonic()
+        process = subprocess.Popen(
+            contender.command,
+            stdin=source,
+            stdout=sink,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.monotonic() - begin
+    if status:
+        raise SystemExit(f"{' '.join(contender.command)} failed")
+    return seconds, usage.ru_maxrss * 1024
+
+
+def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]:
+    """All that can be run here; models and KenLM's binaries are in the folder."""
+    python = sys.executable
+    recase = [python, "-m", "capfst", "recase", "--sentence-case"]
+    found = [
+        Contender("capfst, dictionary only (order 1)", [*recase, "--jobs", "1", "--lm", str(folder / "order1.fst")])
+    ]
+    for size in SIZES:
+        model = str(folder / f"{size}.fst")
+        found.append(Contender(f"capfst, {size} n-grams", [*recase, "--jobs", "1", "--lm", model]))
+        if size == "20 M":
+            found.append(Contender(f"capfst, {size} n-grams", [*recase, "--jobs", "2", "--lm", model], jobs=2))
+        if kenlm:
+            binary = str(folder / f"{size}.bin")
+            command = [str(kenlm / "query"), "-v", "summary", binary]
+            found.append(Contender(f"KenLM query, {size} n-grams (scores)", command, lowercased=False))
+    openfst = [*recase, "--engine", "openfst", "--jobs", "1", "--lm", str(folder / "1 M.fst")]
+    found.append(Contender("capfst, engine openfst, 1 M n-grams", openfst, scale=0.01))
+    moses = shutil.which("sacremoses") or shutil.which(Path(python).with_name("sacremoses"))
+    if moses:
+        model = str(folder / "moses.tc")
+        lines = sample(corpus, folder / "sample.txt", load(folder / "20 M.fst"))
+        with (folder / "sample.txt").open("rb") as source:
+            command = [moses, "-l", "en", "train-truecase", "-m", model]
+            subprocess.run(command, stdin=source, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        name = f"sacremoses truecase, trained on {lines:,} lines"
+        found.append(Contender(name, [moses, "-l", "en", "truecase", "-a", "-m", model], scale=0.05))
+    if importlib.util.find_spec("truecase"):
+        found.append(Contender("truecase (own model)", [python, "-c", TRUECASE], scale=0.02))
+    return found
+
+
+def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
+    """Writes some 100,000 lines of the corpus, spread over it and tokenised, to `path`: a slow peer's training text."""
+    files = find([corpus])
+    every = max(1, sum(block.count(b"\n") for block in read_blocks(files)) // 100_000)
+    number = 0
+    with path.open("wb") as sink:
+        for block in read_blocks(files):
+            lines = block.splitlines(keepends=True)[::every]
+            number += len(lines)
+            sink.write(recaser.words_utf8(b"".join(lines)))
+    return number
+
+
+def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, repeat: int, runs: int) -> None:
+    """Fills in rates (tokens per second), memory, and the output for the text itself."""
+    lines = text.read_bytes().splitlines(keepends=True)
+    for k, contender in enumerate(everyone):
+        contender.output = folder / f"output{k}"
+        run(contender, text if contender.lowercased else cased, contender.output)
+    for _ in range(runs):
+        for contender in everyone:
+            source = (text if contender.lowercased else cased).read_bytes().splitlines(keepends=True)
+            copies = max(1, round(repeat * contender.scale))
+            part = source if repeat * contender.scale >= 1 else source[: int(len(lines) * repeat * contender.scale)]
+            large, small = folder / "large", folder / "small"
+            large.write_bytes(b"".join(part) * copies)
+            small.write_bytes(source[0])
+            overhead, _ = run(contender, small, None)
+            seconds, memory = run(contender, large, None)
+            tokens = sum(len(line.split()) for line in part) * copies
+            contender.rates.append(tokens / max(seconds - overhead, 1e-9))
+            contender.memory = max(contender.memory, memory)
+
+
+def table(everyone: list[Contender], cased: Path) -> str:
+    """The results as Markdown."""
+    rows = ["| | cores | tokens/s | × KenLM | peak MB | accuracy | F1 |", "|---|--:|--:|--:|--:|--:|--:|"]
+    yardstick = {
+        c.name.split(", ")[1].split(" n-")[0]: statistics.median(c.rates) for c in everyone if "KenLM" in c.name
+    }
+    for contender in everyone:
+        rate = statistics.median(contender.rates)
+        size = next((size for size in SIZES if f" {size} n-grams" in contender.name), "20 M")
+        ratio = f"{rate / yardstick[size]:.3g}" if size in yardstick else ""
+        accuracy = f1 = ""
+        if contender.lowercased and contender.output:
+            scores = score_files(cased, contender.output)
+            accuracy, f1 = f"{scores.accuracy:.2f}", f"{scores.f1:.2f}"
+        memory = f"{contender.memory / 1e6:,.0f}"
+        rows.append(f"| {contender.name} | {contender.jobs} | {rate:,.0f} | {ratio} | {memory} | {accuracy} | {f1} |")
+    return "\n".join(rows)
+
+
+def plot(everyone: list[Contender], path: Path) -> None:
+    """Bars of the rates, on a logarithmic axis."""
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    figure, axes = pyplot.subplots(figsize=(8, 0.4 * len(everyone) + 1))
+    names = [f"{c.name}, {c.jobs} cores" if c.jobs > 1 else c.name for c in everyone]
+    colours = ["tab:blue" if c.name.startswith("capfst") else "tab:gray" for c in everyone]
+    bars = axes.barh(names, [statistics.median(c.rates) for c in everyone], color=colours)
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
+    axes.set(xscale="log", xlabel="tokens per second, text to text")
+    axes.margins(x=0.2)
+    axes.invert_yaxis()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def machine() -> str:
+    names = ["capfst", "numpy", "numba", "sacremoses", "truecase"]
+    found = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    processor = next((line.split(":")[1].strip() for line in lines if "model name" in line), platform.machine())
+    versions = ", ".join(f"{name} {found[name]}" for name in names if name in found)
+    return f"{processor}, {os.cpu_count()} cores; Python {platform.python_version()}, {versions}."
+
+
+@click.command(help=__doc__)
+@click.argument("corpus")
+@click.argument("text", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--kenlm", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of KenLM's programs."
+)
+@click.option("--repeat", default=20, show_default=True, help="How often the text is repeated.")
+@click.option("--runs", default=3, show_default=True)
+@click.option("--readme", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
+@click.option("--plot", "figure", type=click.Path(path_type=Path), help="Draw the rates there (needs matplotlib).")
+@click.option("--work", type=click.Path(path_type=Path), help="Keep models in this folder, and use those in it.")
+def main(
+    corpus: str,
+    text: Path,
+    kenlm: Path | None,
+    repeat: int,
+    runs: int,
+    readme: Path | None,
+    figure: Path | None,
+    work: Path | None,
+) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = work or Path(temporary)
+        folder.mkdir(exist_ok=True)
+        cased, lowered = folder / "cased.txt", folder / "lowered.txt"
+        cased.write_bytes(b"".join(read_blocks([text])))
+        lowered.write_text(cased.read_text("utf-8").lower(), "utf-8")
+        models = {"order1": {"order": 1}, **{size: {"max_ngrams": n} for size, n in SIZES.items()}}
+        for name, options in models.items():
+            if not (folder / f"{name}.fst").exists():
+                print(f"training {name} …", file=sys.stderr)
+                capfst.train(corpus, folder / f"{name}.fst", **options)  # type: ignore[arg-type]
+            if kenlm and name in SIZES and not (folder / f"{name}.bin").exists():
+                arpa, binary = folder / f"{name}.arpa", folder / f"{name}.bin"
+                subprocess.run([sys.executable, "-m", "capfst", "export", folder / f"{name}.fst", arpa], check=True)
+                subprocess.run([kenlm / "build_binary", "probing", arpa, binary], check=True, capture_output=True)
+                arpa.unlink()
+        tokens = folder / "tokens.txt"
+        tokens.write_bytes(load(folder / "20 M.fst").words_utf8(cased.read_bytes()))
+        everyone = contenders(folder, kenlm, corpus)
+        measure(everyone, lowered, tokens, folder, repeat, runs)
+        result = f"{table(everyone, cased)}\n\n{machine()}"
+    print(result)
+    if figure:
+        plot(everyone, figure)
+    if readme:
+        before, rest = readme.read_text("utf-8").split(BEGIN)
+        _, after = rest.split(END)
+        readme.write_text(f"{before}{BEGIN}\n{result}\n{END}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
