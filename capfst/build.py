@@ -6,25 +6,24 @@ chunks as they are worked out (`acceptor`), so that a model need not fit in memo
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import numpy as np
 import numpy.typing as npt
 
-from capfst.compile import compile_levels
+from capfst.compile import Acceptor, assemble, lay_out
 from capfst.count import MAX_ORDER, bucket_size, count
 from capfst.errors import CapfstError
 from capfst.estimate import Estimator
-from capfst.fst import ARC, STATE
 from capfst.levels import Level, collect
 from capfst.prune import Pruner
 from capfst.spool import Store
-from capfst.stream import Chunk, Stream
+from capfst.stream import Stream
 
 _PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
 _PER_LABEL = 80  # bytes in the arrays that have an entry for each word
+_PER_NGRAM = 32  # bytes in the levels of a pruned model
 _PER_TOKEN = 160  # bytes in the arrays of a stage, for each token of the bucket it works on
 
 
@@ -38,25 +37,14 @@ class Model:
     ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
 
 
-@dataclass
-class Acceptor:
-    """The same, not yet worked out: its sizes, and its chunks, to be asked for once."""
-
-    states: int
-    arcs: int
-    start: int
-    ngrams: list[int]
-    chunks: Callable[[], Iterator[Chunk]]
-
-
 @dataclass(frozen=True)
 class Options:
     """What is wanted of a model, and what it may cost; the model is the same whatever the latter.
 
     cutoffs: as lmplz's --prune, rising numbers by order, the first 0, the last valid for all higher orders.
     max_ngrams: how many n-grams of all orders are left. threshold: the least score (prune.py) of an n-gram.
-    memory: bytes that all of this may take, the labels and a pruned model not included; data on its way from
-    stage to stage goes to temporary files in the folder tmp when it is used up. threads: all cores if None.
+    memory: bytes that all of this may take, the labels not included; data on its way from stage to stage goes to
+    temporary files in the folder tmp when it is used up. threads: all cores if None.
     """
 
     cutoffs: tuple[int, ...] = ()
@@ -83,17 +71,20 @@ def _counted(labels: npt.NDArray, words: int, order: int, options: Options) -> I
             "(--max-ngrams) or drop rare words (--min-count)"
         )
     threads = options.threads or os.cpu_count() or 1
-    store = Store(_for_data(options.memory, words, len(labels), threads), options.tmp)
+    store = Store(_for_data(options, words, len(labels), threads), options.tmp)
     with ThreadPoolExecutor(threads) as pool:
         counts = count(labels, words, order, store, pool, threads, options.cutoffs, raw=options.pruning)
         yield Estimator(counts, store, pool, threads)
 
 
-def _for_data(memory: int | None, words: int, tokens: int, threads: int) -> int | None:
+def _for_data(options: Options, words: int, tokens: int, threads: int) -> int | None:
     """What is left of the memory for data between the stages."""
-    if memory is None:
+    if options.memory is None:
         return None
-    return max(0, memory - _PROGRAM - _PER_LABEL * words - (threads + 1) * _PER_TOKEN * bucket_size(tokens))
+    used = _PROGRAM + _PER_LABEL * words + (threads + 1) * _PER_TOKEN * bucket_size(tokens)
+    if options.max_ngrams is not None:
+        used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
+    return max(0, options.memory - used)
 
 
 def _levels(estimator: Estimator, options: Options) -> list[Level]:
@@ -117,21 +108,15 @@ def acceptor(labels: npt.NDArray, words: int, order: int, options: Options = Opt
         if order == 1 or (enough and options.threshold is None and not estimator.counts.cutoffs.any()):
             yield Acceptor(stream.states, stream.arcs, stream.start, stream.ngrams, stream.chunks)
             return
+        del stream
         levels = _levels(estimator, options)
-        ngrams = [len(level) for level in levels]
-        states, arcs, start = compile_levels(levels)
-        del levels
-        yield Acceptor(len(states), len(arcs), start, ngrams, lambda: iter([Chunk(0, states, 0, arcs)]))
+    yield lay_out(levels)
 
 
 def build(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> Model:
     """The model of `acceptor` in memory."""
     with acceptor(labels, words, order, options) as found:
-        states, arcs = np.empty(found.states, STATE), np.empty(found.arcs, ARC)
-        for chunk in found.chunks():
-            states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
-            arcs[chunk.first_arc : chunk.first_arc + len(chunk.arcs)] = chunk.arcs
-        return Model(states, arcs, found.start, found.ngrams)
+        return Model(*assemble(found), found.ngrams)
 
 
 def estimate(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> list[Level]:

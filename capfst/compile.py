@@ -1,11 +1,15 @@
 """Levels → the states and arcs of the acceptor, by the conventions of fst.py.
 
-In: the levels of a model (levels.py). Out: its states, its arcs and its start. The states are the contexts:
-the empty one, then those of one word in the order of level 1, those of two words, and so on; an n-gram that
-nothing extends is no state. An arc leads to the longest context that ends what was read.
+In: the levels of a model (levels.py). Out: its states, its arcs and its start, whole or in chunks, so that not
+all need be in memory. The states are the contexts: the empty one, then those of one word in the order of
+level 1, those of two words, and so on; an n-gram that nothing extends is no state. An arc leads to the longest
+context that ends what was read.
 """
 
 import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
@@ -13,50 +17,26 @@ import numpy.typing as npt
 
 from capfst.fst import ARC, STATE
 from capfst.levels import Level
-from capfst.sort import refine
 
 
-@nb.njit(cache=True, nogil=True)
-def fill(
-    size: npt.NDArray,
-    backoff_cost: npt.NDArray,
-    backoff_state: npt.NDArray,
-    word: npt.NDArray,
-    cost: npt.NDArray,
-    target: npt.NDArray,
-    first_arc: int,
-    states: npt.NDArray,
-    arcs: npt.NDArray,
-) -> int:
-    """Contexts, with their n-grams one after the other, → their states, and their arcs from `first_arc` on.
+class Chunk(NamedTuple):
+    """Consecutive states from number `first_state` on, and their arcs from number `first_arc` on."""
 
-    Returns the number of arcs, which in `arcs` begin at 0.
-    """
-    gram, at = 0, 0
-    for context in range(len(size)):
-        state = states[context]
-        state.pos = first_arc + at
-        state.final = np.inf
-        state.niepsilons = 1
-        state.noepsilons = 1
-        arcs[at].ilabel = 0
-        arcs[at].olabel = 0
-        arcs[at].weight = backoff_cost[context]
-        arcs[at].nextstate = backoff_state[context]
-        begin = at
-        at += 1
-        for _ in range(size[context]):
-            if word[gram] == 0:
-                state.final = cost[gram]
-            else:
-                arcs[at].ilabel = word[gram]
-                arcs[at].olabel = word[gram]
-                arcs[at].weight = cost[gram]
-                arcs[at].nextstate = target[gram]
-                at += 1
-            gram += 1
-        state.narcs = at - begin
-    return at
+    first_state: int
+    states: npt.NDArray
+    first_arc: int
+    arcs: npt.NDArray
+
+
+@dataclass
+class Acceptor:
+    """Sizes, and chunks in the order of their places, worked out when they are asked for, once."""
+
+    states: int
+    arcs: int
+    start: int
+    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
+    chunks: Callable[[], Iterator[Chunk]]
 
 
 def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
@@ -70,45 +50,87 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArr
     return state, arcs
 
 
-def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
-    """STATE[n], ARC[m], and the number of the start state.
+@nb.njit(cache=True, nogil=True)
+def _distribute(
+    word: npt.NDArray,
+    prefix: npt.NDArray,
+    cost: npt.NDArray,
+    target: npt.NDArray,
+    state_of: npt.NDArray,
+    first_state: int,
+    states: npt.NDArray,
+    arcs: npt.NDArray,
+) -> None:
+    """Gives the states of a level (numbers from first_state on) their n-grams; words rise in the level, and so in each.
 
-    The prefix and the suffix of every n-gram must be entries of the level below.
+    Of the states it takes `narcs`, the number of arcs there are already, which it raises.
     """
-    sizes = [np.bincount(above.prefix, minlength=len(level)) for level, above in itertools.pairwise(levels)]
-    sizes.append(np.zeros(len(levels[-1]), np.int64))
+    first_arc = states[0].pos
+    for i in range(len(word)):
+        state = states[state_of[prefix[i]] - first_state]
+        if word[i] == 0:
+            state.final = cost[i]
+            continue
+        arc = arcs[state.pos - first_arc + state.narcs]
+        state.narcs += 1
+        arc.ilabel = word[i]
+        arc.olabel = word[i]
+        arc.weight = cost[i]
+        arc.nextstate = target[i]
+
+
+def lay_out(levels: list[Level]) -> Acceptor:
+    """The acceptor of a model in which the prefix and the suffix of every n-gram are entries of the level below."""
     states_of: list[npt.NDArray] = []
-    number = 1
     contexts: list[npt.NDArray] = []
-    for n, (level, size) in enumerate(zip(levels, sizes, strict=True)):
+    number, arcs = 1, 0
+    for n, level in enumerate(levels):
         # Models made elsewhere have backoff weights even where nothing follows.
-        is_context = (size > 0) | (level.backoff != 0)
+        is_context = level.backoff != 0
+        if n + 1 < len(levels):
+            is_context[levels[n + 1].prefix] = True
         contexts.append(np.flatnonzero(is_context))
-        own = number + np.cumsum(is_context) - 1
-        shorter = states_of[n - 1][level.suffix] if n else np.zeros(len(level), np.int64)
-        states_of.append(np.where(is_context, own, shorter))
-        number += int(is_context.sum())
-    first_state, first_arcs = root(levels[0].cost, states_of[0])
-    states = np.zeros(number, STATE)
-    arcs = np.zeros(sum(int((level.word != 0).sum()) for level in levels) + number - 1, ARC)
-    states[:1] = first_state
-    arcs[: len(first_arcs)] = first_arcs
-    at_state, at_arc = 1, len(first_arcs)
-    for n, above in enumerate(levels[1:]):
+        shorter = states_of[n - 1][level.suffix] if n else np.zeros(len(level), np.uint32)
+        shorter[contexts[n]] = np.arange(number, number + len(contexts[n]))
+        states_of.append(shorter)
+        number += len(contexts[n])
+        arcs += int(np.count_nonzero(level.word))
+    ngrams = [len(level) for level in levels]
+    return Acceptor(
+        number, arcs + number - 1, int(states_of[0][0]), ngrams, lambda: _chunks(levels, states_of, contexts)
+    )
+
+
+def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
+    states, arcs = root(levels[0].cost, states_of[0])
+    yield Chunk(0, states, 0, arcs)
+    at_state, at_arc = 1, len(arcs)
+    for n, (level, above) in enumerate(itertools.pairwise(levels)):
         context = contexts[n]
-        # Stable, so that the words, which rise in the level, rise in each context.
-        sorting = refine(above.prefix.astype(np.uint64), np.arange(len(above), dtype=np.uint32))
-        backoff_state = states_of[n - 1][levels[n].suffix[context]] if n else np.zeros(len(context), np.int64)
-        at_arc += fill(
-            sizes[n][context],
-            levels[n].backoff[context],
-            backoff_state,
-            above.word[sorting],
-            above.cost[sorting],
-            states_of[n + 1][sorting],
-            at_arc,
-            states[at_state : at_state + len(context)],
-            arcs[at_arc:],
-        )
-        at_state += len(context)
-    return states, arcs, int(states_of[0][0])
+        sizes = 1 + np.bincount(above.prefix[above.word != 0], minlength=len(level))[context]
+        states, arcs = np.zeros(len(context), STATE), np.zeros(int(sizes.sum()), ARC)
+        states["pos"] = at_arc + np.cumsum(sizes) - sizes
+        states["narcs"] = states["niepsilons"] = states["noepsilons"] = 1
+        states["final"] = np.inf
+        backoffs = states["pos"] - np.uint32(at_arc)
+        arcs["weight"][backoffs] = level.backoff[context]
+        arcs["nextstate"][backoffs] = states_of[n - 1][level.suffix[context]] if n else 0
+        if len(above):
+            _distribute(above.word, above.prefix, above.cost, states_of[n + 1], states_of[n], at_state, states, arcs)
+        yield Chunk(at_state, states, at_arc, arcs)
+        at_state += len(states)
+        at_arc += len(arcs)
+
+
+def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
+    """STATE[n], ARC[m], and the number of the start state, of the same acceptor."""
+    return assemble(lay_out(levels))
+
+
+def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
+    """STATE[n], ARC[m], and the number of the start state."""
+    states, arcs = np.empty(acceptor.states, STATE), np.empty(acceptor.arcs, ARC)
+    for chunk in acceptor.chunks():
+        states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
+        arcs[chunk.first_arc : chunk.first_arc + len(chunk.arcs)] = chunk.arcs
+    return states, arcs, acceptor.start

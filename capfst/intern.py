@@ -91,7 +91,7 @@ def _intern(buf, starts, ends, kinds, first, last, plain, slots, data, offsets, 
         word = np.uint32(slots[at] & np.uint64(0xFFFFFFFF))
         if kind == COMPOUND:
             parts = 1
-            while i + parts < last and ends[i + parts] <= ends[i] and kinds[i + parts] != NEWLINE:
+            while i + parts < last and ends[i + parts] <= ends[i]:
                 parts += 1
             stream[written] = word | COMPOUND_BIT
             stream[written + 1] = parts - 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from capfst.characters import lower
 from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 from capfst.vocabulary import UNKNOWN
@@ -25,7 +26,7 @@ class LanguageModel:
         """The label of a surface form; that of `<unk>` if the model does not know it."""
         symbols, starts = self.model.symbols, self.model.starts
         for known in (form, UNKNOWN):
-            for label in symbols.forms(known.lower(), starts):
+            for label in symbols.forms(lower(known), starts):
                 if symbols[label] == known:
                     return label
         raise CapfstError(f"the model {self.model.path} has no {UNKNOWN}: train it again")

@@ -136,7 +136,8 @@ def best_paths(lm: LanguageModel, start: int, words: Sequence[range], n: int = 1
         return [_exact_best(lm, start, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), len(words))]
     # More than n, as equal costs at the margin are decided here.
     paths = _labels(pynini.shortestpath(p, nshortest=2 * n + 8))
-    return sorted((_cost(lm, start, labels), labels) for labels in paths)[:n]
+    costs = ((_cost(lm, start, labels), labels) for labels in paths)
+    return sorted(path for path in costs if path[0] < np.inf)[:n]
 
 
 def _lines(words: Words) -> Iterator[slice]:

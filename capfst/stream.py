@@ -6,24 +6,58 @@ that does not end in `</s>` is a context, and its state's number follows from th
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from capfst.compile import fill, root
+from capfst.compile import Chunk, root
 from capfst.estimate import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.fst import ARC, STATE
 from capfst.levels import cost
 
 
-class Chunk(NamedTuple):
-    """Consecutive states from number `first_state` on, and their arcs from number `first_arc` on."""
+@nb.njit(cache=True, nogil=True)
+def _fill(
+    size: npt.NDArray,
+    backoff_cost: npt.NDArray,
+    backoff_state: npt.NDArray,
+    word: npt.NDArray,
+    cost: npt.NDArray,
+    target: npt.NDArray,
+    first_arc: int,
+    states: npt.NDArray,
+    arcs: npt.NDArray,
+) -> int:
+    """Contexts, with their n-grams one after the other, → their states, and their arcs from `first_arc` on.
 
-    first_state: int
-    states: npt.NDArray
-    first_arc: int
-    arcs: npt.NDArray
+    Returns the number of arcs, which in `arcs` begin at 0.
+    """
+    gram, at = 0, 0
+    for context in range(len(size)):
+        state = states[context]
+        state.pos = first_arc + at
+        state.final = np.inf
+        state.niepsilons = 1
+        state.noepsilons = 1
+        arcs[at].ilabel = 0
+        arcs[at].olabel = 0
+        arcs[at].weight = backoff_cost[context]
+        arcs[at].nextstate = backoff_state[context]
+        begin = at
+        at += 1
+        for _ in range(size[context]):
+            if word[gram] == 0:
+                state.final = cost[gram]
+            else:
+                arcs[at].ilabel = word[gram]
+                arcs[at].olabel = word[gram]
+                arcs[at].weight = cost[gram]
+                arcs[at].nextstate = target[gram]
+                at += 1
+            gram += 1
+        state.narcs = at - begin
+    return at
 
 
 class Stream:
@@ -72,7 +106,7 @@ class Stream:
         states, arcs = np.zeros(len(contexts.node), STATE), np.empty(len(grams) + len(contexts.node), ARC)
         last = n == self.estimator.counts.order
         target = self._state(n - 1, grams[:, SUFFIX]) if last else self._state(n, grams[:, NODE])
-        number = fill(
+        number = _fill(
             contexts.size,
             cost(contexts.gamma),
             self._state(n - 2, contexts.suffix),

@@ -73,8 +73,8 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data, offsets,
-           info, lower_table, title, room, out):  # type: ignore[no-untyped-def]  # fmt: skip
+def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data, offsets,  # type: ignore[no-untyped-def]
+           info, lower_table, title, room, out):  # fmt: skip
     i = 0  # all of buf[:i] is written
     j = 0
     begins = True  # no word of the line yet

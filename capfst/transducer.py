@@ -134,8 +134,8 @@ def _has_sigma(data, offsets, first, forms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,
-           data, offsets, info, lower_table, keys, t_first, t_forms, t_sizes, lowered, places):  # type: ignore[no-untyped-def]  # fmt: skip
+def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,  # type: ignore[no-untyped-def]
+           data, offsets, info, lower_table, keys, t_first, t_forms, t_sizes, lowered, places):  # fmt: skip
     """Fills first[i], forms[i]: token i has the surface forms first[i] … first[i] + forms[i] − 1.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of tokens left.
@@ -184,7 +184,7 @@ def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,
         if kind == COMPOUND:
             if forms[j] == 0:
                 continue
-            while i < n and ends[i] <= e and kinds[i] != NEWLINE:
+            while i < n and ends[i] <= e:
                 i += 1
         j += 1
     return j
@@ -212,7 +212,7 @@ class Transducer:
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """The words of valid UTF-8, any number of lines."""
         types = (np.int64, np.int64, np.uint8, np.uint32, np.uint32)
-        words = Words(*(np.empty(capacity(buf.size), t) for t in types))
+        words = Words._make(np.empty(capacity(buf.size), t) for t in types)
         if self.pretokenized:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
@@ -222,4 +222,4 @@ class Transducer:
             buf, buf.size, self.pretokenized, words.starts, words.ends, words.kinds, n, words.first, words.forms,
             np.empty(longest * 3 // 2 + 8, np.uint8), self.symbols.data, self.symbols.offsets, INFO, LOWER, *self.index,
         )  # fmt: skip
-        return Words(*(a[:n] for a in words))
+        return Words._make(a[:n] for a in words)

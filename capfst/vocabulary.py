@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -133,6 +133,15 @@ def _gather(data, starts, ends, order, out):  # type: ignore[no-untyped-def]
             size += 1
 
 
+def _sort_runs(
+    order: npt.NDArray[np.int64], tied: npt.NDArray[np.bool_], key: Callable[[int], Any], reverse: bool = False
+) -> None:
+    """Sorts runs of `order`; tied[i]: order[i] and order[i + 1] are of one run."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
+    for start, end in zip(edges[::2].tolist(), (edges[1::2] + 1).tolist(), strict=True):
+        order[start:end] = sorted(order[start:end].tolist(), key=key, reverse=reverse)
+
+
 class _Words:
     """Words as bytes end to end."""
 
@@ -142,18 +151,12 @@ class _Words:
     def __getitem__(self, k: int | np.integer) -> bytes:
         return self.data[self.starts[k] : self.ends[k]].tobytes()
 
-    def sort_runs(self, order: npt.NDArray[np.int64], tied: npt.NDArray[np.bool_], reverse: bool = False) -> None:
-        """Sorts runs of `order` by their words; tied[i]: order[i] and order[i + 1] are of one run."""
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
-        for start, end in zip(edges[::2].tolist(), (edges[1::2] + 1).tolist(), strict=True):
-            order[start:end] = sorted(order[start:end].tolist(), key=self.__getitem__, reverse=reverse)
-
     def ranks(self) -> npt.NDArray[np.int64]:
         """[k]: the place of word k in the order of the words, which are different."""
         keys = np.empty((2, len(self.starts)), np.uint64)
         _prefixes(self.data, self.starts, self.ends, keys)
         order = np.lexsort(keys[::-1])
-        self.sort_runs(order, (np.diff(keys[:, order]) == 0).all(0))
+        _sort_runs(order, (np.diff(keys[:, order]) == 0).all(0), self.__getitem__)
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         return ranks
@@ -191,16 +194,24 @@ def settle(
     present[[0, unknown]] = False
     _refuse(words, np.flatnonzero(counts) - 1)
     sentences = counts[0]
-    ranks = _Words(*lowers.text()).ranks()[lower_of - 1]
-    if max_words is not None and present.sum() > max_words:
-        rarest_first = np.lexsort((-ranks, counts[1:])) + 1
-        present[[k for k in rarest_first if present[k]][:-max_words]] = False
+    lowercase = _Words(*lowers.text())
+    ranks = lowercase.ranks()[lower_of - 1]
+
+    def lack_of_case(k: int) -> tuple[bool, bytes]:
+        return words[k] == lowercase[lower_of[k] - 1], words[k]
+
+    def in_order(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The words that are present by these keys, the last one first; of equal ones the lower-case one first."""
+        order = np.flatnonzero(present) - 1
+        order = order[np.lexsort([key[order] for key in keys])]
+        _sort_runs(order, np.all([np.diff(key[order]) == 0 for key in keys], axis=0), lack_of_case, reverse=True)
+        return order
+
+    if max_words is not None:
+        present[in_order(ranks, -counts[1:])[max_words:] + 1] = False
     counts[unknown] += counts[1:][~present[1:]].sum() - counts[unknown]
     present[unknown] = True
-    order = np.flatnonzero(present) - 1
-    order = order[np.lexsort((-counts[order + 1], ranks[order]))]
-    # Of equally frequent forms the lower-case one is first.
-    words.sort_runs(order, (np.diff(ranks[order]) == 0) & (np.diff(counts[order + 1]) == 0), reverse=True)
+    order = in_order(-counts[1:], ranks)
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import FORMS, backoff_models
 
 from capfst.recase import Recaser
 from capfst.tokenize import NEWLINE
-from models import FORMS, backoff_models
 
 WORDS = sorted({form.lower() for form in FORMS}) + ["oov", "<unk>", "!"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)

@@ -1,0 +1,199 @@
+"""surface.py: the text in chosen surface forms. Whatever is chosen, only case changes."""
+
+import random
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from models import FORMS
+
+from capfst.characters import lower
+from capfst.surface import write
+from capfst.symbols import Symbols, check
+from capfst.tokenize import MARKS, NEWLINE, PROTECTED, tokenize
+from capfst.transducer import Transducer
+
+REVISED = "\u1734"  # as in test_characters.py
+VOCABULARY = [
+    *FORMS, "İ", "İx", "I\u0307X", "Οδοσ", "Σ", "σ", "ς", "a.Σ.", "A.Σ.", "00:00", "F-00", "f-00", "Well-known",
+    "don't", "DON'T", "O'Neill", "k", "ẞ", "ß", "ʰA", "Ⓐ", "<url>", "<URL>", "...", "'", '"', "ⅷ", "Ⅷ", "ﬃ", "Ⱥ", "ⱥ",
+    "ɫ", "Ɫ",
+]  # fmt: skip
+TEXT_WORDS = [
+    *VOCABULARY, "oov", "ŉ", "ı", "ſ", "x@Y.z", "#Tag", "http://A.b/C", "C:\\X", "ΣΑΣ", "F-16", "10:30", "DON’T", "🄰",
+]  # fmt: skip
+BETWEEN = [*" \n\t,'’-:.…“”!\0\u00a0\u200b\u0301", "  ", "\r\n", "'S", "’s", " 'Σ", "--", "...", "``"]
+casings = st.sampled_from([str, str.upper, str.title, str.swapcase, str.lower])
+cased_words = st.builds(lambda word, case: case(word), st.sampled_from(TEXT_WORDS), casings)
+pieces = st.lists(cased_words | st.sampled_from(BETWEEN) | st.characters(codec="utf-8"), max_size=10)
+texts = pieces.map("".join) | pieces.map(" ".join) | st.text(max_size=20)
+
+
+def transducer(forms: list[str], pretokenized: bool) -> Transducer:
+    symbols = Symbols.from_words(sorted(set(forms), key=lambda form: (lower(form).encode(), forms.index(form))))
+    return Transducer(symbols, check(symbols), pretokenized)
+
+
+TRANSDUCERS = {plain: transducer(VOCABULARY, plain) for plain in (False, True)}
+UNKNOWING = {plain: transducer(["<unk>"], plain) for plain in (False, True)}
+
+
+def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = False) -> str:
+    """The text with each word in one of its forms, or lowercase."""
+    buf = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    words = t.words(buf)
+    ranges = zip(words.first.tolist(), words.forms.tolist(), strict=True)
+    labels = [rng.choice([0, *range(first, first + forms)]) for first, forms in ranges]
+    choice = np.array(labels, np.uint32)
+    out = write(buf, words, choice, t.symbols, t.pretokenized, sentence_case)
+    return bytes(out).decode("utf-8", "surrogatepass")
+
+
+def fixed(text: str, pretokenized: bool) -> list[str]:
+    """What may not change: what stands between words, marks and protected tokens."""
+    data = text.encode()
+    kept, end = [], 0
+    for s, e, kind in zip(*tokenize(data, pretokenized), strict=True):
+        if s >= end:
+            kept.append(data[end:s].decode())
+        end = max(end, e)
+        if kind in (MARKS, PROTECTED, NEWLINE):
+            kept.append(data[s:e].decode())
+    return [*kept, data[end:].decode()]
+
+
+def is_known(text: str) -> bool:
+    """Whether this Python's `str.lower` knows the Unicode of the text as well as capfst's tables do."""
+    return REVISED not in text and all(unicodedata.category(c) != "Cn" for c in text)
+
+
+@settings(deadline=None, max_examples=1500)
+@given(texts, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+@example("ΟΔΟΣ's a.ς.:b 'Σ' οδος.Σ a:Σ", False, True, random.Random(1))
+@example("σ Σ 'σα “ς i̇x ⱥ ɫ ŉ ı ǆ ß", False, True, random.Random(1))
+@example("σ\n'σα\n“ς\ni̇x\nⱥ\nɫ\nŉ\nı\nǆ\nß\nﬃ", False, True, random.Random(1))
+@example("“σ x\n'σα y\n-ς\n' σ\nf-16 'don’t", True, True, random.Random(1))
+def test_only_case_changes(text, plain, sentence_case, rng):
+    out = written(TRANSDUCERS[plain], text, rng, sentence_case)
+    assert lower(out) == lower(text)
+    if is_known(text + out):
+        assert out.lower() == text.lower()
+    assert fixed(out, plain) == fixed(text, plain)
+
+
+def test_lone_surrogates():
+    text = "\ud800us \udfff\nIphone\ud83d\ude00-\udead"
+    assert written(UNKNOWING[False], text, random.Random(1)) == text.lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "forms", "expected"),
+    [
+        ("10:30 f-16 IN THE 1990s", ["F-00", "0000S", "in"], "10:30 F-16 in the 1990S"),
+        ("o’neill o'neill’s", ["O'Neill", "'S"], "O’Neill O'Neill’S"),
+        ("o'1’2'3", ["O'0'0'0"], "o'1’2'3"),  # no word, but five
+        ("r’n'b1’x2", ["R'N'B0'X0"], "R’N'B1’X2"),
+        ("well-known x-y", ["Well-Known", "X"], "Well-Known X-y"),
+        ("HTTP://X.ORG @Me #Tag", ["<URL>"], "HTTP://X.ORG @Me #Tag"),
+        ("a…B—c", ["...", "--", "C"], "a…b—C"),
+        ("ISTANBUL İX i̇x", ["İx", "istanbul"], "istanbul İx İx"),
+        ("ⱥ Ɫ", ["Ⱥ", "ɫ"], "Ⱥ ɫ"),
+        ("ΟΔΟΣ. ΟΔΟΣ's", ["Οδος", "ΟΔΟΣ", "Οδοσ"], "Οδος. Οδοσ's"),
+    ],
+)
+def test_golden(text, forms, expected):
+    """All words in their first form."""
+    t = transducer(forms, False)
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = t.words(buf)
+    assert bytes(write(buf, words, words.first, t.symbols, False, False)).decode() == expected
+
+
+SENTENCES = {
+    "hello world": "Hello world",
+    "HELLO WORLD": "Hello world",
+    "\"hello world": "\"Hello world",
+    "``hello world": "``Hello world",
+    "“hello” world": "“Hello” world",
+    "‘hello": "‘Hello",
+    "„hello": "„Hello",
+    "« hello": "« Hello",
+    "(hello": "(Hello",
+    "[ hello": "[ Hello",
+    "- hello": "- Hello",
+    "-- hello": "-- Hello",
+    "— “hello": "— “Hello",
+    "‐ hello": "‐ Hello",
+    "― hello": "― Hello",
+    "• hello": "• Hello",
+    "¿qué?": "¿Qué?",
+    "'hello'": "'Hello'",
+    "'tis": "'Tis",
+    "'s hello": "'s hello",
+    "... hello": "... hello",
+    "… hello": "… hello",
+    ", hello": ", hello",
+    ") hello": ") hello",
+    "1 hello": "1 hello",
+    "1990s hello": "1990s hello",
+    "“1” hello": "“1” hello",
+    "@me hello": "@me hello",
+    "http://x hello": "http://x hello",
+    "  \thello": "  \tHello",
+    "a\nb\n\n“\nc": "A\nB\n\n“\nC",
+    "x-ray": "X-ray",
+    "o'neill": "O'neill",
+    "don't": "Don't",
+    "u.s. x": "U.s. x",
+    "ßx": "ßx",
+    "ŉx": "ŉx",
+    "ǆx ǆ": "ǅx ǆ",
+    "ıx": "ıx",
+    "ix": "Ix",
+    "i\u0307x": "I\u0307x",
+    "σας": "Σας",
+    "ςας": "ςας",
+    "ſx": "ſx",
+    "ﬁx": "ﬁx",
+    "éx": "Éx",
+    "e\u0301x": "E\u0301x",
+    "\u0301ex": "\u0301ex",
+    "ɫx": "Ɫx",
+    "ამბავი": "ამბავი",
+    "𐐨x": "𐐀x",
+    "日x": "日x",
+    "": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_sentence_case(text):
+    assert written(UNKNOWING[False], text, random.Random(1), sentence_case=True) == SENTENCES[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello world", "Hello world"),
+        ("`` hello", "`` Hello"),
+        ("\" ' ( hello", "\" ' ( Hello"),
+        ("\"hello world", "\"Hello world"),
+        ("“-hello world", "“-Hello world"),
+        ("... hello", "... hello"),
+        ("-1 hello", "-1 hello"),
+        ("-\nhello", "-\nHello"),
+    ],
+)  # fmt: skip
+def test_sentence_case_of_pretokenized_text(text, expected):
+    assert written(UNKNOWING[True], text, random.Random(1), sentence_case=True) == expected
+
+
+def test_a_word_with_a_capital_keeps_it():
+    t = transducer(["iPhone", "McDonald", "eBay's", "US"], False)
+    text = "iphone\n“mcdonald\nebay's\nus\nunknown"
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = t.words(buf)
+    out = bytes(write(buf, words, words.first, t.symbols, False, True)).decode()
+    assert out == "iPhone\n“McDonald\nEbay's\nUS\nUnknown"
