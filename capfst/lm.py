@@ -24,6 +24,7 @@ class LanguageModel:
 
     def label(self, form: str) -> int:
         """The label of a surface form; that of `<unk>` if the model does not know it."""
+        form = form.encode("utf-8", "replace").decode()  # no word of the model has a lone surrogate
         symbols, starts = self.model.symbols, self.model.starts
         for known in (form, UNKNOWN):
             for label in symbols.forms(lower(known), starts):

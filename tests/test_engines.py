@@ -12,7 +12,7 @@ from models import FORMS, backoff_models
 from capfst.recase import Recaser
 from capfst.tokenize import NEWLINE
 
-WORDS = sorted({form.lower() for form in FORMS}) + ["oov", "<unk>", "!"]
+WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 
 
