@@ -16,7 +16,7 @@ from capfst.compile import Acceptor, assemble, lay_out
 from capfst.count import MAX_ORDER, bucket_size, count
 from capfst.errors import CapfstError
 from capfst.estimate import Estimator
-from capfst.levels import Level, collect
+from capfst.levels import Level
 from capfst.prune import Pruner
 from capfst.spool import Store
 from capfst.stream import Stream
@@ -84,13 +84,26 @@ def _for_data(options: Options, words: int, tokens: int, threads: int) -> int | 
     used = _PROGRAM + _PER_LABEL * words + (threads + 1) * _PER_TOKEN * bucket_size(tokens)
     if options.max_ngrams is not None:
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
-    return max(0, options.memory - used)
+    if options.memory < used:
+        raise CapfstError(
+            f"{options.memory >> 20} MiB of memory are too little: {words} words and {tokens} tokens need "
+            f"{-(-used >> 20)} MiB at least: allow more (--memory), fewer threads (--jobs) or a smaller model "
+            "(--max-ngrams, --min-count)"
+        )
+    return options.memory - used
 
 
-def _levels(estimator: Estimator, options: Options) -> list[Level]:
-    if options.pruning and estimator.counts.order > 1:
-        return Pruner(estimator).run(options.max_ngrams, options.threshold)
-    return collect(estimator)
+def temporary_space(words: int, tokens: int, order: int, options: Options) -> int:
+    """Bytes of temporary files that a corpus can take, at most: if no n-gram occurred twice."""
+    if options.memory is None or order == 1:
+        return 0
+    windows = 8 * -(-order // (64 // max(1, words.bit_length())))
+    node, gram, back, row = (16, 32, 16, 24) if options.pruning else (12, 28, 16, 0)
+    stages = [windows + node * (order - 1)]
+    for n in range(2, order + 1):
+        stages.append(node * (order - n + 1) + gram + back * 2 + row * (n - 1))
+    threads = options.threads or os.cpu_count() or 1
+    return max(0, max(stages) * tokens - (_for_data(options, words, tokens, threads) or 0))
 
 
 @contextlib.contextmanager
@@ -109,7 +122,7 @@ def acceptor(labels: npt.NDArray, words: int, order: int, options: Options = Opt
             yield Acceptor(stream.states, stream.arcs, stream.start, stream.ngrams, stream.chunks)
             return
         del stream
-        levels = _levels(estimator, options)
+        levels = Pruner(estimator).run(options.max_ngrams, options.threshold)
     yield lay_out(levels)
 
 
@@ -122,4 +135,4 @@ def build(labels: npt.NDArray, words: int, order: int, options: Options = Option
 def estimate(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> list[Level]:
     """The levels (levels.py) of the same model."""
     with _counted(labels, words, order, options) as estimator:
-        return _levels(estimator, options)
+        return Pruner(estimator).run(options.max_ngrams, options.threshold)

@@ -5,14 +5,13 @@ their order. 0 is `</s>` as a word and `<s>` as a context: entry 0 of level 1 ha
 and the backoff of the other.
 """
 
-import itertools
 from dataclasses import dataclass
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from capfst.estimate import NODE, PROB, SUFFIX, WORD, Estimator, Unigrams
+from capfst.estimate import Unigrams
 
 
 @dataclass
@@ -63,55 +62,18 @@ def unigram_level(unigrams: Unigrams) -> Level:
     return Level(np.arange(number, dtype=np.uint32), zeros, zeros, cost(unigrams.prob), np.zeros(number))
 
 
-def normalize(levels: list[Level]) -> None:
-    """Sets the backoffs so that the probabilities of all words in every context sum to 1.
+def normalize(shorter: Level, level: Level) -> None:
+    """Sets the backoffs of one level so that the probabilities of all words in each of its contexts sum to 1.
 
-    In a context, what its n-grams leave over goes to what these words leave over one order below.
+    In a context, what its n-grams (in `level`) leave over goes to what these words leave over one order below.
     """
-    for shorter, level in itertools.pairwise(levels):
-        left = _left(level.prefix, np.exp(-level.cost), len(shorter))
-        left_below = _left(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
-        is_context = np.bincount(level.prefix, minlength=len(shorter)) > 0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(left > 0, left / left_below, 0.0)
-        shorter.backoff[:] = np.where(is_context, cost(weight), 0.0)
+    left = _left(level.prefix, np.exp(-level.cost), len(shorter))
+    left_below = _left(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
+    is_context = np.bincount(level.prefix, minlength=len(shorter)) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(left > 0, left / left_below, 0.0)
+    shorter.backoff[:] = np.where(is_context, cost(weight), 0.0)
 
 
 def _left(prefix: npt.NDArray, probability: npt.NDArray, number: int) -> npt.NDArray:
     return np.maximum(0.0, 1.0 - np.bincount(prefix, weights=probability, minlength=number))
-
-
-def select(levels: list[Level], kept: list[npt.NDArray]) -> list[Level]:
-    """The levels with only the kept entries: bool[n] for each level. Backoffs stay as they are.
-
-    Of a kept entry the prefix and the suffix must be kept too.
-    """
-    selected: list[Level] = []
-    for n, (level, keep) in enumerate(zip(levels, kept, strict=True)):
-        prefix, suffix = level.prefix[keep], level.suffix[keep]
-        if n:
-            prefix, suffix = renumber(prefix, kept[n - 1]), renumber(suffix, kept[n - 1])
-        selected.append(Level(level.word[keep], prefix, suffix, level.cost[keep], level.backoff[keep]))
-    return selected
-
-
-def collect(estimator: Estimator) -> list[Level]:
-    """The whole model in memory, without the n-grams that are cut."""
-    counts = estimator.counts
-    levels = [unigram_level(estimator.unigrams)]
-    kept = [np.ones(len(levels[0]), bool)]
-    for n in range(2, counts.order + 1):
-        number = int(counts.starts[n][-1])
-        word, prefix, suffix = np.zeros((3, number), np.uint32)
-        levels.append(Level(word, prefix, suffix, np.zeros(number), np.zeros(number)))
-        kept.append(np.zeros(number, bool))
-    for contexts in estimator.contexts(lambda contexts: contexts):
-        level, grams = levels[contexts.order - 1], contexts.grams
-        at = grams[:, NODE]
-        level.word[at] = grams[:, WORD]
-        level.prefix[at] = np.repeat(contexts.node, contexts.size)
-        level.suffix[at] = grams[:, SUFFIX]
-        level.cost[at] = cost(grams.view(np.float32)[:, PROB])
-        kept[contexts.order - 1][at] = True
-        levels[contexts.order - 2].backoff[contexts.node] = cost(contexts.gamma)
-    return select(levels, kept) if counts.cutoffs.any() else levels

@@ -7,6 +7,7 @@ what each model says of them, by backing off if need be; weighted sum; backoffs 
 A word that a model does not know has the probability 0 in it.
 """
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -46,7 +47,8 @@ def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
         with np.errstate(divide="ignore"):
             level.cost = -np.log(sum(w * np.exp(-own[n].cost) for w, own in zip(weights, whole, strict=True)))
         level.backoff = np.zeros(len(level))
-    normalize(levels)
+    for shorter, level in itertools.pairwise(levels):
+        normalize(shorter, level)
     return Arpa(union, levels)
 
 

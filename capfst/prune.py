@@ -1,6 +1,7 @@
 """Entropy pruning (Stolcke 1998): the n-grams whose loss changes the model least are dropped.
 
-In: the contexts of an unpruned model, bucket by bucket (estimate.py). Out: the levels of the pruned one.
+In: the contexts of an unpruned model, bucket by bucket (estimate.py). Out: the levels of the pruned one, or, if
+there is nothing to prune, of the whole one.
 
 The score of an n-gram is the relative entropy between the model and the model without it, as worked out in
 Stolcke (1998), section 3: of all n-grams in one go, each as if it alone were dropped. The probability of its
@@ -92,7 +93,15 @@ class Pruner:
         self.total = float(self.counts.tokens.sum())
         # [n]: node, _PREFIX … _SCORE; and later the latter alone, node by node
         self.rows = [Buckets(estimator.store, np.diff(starts), np.uint32, 6) for starts in self.counts.starts]
+        # [n], of the contexts of these n-grams: node, number of n-grams, backoff weight (as float64)
+        self.contexts = [Buckets(estimator.store, self._contexts(n), np.uint32, 4) for n in range(len(self.rows))]
         self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
+
+    def _contexts(self, n: int) -> npt.NDArray:
+        """How many contexts the n-grams of order n can have in each bucket."""
+        if n > 2:
+            return np.diff(self.counts.starts[n - 1])
+        return np.bincount(self.counts.partition.first, minlength=self.counts.partition.number)
 
     def run(self, max_ngrams: int | None, threshold: float | None) -> list[Level]:
         exhaust(self.estimator.contexts(self._take_in))
@@ -121,11 +130,15 @@ class Pruner:
         to = place_nodes(parts.first, parts.split, starts, grams[:, WORD], grams[:, NODE])
         rows, bounds = route(rows, to, len(level))
         level.scatter(rows, bounds)
+        weights = np.empty((len(contexts.node), 4), np.uint32)
+        weights[:, 0], weights[:, 1] = contexts.node, contexts.size
+        weights[:, 2:] = contexts.gamma.view(np.uint32).reshape(-1, 2)
+        self.contexts[contexts.order].put(contexts.bucket, weights)
 
     def _protect(self) -> None:
         """Gives prefixes and suffixes at least the scores of what they belong to, from the highest order down."""
         estimator, starts = self.estimator, self.counts.starts
-        number = len(self.counts.nodes[-1])
+        number = self.counts.partition.number
         longer: Buckets | None = None  # nodes of this order, and scores that they must reach
         for n in range(self.counts.order, 1, -1):
             sizes = np.diff(starts[n])
@@ -168,15 +181,23 @@ class Pruner:
                 parts.append(rows[keep])
             rows = np.concatenate(parts)
             del parts
-            levels.append(
-                Level(
-                    rows[:, _LAST].copy(),
-                    renumber(rows[:, _PREFIX], below) if n > 2 else rows[:, _PREFIX].copy(),
-                    renumber(rows[:, _SUFFIX], below) if n > 2 else rows[:, _SUFFIX].copy(),
-                    cost(rows.view(np.float32)[:, _PROB]),
-                    np.zeros(len(rows)),
-                )
+            level = Level(
+                rows[:, _LAST].copy(),
+                renumber(rows[:, _PREFIX], below),
+                renumber(rows[:, _SUFFIX], below),
+                cost(rows.view(np.float32)[:, _PROB]),
+                np.zeros(len(rows)),
             )
+            normalize(levels[-1], level)
+            self._restore(n, levels[-1], level, below)
+            levels.append(level)
             below = kept
-        normalize(levels)
         return levels
+
+    def _restore(self, n: int, shorter: Level, level: Level, kept: npt.NDArray) -> None:
+        """Gives contexts that have lost nothing their own backoff weights, which are more exact."""
+        known = np.concatenate([self.contexts[n].take(bucket) for bucket in range(len(self.contexts[n]))])
+        known = known[kept[known[:, 0]]]
+        context = renumber(known[:, 0], kept)
+        whole = np.bincount(level.prefix, minlength=len(shorter))[context] == known[:, 1]
+        shorter.backoff[context[whole]] = cost(np.ascontiguousarray(known[whole, 2:]).view(np.float64)[:, 0])

@@ -76,14 +76,14 @@ class Store:
         self.memory = memory
         self.folder = os.fspath(folder or tempfile.gettempdir())
         self.held = 0
-        self.spilled = 0
+        self.spilled = 0  # bytes written to files so far
+        self.filed = self.most = 0  # bytes in open files, now and at most
         self._lock = threading.Lock()
 
     def hold(self, size: int) -> bool:
         """Whether there is room for `size` more bytes, which are then counted as used."""
         with self._lock:
             if self.memory is not None and self.held + size > self.memory:
-                self.spilled += size
                 return False
             self.held += size
             return True
@@ -91,6 +91,13 @@ class Store:
     def release(self, size: int) -> None:
         with self._lock:
             self.held -= size
+
+    def file(self, size: int) -> None:
+        """Counts bytes that go to a file, or, below 0, that closing one has freed."""
+        with self._lock:
+            self.spilled += max(0, size)
+            self.filed += size
+            self.most = max(self.most, self.filed)
 
     def open(self) -> int:
         """A file that no name leads to: it is gone when it is closed, however the program ends."""
@@ -124,9 +131,7 @@ class Store:
     def _failure(self, what: str, error: OSError) -> CapfstError:
         advice = "choose another folder (--tmp)"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            advice = (
-                f"free some space there ({self.spilled >> 20} MiB were needed so far), {advice}, or allow more --memory"
-            )
+            advice = f"free some space there ({self.filed >> 20} MiB are in use), {advice}, or allow more --memory"
         return CapfstError(f"cannot {what} in {self.folder}: {error.strerror}: {advice}")
 
 
@@ -184,6 +189,7 @@ class Buckets:
         if target is not None:
             target[...] = records
         else:
+            self.store.file(number * self._row)
             self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + at * self._row)
 
     def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
@@ -207,6 +213,7 @@ class Buckets:
         """Gives the temporary file's space back."""
         file, self._file = self._file, -1
         if file >= 0:
+            self.store.file(-int((self.sizes - self._in_memory).sum()) * self._row)
             with contextlib.suppress(OSError):
                 os.close(file)
 

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twin import BEGIN, END, WORDS, adjusted_counts, corpora, labels_of, raw_counts
 
+from capfst import build as building
 from capfst import count as counting
 from capfst import labels as walking
-from capfst.build import Options, build
+from capfst.build import Options, build, temporary_space
 from capfst.count import COUNT, FIRST, PARENT, RAW, Counts, count
 from capfst.errors import CapfstError
 from capfst.partition import partition, place
@@ -79,8 +80,9 @@ def test_same_bytes_whatever_the_resources(limit: dict, tmp_path: Path, monkeypa
     monkeypatch.setattr(counting, "_BUCKET", 500)
     (tmp_path / "labels").write_bytes(labels.tobytes())
     mapped = np.memmap(tmp_path / "labels", np.uint32, "r")
-    for memory, threads in [(None, 3), (1, 1), (1, 3)]:
-        other = build(mapped, 300, 4, Options(threads=threads, memory=memory, tmp=tmp_path, **limit))
+    for memory, threads in [(None, 3), (0, 1), (0, 3), (100_000, 2)]:
+        monkeypatch.setattr(building, "_for_data", lambda *_, memory=memory: memory)
+        other = build(mapped, 300, 4, Options(threads=threads, tmp=tmp_path, **limit))
         assert other.states.tobytes() == whole.states.tobytes()
         assert other.arcs.tobytes() == whole.arcs.tobytes()
         assert other.ngrams == whole.ngrams
@@ -122,7 +124,7 @@ def test_no_sentence() -> None:
         (3, 3, {"cutoffs": (0, 2, 1)}, "rising"),
         (3, 2, {"cutoffs": (0, 0, 1)}, "at most 2"),
         (3, 3, {"max_ngrams": 3}, "the 3 words alone"),
-        (3, 3, {"memory": 1, "tmp": "/nowhere/at/all"}, "another folder"),
+        (3, 3, {"memory": 1 << 20}, r"1 MiB of memory are too little: 3 words and 3 tokens need \d+ MiB"),
     ],
 )
 def test_refused(words: int, order: int, options: dict, message: str) -> None:
@@ -136,11 +138,30 @@ def test_bad_labels(labels: list[int]) -> None:
         build(np.array(labels, np.uint32), 3, 3)
 
 
+def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "_for_data", lambda *_: 0)
+    with pytest.raises(CapfstError, match="/nowhere/at/all: No such file or directory: choose another folder"):
+        build(random_labels(), 300, 3, Options(tmp="/nowhere/at/all"))
+
+
+@pytest.mark.parametrize("limit", [{}, {"max_ngrams": 1000}], ids=str)
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_temporary_space_is_enough(order: int, limit: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stores: list[Store] = []
+    monkeypatch.setattr(building, "_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "Store", lambda *both: stores.append(Store(*both)) or stores[-1])
+    labels = random_labels()
+    build(labels, 300, order, Options(tmp=tmp_path, **limit))
+    assert stores[0].spilled > 0
+    assert stores[0].most <= temporary_space(300, len(labels), order, Options(memory=1, **limit))
+
+
 def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.pwrite", full)
+    monkeypatch.setattr(building, "_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match="No space left on device: free some space"):
-        build(random_labels(), 300, 3, Options(memory=1, tmp=tmp_path))
+        build(random_labels(), 300, 3, Options(tmp=tmp_path))
     assert not list(tmp_path.iterdir())
