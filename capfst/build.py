@@ -23,7 +23,7 @@ from capfst.stream import Stream
 
 _PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
 _PER_LABEL = 80  # bytes in the arrays that have an entry for each word
-_PER_NGRAM = 32  # bytes in the levels of a pruned model
+_PER_NGRAM = 64  # bytes in the levels of a pruned model, and while they are made
 _PER_TOKEN = 160  # bytes in the arrays of a stage, for each token of the bucket it works on
 
 
@@ -122,7 +122,7 @@ def acceptor(labels: npt.NDArray, words: int, order: int, options: Options = Opt
             yield Acceptor(stream.states, stream.arcs, stream.start, stream.ngrams, stream.chunks)
             return
         del stream
-        levels = Pruner(estimator).run(options.max_ngrams, options.threshold)
+        levels = Pruner(estimator, options.max_ngrams, options.threshold).run()
     yield lay_out(levels)
 
 
@@ -135,4 +135,4 @@ def build(labels: npt.NDArray, words: int, order: int, options: Options = Option
 def estimate(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> list[Level]:
     """The levels (levels.py) of the same model."""
     with _counted(labels, words, order, options) as estimator:
-        return Pruner(estimator).run(options.max_ngrams, options.threshold)
+        return Pruner(estimator, options.max_ngrams, options.threshold).run()

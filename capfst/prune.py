@@ -87,14 +87,16 @@ def _tally(score: npt.NDArray, histogram: npt.NDArray) -> None:
 class Pruner:
     """Takes an unpruned model's contexts in, gives the levels of the pruned model out."""
 
-    def __init__(self, estimator: Estimator) -> None:
+    def __init__(self, estimator: Estimator, max_ngrams: int | None, threshold: float | None) -> None:
         self.estimator = estimator
+        self.max_ngrams, self.threshold = max_ngrams, threshold
+        self.pruning = max_ngrams is not None or threshold is not None
         self.counts = estimator.counts
         self.total = float(self.counts.tokens.sum())
         # [n]: node, _PREFIX … _SCORE; and later the latter alone, node by node
         self.rows = [Buckets(estimator.store, np.diff(starts), np.uint32, 6) for starts in self.counts.starts]
-        # [n], of the contexts of these n-grams: node, number of n-grams, backoff weight (as float64)
-        self.contexts = [Buckets(estimator.store, self._contexts(n), np.uint32, 4) for n in range(len(self.rows))]
+        # [n], of the contexts of these n-grams, if none is dropped: node, backoff weight (as float64)
+        self.contexts = [Buckets(estimator.store, self._contexts(n), np.uint32, 3) for n in range(len(self.rows))]
         self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
 
     def _contexts(self, n: int) -> npt.NDArray:
@@ -103,13 +105,13 @@ class Pruner:
             return np.diff(self.counts.starts[n - 1])
         return np.bincount(self.counts.partition.first, minlength=self.counts.partition.number)
 
-    def run(self, max_ngrams: int | None, threshold: float | None) -> list[Level]:
+    def run(self) -> list[Level]:
         exhaust(self.estimator.contexts(self._take_in))
         self._protect()
-        least = 0 if threshold is None else int(np.float32(threshold).view(np.uint32) >> _SHIFT)
-        if max_ngrams is not None:
+        least = 0 if self.threshold is None else int(np.float32(self.threshold).view(np.uint32) >> _SHIFT)
+        if self.max_ngrams is not None:
             above = np.cumsum(self.histogram[::-1])[::-1]
-            fitting = above <= max_ngrams - (self.counts.words + 1)
+            fitting = above <= self.max_ngrams - (self.counts.words + 1)
             least = max(least, int(np.argmax(fitting)) if fitting.any() else len(fitting))
         return self._select(least)
 
@@ -130,9 +132,11 @@ class Pruner:
         to = place_nodes(parts.first, parts.split, starts, grams[:, WORD], grams[:, NODE])
         rows, bounds = route(rows, to, len(level))
         level.scatter(rows, bounds)
-        weights = np.empty((len(contexts.node), 4), np.uint32)
-        weights[:, 0], weights[:, 1] = contexts.node, contexts.size
-        weights[:, 2:] = contexts.gamma.view(np.uint32).reshape(-1, 2)
+        if self.pruning:
+            return
+        weights = np.empty((len(contexts.node), 3), np.uint32)
+        weights[:, 0] = contexts.node
+        weights[:, 1:] = contexts.gamma.view(np.uint32).reshape(-1, 2)
         self.contexts[contexts.order].put(contexts.bucket, weights)
 
     def _protect(self) -> None:
@@ -188,16 +192,20 @@ class Pruner:
                 cost(rows.view(np.float32)[:, _PROB]),
                 np.zeros(len(rows)),
             )
-            normalize(levels[-1], level)
-            self._restore(n, levels[-1], level, below)
+            if self.pruning:
+                normalize(levels[-1], level)
+            else:
+                self._restore(n, levels[-1], below)
             levels.append(level)
             below = kept
         return levels
 
-    def _restore(self, n: int, shorter: Level, level: Level, kept: npt.NDArray) -> None:
-        """Gives contexts that have lost nothing their own backoff weights, which are more exact."""
-        known = np.concatenate([self.contexts[n].take(bucket) for bucket in range(len(self.contexts[n]))])
-        known = known[kept[known[:, 0]]]
-        context = renumber(known[:, 0], kept)
-        whole = np.bincount(level.prefix, minlength=len(shorter))[context] == known[:, 1]
-        shorter.backoff[context[whole]] = cost(np.ascontiguousarray(known[whole, 2:]).view(np.float64)[:, 0])
+    def _restore(self, n: int, shorter: Level, kept: npt.NDArray) -> None:
+        """Gives the contexts of the n-grams of order n the backoff weights that they came with."""
+        parts = []
+        for bucket in range(len(self.contexts[n])):
+            known = self.contexts[n].take(bucket)
+            parts.append(known[kept[known[:, 0]]])
+        known = np.concatenate(parts)
+        gamma = np.ascontiguousarray(known[:, 1:]).view(np.float64)[:, 0]
+        shorter.backoff[renumber(known[:, 0], kept)] = cost(gamma)

@@ -78,9 +78,16 @@ def test_nothing_to_prune_gives_the_full_model() -> None:
     labels = random_labels()
     full, same = build(labels, 300, 3), build(labels, 300, 3, Options(max_ngrams=10**9))
     assert full.arcs.tobytes() == same.arcs.tobytes()
-    states, arcs, _ = compile_levels(estimate(labels, 300, 3, Options(threshold=0.0)))
+    states, arcs, _ = compile_levels(estimate(labels, 300, 3))
     assert states.tobytes() == full.states.tobytes()
     assert arcs.tobytes() == full.arcs.tobytes()
+
+
+def test_threshold_of_zero_drops_nothing() -> None:
+    labels = random_labels()
+    for one, other in zip(estimate(labels, 300, 3), estimate(labels, 300, 3, Options(threshold=0.0)), strict=True):
+        np.testing.assert_array_equal(one.cost, other.cost)
+        np.testing.assert_allclose(one.backoff, other.backoff, atol=1e-4)
 
 
 def test_the_smaller_the_worse_on_the_training_text() -> None:
