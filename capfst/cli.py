@@ -7,6 +7,7 @@ where and what to do), 2 for a wrong command, 130 after Ctrl-C, 141 if the reade
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -112,6 +113,7 @@ def train(
     from capfst.progress import progress
     from capfst.training import train as run
 
+    logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.INFO)
     show = partial(progress, quiet=quiet)
     trained = run(corpus, output, clean=not no_clean, skip_filters=skip, cutoffs=cutoff, progress=show, **options)
     if not quiet:

@@ -7,7 +7,9 @@ same bytes, whatever the number of threads.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -18,7 +20,7 @@ import numpy.typing as npt
 
 from capfst import __version__
 from capfst import clean as cleaning
-from capfst.build import Options, acceptor
+from capfst.build import Options, acceptor, temporary_space
 from capfst.corpus import Errors, find, read_blocks
 from capfst.count import MAX_ORDER
 from capfst.errors import CapfstError
@@ -27,6 +29,8 @@ from capfst.intern import Interner
 from capfst.signature import Signature
 from capfst.spool import Store, in_order
 from capfst.vocabulary import Streams, settle
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
 """(total, description, unit) → a context in which a function is told how much more has been done."""
@@ -105,7 +109,9 @@ def train(
     tokens = labels.size - sentences
     if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
-    with acceptor(labels, len(vocabulary.symbols) - 1, order, options) as model:
+    words = len(vocabulary.symbols) - 1
+    _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), streams.store.folder)
+    with acceptor(labels, words, order, options) as model:
         signature = Signature(
             version=__version__,
             order=order,
@@ -118,6 +124,13 @@ def train(
         with show(model.arcs, "writing", "arcs") as advance:
             write_chunks(output, model, vocabulary.symbols, signature, advance)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+
+
+def _tell_space(size: int, folder: str) -> None:
+    free = shutil.disk_usage(folder).free
+    _log.info("temporary files in %s: at most %.1f GB, %.1f GB are free", folder, size / 1e9, free / 1e9)
+    if size > free:
+        _log.warning("the disk may be too small: choose another folder (--tmp) or give more --memory")
 
 
 @contextmanager

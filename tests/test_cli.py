@@ -163,6 +163,55 @@ def test_the_same_corpus_gives_the_same_bytes(model, corpus, tmp_path, seed, job
     assert path.read_bytes() == model.read_bytes()
 
 
+def test_bounded_memory_gives_the_same_bytes_and_tells_the_space(corpus, model, tmp_path):
+    (tmp_path / "tmp").mkdir()
+    options = ["--memory", "1G", "--tmp", tmp_path / "tmp"]
+    done = run("train", *options, corpus, "-o", tmp_path / "m.fst")
+    assert (tmp_path / "m.fst").read_bytes() == model.read_bytes()
+    assert f"temporary files in {tmp_path / 'tmp'}: at most 0.0 GB" in done.stderr.decode()
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert "too little" in message(run("train", "-q", "--memory", "1M", corpus, "-o", tmp_path / "m", code=1))
+
+
+def test_vocabulary_cutoffs_and_pruning(corpus, tmp_path):
+    def ngrams(*options) -> list[int]:
+        run("train", "-q", *options, corpus, "-o", tmp_path / "m.fst")
+        return json.loads(run("info", "--json", tmp_path / "m.fst").stdout)["ngrams"]
+
+    whole = ngrams()
+    assert ngrams("--min-count", 4)[0] < whole[0]
+    assert ngrams("--max-words", 10)[0] == 12  # and <unk>, </s>
+    assert ngrams("--cutoff", "0,0,3")[2] < whole[2]
+    assert sum(ngrams("--max-ngrams", 60)) <= 60
+    assert "entropy-60" in run("info", tmp_path / "m.fst").stdout.decode()
+    assert ngrams("--order", 1, "--prune-threshold", 0.1) == whole[:1]
+    assert b"0,0,1" in run("train", "--cutoff", "1,0", corpus, "-o", "x", code=2).stderr
+
+
+def test_arpa_there_and_back(model, tmp_path):
+    run("export", model, tmp_path / "m.arpa")
+    run("import", tmp_path / "m.arpa", "-o", tmp_path / "again.fst")
+    text = "new york's mayor met mr. o'neill in paris"
+    assert run("recase", "--lm", tmp_path / "again.fst", stdin=text).stdout == (
+        run("recase", "--lm", model, stdin=text).stdout
+    )
+    (tmp_path / "bad.arpa").write_text("\\data\\\nngram 1=1\n\n\\1-grams:\n-1\ta\tx\n\n\\end\\\n", "utf-8")
+    assert "line 5" in message(run("import", tmp_path / "bad.arpa", "-o", tmp_path / "x", code=1))
+
+
+def test_mix(model, corpus, tmp_path):
+    (tmp_path / "other").write_text("The cat sat in York.\nA dog met a cat.\n", "utf-8")
+    run("train", "-q", tmp_path / "other", "-o", tmp_path / "other.fst")
+    models = [model, tmp_path / "other.fst"]
+    done = run("mix", *models, "--weights", "0.7,0.3", "-o", tmp_path / "mixed.fst")
+    assert "0.7000" in done.stderr.decode()
+    done = run("mix", *models, "--tune", corpus, "-o", tmp_path / "mixed.fst")
+    assert f"{model} 1.0" in done.stderr.decode()
+    assert run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout == b"a cat in New York"
+    assert "sum to 1" in message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
+    assert b"--tune" in run("mix", *models, "-o", tmp_path / "x", code=2).stderr
+
+
 # Bad input
 
 
