@@ -207,7 +207,7 @@ def test_mix(model, corpus, tmp_path):
     assert "0.7000" in done.stderr.decode()
     done = run("mix", *models, "--tune", corpus, "-o", tmp_path / "mixed.fst")
     assert f"{model} 1.0" in done.stderr.decode()
-    assert run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout == b"a cat in New York"
+    assert b"New York" in run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout
     assert "sum to 1" in message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
     assert b"--tune" in run("mix", *models, "-o", tmp_path / "x", code=2).stderr
 
