@@ -1,0 +1,60 @@
+"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, no counting of references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import njit
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+kernel = njit(cache=True, nogil=True, _nrt=False)
+"""For hot kernels, which allocate nothing: references to their arguments are not counted, which would be atomic."""
+
+_BYTE, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    view = context.make_array(array_type)(context, builder, array)
+    item = cgutils.get_item_pointer(context, builder, array_type, view, [index], wraparound=False)
+    return builder.bitcast(item, _BYTE)
+
+
+@intrinsic
+def prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
+    """prefetch(array, index): has array[index] (one-dimensional, index in range or near it) brought into the cache."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch", [_BYTE], ir.FunctionType(ir.VoidType(), [_BYTE, _INT, _INT, _INT])
+        )
+        # for reading, to be kept close, data
+        pointer = _pointer(context, builder, signature.args[0], *arguments)
+        builder.call(function, [pointer, _INT(0), _INT(3), _INT(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), code
+
+
+@intrinsic
+def get_eight(typing_context, array, index):  # type: ignore[no-untyped-def]
+    """The uint64 of array[index : index + 8], bytes, the first of which are its lowest bits; all must be in range."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *arguments)
+        return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(array, types.intp), code
+
+
+@intrinsic
+def put_eight(typing_context, array, index, value):  # type: ignore[no-untyped-def]
+    """Writes a uint64 to array[index : index + 8], as `get_eight` reads it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.uint64), code
