@@ -34,8 +34,9 @@ SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 TRUECASE = """
 import sys, truecase
+case = truecase.get_truecaser().get_true_case_from_tokens
 for line in sys.stdin:
-    print(*(truecase.get_true_case_from_tokens(line.split()) if line.strip() else []))
+    print(*(case(line.split()) if line.strip() else []))
 """
 
 
