@@ -21,7 +21,7 @@ from capfst.prune import Pruner
 from capfst.spool import Store
 from capfst.stream import Stream
 
-_PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
+PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
 _PER_LABEL = 80  # bytes in the arrays that have an entry for each word
 _PER_NGRAM = 64  # bytes in the levels of a pruned model, and while they are made
 _PER_TOKEN = 160  # bytes in the arrays of a stage, for each token of the bucket it works on
@@ -81,7 +81,7 @@ def _for_data(options: Options, words: int, tokens: int, threads: int) -> int | 
     """What is left of the memory for data between the stages."""
     if options.memory is None:
         return None
-    used = _PROGRAM + _PER_LABEL * words + (threads + 1) * _PER_TOKEN * bucket_size(tokens)
+    used = PROGRAM + _PER_LABEL * words + (threads + 1) * _PER_TOKEN * bucket_size(tokens)
     if options.max_ngrams is not None:
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
     if options.memory < used:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from capfst import __version__
 from capfst import clean as cleaning
-from capfst.build import Options, acceptor, temporary_space
+from capfst.build import PROGRAM, Options, acceptor, temporary_space
 from capfst.corpus import Errors, find, read_blocks
 from capfst.count import MAX_ORDER
 from capfst.errors import CapfstError
@@ -92,7 +92,6 @@ def train(
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order} is not between 1 and {MAX_ORDER}: use --order 3")
     threads = jobs or os.cpu_count() or 1
-    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, memory, tmp, threads)
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else list(corpus)
     digest = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
@@ -110,6 +109,9 @@ def train(
     if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
     words = len(vocabulary.symbols) - 1
+    # A sixteenth is a reserve for what the allocator holds back.
+    left = None if memory is None else memory - memory // 16 - max(0, _resident() - PROGRAM)
+    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, left, tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), streams.store.folder)
     with acceptor(labels, words, order, options) as model:
         signature = Signature(
@@ -124,6 +126,15 @@ def train(
         with show(model.arcs, "writing", "arcs") as advance:
             write_chunks(output, model, vocabulary.symbols, signature, advance)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+
+
+def _resident() -> int:
+    """The memory that this process has now, in bytes, where the system tells: what reading the corpus has left."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 def _tell_space(size: int, folder: str) -> None:
