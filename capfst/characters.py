@@ -8,9 +8,9 @@ arguments, since a table that they named would be compiled into their code.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.grammars import rows
+from capfst.memory import kernel
 
 Bytes = npt.NDArray[np.uint8]
 CodePoints = npt.NDArray[np.uint32]
@@ -62,7 +62,16 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints]:
 INFO, LOWER, TITLE = _tables()
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def within(part: np.uint64, least: int, most: int) -> np.uint64:
+    """The highest bit of those of eight bytes, all ASCII, that are least … most."""
+    each = np.uint64(0x0101010101010101)
+    above_least = part + (np.uint64(128) - np.uint64(least)) * each
+    above_most = part + (np.uint64(127) - np.uint64(most)) * each
+    return (above_least ^ above_most) & np.uint64(128) * each
+
+
+@kernel
 def decode(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
     """(code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
     first = np.int64(buf[i])
@@ -81,7 +90,7 @@ def decode(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
     return code, i + size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode(code: int | np.integer, out: Bytes, j: int) -> int:
     """Writes the code point as UTF-8 at out[j:] (at most 4 bytes); the offset after it."""
     if code < 0x80:
@@ -101,7 +110,7 @@ def encode(code: int | np.integer, out: Bytes, j: int) -> int:
     return j + size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: Bytes) -> bool:
     """Whether the sigma buf[i:after] of the line buf[start:end] ends a word, as `str.lower` has it.
 
@@ -125,7 +134,7 @@ def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: B
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lower_into(
     buf: Bytes,
     start: int,

@@ -9,7 +9,8 @@ on. So the look-ups of a round do not wait for each other, and prefetching hides
 
 A backoff arc is a failure arc, taken for the forms that the node has no arc for: their entries in its row are those of
 the backoff's row, dearer by the backoff. A node without any arc for the word needs no row: whatever follows, its paths
-are as good as others that are in its backoff at the backoff's cost.
+are as good as others that are in its backoff at the backoff's cost. What the forms cost beside the LM, in every state
+the same, is in the rows.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from capfst.memory import kernel, prefetch
 from capfst.tokenize import NEWLINE
 
 _AHEAD = 12  # words
+NO_ROOM, IRREGULAR = -1, -2
 
 NODE = np.dtype(
     [
         ("best", "f8"),  # the cost of the best path, +inf if there is none
         ("link", "i8"),  # the node before it on that path << 32 | the form it takes from there, 0 for the first
         ("lift", "f8"),  # what the backoffs to `into` cost
-        ("into", "i4"),  # the first node that has a row: itself, its backoff, its backoff's …
+        ("into", "i4"),  # the first node that has a row: itself, its backoff, its backoff's …; itself at a line's end
         ("row", "i4"),  # where that row begins, among the edges
     ]
 )
@@ -74,12 +76,16 @@ def _chain(states, arcs, state, gap, base, count, nodes, places):  # type: ignor
 
 @kernel
 def compose(  # type: ignore[no-untyped-def]
-    kinds, first, forms, start, here, states, arcs, table, slots, posts, bits, bases, queue, hits, nodes, places, edges
-):
-    """The lattice of a chunk; returns the number of nodes, −1 if they lack room, −2 if the model is no n-gram model.
+    kinds, first, forms, at_weights, weights, start, here,
+    states, arcs, table, slots, posts, bits, bases, heads, queue, hits, nodes, places, edges, others,
+):  # fmt: skip
+    """The lattice of a chunk; returns the number of nodes, NO_ROOM for them, or IRREGULAR, a model not of n-grams.
 
-    Gap g is before word g; bases[g] is its root. Paths begin in the state `here`, and behind a line's end in `start`.
+    Gap g is before word g; bases[g] is its root; the nodes with a row are heads[g], others[heads[g]], … until −1.
+    Paths begin in the state `here`, and behind a line's end in `start`. Word g has the forms first[g] … first[g] +
+    forms[g] − 1, which cost weights[at_weights[g]:] more, if there are any.
     """
+    heavy = weights.size > 0
     size, limit = kinds.size, slots.size >> 1
     room = min(nodes.size, edges.size)
     tags = (np.int64(1) << (32 - bits)) - 1
@@ -90,7 +96,8 @@ def compose(  # type: ignore[no-untyped-def]
         if gap + _AHEAD < size:
             prefetch(table, first[gap + _AHEAD])
         base = count
-        bases[gap] = base
+        bases[gap] = heads[gap] = base
+        others[base] = -1
         nodes[base].best = np.inf
         nodes[base].lift = 0
         nodes[base].into = base
@@ -100,12 +107,12 @@ def compose(  # type: ignore[no-untyped-def]
         count += 1
         if gap == 0 or kinds[gap - 1] == NEWLINE:
             if count + 16 > room:
-                return -1
+                return NO_ROOM
             count = _chain(states, arcs, here if gap == 0 else start, gap, base, count, nodes, places)
         else:
             label, number = np.int64(first[gap - 1]), np.int64(forms[gap - 1])
             if count + number > room:
-                return -1
+                return NO_ROOM
             for k in range(number):
                 form = table[label + k]
                 nodes[count].best = np.inf
@@ -122,7 +129,7 @@ def compose(  # type: ignore[no-untyped-def]
         if gap < size and kinds[gap] != NEWLINE:
             label, number = np.int64(first[gap]), np.int64(forms[gap])
             if used + number > room:
-                return -1
+                return NO_ROOM
             h = hashed(label)
             for node in range(base + 1, count):
                 nodes[node].into = base
@@ -138,8 +145,14 @@ def compose(  # type: ignore[no-untyped-def]
                     last += 1
             for k in range(number):
                 edges[used].cost = table[label + k].cost
+                if heavy:
+                    edges[used].cost += weights[at_weights[gap] + k]
                 edges[used].target = count + 1 + k
                 used += 1
+        else:
+            for node in range(base + 1, count):
+                nodes[node].into = node
+                nodes[node].lift = 0
     bases[size + 1] = count
 
     # One word of context.
@@ -186,16 +199,20 @@ def compose(  # type: ignore[no-untyped-def]
                 gap = np.int64(place.gap)
                 label, number = np.int64(first[gap]), np.int64(forms[gap])
                 if max(count, used, last) + number > room:
-                    return -1
+                    return NO_ROOM
                 looks = 1 if gap + 1 < size and kinds[gap + 1] != NEWLINE else 0
                 end = np.int64(place.pos) + np.int64(place.narcs)
                 nodes[node].into = node
                 nodes[node].lift = 0
                 nodes[node].row = used
+                others[node] = heads[gap]
+                heads[gap] = node
                 for form in range(number):
                     target = edges[row + form].target
                     if at < end and arcs[at].ilabel == label + form:
                         edges[used].cost = arcs[at].weight
+                        if heavy:
+                            edges[used].cost += weights[at_weights[gap] + form]
                         state = arcs[at].nextstate
                         shorter = target
                         if places[target].state != state:
@@ -211,6 +228,8 @@ def compose(  # type: ignore[no-untyped-def]
                                 places[count].next = target
                                 places[before].next = count
                                 nodes[count].best = np.inf
+                                nodes[count].into = count  # until it is looked up
+                                nodes[count].lift = 0
                                 target = count
                                 count += 1
                                 prefetch(states, state)
@@ -254,7 +273,7 @@ def compose(  # type: ignore[no-untyped-def]
             label, number = np.int64(first[place.gap]), np.int64(forms[place.gap])
             pos, narcs = np.int64(place.pos), np.int64(place.narcs)
             if places[place.back].state != arcs[pos].nextstate:
-                return -2
+                return IRREGULAR
             place.bow = arcs[pos].weight
             at, end = pos + 1, pos + narcs
             if narcs > STEP:
@@ -266,6 +285,3 @@ def compose(  # type: ignore[no-untyped-def]
             asked += 1
         done = last
     return count
-
-
-# END

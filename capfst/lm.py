@@ -11,7 +11,7 @@ import numpy as np
 from capfst.characters import lower
 from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
-from capfst.vocabulary import UNKNOWN
+from capfst.symbols import UNKNOWN
 
 
 class LanguageModel:

@@ -5,6 +5,7 @@ their costs. The executable specification: each factor is an FST of its own, com
 
 * S: the sentence, an acceptor; a lowercase word's label is that of its most frequent form.
 * T: one state; an arc from each lowercase word to each of its surface forms.
+* W: what the forms cost beside the LM, if anything: a linear acceptor, as S is; S ∘ T ∘ W is S ∘ T with these costs.
 * LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (lm.py): OpenFst composes ε as
   ε, but a backoff arc is a failure arc.
 
@@ -23,10 +24,12 @@ from pywrapfst import Arc
 
 from capfst.lm import LanguageModel
 from capfst.tokenize import NEWLINE
-from capfst.transducer import Words
+from capfst.transducer import Casing, Weights, Words
 
 Path = tuple[float, tuple[int, ...]]
 """A cost and the labels of a sentence's words."""
+Costs = Sequence[Sequence[float]]
+"""What each form of each word costs beside the LM."""
 
 
 def sentence(words: Sequence[range]) -> pynini.Fst:
@@ -49,6 +52,18 @@ def transducer(words: Sequence[range]) -> pynini.Fst:
             t.add_arc(0, Arc(forms[0], form, 0, 0))
     t.set_final(0)
     return t.arcsort("ilabel")
+
+
+def weighing(words: Sequence[range], costs: Costs) -> pynini.Fst:
+    """W."""
+    w = pynini.Fst()
+    w.add_states(len(words) + 1)
+    w.set_start(0)
+    for i, forms in enumerate(words):
+        for form, cost in zip(forms, costs[i], strict=True):
+            w.add_arc(i, Arc(form, form, cost, i + 1))
+    w.set_final(len(words))
+    return w
 
 
 def reachable(lm: LanguageModel, start: int, words: Sequence[range]) -> pynini.Fst:
@@ -75,7 +90,7 @@ def reachable(lm: LanguageModel, start: int, words: Sequence[range]) -> pynini.F
     return part.arcsort("ilabel")
 
 
-def _exact_best(lm: LanguageModel, start: int, p: pynini.Fst, size: int) -> Path:
+def _exact_best(lm: LanguageModel, start: int, p: pynini.Fst, words: Sequence[range], costs: Costs) -> Path:
     """The best of the few paths in `p`, with costs in double precision and ties decided."""
     # behind[i]: p's state → (cost, LM state, p's state before, label), for the prefixes of i words
     behind: list[dict[int, tuple[float, int, int, int]]] = [{p.start(): (0.0, start, -1, 0)}]
@@ -88,13 +103,14 @@ def _exact_best(lm: LanguageModel, start: int, p: pynini.Fst, size: int) -> Path
             i -= 1
         return tuple(reversed(found))
 
-    for i in range(size):
+    size = len(words)
+    for i, forms in enumerate(words):
         reached: dict[int, tuple[float, int, int, int]] = {}
         behind.append(reached)
         for state, (cost, lm_state, _, _) in behind[i].items():
             for arc in p.arcs(state):
                 more, after = lm.arc(lm_state, arc.olabel)
-                new = (cost + more, after, state, arc.olabel)
+                new = (cost + more + costs[i][arc.olabel - forms[0]], after, state, arc.olabel)
                 old = reached.setdefault(arc.nextstate, new)
                 if new[0] < old[0] or (
                     new[0] == old[0] and (*labels(i, state), arc.olabel) < (*labels(i, old[2]), old[3])
@@ -114,38 +130,43 @@ def _labels(p: pynini.Fst) -> Iterator[tuple[int, ...]]:
             stack.append((arc.nextstate, (*labels, arc.olabel) if arc.olabel else labels))
 
 
-def _cost(lm: LanguageModel, state: int, labels: Sequence[int]) -> float:
+def _cost(lm: LanguageModel, state: int, labels: Sequence[int], words: Sequence[range], costs: Costs) -> float:
     cost = 0.0
-    for label in labels:
+    for i, label in enumerate(labels):
         more, state = lm.arc(state, label)
-        cost += more
+        cost += more + costs[i][label - words[i][0]]
     return cost + lm.final(state)
 
 
-def best_paths(lm: LanguageModel, start: int, words: Sequence[range], n: int = 1) -> list[Path]:
+def best_paths(
+    lm: LanguageModel, start: int, words: Sequence[range], n: int = 1, costs: Costs | None = None
+) -> list[Path]:
     """bestpath(S ∘ T ∘ LM): the n cheapest casings (fewer if there are fewer), cheapest first.
 
     If no casing has a finite cost, they are the most frequent forms, at the cost +inf.
     """
     st = pynini.compose(sentence(words), transducer(words))
+    if costs is None:
+        costs = [[0.0] * len(forms) for forms in words]
+    else:
+        st = pynini.compose(st, weighing(words, costs))
     p = pynini.compose(st, reachable(lm, start, words))
     cost = float(pynini.shortestdistance(p, reverse=True)[p.start()]) if p.num_states() else np.inf
     if cost == np.inf:
         return [(np.inf, tuple(forms[0] for forms in words))]
     if n == 1:
-        return [_exact_best(lm, start, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), len(words))]
+        return [_exact_best(lm, start, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), words, costs)]
     # More than n, as equal costs at the margin are decided here.
     paths = _labels(pynini.shortestpath(p, nshortest=2 * n + 8))
-    costs = ((_cost(lm, start, labels), labels) for labels in paths)
-    return sorted(path for path in costs if path[0] < np.inf)[:n]
+    found = ((_cost(lm, start, labels, words, costs), labels) for labels in paths)
+    return sorted(path for path in found if path[0] < np.inf)[:n]
 
 
 def _lines(words: Words) -> Iterator[slice]:
-    """The words of each line that has any, without the line ends."""
+    """The words of each line, without the line ends."""
     ends = np.flatnonzero(words.kinds == NEWLINE).tolist()
     for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(words.kinds)], strict=True):
-        if end > start:
-            yield slice(start, end)
+        yield slice(start, end)
 
 
 class Engine:
@@ -161,10 +182,46 @@ class Engine:
         unknown = range(self.lm.unknown, self.lm.unknown + 1)
         return [range(a, a + k) if k else unknown for a, k in zip(first, forms, strict=True)]
 
-    def best(self, words: Words) -> npt.NDArray[np.uint32]:
+    def best(self, words: Words, weights: Weights | None = None) -> npt.NDArray[np.uint32]:
         """The label of each word on its line's best path; 0 for OOV words and line ends."""
-        choice = np.zeros(len(words.kinds), np.uint32)
+        return self.search(words, weights)[0]
+
+    def search(
+        self, words: Words, weights: Weights | None = None
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+        """As `best`; and the cost of each line's best path, one more than there are line ends."""
+        choice, costs = np.zeros(len(words.kinds), np.uint32), []
         for line in _lines(words):
-            choice[line] = best_paths(self.lm, self.start, self.ranges(words, line))[0][1]
+            cost, choice[line] = self._best_paths(words, line, weights)[0]
+            costs.append(cost)
         choice[words.forms == 0] = 0
-        return choice
+        return choice, np.array(costs)
+
+    def nbest(self, words: Words, n: int, weights: Weights | None = None) -> list[Casing]:
+        """The n cheapest casings of one line (fewer if there are fewer), cheapest first; OOV words have the label 0."""
+        paths = self._best_paths(words, slice(None), weights, n)
+        return [(cost, np.where(words.forms > 0, labels, 0).astype(np.uint32)) for cost, labels in paths]
+
+    def marginals(self, words: Words, weights: Weights | None = None) -> npt.NDArray[np.float64]:
+        """float64[sum of forms]: what the cheapest path of the line through each form of each word costs, +inf if none
+        is finite. The words are those of one line."""
+        costs = None if weights is None else self._costs(words, slice(None), weights)
+        ranges = self.ranges(words, slice(None))
+        least = []
+        for i in np.flatnonzero(words.forms):
+            for k, form in enumerate(ranges[i]):
+                only = [*ranges[:i], range(form, form + 1), *ranges[i + 1 :]]
+                costs_of_only = costs and [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
+                least.append(best_paths(self.lm, self.start, only, 1, costs_of_only)[0][0])
+        return np.array(least)
+
+    def _best_paths(self, words: Words, line: slice, weights: Weights | None, n: int = 1) -> list[Path]:
+        costs = None if weights is None else self._costs(words, line, weights)
+        return best_paths(self.lm, self.start, self.ranges(words, line), n, costs)
+
+    @staticmethod
+    def _costs(words: Words, line: slice, weights: Weights) -> list[list[float]]:
+        """The weights of each word's forms; 0 for an OOV word."""
+        ends = np.cumsum(words.forms, dtype=np.int64)[line].tolist()
+        forms = words.forms[line].tolist()
+        return [weights[end - k : end].tolist() or [0.0] for end, k in zip(ends, forms, strict=True)]

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst import encode
+from capfst.confidence import Change, changes
 from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 from capfst.lm import LanguageModel
 from capfst.parallel import in_order
+from capfst.reopen import identity, reopen
 from capfst.surface import write
 from capfst.tokenize import NEWLINE
 from capfst.transducer import Transducer, Words
@@ -34,7 +37,7 @@ _LINES = 4096  # lines of an iterable that are recased at once
 
 
 class Recaser:
-    """Restores case with one model; not to be used by several threads at once.
+    """Restores case with one model, in as many threads as wanted.
 
     engine: `fast`, or `openfst`, the equation as composed FSTs: the same answers, slowly. start_token: a word put in
     front of each line and removed afterwards, so that only intrinsic case is restored; `<unk>` or a
@@ -51,17 +54,32 @@ class Recaser:
         sentence_case: bool = False,
     ) -> None:
         self.model = model
+        self.options = {"engine": engine, "start_token": start_token, "sentence_case": sentence_case}
         self.sentence_case = sentence_case
         self.pretokenized = model.signature.tokenizer == "none"
-        self.transducer = Transducer(model.symbols, model.starts, self.pretokenized)
         self.lm = LanguageModel(model)
         self._start_cost, self._start = 0.0, model.start
         if not sentence_case:
             self._start_cost, self._start = self.lm.arc(model.start, self.lm.label(start_token))
         if engine not in ENGINES:
             raise CapfstError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
-        self._engine_of = importlib.import_module(f"capfst.{engine}").Engine
-        self.engine = self._engine_of(self.lm, self._start)
+        with ThreadPoolExecutor(1) as pool:
+            making = pool.submit(self._make_transducer)
+            self.engine = importlib.import_module(f"capfst.{engine}").Engine(self.lm, self._start)
+        self.transducer = making.result()
+
+    def _make_transducer(self) -> Transducer:
+        """Has a line pass through it, too, as that loads the kernels while the engine is being made."""
+        transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
+        line = np.frombuffer(b"\n", np.uint8)
+        words = transducer.words(line)
+        self._write(line, words, words.first)
+        return transducer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its model's path and options: who unpickles it must find the same model there."""
+        path = os.path.abspath(self.model.path)
+        return reopen, (path, identity(self.model), tuple(sorted(self.options.items())))
 
     def recase(self, text: str) -> str:
         """The text, of one or many lines, in its best casing."""
@@ -75,44 +93,56 @@ class Recaser:
             for line in batch:
                 yield "\n".join(islice(recased, line.count("\n") + 1))
 
+    def batch(self, column: str) -> Batch:
+        """For `datasets`: `ds.map(recaser.batch("text"), batched=True)` recases the column."""
+        return Batch(self, column)
+
     def recase_utf8(self, text: bytes) -> memoryview:
         """As `recase`, for valid UTF-8."""
-        buf = np.frombuffer(text, np.uint8)
+        return self.recase_words(np.frombuffer(text, np.uint8))[1]
+
+    def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
+        """The words of valid UTF-8, and all of it in its best casing."""
         words = self.transducer.words(buf)
-        return self._write(buf, words, self.engine.best(words))
+        return words, self._write(buf, words, self.engine.best(words))
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
         taken."""
-        idle = [copy(self) for _ in range(jobs)]
-        for recaser in idle:
-            recaser.engine = self._engine_of(self.lm, self._start)
-
-        def recase(block: bytes) -> memoryview:
-            recaser = idle.pop()
-            try:
-                return recaser.recase_utf8(block)
-            finally:
-                idle.append(recaser)
-
-        return in_order(recase, blocks, jobs)
+        return in_order(self.recase_utf8, blocks, jobs)
 
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""
-        from capfst import openfst  # noqa: PLC0415  (loads pynini, which nothing else here needs)
-
-        buf = np.frombuffer(_utf8(text), np.uint8)
-        words = self.transducer.words(buf)
-        if (words.kinds == NEWLINE).any():
-            raise ValueError("nbest takes one line, without its line end")
+        buf, words = self._line(text)
         best: dict[str, float] = {}
-        ranges = openfst.Engine(self.lm, self._start).ranges(words, slice(None))
-        for cost, labels in openfst.best_paths(self.lm, self._start, ranges, n):
-            choice = np.array(labels, np.uint32)
-            choice[words.forms == 0] = 0
-            casing = str(self._write(buf, words, choice), "utf-8", "surrogatepass")
-            best.setdefault(casing, cost + self._start_cost)
-        return [(cost, casing) for casing, cost in best.items()]
+        paths = n
+        while True:
+            found = self.engine.nbest(words, paths)
+            for cost, choice in found:
+                casing = str(self._write(buf, words, choice), "utf-8", "surrogatepass")
+                best.setdefault(casing, cost + self._start_cost)
+            if len(best) >= n or len(found) < paths:
+                return [(cost, casing) for casing, cost in islice(best.items(), n)]
+            paths *= 2  # with `sentence_case`, two casings may be written alike
+
+    def costs(self, text: str) -> npt.NDArray[np.float64]:
+        """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
+        words = self.transducer.words(np.frombuffer(_utf8(text), np.uint8))
+        costs = self.engine.search(words)[1] + self._start_cost
+        return costs[:-1] if text.endswith("\n") else costs
+
+    def confidence(self, text: str) -> tuple[str, list[Change]]:
+        """One line in its best casing, and for each word that this changes its place, and the log-odds against any
+        other casing of it (+inf if it has none)."""
+        buf, words = self._line(text)
+        return changes(
+            buf,
+            words,
+            self.engine.best(words),
+            self.engine.marginals(words),
+            lambda choice: np.frombuffer(self._write(buf, words, choice), np.uint8),
+            self.transducer.words,
+        )
 
     def knows(self, token: str) -> bool:
         """Whether the model has a surface form of each word of the token."""
@@ -130,8 +160,28 @@ class Recaser:
         words = self.transducer.words(buf)
         return encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
 
+    def _line(self, text: str) -> tuple[npt.NDArray[np.uint8], Words]:
+        buf = np.frombuffer(_utf8(text), np.uint8)
+        words = self.transducer.words(buf)
+        if (words.kinds == NEWLINE).any():
+            raise ValueError("this takes one line, without its line end")
+        return buf, words
+
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32]) -> memoryview:
         return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case)
+
+
+class Batch(NamedTuple):
+    """A function of batches of rows, which are lists by column: one column recased. It can be pickled."""
+
+    recaser: Recaser
+    column: str
+
+    def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
+        """{column: its rows in their best casing}, None where there was None."""
+        texts = rows[self.column]
+        recased = self.recaser.recase_lines(text for text in texts if text is not None)
+        return {self.column: [None if text is None else next(recased) for text in texts]}
 
 
 def _utf8(text: str) -> bytes:

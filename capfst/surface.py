@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from capfst.characters import INFO, LETTER, LOWER, TITLE, UPPER, decode, encode, lower_into
+from capfst.characters import INFO, LETTER, LOWER, TITLE, UPPER, decode, encode, lower_into, within
+from capfst.memory import get_eight, kernel, put_eight
 from capfst.symbols import Symbols
 from capfst.tokenize import MARKS, NEWLINE, PROTECTED
 from capfst.transducer import Words
 
+_CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
+_ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
+_GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def _opens(code):  # type: ignore[no-untyped-def]
     """Quotes, brackets and dashes, behind which a sentence still begins."""
     return (
@@ -27,7 +31,7 @@ def _opens(code):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-def]
     """Gives out[start:end] a capital if it has none and begins with a letter; `room` is as large as the word and
     more."""
@@ -39,14 +43,15 @@ def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-
     code, i = decode(out, start, end)
     if title[code] == code:
         return end
-    size = end - i
-    room[:size] = out[i:end]
+    for k in range(i, end):
+        room[k - i] = out[k]
     j = encode(title[code], out, start)
-    out[j : j + size] = room[:size]
-    return j + size
+    for k in range(end - i):
+        out[j + k] = room[k]
+    return j + end - i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[no-untyped-def]
     """Writes a surface form with the token's own digits and apostrophes: the LM writes all digits 0, all apostrophes
     '."""
@@ -72,7 +77,45 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
     return j
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def _copy(text, start, end, out, j):  # type: ignore[no-untyped-def]
+    """Writes text[start:end] at out[j:], and up to 7 bytes more; the offset after it."""
+    i = start
+    while i < end and i + 8 <= text.size:
+        put_eight(out, j + i - start, get_eight(text, i))
+        i += 8
+    for k in range(i, end):
+        out[j + k - start] = text[k]
+    return j + end - start
+
+
+@kernel
+def _compare(part, form, mask):  # type: ignore[no-untyped-def]
+    """The bits of the mask in which eight bytes of a token and a form differ, and those that are no letter's case."""
+    changes = (part ^ form) & mask
+    letters = within((part | _CASE) & _ASCII, 97, 122) & ~part
+    return changes, changes & ~(letters >> np.uint64(2))
+
+
+@kernel
+def _changes(text, start, end, data, form):  # type: ignore[no-untyped-def]
+    """Whether text[start:end] and data[form : form + end − start] differ, and whether in more than ASCII letters."""
+    if max(end - text.size, form + (end - start) - data.size) > -8:
+        return True, True  # not to read behind the end
+    every = ~np.uint64(0)
+    left = end - start
+    changes, others = np.uint64(0), np.uint64(0)
+    while left > 8:
+        more = _compare(get_eight(text, end - left), get_eight(data, form), every)
+        changes |= more[0]
+        others |= more[1]
+        form += 8
+        left -= 8
+    more = _compare(get_eight(text, end - left), get_eight(data, form), every >> np.uint64(64 - 8 * left))
+    return changes | more[0] != np.uint64(0), others | more[1] != np.uint64(0)
+
+
+@kernel
 def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data, offsets,  # type: ignore[no-untyped-def]
            info, lower_table, title, room, out):  # fmt: skip
     i = 0  # all of buf[:i] is written
@@ -87,34 +130,33 @@ def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data
         if kind == MARKS or kind == PROTECTED:
             begins = begins and kind == MARKS and _opens(decode(buf, s, size)[0])
             continue
-        while i < s:
-            out[j] = buf[i]
-            i += 1
-            j += 1
-        word = j
         label = choice[t]
+        form, form_end = offsets[label], offsets[label + 1]
+        capital = sentence_case and begins
+        if form_end - form == e - s and label != 0 and not capital:
+            changed, otherwise = _changes(buf, s, e, data, form)
+            if not changed:
+                continue
+            if not otherwise:  # the LM writes neither a digit nor an apostrophe of it differently
+                j = _copy(data, form, form_end, out, _copy(buf, i, s, out, j))
+                i = e
+                continue
+        j = _copy(buf, i, s, out, j)
+        word = j
         if label == 0:
             j = lower_into(buf, s, e, 0, size, out, j, info, lower_table)
+        elif plain:
+            j = _copy(data, form, form_end, out, j)
         else:
-            form, form_end = offsets[label], offsets[label + 1]
-            if plain:
-                for k in range(form, form_end):
-                    out[j] = data[k]
-                    j += 1
-            else:
-                j = _copy_form(buf, s, e, data, form, form_end, out, j)
+            j = _copy_form(buf, s, e, data, form, form_end, out, j)
         i = e
-        if sentence_case and begins:
+        if capital:
             while plain and word < j and _opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & 7 == LETTER:
                 j = _capitalize(out, word, j, room, info, title)
-    while i < size:
-        out[j] = buf[i]
-        i += 1
-        j += 1
-    return j
+    return _copy(buf, i, size, out, j)
 
 
 def write(
@@ -127,12 +169,10 @@ def write(
 ) -> memoryview:
     """The text of `buf` with its words in the surface forms of the labels choice[i]; with `sentence_case` each line's
     first word begins with a capital, also behind an opening quote, bracket or dash."""
-    sizes = symbols.offsets[choice + np.uint32(1)] - symbols.offsets[choice]
-    sizes[choice == 0] = 0
-    longest = int((words.ends - words.starts).max(initial=0)) * 2 + int(sizes.max(initial=0)) + 8
-    out = np.empty(2 * buf.size + int(sizes.sum()) + 8, np.uint8)
+    room = _GROWTH * int((words.ends - words.starts).max(initial=0)) + 8
+    out = np.empty(_GROWTH * buf.size + 8, np.uint8)
     size = _write(
         buf, buf.size, pretokenized, sentence_case, words.starts, words.ends, words.kinds, len(choice), choice,
-        symbols.data, symbols.offsets, INFO, LOWER, TITLE, np.empty(longest, np.uint8), out,
+        symbols.data, symbols.offsets, INFO, LOWER, TITLE, np.empty(room, np.uint8), out,
     )  # fmt: skip
     return out[:size].data

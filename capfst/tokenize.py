@@ -21,9 +21,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from capfst.characters import INFO, LETTER, MARK, NUMBER, PUNCT, SPACE, decode
+from capfst.memory import kernel
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
 PROTECTED_CLASS = b"<url>"
@@ -44,7 +44,7 @@ class Tokens(NamedTuple):
     kinds: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _class(buf, i, end, info):  # type: ignore[no-untyped-def]
     if i >= end:
         return SPACE
@@ -53,12 +53,12 @@ def _class(buf, i, end, info):  # type: ignore[no-untyped-def]
     return info[decode(buf, i, end)[0]] & 7
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_alphanumeric(c):  # type: ignore[no-untyped-def]
     return c == LETTER or c == NUMBER or c == MARK
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the clitic (s m d t, ll re ve) whose letters start at `i`, just behind its apostrophe; else −1."""
     if i >= end:
@@ -74,7 +74,7 @@ def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return -1 if _is_alphanumeric(_class(buf, i, end, info)) else i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     """The end of the word that starts at `start`; a hyphen ends it, a clitic begins a new one."""
     i = start
@@ -136,7 +136,7 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
     start = i
@@ -163,7 +163,7 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     while i < end:
         c = _class(buf, i, end, info)
@@ -173,7 +173,7 @@ def _name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
     j = i
@@ -192,7 +192,7 @@ def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     """www.x  scheme://  C:\\, where the first word is buf[i:e]."""
     if e - i > 4 and buf[i] | 32 == 119 and buf[i + 1] | 32 == 119 and buf[i + 2] | 32 == 119 and buf[i + 3] == _PERIOD:
@@ -209,7 +209,7 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     return i == e
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _address_start(buf, word, starts, ends, kinds, n):  # type: ignore[no-untyped-def]
     """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
     words and single . _ % + - without space between."""
@@ -232,7 +232,7 @@ def _address_start(buf, word, starts, ends, kinds, n):  # type: ignore[no-untype
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
     """The end of the run of the character buf[i:j]."""
     e = j
@@ -244,7 +244,7 @@ def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
     return e
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
     """Fills `starts`, `ends`, `kinds` with the tokens of buf[:end]; returns their number.
 
@@ -342,7 +342,7 @@ def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan_spaced(buf, end, starts, ends, kinds):  # type: ignore[no-untyped-def]
     """As `scan`, for text that is tokenised already: tokens are what ASCII white space (and NUL) separates, as in
     KenLM."""
@@ -365,7 +365,7 @@ def scan_spaced(buf, end, starts, ends, kinds):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def canonical(buf, start, end, kind, out):  # type: ignore[no-untyped-def]
     """Writes the token buf[start:end] into `out` as the LM knows it, case unchanged; returns its length."""
     if kind == PROTECTED:
@@ -389,7 +389,7 @@ def canonical(buf, start, end, kind, out):  # type: ignore[no-untyped-def]
     return j
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
     cp, after = decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word

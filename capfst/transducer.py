@@ -13,90 +13,114 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from capfst.characters import CASED, IGNORABLE, INFO, LOWER, decode, lower_into
+from capfst.characters import CASED, IGNORABLE, INFO, LOWER, decode, lower_into, within
+from capfst.memory import get_eight, kernel, prefetch
 from capfst.symbols import Symbols
-from capfst.tokenize import COMPOUND, MARKS, NEWLINE, PROTECTED, canonical, capacity, scan, scan_spaced
+from capfst.tokenize import COMPOUND, NEWLINE, WORD, canonical, capacity, scan, scan_spaced
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
+_HIGH = np.uint64(0x8080808080808080)
 _EIGHT = 8
+_BLOCK = 32  # tokens that wait for memory together
+
+SLOT = np.dtype([("key", "u8"), ("first", "u4"), ("rest", "u4")])
+"""A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form; and how many
+forms it has << 4 | how many bytes, 9 if more than 8. 0 in `rest`: the slot is empty."""
 
 
 class Index(NamedTuple):
-    """A hash table over lowercase words. A slot is empty (forms = 0) or a word: keys are its bytes, if they are 8 at
-    most, or their hash."""
+    """A hash table over lowercase words."""
 
-    keys: npt.NDArray[np.uint64]
-    first: npt.NDArray[np.uint32]  # label of its most frequent form
-    forms: npt.NDArray[np.uint32]  # how many forms it has; 0: the slot is empty
-    sizes: npt.NDArray[np.int32]  # length of the word in bytes
-    lowered: npt.NDArray[np.uint8]  # lowercase words of more than 8 bytes, end to end
-    places: npt.NDArray[np.int64]  # where such a word starts in `lowered`
+    slots: npt.NDArray  # SLOT
+    parts: npt.NDArray[np.uint64]  # of each longer word its size, and its bytes eight by eight, filled up with 0
+    places: npt.NDArray[np.int64]  # where a longer word is in `parts`, by its most frequent form's label
 
 
-@njit(cache=True, nogil=True)
-def _key(word, size):  # type: ignore[no-untyped-def]
+@kernel
+def _eight(text, at, end):  # type: ignore[no-untyped-def]
+    """text[at:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
+    if at + _EIGHT <= text.size:
+        return get_eight(text, at) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - at)))
+    part = np.uint64(0)
+    for i in range(at, min(end, at + _EIGHT)):
+        part |= np.uint64(text[i]) << np.uint64(8 * (i - at))
+    return part
+
+
+@kernel
+def _canonical_eight(part, plain):  # type: ignore[no-untyped-def]
+    """Eight bytes of ASCII with small letters and, unless `plain`, with digits as 0."""
+    part |= within(part, 65, 90) >> np.uint64(2)
+    if not plain:
+        part &= ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
+    return part
+
+
+@kernel
+def _key(found, place, size):  # type: ignore[no-untyped-def]
     """Words of up to 8 bytes are their own key (with their length); longer ones are hashed and compared."""
-    key = np.uint64(0)
-    if size <= _EIGHT:
-        for i in range(size):
-            key |= np.uint64(word[i]) << np.uint64(8 * i)
-        return key
-    for i in range(size):
-        key = (key ^ np.uint64(word[i])) * _PRIME
-        key ^= key >> np.uint64(32)
+    key = found[place]
+    for i in range(place + 1, place + ((size + 7) >> 3)):
+        key *= _PRIME
+        key ^= key >> np.uint64(32) ^ found[i]
     return key
 
 
-@njit(cache=True, nogil=True)
-def _slot(word, size, key, keys, first, forms, sizes, lowered, places):  # type: ignore[no-untyped-def]
-    mask = np.uint64(keys.size - 1)
+@kernel
+def _ideal(key, size, slots):  # type: ignore[no-untyped-def]
+    """The slot where the search for a key begins."""
     at = (key + np.uint64(size)) * _PRIME
-    at = (at ^ at >> np.uint64(32)) & mask
-    while forms[at] != 0:
-        if keys[at] == key and sizes[at] == size:
+    return np.int64((at ^ at >> np.uint64(32)) & np.uint64(slots.size - 1))
+
+
+@kernel
+def _slot(at, key, found, place, size, slots, parts, places):  # type: ignore[no-untyped-def]
+    """The slot, from `at` on, of the word in found[place:]; if it has none, the empty one for it."""
+    short = np.uint32(min(size, 9))
+    while slots[at].rest != 0:
+        if slots[at].key == key and slots[at].rest & np.uint32(15) == short:
             same = True
             if size > _EIGHT:
-                place = places[at]
-                for i in range(size):
-                    if lowered[place + i] != word[i]:
-                        same = False
-                        break
+                other = places[slots[at].first]
+                same = parts[other] == np.uint64(size)
+                for i in range((size + 7) >> 3):
+                    same = same and parts[other + 1 + i] == found[place + i]
             if same:
                 break
-        at = (at + np.uint64(1)) & mask
-    return np.int64(at)
+        at = at + 1 if at + 1 < slots.size else 0
+    return at
 
 
 @njit(cache=True, nogil=True)
-def _build(data, offsets, starts, info, lower_table, keys, first, forms, sizes, lowered, places):  # type: ignore[no-untyped-def]
+def _build(data, offsets, starts, info, lower_table, slots, parts, places):  # type: ignore[no-untyped-def]
     longest = 0
     for label in range(1, offsets.size - 1):
         longest = max(longest, offsets[label + 1] - offsets[label])
     word = np.empty(longest * 3 // 2 + 8, np.uint8)
-    used = 0
+    used = np.int64(0)
     for k in range(starts.size - 1):
         label = starts[k]
         start, end = offsets[label], offsets[label + 1]
         size = lower_into(data, start, end, start, end, word, 0, info, lower_table)
-        key = _key(word, size)
-        at = _slot(word, size, key, keys, first, forms, sizes, lowered, places)
-        keys[at], first[at], forms[at], sizes[at] = key, label, starts[k + 1] - label, size
+        parts[used] = size
+        for i in range(0, size, _EIGHT):
+            parts[used + 1 + (i >> 3)] = _eight(word, i, size)
+        key = _key(parts, used + 1, size)
+        at = _slot(_ideal(key, size, slots), key, parts, used + 1, size, slots, parts, places)
+        slots[at].key = key
+        slots[at].first = label
+        slots[at].rest = (starts[k + 1] - label) << 4 | min(size, 9)
         if size > _EIGHT:
-            lowered[used : used + size] = word[:size]
-            places[at] = used
-            used += size
+            places[label] = used
+            used += 1 + ((size + 7) >> 3)
 
 
 def index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     """The index of T; `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`)."""
-    slots = 1 << max(4, int(2 * starts.size - 1).bit_length())
     table = Index(
-        np.zeros(slots, np.uint64),
-        np.zeros(slots, np.uint32),
-        np.zeros(slots, np.uint32),
-        np.zeros(slots, np.int32),
-        np.empty(symbols.data.size * 3 // 2 + 8, np.uint8),
-        np.zeros(slots, np.int64),
+        np.zeros(1 << max(4, int(2 * starts.size - 1).bit_length()), SLOT),
+        np.empty(symbols.data.size * 3 // 16 + 2 * starts.size + 2, np.uint64),
+        np.empty(len(symbols), np.int64),
     )
     _build(symbols.data, symbols.offsets, starts, INFO, LOWER, *table)
     return table
@@ -133,60 +157,89 @@ def _has_sigma(data, offsets, first, forms):  # type: ignore[no-untyped-def]
     return found
 
 
+@kernel
+def _spell(buf, size, plain, start, end, kind, info, lower_table, lowered, word, found, place):  # type: ignore[no-untyped-def]
+    """Writes a token as the LM knows it, in lowercase, to found[place:]; its length, and whether it is ASCII."""
+    if kind == WORD or kind == COMPOUND:
+        every = np.uint64(0)
+        for i in range(start, end, _EIGHT):
+            part = _eight(buf, i, end)
+            every |= part
+            found[place + ((i - start) >> 3)] = _canonical_eight(part, plain)
+        if every & _HIGH == np.uint64(0):
+            return end - start, True
+        length = lower_into(buf, start, end, 0, size, lowered, 0, info, lower_table)
+        if plain:
+            for i in range(length):
+                word[i] = lowered[i]
+        else:
+            length = canonical(lowered, 0, length, kind, word)
+    else:
+        length = canonical(buf, start, end, kind, word)
+    for i in range(0, length, _EIGHT):
+        found[place + (i >> 3)] = _eight(word, i, length)
+    return length, False
+
+
 @njit(cache=True, nogil=True)
-def _match(buf, size, plain, starts, ends, kinds, n, first, forms, scratch,  # type: ignore[no-untyped-def]
-           data, offsets, info, lower_table, keys, t_first, t_forms, t_sizes, lowered, places):  # fmt: skip
+def _match(buf, size, plain, starts, ends, kinds, n, first, forms,  # type: ignore[no-untyped-def]
+           data, offsets, info, lower_table, slots, parts, places):  # fmt: skip
     """Fills first[i], forms[i]: token i has the surface forms first[i] … first[i] + forms[i] − 1.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of tokens left.
     """
-    word = np.empty(scratch.size, np.uint8)
+    longest = 8
+    for i in range(n):
+        longest = max(longest, ends[i] - starts[i])
+    lowered, word = np.empty(longest * 3 // 2 + 8, np.uint8), np.empty(longest * 3 // 2 + 8, np.uint8)
+    found = np.empty(size // 2 + 2 * _BLOCK, np.uint64)
+    place, length = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    key, at = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.int64)
+    ascii_only = np.empty(_BLOCK, np.bool_)
     j = 0
-    i = 0
-    while i < n:
-        s, e, kind = starts[i], ends[i], kinds[i]
-        length = 0
-        ascii_only = True
-        if kind == PROTECTED or kind == MARKS:
-            length = canonical(buf, s, e, kind, word)
-        elif kind != NEWLINE:
-            for k in range(s, e):
-                b = buf[k]
-                if b >= 128:
-                    ascii_only = False
-                    break
-                if 65 <= b <= 90:
-                    b |= np.uint8(32)
-                elif 48 <= b <= 57 and not plain:
-                    b = np.uint8(48)
-                word[k - s] = b
-            length = e - s
-            if not ascii_only:
-                length = lower_into(buf, s, e, 0, size, scratch, 0, info, lower_table)
-                if plain:
-                    word[:length] = scratch[:length]
-                else:
-                    length = canonical(scratch, 0, length, kind, word)
-        starts[j], ends[j], kinds[j] = s, e, kind
-        first[j] = 0
-        forms[j] = 0
-        if length > 0:
-            at = _slot(word, length, _key(word, length), keys, t_first, t_forms, t_sizes, lowered, places)
-            if t_forms[at] > 0:
-                first[j], forms[j] = t_first[at], t_forms[at]
-                if (
-                    not ascii_only
-                    and _has_sigma(data, offsets, first[j], forms[j])
-                    and _is_joined(buf, s, e, size, info)
-                ):
-                    first[j], forms[j] = 0, 0
-        i += 1
-        if kind == COMPOUND:
-            if forms[j] == 0:
+    covered = 0  # by a compound
+    for block in range(0, n, _BLOCK):
+        used = np.int64(0)
+        for i in range(block, min(n, block + _BLOCK)):
+            if kinds[i] == NEWLINE:
                 continue
-            while i < n and ends[i] <= e:
-                i += 1
-        j += 1
+            b = i - block
+            place[b] = used
+            width = ends[i] - starts[i]
+            part = _eight(buf, starts[i], ends[i])
+            if width <= _EIGHT and part & _HIGH == np.uint64(0) and (kinds[i] == WORD or width == 1):
+                length[b], ascii_only[b] = width, True
+                backtick = part == np.uint64(96) and kinds[i] != WORD
+                key[b] = np.uint64(39) if backtick else _canonical_eight(part, plain)
+            else:
+                length[b], ascii_only[b] = _spell(
+                    buf, size, plain, starts[i], ends[i], kinds[i], info, lower_table, lowered, word, found, used
+                )
+                used += (length[b] + 7) >> 3
+                key[b] = _key(found, place[b], length[b])
+            at[b] = _ideal(key[b], length[b], slots)
+            prefetch(slots, at[b])
+        for i in range(block, min(n, block + _BLOCK)):
+            s, e, kind = starts[i], ends[i], kinds[i]
+            if kind == NEWLINE:
+                starts[j], ends[j], kinds[j], first[j], forms[j] = s, e, kind, 0, 0
+                j += 1
+                continue
+            if s < covered:
+                continue
+            b = i - block
+            slot = at[b]
+            if length[b] > _EIGHT or slots[slot].key != key[b] or slots[slot].rest & np.uint32(15) != length[b]:
+                slot = _slot(slot, key[b], found, place[b], length[b], slots, parts, places)
+            label, number = slots[slot].first, slots[slot].rest >> np.uint32(4)
+            if not ascii_only[b] and _has_sigma(data, offsets, label, number) and _is_joined(buf, s, e, size, info):
+                label, number = np.uint32(0), np.uint32(0)
+            if kind == COMPOUND:
+                if number == 0:
+                    continue
+                covered = e
+            starts[j], ends[j], kinds[j], first[j], forms[j] = s, e, kind, label, number
+            j += 1
     return j
 
 
@@ -199,6 +252,12 @@ class Words(NamedTuple):
     kinds: npt.NDArray[np.uint8]
     first: npt.NDArray[np.uint32]
     forms: npt.NDArray[np.uint32]
+
+
+Weights = npt.NDArray[np.float32]
+"""What the surface forms of each word cost beside the LM (−ln): one cost for each form, word after word."""
+Casing = tuple[float, npt.NDArray[np.uint32]]
+"""A cost, and the label of each word of a line, 0 for OOV words."""
 
 
 class Transducer:
@@ -217,9 +276,8 @@ class Transducer:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
             n = scan(buf, buf.size, INFO, *words[:3])
-        longest = int((words.ends[:n] - words.starts[:n]).max(initial=8))
         n = _match(
             buf, buf.size, self.pretokenized, words.starts, words.ends, words.kinds, n, words.first, words.forms,
-            np.empty(longest * 3 // 2 + 8, np.uint8), self.symbols.data, self.symbols.offsets, INFO, LOWER, *self.index,
+            self.symbols.data, self.symbols.offsets, INFO, LOWER, *self.index,
         )  # fmt: skip
         return Words._make(a[:n] for a in words)

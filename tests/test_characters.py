@@ -27,6 +27,15 @@ known_text = st.text(st.characters(exclude_categories=["Cs", "Cn"], exclude_char
 sigma_text = st.text(st.sampled_from("ΣσςΑα aİǅⅧ0'.,·:\u00ad\u0301\u0345ʰ\u200d\n😀"))
 
 
+@given(st.binary(min_size=8, max_size=8), st.integers(0, 127), st.integers(0, 127))
+@settings(deadline=None)
+def test_within(text, a, b):
+    ascii_text = bytes(byte & 127 for byte in text)
+    least, most = min(a, b), max(a, b)
+    found = int(ch.within(np.frombuffer(ascii_text, np.uint64)[0], least, most)).to_bytes(8, "little")
+    assert list(found) == [128 * (least <= byte <= most) for byte in ascii_text]
+
+
 def lower_slice(text: str, start: int, end: int) -> str:
     """The kernel's lowercase of text[start:end] in its context."""
     buf = np.frombuffer(text.encode(), np.uint8)

@@ -1,6 +1,7 @@
 """recase.py: the whole way with both engines: what holds of any text, goldens, and the ways to call it."""
 
 import io
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -277,6 +278,33 @@ def test_nbest(golden):
     assert casings == ["“Us” HTTP://X", "“us” HTTP://X", "“US” HTTP://X"]
     with pytest.raises(ValueError, match="one line"):
         golden.nbest("us\n", 1)
+
+
+def test_costs(golden):
+    assert golden.costs("us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
+    assert golden.costs("us it\nOov").tolist() == pytest.approx([4, 11])
+    assert golden.costs("").tolist() == pytest.approx([2])
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "changes"),
+    [
+        ("us it", "us it", []),
+        ("the us!", "the US!", [(4, 6, "US", 0.9)]),  # "the US" costs 0.1, us 1
+        ("“IPHONE” İ us", "“iPhone” i̇ Us", [(1, 7, "iPhone", math.inf), (9, 11, "i̇", math.inf), (12, 14, "Us", 0.9)]),
+        ("", "", []),
+    ],
+)  # fmt: skip
+def test_confidence(golden, line, text, changes):
+    found = golden.confidence(line)
+    assert found[0] == text
+    assert [change[:3] for change in found[1]] == [change[:3] for change in changes]
+    assert [change.log_odds for change in found[1]] == pytest.approx([change[3] for change in changes])
+
+
+def test_confidence_takes_one_line(golden):
+    with pytest.raises(ValueError, match="one line"):
+        golden.confidence("us\n")
 
 
 def test_knows(golden):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models import FORMS
 
 from capfst.characters import lower
-from capfst.surface import write
+from capfst.surface import _changes, write
 from capfst.symbols import Symbols, check
 from capfst.tokenize import MARKS, NEWLINE, PROTECTED, tokenize
 from capfst.transducer import Transducer
@@ -74,6 +74,7 @@ def is_known(text: str) -> bool:
 @example("ΟΔΟΣ's a.ς.:b 'Σ' οδος.Σ a:Σ", False, True, random.Random(1))
 @example("σ Σ 'σα “ς i̇x ⱥ ɫ ŉ ı ǆ ß", False, True, random.Random(1))
 @example("σ\n'σα\n“ς\ni̇x\nⱥ\nɫ\nŉ\nı\nǆ\nß\nﬃ", False, True, random.Random(1))
+@example("` ' [ { @ \0 \x07 é É", True, False, random.Random(1))
 @example("“σ x\n'σα y\n-ς\n' σ\nf-16 'don’t", True, True, random.Random(1))
 def test_only_case_changes(text, plain, sentence_case, rng):
     out = written(TRANSDUCERS[plain], text, rng, sentence_case)
@@ -109,6 +110,22 @@ def test_golden(text, forms, expected):
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
     assert bytes(write(buf, words, words.first, t.symbols, False, False)).decode() == expected
+
+
+def test_only_the_case_of_ascii_letters_is_copied_from_a_form():
+    """Bytes that differ in the bit of case alone, as a quote and a control character do, are something else."""
+    rng = random.Random(1)
+    for a in range(256):
+        for b in {a, a ^ 0x20, a ^ 0x40, rng.randrange(256)}:
+            size = rng.randrange(1, 20)
+            at = rng.randrange(size)
+            token = bytes(rng.choices(b"aZ'0\xc3", k=size))
+            text = np.frombuffer(token[:at] + bytes([a]) + token[at + 1 :] + b"x" * 8, np.uint8)
+            data = np.frombuffer(b".." + token[:at] + bytes([b]) + token[at + 1 :] + b"y" * 8, np.uint8)
+            letters = a < 128 and chr(a).isalpha() and a ^ b in (0, 0x20)
+            assert _changes(text, 0, size, data, 2) == (a != b, a != b and not letters)
+            assert _changes(text[:-1], 0, size, data, 2) == (True, True)
+            assert _changes(text, 0, size, data[:-1], 2) == (True, True)
 
 
 SENTENCES = {

@@ -153,24 +153,23 @@ def test_many_words():
 )
 def test_equal_hashes(words):
     """Words in the same slot, even with the same hash, are told apart."""
-    table = transducer.Index(
-        np.zeros(4, np.uint64), np.zeros(4, np.uint32), np.zeros(4, np.uint32), np.zeros(4, np.int32),
-        np.zeros(100, np.uint8), np.zeros(4, np.int64),
-    )  # fmt: skip
+    table = transducer.Index(np.zeros(4, transducer.SLOT), np.zeros(100, np.uint64), np.zeros(4, np.int64))
+    key = np.uint64(0x61)
     used = 0
     slots = []
-    probes = [(np.frombuffer(word, np.uint8), len(word), np.uint64(0x61)) for word in words]
-    for label, (word, size, key) in enumerate(probes, 1):
-        slot = transducer._slot(word, size, key, *table)
-        assert table.forms[slot] == 0
-        table.keys[slot], table.first[slot], table.forms[slot], table.sizes[slot] = key, label, 1, size
-        table.lowered[used : used + size] = word
-        table.places[slot] = used
-        used += size
+    probes = [np.frombuffer(word.ljust(-len(word) % 8 + len(word), b"\0"), np.uint64) for word in words]
+    for label, (word, parts) in enumerate(zip(words, probes, strict=True), 1):
+        slot = transducer._slot(3, key, parts, 0, len(word), *table)
+        assert table.slots[slot]["rest"] == 0
+        table.slots[slot] = (key, label, 1 << 4 | min(len(word), 9))
+        table.parts[used] = len(word)
+        table.parts[used + 1 : used + 1 + len(parts)] = parts
+        table.places[label] = used
+        used += 1 + len(parts)
         slots.append(slot)
     assert len(set(slots)) == 3
-    for (word, size, key), slot in zip(probes, slots, strict=True):
-        assert transducer._slot(word, size, key, *table) == slot
+    for word, parts, slot in zip(words, probes, slots, strict=True):
+        assert transducer._slot(3, key, parts, 0, len(word), *table) == slot
 
 
 def test_kinds_are_kept():

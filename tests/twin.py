@@ -58,18 +58,24 @@ def discounts(counts: Counter) -> list[float]:
     return amounts if all(-1e-6 <= amount <= k for k, amount in enumerate(amounts)) else [0, 0.5, 1, 1.5]
 
 
-def kneser_ney(corpus: list[list[str]], order: int) -> tuple[dict, dict]:
-    """P of each n-gram, and the backoff weight of each context."""
+def discounts_of(corpus: list[list[str]], order: int) -> list[list[float]]:
+    """[n]: those of order n."""
     raw = raw_counts(corpus, order)
     adjusted = adjusted_counts(raw)
     last = last_of_lmplz(corpus, raw)
+    for n in range(1, min(order, len(last))):
+        adjusted[n][last[-n:]] = raw[n][last[-n:]]
+    return list(map(discounts, adjusted))
+
+
+def kneser_ney(corpus: list[list[str]], order: int) -> tuple[dict, dict]:
+    """P of each n-gram, and the backoff weight of each context."""
+    adjusted = adjusted_counts(raw_counts(corpus, order))
+    amounts = discounts_of(corpus, order)
     prob: dict[tuple[str, ...], float] = {}
     gamma: dict[tuple[str, ...], float] = {}
     for n in range(1, order + 1):
-        counted = Counter(adjusted[n])
-        if n < order and n < len(last):
-            counted[last[-n:]] = raw[n][last[-n:]]
-        amount = discounts(counted)
+        amount = amounts[n]
         total: Counter = Counter()
         freed: Counter = Counter()
         for gram, count in adjusted[n].items():

@@ -1,0 +1,73 @@
+"""Whether the two engines agree on text of all kinds: the same casings, at the same costs.
+
+    python scripts/same_answers.py LM CORPUS… [--lines 20000] [--jobs 2]
+
+Takes lines from all files of the corpora alike, spread over each, lowercases them, and recases them with both engines.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from pathlib import Path
+
+import click
+import numpy as np
+
+from capfst.characters import lower
+from capfst.corpus import find, read_blocks
+from capfst.recase import load
+
+loaded = cache(load)
+TOLERANCE = 1e-4
+"""Of costs, relative."""
+
+
+def sample(files: list[Path], lines: int) -> list[str]:
+    """About so many lines in all, as many of each file, if it has them, and in even distances."""
+    found: list[str] = []
+    for k, file in enumerate(files):
+        wanted = (lines - len(found)) // (len(files) - k)
+        of_file = b"".join(read_blocks([file], errors="replace")).decode().splitlines()
+        found += of_file[:: max(1, len(of_file) // wanted)][:wanted]
+    return found
+
+
+def differences(lm: Path, sentence_case: bool, lines: tuple[str, ...]) -> list[str]:
+    """The lines on which the engines differ, with both answers."""
+    text = "\n".join(map(lower, lines))
+    casings, costs = [], []
+    for engine in ("fast", "openfst"):
+        recaser = loaded(lm, engine=engine, sentence_case=sentence_case)
+        casings.append(recaser.recase(text).split("\n"))
+        costs.append(recaser.costs(text))
+    far = np.abs(costs[0] - costs[1]) > TOLERANCE * np.abs(costs[1])
+    return [
+        f"fast    {costs[0][i]:.6f} {fast}\nopenfst {costs[1][i]:.6f} {slow}"
+        for i, (fast, slow) in enumerate(zip(*casings, strict=True))
+        if fast != slow or far[i]
+    ]
+
+
+@click.command(help=__doc__)
+@click.argument("lm", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("corpus", nargs=-1, required=True)
+@click.option("--lines", default=20_000, show_default=True)
+@click.option("--jobs", default=2, show_default=True, help="Processes.")
+def main(lm: Path, corpus: tuple[str, ...], lines: int, jobs: int) -> None:
+    taken = sample(find(corpus), lines)
+    for sentence_case in (False, True):
+        compare = partial(differences, lm, sentence_case)
+        # Some parts for each process, as lines are of unequal lengths.
+        parts = [tuple(taken[k :: 8 * jobs]) for k in range(8 * jobs)]
+        with ProcessPoolExecutor(jobs) as pool:
+            found = [difference for part in pool.map(compare, parts) for difference in part]
+        options = " with --sentence-case" if sentence_case else ""
+        click.echo(f"{len(taken):,} lines, {sum(map(len, taken)):,} characters{options}: {len(found)} differences")
+        click.echo("\n".join(found[:20]), nl=False)
+        if found:
+            raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
