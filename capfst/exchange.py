@@ -25,9 +25,8 @@ from capfst.fst_read import CapFst
 from capfst.mix import mix, tune
 from capfst.perplexity import costs
 from capfst.signature import Signature
-from capfst.symbols import EPSILON, Symbols, check
+from capfst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.transducer import Transducer
-from capfst.vocabulary import UNKNOWN
 
 
 def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *, pretokenized: bool = False) -> None:

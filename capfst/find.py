@@ -9,6 +9,7 @@ and tell early enough what they will touch for it to be prefetched.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -91,20 +92,21 @@ def signpost(posts, low, high, guess, label):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _derive(states, arcs, forms, slots, posts, bits, singles, word_of):  # type: ignore[no-untyped-def]
-    """Fills forms, slots and posts; word_of[l] is the label of the most frequent form of label l's word."""
+def _fill_posts(arcs, posts):  # type: ignore[no-untyped-def]
     for k in range(posts.size):
         posts[k] = arcs[k * STEP].ilabel
+
+
+@njit(cache=True, nogil=True)
+def _fill_slots(states, arcs, begin, end, word_of, slots, bits):  # type: ignore[no-untyped-def]
+    """The hash tables of the states begin … end − 1; word_of[l]: the label of the most frequent form of l's word."""
     tags = (np.int64(1) << (32 - bits)) - 1
-    counts = np.zeros(forms.size + 1, np.int64)
-    for state in range(1, singles):
+    for state in range(begin, end):
         pos = np.int64(states[state].pos)
         narcs = np.int64(states[state].narcs)
         before = np.int64(0)
         for k in range(1, narcs):
-            label = np.int64(arcs[pos + k].ilabel)
-            counts[label] += 1
-            word = np.int64(word_of[label])
+            word = np.int64(word_of[arcs[pos + k].ilabel])
             if word != before:
                 before = word
                 h = hashed(word)
@@ -112,6 +114,15 @@ def _derive(states, arcs, forms, slots, posts, bits, singles, word_of):  # type:
                 while slots[2 * pos + slot] != 0:
                     slot = slot + 1 if slot + 1 < 2 * narcs else 0
                 slots[2 * pos + slot] = (h & tags) << bits | k
+
+
+@njit(cache=True, nogil=True)
+def _fill_forms(states, arcs, first, end, forms):  # type: ignore[no-untyped-def]
+    """The forms; the shares are those of arcs[first:end]."""
+    counts = np.zeros(forms.size, np.int64)
+    for at in range(first, end):
+        counts[arcs[at].ilabel] += 1
+    counts[0] = 0
     total, lower = max(1, counts.sum()), np.int64(0)
     for label in range(1, forms.size):
         forms[label].cost = arcs[label - 1].weight
@@ -126,10 +137,11 @@ def _derive(states, arcs, forms, slots, posts, bits, singles, word_of):  # type:
 
 
 def tables(model: CapFst) -> Tables:
-    """The tables of a model."""
+    """The tables of a model, made in two threads."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
-    backoffs = arcs["nextstate"][states["pos"][1:]]
-    singles = 1 + int(np.argmax(backoffs != 0)) if backoffs.any() else len(states)
+    # As many words, and `<s>`, are the states of one word of context at most, which come first.
+    longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
+    singles = 1 + (int(np.argmax(longer)) if longer.any() else len(longer))
     end = int(states["pos"][singles]) if singles < len(states) else len(arcs)
     made = Tables(
         states,
@@ -141,5 +153,14 @@ def tables(model: CapFst) -> Tables:
     )
     word_of = np.zeros(labels, np.int32)
     word_of[1:] = np.repeat(model.starts[:-1], np.diff(model.starts))
-    _derive(*made, singles, word_of)
+    half = max(1, int(np.searchsorted(states["pos"][:singles], end // 2)))
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [
+            pool.submit(_fill_slots, states, arcs, 1, half, word_of, made.slots, made.bits),
+            pool.submit(_fill_slots, states, arcs, half, singles, word_of, made.slots, made.bits),
+            pool.submit(_fill_posts, arcs, made.posts),
+            pool.submit(_fill_forms, states, arcs, labels - 1, end, made.forms),
+        ]
+    for job in jobs:
+        job.result()
     return made

@@ -1,14 +1,15 @@
 """cap.fst, mapped: the model's states and arcs as views of the file, shared by all processes that read it.
 
-In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, each checked as soon as its bytes
-are known to be there: whatever the file holds, it opens as a model in which every number is in range, or
-CapfstError says why not.
+In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, each checked (by symbols.py and
+fst_check.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in which
+every number is in range, or CapfstError says why not.
 """
 
 import mmap
 import os
 import stat
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -16,13 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from capfst import fst
+from capfst import fst, fst_check
 from capfst.errors import CapfstError
 from capfst.fst import ARC, STATE
 from capfst.signature import Signature
 from capfst.symbols import DamagedError, Symbols, check, unpack
-
-MAX_ORDER = 8  # no backoff chain is longer
 
 _FOREIGN = {
     b"\x1f\x8b": "a gzip file: decompress it first",
@@ -55,8 +54,10 @@ class CapFst:
             self.signature = header.signature
             self.start = header.start
             self.symbols, self.states, self.arcs = _body(mapped, header)
-            self.starts = check(self.symbols)
-            self.ngrams = _check(self.states, self.arcs, len(self.symbols) - 1)
+            with ThreadPoolExecutor(2) as pool:
+                checking = pool.submit(fst_check.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+                self.starts = check(self.symbols)
+                self.ngrams = checking.result()
             _check_properties(header, self.states)
         except OSError as error:
             raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error
@@ -208,82 +209,3 @@ def _check_properties(header: _Header, states: npt.NDArray) -> None:
     false = (true & positive) << 1 | (true >> 1) & positive
     if header.properties & (false | fst.MUTABLE | fst.ERROR) or not header.properties & fst.EXPANDED:
         raise DamagedError("its property bits contradict its arcs")
-
-
-@njit(cache=True, nogil=True)
-def _first_bad(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
-    """The first state that `problem` objects to, or −1. Fills depth[n]; counts the n-grams by depth."""
-    at = np.int64(0)
-    for s in range(len(states)):
-        state = states[s]
-        end = at + state.narcs
-        backoff = 1 if s > 0 else 0
-        if state.pos != at or end > len(arcs) or state.niepsilons != backoff or state.noepsilons != backoff:
-            return s
-        if not state.final > -np.inf:
-            return s
-        if backoff:
-            if at == end:
-                return s
-            arc = arcs[at]
-            if arc.ilabel != 0 or arc.olabel != 0 or not 0 <= arc.nextstate < s or not arc.weight > -np.inf:
-                return s
-            depth[s] = depth[arc.nextstate] + 1
-            if depth[s] >= len(ngrams):
-                return s
-        elif state.narcs != labels or state.final == np.inf:
-            return s
-        before, bad = np.int32(0), False
-        for i in range(at + backoff, end):
-            arc = arcs[i]
-            # One test of the state's arcs taken together: a branch for each is what would cost time.
-            bad |= arc.ilabel <= before or arc.olabel != arc.ilabel or not arc.weight > -np.inf
-            bad |= not 0 <= arc.nextstate < len(states)
-            before = arc.ilabel
-        if bad or before > labels:
-            return s
-        ngrams[depth[s]] += state.narcs - backoff + (1 if state.final < np.inf else 0)
-        at = end
-    return -1 if at == len(arcs) else len(states) - 1
-
-
-def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDArray[np.uint8], s: int) -> str | None:
-    """What is wrong with state s, all states before it being right; the plain twin of `_first_bad`."""
-    state = states[s]
-    end = int(state["pos"]) + int(state["narcs"])
-    at = 0 if s == 0 else int(states["pos"][s - 1]) + int(states["narcs"][s - 1])
-    if state["pos"] != at or end > len(arcs) or (s == len(states) - 1 and end < len(arcs)):
-        return "its arcs do not lie between those of its neighbours"
-    if not state["final"] > -np.inf:
-        return f"its final weight is {state['final']}"
-    own = arcs[at:end]
-    epsilons = 0 if s == 0 else 1
-    if state["niepsilons"] != epsilons or state["noepsilons"] != epsilons:
-        return "it does not have the right number of ε arcs"
-    if not (own["weight"] > -np.inf).all():
-        return "an arc's weight is not a number"
-    if (own["nextstate"] < 0).any() or (own["nextstate"] >= len(states)).any():
-        return "an arc leads to no state"
-    if (own["ilabel"] != own["olabel"]).any():
-        return "an arc has different input and output labels"
-    if s > 0:
-        if len(own) == 0 or own["ilabel"][0] != 0 or own["nextstate"][0] >= s:
-            return "its first arc is not a backoff to a state before it"
-        if depth[own["nextstate"][0]] + 1 >= MAX_ORDER:
-            return f"its order is greater than {MAX_ORDER}"
-        own = own[1:]
-    elif len(own) != labels or state["final"] == np.inf:
-        return "as the empty context it must have an arc for each label and a final weight"
-    if (np.diff(own["ilabel"], prepend=0) <= 0).any() or (own["ilabel"] > labels).any():
-        return "the labels of its arcs do not rise from 1 or more to the number of symbols"
-    return None
-
-
-def _check(states: npt.NDArray, arcs: npt.NDArray, labels: int) -> tuple[int, ...]:
-    """The number of n-grams by order; CapfstError if a state or an arc is not as fst.py says."""
-    depth = np.zeros(len(states), np.uint8)
-    ngrams = np.zeros(MAX_ORDER, np.int64)
-    bad = _first_bad(states, arcs, labels, depth, ngrams)
-    if bad >= 0:
-        raise DamagedError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
-    return tuple(np.trim_zeros(ngrams, "b").tolist())

@@ -7,7 +7,10 @@ The score of an n-gram is the relative entropy between the model and the model w
 Stolcke (1998), section 3: of all n-grams in one go, each as if it alone were dropped. The probability of its
 context is the context's relative frequency in the corpus, not the product of its words' probabilities: the
 lower orders of Kneser-Ney models are made for backing off and do not tell how frequent anything is (Chelba
-et al. 2010).
+et al. 2010). Its count is discounted, as an n-gram's is: what was seen once is to be expected less often.
+
+A context takes room, too, that is free only when the last of its n-grams goes. So the score of each is at most what
+the best n-grams of its context are worth together, for the room of all of them and of the context.
 
 Kept n-grams need their prefixes and their suffixes, which are therefore scored at least as high as what they
 begin or end. So the n-grams with scores above any threshold are a whole model; unigrams all stay.
@@ -17,7 +20,9 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from capfst.discount import discounts
 from capfst.estimate import LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator
+from capfst.fst import ARC, STATE
 from capfst.levels import Level, cost, normalize, renumber, unigram_level
 from capfst.partition import place_nodes
 from capfst.spool import Buckets, exhaust, in_order, route
@@ -27,6 +32,7 @@ _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
 _KEY_BITS = 20  # of a score's: the highest bits of a float32 that is not negative, in the order of their size
 _ABSENT = np.uint32(2**32 - 1)
 _SHIFT = np.uint32(32 - _KEY_BITS)
+_STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # bytes of a state and its backoff, in those of an n-gram
 
 
 @nb.njit(cache=True, nogil=True)
@@ -53,6 +59,29 @@ def _score(
             if freed > 0:
                 loss -= freed * (log_weight - np.log(gamma[context]))
             score[i] = max(0.0, share[context] * loss)
+        begin = end
+
+
+@nb.njit(cache=True, nogil=True)
+def _weigh(size: npt.NDArray, own: float, score: npt.NDArray) -> None:
+    """Lowers scores to the greatest (s1 + … + sj) / (own + j) of the highest scores s1, s2, … in the context.
+
+    own: the room that a context takes, in n-grams. The iteration is that of Dinkelbach (1967) for such ratios.
+    """
+    begin = 0
+    for context in range(len(size)):
+        end = begin + size[context]
+        worth, rises = 0.0, True
+        while rises:
+            total, room = 0.0, own
+            for i in range(begin, end):
+                if score[i] > worth:
+                    total += score[i]
+                    room += 1.0
+            rises = total / room > worth
+            worth = max(worth, total / room)
+        for i in range(begin, end):
+            score[i] = min(np.float64(score[i]), worth)
         begin = end
 
 
@@ -119,7 +148,9 @@ class Pruner:
         grams = contexts.grams
         prob = grams.view(np.float32)
         score = np.empty(len(grams), np.float32)
-        _score(contexts.size, contexts.gamma, contexts.raw / self.total, grams, prob, score)
+        _score(contexts.size, contexts.gamma, self._expected(contexts) / self.total, grams, prob, score)
+        # A context of several words is an n-gram itself, which can then go, too.
+        _weigh(contexts.size, _STATE + (contexts.order > 2), score)
         rows = np.empty((len(grams), 6), np.uint32)
         rows[:, 0] = grams[:, NODE]
         rows[:, 1 + _PREFIX] = np.repeat(contexts.node, contexts.size)
@@ -138,6 +169,11 @@ class Pruner:
         weights[:, 0] = contexts.node
         weights[:, 1:] = contexts.gamma.view(np.uint32).reshape(-1, 2)
         self.contexts[contexts.order].put(contexts.bucket, weights)
+
+    def _expected(self, contexts: Contexts) -> npt.NDArray:
+        """How often the contexts are to be expected in as much other text."""
+        discount = discounts(self.counts.frequencies[contexts.order - 1])
+        return contexts.raw - discount[np.minimum(contexts.raw, 3).astype(np.uint8)]
 
     def _protect(self) -> None:
         """Gives prefixes and suffixes at least the scores of what they belong to, from the highest order down."""

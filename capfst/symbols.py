@@ -18,6 +18,7 @@ from capfst.characters import INFO, LOWER, lower_bytes, lower_into
 from capfst.errors import CapfstError
 
 EPSILON = "<epsilon>"
+UNKNOWN = "<unk>"  # the surface form of every word that has none
 ENTRY = 4 + 8  # bytes of a table's entry beside its symbol
 _PAIRWISE = 64  # forms of one word that the kernel compares with each other
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +21,26 @@ from capfst.characters import INFO, LOWER, lower_into
 from capfst.errors import CapfstError
 from capfst.intern import COMPOUND_BIT, Interner
 from capfst.spool import Store
-from capfst.symbols import EPSILON, Symbols
+from capfst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.tokenize import WORD
 
-UNKNOWN = "<unk>"
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
 """A hyphenated word is a word of its own if its lowercase form occurs as often; else it teaches more in its parts."""
+
+
+Tally = Callable[[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]], object]
+"""(interner's number, stream, counts): adds the stream's to the counts; the stream may be overwritten."""
+Label = Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]
+"""(interner's number, stream) → its labels."""
+
+
+class Corpus(Protocol):
+    """The streams of a corpus, wherever they are: in a file (`Streams`) or on Spark (spark_corpus.py)."""
+
+    def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]: ...
+
+    def rewrite(self, label: Label) -> Any: ...
 
 
 class Streams:
@@ -57,7 +71,14 @@ class Streams:
             yield interner, stream
             at += size
 
-    def rewrite(self, label: Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]) -> npt.NDArray[np.uint32]:
+    def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
+        """What `tally` adds up over all streams, int64[size]."""
+        counts = np.zeros(size, np.int64)
+        for interner, stream in self:
+            tally(interner, stream, counts)
+        return counts
+
+    def rewrite(self, label: Label) -> npt.NDArray[np.uint32]:
         """Each stream as `label` gives it, which makes none longer, end to end: mapped from the file."""
         size = 0
         for interner, stream in self:
@@ -92,7 +113,7 @@ def _settle(stream, kept, counts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _relabel(stream, labels):  # type: ignore[no-untyped-def]
+def relabel(stream, labels):  # type: ignore[no-untyped-def]
     """In place, compounds too."""
     i = 0
     while i < stream.size:
@@ -162,6 +183,25 @@ class _Words:
         return ranks
 
 
+class _Settling(NamedTuple):
+    """Streams → words of the vocabulary: numbers[k], the common id of each id of the k-th interner; kept, the compounds
+    that stay whole. It can be sent to other processes."""
+
+    numbers: list[npt.NDArray[np.uint32]]
+    kept: npt.NDArray[np.bool_]
+
+    def tally(self, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
+        """Counts the words of a stream, which is overwritten with their common ids; how many there are."""
+        relabel(stream, self.numbers[k])
+        return int(_settle(stream, self.kept, counts))
+
+    def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """labels: by common id."""
+        stream = stream[: self.tally(k, stream, np.zeros(len(self.kept), np.int64))]
+        relabel(stream, labels)
+        return stream
+
+
 class Vocabulary(NamedTuple):
     """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the line ends; and the label of `<unk>`."""
 
@@ -171,9 +211,10 @@ class Vocabulary(NamedTuple):
 
 
 def settle(
-    interners: list[Interner], streams: Streams, min_count: int = 1, max_words: int | None = None
-) -> tuple[Vocabulary, npt.NDArray[np.uint32]]:
-    """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line.
+    interners: list[Interner], streams: Corpus, min_count: int = 1, max_words: int | None = None
+) -> tuple[Vocabulary, Any]:
+    """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line: of
+    `Streams` an array, uint32[T].
 
     Words that occur less than `min_count` times become `<unk>`, and all but the `max_words` most frequent ones.
     """
@@ -185,11 +226,8 @@ def settle(
     lower_of = _lower_ids(words, lowers)
     totals = np.bincount(lower_of, common.compounds[1 : common.size + 1])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
-    counts = np.zeros(common.size + 1, np.int64)
-    for k, stream in streams:
-        _relabel(stream, numbers[k])
-        _settle(stream, kept, counts)
-
+    settling = _Settling(numbers, kept)
+    counts = streams.count(settling.tally, common.size + 1)
     present = counts >= max(min_count, 1)
     present[[0, unknown]] = False
     _refuse(words, np.flatnonzero(counts) - 1)
@@ -216,14 +254,6 @@ def settle(
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
     labels[1:][~present[1:]] = labels[unknown]
-    none = np.zeros(common.size + 1, np.int64)
-
-    def label(k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        _relabel(stream, numbers[k])
-        stream = stream[: _settle(stream, kept, none)]
-        _relabel(stream, labels)
-        return stream
-
     lengths = words.ends[order] - words.starts[order]
     data = np.empty(len(EPSILON) + int(lengths.sum()), np.uint8)
     data[: len(EPSILON)] = np.frombuffer(EPSILON.encode(), np.uint8)
@@ -232,7 +262,7 @@ def settle(
     vocabulary = Vocabulary(
         Symbols(data, offsets), np.concatenate([[sentences], counts[order + 1]]), int(labels[unknown])
     )
-    return vocabulary, streams.rewrite(label)
+    return vocabulary, streams.rewrite(partial(settling.label, labels))
 
 
 def _refuse(words: _Words, present: npt.NDArray[np.int64]) -> None:

@@ -1,11 +1,13 @@
-"""Speed and accuracy beside peers, in one run: tokens per second from text to text, peak memory, F1; as a table.
+"""Speed, size and accuracy beside peers, in one run: tokens per second from text to text, seconds until the first line,
+peak memory, bytes per n-gram, F1; as a table.
 
     make bench CORPUS='corpus/*.zst' TEXT=held-out.txt KENLM=folder/with/query [REPEAT=20] [README=README.md]
 
 Trains models of several sizes on CORPUS and recases TEXT, lowercased and REPEAT times over, with each engine; KenLM's
 `query` only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process, the
-contenders taking turns; rates are without the time that the same command takes for one line. Peers that are not
-installed are left out: sacremoses and truecase (pip install), KenLM (--kenlm).
+contenders taking turns; rates are without the time that the same command takes for one line, and `first line` is how
+long after the command that line is out. Peers that are not installed are left out: sacremoses and truecase (pip
+install), KenLM (--kenlm).
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
 import capfst
 from capfst.corpus import find, read_blocks
+from capfst.fst_read import CapFst
 from capfst.recase import load
 from capfst.score import score_files
 
@@ -49,28 +53,47 @@ class Contender:
     jobs: int = 1
     lowercased: bool = True
     scale: float = 1.0
+    model: Path | None = None  # an n-gram model
     rates: list[float] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
     memory: int = 0
     output: Path | None = None
 
 
-def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, int]:
-    """Wall seconds and peak memory, in bytes, of one run on as many cores as it has jobs."""
+def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subprocess.Popen[bytes]:
+    """On as many cores as it has jobs."""
     cores = sorted(os.sched_getaffinity(0))[: contender.jobs]
+    return subprocess.Popen(
+        contender.command,
+        stdin=source,
+        stdout=sink,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509
+    )
+
+
+def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, int]:
+    """Wall seconds and peak memory, in bytes, of one run."""
     with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink:
         begin = time.monotonic()
-        process = subprocess.Popen(
-            contender.command,
-            stdin=source,
-            stdout=sink,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509
-        )
+        process = start(contender, source, sink)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.monotonic() - begin
     if status:
         raise SystemExit(f"{' '.join(contender.command)} failed")
     return seconds, usage.ru_maxrss * 1024
+
+
+def first_line(contender: Contender, text: Path) -> float:
+    """Seconds from the command to its first line of output."""
+    with text.open("rb") as source:
+        begin = time.monotonic()
+        with start(contender, source, subprocess.PIPE) as process:
+            assert process.stdout
+            process.stdout.readline()
+            seconds = time.monotonic() - begin
+            process.stdout.read()
+    return seconds
 
 
 def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]:
@@ -81,25 +104,25 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
         Contender("capfst, dictionary only (order 1)", [*recase, "--jobs", "1", "--lm", str(folder / "order1.fst")])
     ]
     for size in SIZES:
-        model = str(folder / f"{size}.fst")
-        found.append(Contender(f"capfst, {size} n-grams", [*recase, "--jobs", "1", "--lm", model]))
-        if size == "20 M":
-            found.append(Contender(f"capfst, {size} n-grams", [*recase, "--jobs", "2", "--lm", model], jobs=2))
+        model = folder / f"{size}.fst"
+        for jobs in (1, 2) if size == "20 M" else (1,):
+            command = [*recase, "--jobs", str(jobs), "--lm", str(model)]
+            found.append(Contender(f"capfst, {size} n-grams", command, jobs, model=model))
         if kenlm:
-            binary = str(folder / f"{size}.bin")
-            command = [str(kenlm / "query"), "-v", "summary", binary]
-            found.append(Contender(f"KenLM query, {size} n-grams (scores)", command, lowercased=False))
+            binary = folder / f"{size}.bin"
+            command = [str(kenlm / "query"), "-v", "summary", str(binary)]
+            found.append(Contender(f"KenLM query, {size} n-grams (scores)", command, lowercased=False, model=binary))
     openfst = [*recase, "--engine", "openfst", "--jobs", "1", "--lm", str(folder / "1 M.fst")]
     found.append(Contender("capfst, engine openfst, 1 M n-grams", openfst, scale=0.01))
     moses = shutil.which("sacremoses") or shutil.which(Path(python).with_name("sacremoses"))
     if moses:
-        model = str(folder / "moses.tc")
+        table = str(folder / "moses.tc")
         lines = sample(corpus, folder / "sample.txt", load(folder / "20 M.fst"))
         with (folder / "sample.txt").open("rb") as source:
-            command = [moses, "-l", "en", "train-truecase", "-m", model]
+            command = [moses, "-l", "en", "train-truecase", "-m", table]
             subprocess.run(command, stdin=source, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         name = f"sacremoses truecase, trained on {lines:,} lines"
-        found.append(Contender(name, [moses, "-l", "en", "truecase", "-a", "-m", model], scale=0.05))
+        found.append(Contender(name, [moses, "-l", "en", "truecase", "-a", "-m", table], scale=0.05))
     if importlib.util.find_spec("truecase"):
         found.append(Contender("truecase (own model)", [python, "-c", TRUECASE], scale=0.02))
     return found
@@ -132,6 +155,7 @@ def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, re
             large, small = folder / "large", folder / "small"
             large.write_bytes(b"".join(part) * copies)
             small.write_bytes(source[0])
+            contender.starts.append(first_line(contender, small))
             overhead, _ = run(contender, small, None)
             seconds, memory = run(contender, large, None)
             tokens = sum(len(line.split()) for line in part) * copies
@@ -141,7 +165,8 @@ def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, re
 
 def table(everyone: list[Contender], cased: Path) -> str:
     """The results as Markdown."""
-    rows = ["| | cores | tokens/s | × KenLM | peak MB | accuracy | F1 |", "|---|--:|--:|--:|--:|--:|--:|"]
+    heads = ["", "cores", "tokens/s", "× KenLM", "first line, s", "peak MB", "bytes per n-gram", "accuracy", "F1"]
+    rows = [f"| {' | '.join(heads)} |".replace("|  |", "| |"), "|---|" + "--:|" * (len(heads) - 1)]
     yardstick = {
         c.name.split(", ")[1].split(" n-")[0]: statistics.median(c.rates) for c in everyone if "KenLM" in c.name
     }
@@ -153,8 +178,13 @@ def table(everyone: list[Contender], cased: Path) -> str:
         if contender.lowercased and contender.output:
             scores = score_files(cased, contender.output)
             accuracy, f1 = f"{scores.accuracy:.2f}", f"{scores.f1:.2f}"
-        memory = f"{contender.memory / 1e6:,.0f}"
-        rows.append(f"| {contender.name} | {contender.jobs} | {rate:,.0f} | {ratio} | {memory} | {accuracy} | {f1} |")
+        size = ""
+        if contender.model:
+            ngrams = sum(CapFst.open(contender.model.with_suffix(".fst")).ngrams)
+            size = f"{contender.model.stat().st_size / ngrams:.1f}"
+        first, memory = f"{statistics.median(contender.starts):.2f}", f"{contender.memory / 1e6:,.0f}"
+        cells = [contender.name, str(contender.jobs), f"{rate:,.0f}", ratio, first, memory, size, accuracy, f1]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 

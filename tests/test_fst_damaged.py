@@ -1,6 +1,7 @@
 """Files that are no models, or no more: each is refused with a reason, none does harm."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from models import Model, backoff_models, build, in_one_folder, openfst, tiny, v
 
 from capfst.errors import CapfstError
 from capfst.fst import ARC, STATE
-from capfst.fst_read import MAX_ORDER, CapFst, problem
-from capfst.fst_read import _first_bad as first_bad
+from capfst.fst_check import MAX_ORDER, problem, read
+from capfst.fst_read import CapFst
 
 
 def opens(path: Path, content: bytes) -> CapFst | None:
@@ -146,8 +147,8 @@ def test_kernel_and_twin_object_to_the_same_state(model: Model, data: st.DataObj
         if field in ("final", "weight"):
             value = data.draw(st.sampled_from([0, np.nan, np.inf, -np.inf]))
         array[field][data.draw(st.integers(0, len(array) - 1))] = value
-    depth, ngrams = np.zeros(len(model.states), np.uint8), np.zeros(MAX_ORDER, np.int64)
-    bad = first_bad(model.states, model.arcs, labels, depth, ngrams)
+    with ThreadPoolExecutor(1) as pool:
+        bad, depth, _ = read(model.states, model.arcs, labels, pool)
     before = range(len(model.states) if bad < 0 else bad)
     assert not any(problem(model.states, model.arcs, labels, depth, s) for s in before)
     if bad >= 0:

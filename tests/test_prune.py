@@ -1,5 +1,6 @@
 """Entropy pruning: what is left is a whole model, the best n-grams of the full one, and sums to 1."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,19 +10,22 @@ from hypothesis import strategies as st
 from test_compile import check_conventions
 from test_count import random_labels
 from test_estimate import sum_to_one
-from twin import WORDS, corpora, grams_of, kneser_ney, labels_of, raw_counts
+from twin import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
 
 from capfst.build import Options, build, estimate
 from capfst.compile import compile_levels
 from capfst.levels import Level, normalize
 from capfst.perplexity import perplexity
+from capfst.prune import _weigh
 
 
 def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], float]:
-    """The twin: the relative entropy between the model and the one without this n-gram, summed over all words."""
+    """The twin: the relative entropy between the model and the one without this n-gram, summed over all words, at most
+    what the best n-grams of its context have for their room."""
     prob, gamma = kneser_ney(corpus, order)
     raw = raw_counts(corpus, order)
     tokens = sum(raw[1].values())
+    discounts = discounts_of(corpus, order)
 
     def given_shorter(word: str, context: tuple[str, ...]) -> float:
         return prob[(*context, word)] if (*context, word) in prob else gamma[context] * given_shorter(word, context[1:])
@@ -32,7 +36,8 @@ def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], floa
         if not context:
             continue
         words = {end[-1] for end in prob if end[:-1] == context}
-        share = sum(raw[len(gram)][(*context, word)] for word in words) / tokens
+        count = sum(raw[len(gram)][(*context, word)] for word in words)
+        share = (count - discounts[len(context)][min(count, 3)]) / tokens
         left = words - {gram[-1]}
         weight = 1 - sum(prob[(*context, word)] for word in left)
         weight /= 1 - sum(given_shorter(word, context[1:]) for word in left)
@@ -42,7 +47,21 @@ def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], floa
             q = p if word in left else weight * given_shorter(word, context[1:])
             loss += p * math.log(p / q)
         scores[gram] = share * loss
+    for context in {gram[:-1] for gram in scores}:
+        own = 52 / 16 if len(context) > 1 else 36 / 16  # state, backoff arc, the arc to the state
+        grams = sorted((gram for gram in scores if gram[:-1] == context), key=scores.__getitem__, reverse=True)
+        totals = itertools.accumulate(scores[gram] for gram in grams)
+        worth = max(total / (own + j) for j, total in enumerate(totals, 1))
+        scores.update({gram: min(scores[gram], worth) for gram in grams})
     return scores
+
+
+def test_what_is_alone_in_its_context_goes_first() -> None:
+    """Its state goes with it: of two equally good n-grams, the one that shares a context stays."""
+    size = np.array([1, 3, 2], np.uint32)
+    score = np.array([4, 4, 3, 1, 0, 0], np.float32)
+    _weigh(size, 2.25, score)
+    np.testing.assert_allclose(score, [4 / 3.25, 7 / 4.25, 7 / 4.25, 1, 0, 0], rtol=1e-6)
 
 
 @settings(deadline=None, max_examples=30)
