@@ -228,7 +228,7 @@ def compare_files(
 ) -> Iterator[Counts]:
     """`compare.compare` of the lines of two files."""
     names = (str(reference), str(hypothesis))
-    return compare(_lines(Path(reference)), _lines(Path(hypothesis)), skip_first, in_vocabulary, names)
+    return compare(read_lines(Path(reference)), read_lines(Path(hypothesis)), skip_first, in_vocabulary, names)
 
 
 def total(blocks: Iterable[Counts], skip_first: bool, vocabulary: bool) -> Scores:
@@ -239,5 +239,6 @@ def total(blocks: Iterable[Counts], skip_first: bool, vocabulary: bool) -> Score
     return scores
 
 
-def _lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a file (plain, .gz or .zst), without their ends."""
     return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path]))

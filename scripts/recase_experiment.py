@@ -1,0 +1,176 @@
+"""Training text for recognizers: what is a language model worth whose training text was recased?
+
+    python scripts/recase_experiment.py DATA WORK [--in-domain FILE]… [--mismatched FILE]… [--max-ngrams N]
+
+The chain of Beaufays & Strope (2013): a capitalization LM, trained on cased text of other domains (mismatched), recases
+the in-domain text, of which only the lowercase is known, and a recognizer's LM is trained on that. It is compared with
+LMs of the same text in lower case, and in its true case. The last tenth of each in-domain file is held out. FILEs are
+in DATA, models and results (`results.md`, `results.txt`) in WORK.
+
+What is measured on the held-out text, ends of lines counted as words, unknown words too, as <unk>:
+
+* words: perplexity of its lowercase words. A cased LM gives a word sequence the sum of the probabilities of all the
+  casings it knows (a forward pass), so this compares all LMs.
+* true case: perplexity of the cased text. A harder task: words and their casing. Only cased LMs compare.
+* recased: the same of the held-out text as the mismatched LM recases it.
+* unknown words and forms: shares of the held-out text's words that the LM has in no form, and not in the true one.
+* accuracy, F1, CER: of the held-out text, lowercased and recased by this LM (lines taken for sentences).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+import capfst
+from capfst.characters import lower_bytes
+from capfst.corpus import read_blocks
+from capfst.perplexity import perplexity, step
+from capfst.score import aligned, score_lines, show
+from capfst.tokenize import NEWLINE
+
+IN_DOMAIN = ("taskmaster_dialogs.txt.zst", "earnings_calls.txt.zst")
+MISMATCHED = ("un_general_debate.txt.zst", "frus.txt.zst", "usgov_web.txt.zst", "masc.txt.zst")
+HEAD = (
+    "LM trained on",
+    "n-grams",
+    "perplexity: words",
+    "true case",
+    "recased",
+    "% unknown words",
+    "% unknown forms",
+    "accuracy",
+    "F1",
+    "CER",
+)
+
+
+@njit(nogil=True)
+def forward(  # type: ignore[no-untyped-def]
+    states, arcs, start, first, forms, ends, unknown
+):
+    """-ln P of the words of sentences, in any casing: first[t] … first[t] + forms[t] − 1 are the forms of word t, which
+    is `unknown` if it has none; ends[t]: it is the end of a sentence."""
+    total = 0.0
+    at, costs = np.array([start], np.int64), np.zeros(1)
+    for t in range(len(first)):
+        label, number = (unknown, 1) if forms[t] == 0 else (np.int64(first[t]), np.int64(forms[t]))
+        if ends[t]:
+            label, number = np.int64(0), np.int64(1)
+        after, sums = np.empty(len(at) * number, np.int64), np.empty(len(at) * number)
+        n = 0
+        for k in range(len(at)):
+            for form in range(label, label + number):
+                cost, state = step(states, arcs, at[k], form)
+                cost += costs[k]
+                if cost == np.inf:
+                    continue
+                place = 0
+                while place < n and after[place] != state:
+                    place += 1
+                if place == n:
+                    after[n], sums[n] = state, cost
+                    n += 1
+                else:
+                    less, more = min(cost, sums[place]), max(cost, sums[place])
+                    sums[place] = less - np.log1p(np.exp(less - more))
+        if ends[t]:
+            total += sums[0] if n else np.inf
+            at, costs = np.array([start], np.int64), np.zeros(1)
+        else:
+            at, costs = after[:n], sums[:n]
+    return total
+
+
+def words_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
+    """The perplexity of the words of whole lines, casings summed out, and the percentage that has no form."""
+    words = recaser.transducer.words(np.frombuffer(text, np.uint8))
+    model, ends = recaser.model, words.kinds == NEWLINE
+    cost = forward(model.states, model.arcs, model.start, words.first, words.forms, ends, recaser.lm.unknown)
+    return float(np.exp(cost / len(ends))), _percent(words.forms[~ends] == 0)
+
+
+def text_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
+    """The perplexity of whole lines as they are cased, and the percentage of words that are <unk> so."""
+    labels, model = recaser.labels(text), recaser.model
+    found = perplexity(model.states, model.arcs, model.start, [labels], recaser.lm.unknown)
+    return found.including_oov, _percent(labels[labels > 0] == recaser.lm.unknown)
+
+
+def _percent(flags: npt.NDArray[np.bool_]) -> float:
+    return float(100 * flags.mean())
+
+
+def split(files: list[Path]) -> tuple[bytes, bytes]:
+    """The in-domain text to train on, and the held-out one."""
+    training, held_out = b"", b""
+    for file in files:
+        lines = b"".join(read_blocks([file])).splitlines(keepends=True)
+        tenth = max(1, len(lines) // 10)
+        training += b"".join(lines[:-tenth])
+        held_out += b"".join(lines[-tenth:])
+    return training, held_out
+
+
+def row(name: str, model: Path, ngrams: int, held_out: bytes, recased: bytes, cased: bool) -> tuple[str, ...]:
+    recaser = capfst.load(model, sentence_case=True)
+    lowered = lower_bytes(held_out)
+    words, unknown_words = words_perplexity(recaser, lowered)
+    texts = [text_perplexity(recaser, text) for text in (held_out, recased)] if cased else [(None, None)] * 2
+    scores = score_lines(held_out.splitlines(), bytes(recaser.recase_utf8(lowered)).splitlines())
+    perplexities = (show(value, ".1f") for value in (words, texts[0][0], texts[1][0]))
+    rates = map(show, (unknown_words, texts[0][1], scores.accuracy, scores.f1, scores.cer))
+    return name, f"{ngrams:,}", *perplexities, *rates
+
+
+def run(
+    in_domain: list[Path], mismatched: list[Path], work: Path, order: int, max_ngrams: int | None
+) -> list[tuple[str, ...]]:
+    """The rows of the table."""
+    truth, held_out = split(in_domain)
+    model = work / "mismatched.fst"
+    trained = capfst.train(mismatched, model, order=order, max_ngrams=max_ngrams)
+    capitalizer = capfst.load(model, sentence_case=True)
+    recased = bytes(capitalizer.recase_utf8(lower_bytes(held_out)))
+    rows = [row("mismatched text", model, sum(trained.ngrams), held_out, recased, True)]
+    texts = {
+        "lowercase": lower_bytes(truth),
+        "recased": bytes(capitalizer.recase_utf8(lower_bytes(truth))),
+        "true case": truth,
+    }
+    for name, text in texts.items():
+        (work / f"{name}.txt").write_bytes(text)
+        model = work / f"{name}.fst"
+        # A recognizer's LM learns from every line, whether or not it looks like a well-cased sentence.
+        trained = capfst.train(work / f"{name}.txt", model, order=order, clean=False)
+        cased = name != "lowercase"
+        rows.append(row(f"in-domain, {name}", model, sum(trained.ngrams), held_out, recased, cased))
+    return rows
+
+
+@click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
+@click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("work", type=click.Path(path_type=Path))
+@click.option("--in-domain", multiple=True, default=IN_DOMAIN, show_default=True)
+@click.option("--mismatched", multiple=True, default=MISMATCHED, show_default=True)
+@click.option("--order", default=3, show_default=True)
+@click.option("--max-ngrams", type=int, help="Prune the mismatched LM to so many.")
+def main(
+    data: Path, work: Path, in_domain: list[str], mismatched: list[str], order: int, max_ngrams: int | None
+) -> None:
+    work.mkdir(parents=True, exist_ok=True)
+    rows = run([data / name for name in in_domain], [data / name for name in mismatched], work, order, max_ngrams)
+    table = [HEAD, *rows]
+    lines = [f"| {' | '.join(cells)} |" for cells in table]
+    lines.insert(1, "|---" + "|--:" * (len(HEAD) - 1) + "|")
+    (work / "results.md").write_text("\n".join(lines) + "\n", "utf-8")
+    (work / "results.txt").write_text(aligned(table) + "\n", "utf-8")
+    print(aligned(table))
+
+
+if __name__ == "__main__":
+    main()
