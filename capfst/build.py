@@ -9,11 +9,13 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from capfst.compile import Acceptor, assemble, lay_out
-from capfst.count import MAX_ORDER, bucket_size, count
+from capfst.count import MAX_ORDER, Counts, bucket_size, count
 from capfst.errors import CapfstError
 from capfst.estimate import Estimator
 from capfst.levels import Level
@@ -59,8 +61,16 @@ class Options:
         return self.max_ngrams is not None or self.threshold is not None
 
 
+class Elsewhere(Protocol):
+    """Labels that are counted where they are, as `count` does."""
+
+    size: int
+
+    def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], raw: bool) -> Counts: ...
+
+
 @contextlib.contextmanager
-def _counted(labels: npt.NDArray, words: int, order: int, options: Options) -> Iterator[Estimator]:
+def _counted(labels: npt.NDArray | Elsewhere, words: int, order: int, options: Options) -> Iterator[Estimator]:
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order}: choose one of 1 to {MAX_ORDER}")
     if words >= 2**31 - 1:
@@ -71,9 +81,12 @@ def _counted(labels: npt.NDArray, words: int, order: int, options: Options) -> I
             "(--max-ngrams) or drop rare words (--min-count)"
         )
     threads = options.threads or os.cpu_count() or 1
-    store = Store(_for_data(options, words, len(labels), threads), options.tmp)
+    store = Store(_for_data(options, words, labels.size, threads), options.tmp)
     with ThreadPoolExecutor(threads) as pool:
-        counts = count(labels, words, order, store, pool, threads, options.cutoffs, raw=options.pruning)
+        if isinstance(labels, np.ndarray):
+            counts = count(labels, words, order, store, pool, threads, options.cutoffs, raw=options.pruning)
+        else:
+            counts = labels.count(words, order, store, options.cutoffs, raw=options.pruning)
         yield Estimator(counts, store, pool, threads)
 
 
@@ -107,10 +120,12 @@ def temporary_space(words: int, tokens: int, order: int, options: Options) -> in
 
 
 @contextlib.contextmanager
-def acceptor(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> Iterator[Acceptor]:
+def acceptor(
+    labels: npt.NDArray | Elsewhere, words: int, order: int, options: Options = Options()
+) -> Iterator[Acceptor]:
     """An interpolated modified Kneser-Ney model as lmplz's, pruned if it is to be, while the block lasts.
 
-    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0.
+    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0; or such labels elsewhere.
 
     Raises:
         CapfstError: options that make no sense, no sentence, more than 2^32 n-grams, no room for temporary files.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import re
 import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -24,13 +25,52 @@ from capfst import __version__
 from capfst.errors import CapfstError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from capfst.batch.formats import OnError
+    from capfst.corpus import Errors
     from capfst.recase import Recaser
 
 _ERRORS = click.Choice(["strict", "replace"])
 _FILE = click.Path(path_type=Path)
+_BLOCK = 1 << 20  # bytes: as fast as larger ones, and small files keep all threads busy too
 _errors = click.option(
     "--errors", type=_ERRORS, default="strict", show_default=True, help="Text that is not UTF-8: stop, or put U+FFFD."
 )
+_CASING = (
+    click.option("--start-token", default="and", show_default=True, help="Put before each line, for intrinsic case."),
+    click.option("--sentence-case", is_flag=True, help="Lines are sentences: a capital for the first word."),
+)
+
+
+def _casing(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of `capfst.load` that say what casing is wanted."""
+    for option in reversed(_CASING):
+        command = option(command)
+    return command
+
+
+_WHERE = (
+    click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where."),
+    click.option("--master", help="Spark's: local[2], spark://host:7077.  [default: as Spark is configured]"),
+)
+
+
+def _where(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_WHERE):
+        command = option(command)
+    return command
+
+
+def _session(engine: str, master: str | None) -> AbstractContextManager[SparkSession | None]:
+    """Spark, if it is to do the work."""
+    if engine == "local":
+        if master:
+            raise click.UsageError("--master is for --engine spark.")
+        return nullcontext()
+    from capfst.spark import session
+
+    return session(master)
 
 
 class _Bytes(click.ParamType):
@@ -95,10 +135,13 @@ def cli() -> None:
 @click.option("--memory", type=_Bytes(), help="Stay below this (2G, 500M); the rest goes to temporary files.")
 @click.option("--tmp", type=click.Path(path_type=Path), help="Their folder.  [default: the system's]")
 @click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
+@_where
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no report.")
 def train(
     corpus: tuple[str, ...],
     output: Path,
+    engine: str,
+    master: str | None,
     no_clean: bool,
     skip: tuple[str, ...],
     cutoff: tuple[int, ...],
@@ -115,7 +158,9 @@ def train(
 
     logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.INFO)
     show = partial(progress, quiet=quiet)
-    trained = run(corpus, output, clean=not no_clean, skip_filters=skip, cutoffs=cutoff, progress=show, **options)
+    options |= {"clean": not no_clean, "skip_filters": skip, "cutoffs": cutoff, "progress": show}
+    with _session(engine, master) as spark:
+        trained = run(corpus, output, spark=spark, **options)
     if not quiet:
         click.echo(trained.report(), err=True)
 
@@ -174,10 +219,10 @@ def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, 
 @click.argument("files", nargs=-1, type=_FILE)
 @click.option("--lm", required=True, type=_FILE, help="The model, as `capfst train` writes it.")
 @click.option("-o", "--output", type=_FILE, help="Write here instead of to stdout.")
-@click.option("--start-token", default="and", show_default=True, help="Put before each line, for intrinsic case.")
-@click.option("--sentence-case", is_flag=True, help="Lines are sentences: a capital for the first word.")
+@_casing
 @click.option("--oov", type=click.Choice(["pass"]), default="pass", show_default=True, help="Unknown words.")
 @click.option("--nbest", type=click.IntRange(1), help="The N best casings of each line: cost, tab, sentence.")
+@click.option("--confidence", is_flag=True, help="JSON lines: the text, and each changed word with its log-odds.")
 @click.option("--engine", type=click.Choice(["fast", "openfst"]), default="fast", show_default=True, help="The search.")
 @click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
 @_errors
@@ -185,13 +230,13 @@ def recase(
     files: tuple[Path, ...],
     lm: Path,
     output: Path | None,
-    start_token: str,
-    sentence_case: bool,
     oov: str,
     nbest: int | None,
+    confidence: bool,
     engine: str,
     jobs: int | None,
     errors: str,
+    **casing: Any,
 ) -> None:
     """Restores the case of FILES, or of stdin: nothing but case changes, a line stays a line.
 
@@ -199,17 +244,105 @@ def recase(
     echo "new york has new information" | capfst recase --lm cap.fst
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
     """
-    from capfst.atomic import replacing
-    from capfst.recase import load
+    from concurrent.futures import ThreadPoolExecutor
 
-    recaser = load(lm, engine=engine, start_token=start_token, sentence_case=sentence_case)
+    from capfst.fst_read import CapFst
+
+    if nbest and confidence:
+        raise click.UsageError("Give either --nbest or --confidence.")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(CapFst.open, lm)
+        from capfst.recase import Recaser  # while the model is being checked
+
+    recaser = Recaser(opening.result(), engine=engine, **casing)
     blocks = _read(files, errors)
     if nbest:
         recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)
+    elif confidence:
+        recased = _confidence(recaser, blocks)
     else:
         recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
-    with replacing(output) if output else nullcontext(sys.stdout.buffer) as out:
+    if not output:
+        return _write(recased, sys.stdout.buffer)
+    from capfst.atomic import replacing
+
+    with replacing(output) as out:
         _write(recased, out)
+
+
+@cli.command()
+@click.argument("inputs", nargs=-1, required=True)
+@click.option("--lm", required=True, type=_FILE, help="The model, as `capfst train` writes it.")
+@click.option("--out", required=True, type=_FILE, help="The folder for the outputs: the input tree again.")
+@_casing
+@click.option("--field", default="text", show_default=True, help="What to recase of .jsonl objects.")
+@click.option("--column", default="text", show_default=True, help="Of .tsv and .parquet: a name, or a number from 1.")
+@_errors
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "pass", "drop"]),
+    default="fail",
+    show_default=True,
+    help="Malformed records: their file fails, or they pass as they are, or are left out.",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first file that fails.")
+@click.option("--force", is_flag=True, help="Do again what is done.")
+@click.option("--report", type=_FILE, help="Write what became of each file, as JSON.")
+@click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
+@_where
+@click.option("-q", "--quiet", is_flag=True, help="Errors only: no progress, no summary.")
+def batch(
+    inputs: tuple[str, ...],
+    engine: str,
+    master: str | None,
+    lm: Path,
+    out: Path,
+    field: str,
+    column: str,
+    errors: Errors,
+    on_error: OnError,
+    report: Path | None,
+    jobs: int | None,
+    quiet: bool,
+    strict: bool,
+    force: bool,
+    **casing: Any,
+) -> None:
+    """Recases corpora: files, folders, quoted globs of text, .jsonl and .tsv (plain, .gz, .zst), and .parquet.
+
+    The outputs have the inputs' formats, and their tree below --out. The same command again does what is not done.
+
+    \b
+    capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' --out cased/
+    """
+    from capfst.atomic import replacing
+    from capfst.batch.display import Display
+    from capfst.batch.formats import Options
+    from capfst.batch.inputs import plan
+    from capfst.batch.report import FAILED
+    from capfst.batch.run import run
+    from capfst.recase import load
+
+    todo = plan(inputs, out, lm)
+    options = Options(field, column, errors, on_error)
+    threads = jobs or os.cpu_count() or 1
+    recaser = load(lm, **casing)
+    with _session(engine, master) as spark, Display(quiet) as display:
+        done = run(
+            todo, out, recaser, options, jobs=threads, strict=strict, force=force, listener=display, spark=spark
+        )  # fmt: skip
+    if report:
+        with replacing(report) as file:
+            file.write(json.dumps(done.to_dict(), indent=1).encode())
+    if not quiet:
+        click.echo(done, err=True)
+    if done.error:
+        raise CapfstError(done.error)
+    if failed := done.number(FAILED):
+        raise CapfstError(
+            f"{failed} of {len(done.files)} files failed, as said above: mend them, and give the command again, which"
+            " does not do again what is done"
+        )
 
 
 @cli.command()
@@ -235,6 +368,31 @@ def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_f
     else:
         comparison = compare_hypotheses(reference, hypotheses, skip_first, known)
         click.echo(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
+
+
+@cli.command()
+@click.argument("reference", type=_FILE)
+@click.argument("hypothesis", type=_FILE)
+@click.option("--lm", type=_FILE, help="Tells words apart by what this model knows of them.")
+@click.option("--html", type=_FILE, help="Writes a page, too.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of tables.")
+@click.option("--top", type=click.IntRange(0), default=30, show_default=True, help="So many of the wrong words.")
+def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None, as_json: bool, top: int) -> None:
+    """What a hypothesis gets wrong: by shape, by kind of word, and the most frequent wrong words in their contexts.
+
+    \b
+    capfst errors cased.txt recased.txt --lm cap.fst --html errors.html
+    """
+    from capfst.analysis import analyse_files
+    from capfst.analysis_page import page
+    from capfst.atomic import replacing
+    from capfst.recase import load
+
+    analysis = analyse_files(reference, hypothesis, load(lm) if lm else None)
+    if html:
+        with replacing(html) as file:
+            file.write(page(analysis, top, (str(reference), str(hypothesis))).encode("utf-8", "replace"))
+    click.echo(json.dumps(analysis.to_dict(top), ensure_ascii=False) if as_json else analysis.text(top))
 
 
 @cli.command()
@@ -303,7 +461,7 @@ def _read(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
         block = b"\n"
         # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
-        for block in read_stream(source, errors=errors):  # type: ignore[arg-type]
+        for block in read_stream(source, size=_BLOCK, errors=errors):  # type: ignore[arg-type]
             yield block
         if k < len(files) and not block.endswith(b"\n"):
             yield b"\n"
@@ -314,11 +472,25 @@ def _whole(block: bytes) -> bytes:
     return block if block.endswith(b"\n") else block + b"\n"
 
 
-def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
+def _lines(blocks: Iterable[bytes]) -> Iterator[str]:
     for block in blocks:
-        for line in block.decode().removesuffix("\n").split("\n"):
-            for cost, casing in recaser.nbest(line, n):
-                yield f"{cost:.6f}\t{casing}\n".encode()
+        yield from block.decode().removesuffix("\n").split("\n")
+
+
+def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
+    for line in _lines(blocks):
+        yield b"".join(f"{cost:.6f}\t{casing}\n".encode() for cost, casing in recaser.nbest(line, n))
+
+
+def _confidence(recaser: Recaser, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """JSON has no infinity: null."""
+    for line in _lines(blocks):
+        text, changes = recaser.confidence(line)
+        words = [
+            change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
+            for change in changes
+        ]
+        yield json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"
 
 
 class _Closed(Exception):  # noqa: N818

@@ -4,7 +4,8 @@ In: files, folders or glob patterns; text that is plain, gzip (also of several m
 several frames), told apart by its first bytes, not by its name.
 Out: blocks of valid UTF-8, each of whole lines, in the order of the files.
 
-`read_blocks` makes a corpus of files: no byte order mark, every line ended. `read_stream` keeps every byte.
+`read_blocks` makes a corpus of files: no byte order mark, every line ended. `read_stream` keeps every byte, and so
+does `raw_blocks`, which takes what is no UTF-8, too.
 """
 
 import glob
@@ -20,6 +21,7 @@ import zstandard
 from capfst.errors import CapfstError
 
 Errors = Literal["strict", "replace"]
+Seen = Callable[[bytes], object]
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 14  # bytes read at once; zstd can make 32,000 times as many of them
@@ -140,7 +142,8 @@ def read_blocks(
 
 def _corpus_file(file: Path, size: int, errors: Errors, progress: Callable[[int], object] | None) -> Iterator[bytes]:
     start = True
-    for block in _valid(_whole_lines(_pieces(file, progress), size), str(file), errors):
+    seen = None if progress is None else lambda piece: progress(len(piece))
+    for block in _valid(_whole_lines(_pieces(file, seen), size), str(file), errors):
         if start:
             block = block.removeprefix(UTF8_MARK)
             start = False
@@ -164,6 +167,16 @@ def read_stream(
     return _valid(_whole_lines(_delivered(source, size, name), 1), name, errors)
 
 
+def raw_blocks(file: Path, size: int = BLOCK, seen: Seen | None = None) -> Iterator[bytes]:
+    """The very bytes of a file, decompressed if need be, UTF-8 or not, in blocks of whole lines; only the last block
+    may lack its newline. `seen` is shown what is read, before decompression.
+
+    Raises:
+        CapfstError: a file that cannot be read, is damaged or cut off.
+    """
+    return _whole_lines(_pieces(file, seen), size)
+
+
 def _delivered(stream: BinaryIO, size: int, name: str) -> Iterator[bytes]:
     read = getattr(stream, "read1", stream.read)  # read1 returns what a pipe has, read waits for all
     try:
@@ -173,14 +186,14 @@ def _delivered(stream: BinaryIO, size: int, name: str) -> Iterator[bytes]:
         raise CapfstError(f"{name}: {error.strerror or error}") from error
 
 
-def _pieces(file: Path, progress: Callable[[int], object] | None = None) -> Iterator[bytes]:
+def _pieces(file: Path, seen: Seen | None = None) -> Iterator[bytes]:
     """The decompressed bytes of a file, in the pieces in which they come."""
     try:
         with open(file, "rb") as stream:
             head = stream.read(4)
             raw: Iterator[bytes] = chain([head] if head else [], iter(lambda: stream.read(PIECE), b""))
-            if progress is not None:
-                raw = _counted(raw, progress)
+            if seen is not None:
+                raw = _shown(raw, seen)
             if head.startswith(GZIP):
                 raw = _decompressed(raw, lambda: zlib.decompressobj(zlib.MAX_WBITS | 16), file)
             elif head.startswith(ZSTD):
@@ -193,9 +206,9 @@ def _pieces(file: Path, progress: Callable[[int], object] | None = None) -> Iter
         raise CapfstError(f"{file}: damaged compressed data ({error}); fetch or compress it again") from error
 
 
-def _counted(raw: Iterable[bytes], progress: Callable[[int], object]) -> Iterator[bytes]:
+def _shown(raw: Iterable[bytes], seen: Seen) -> Iterator[bytes]:
     for piece in raw:
-        progress(len(piece))
+        seen(piece)
         yield piece
 
 

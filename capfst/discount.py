@@ -35,18 +35,29 @@ def follow_lmplz(labels: npt.NDArray, first: npt.NDArray, frequencies: npt.NDArr
     n-gram is the one that ends in the word seen last for the first time, before that the latest such word
     among those before it, and so on.
     """
-    first[0] = -1  # </s> and <s> come before all words
-    last = int(np.argmax(first))
+    last = latest(first)
     start = max(0, int(first[last]))
     places = start + np.flatnonzero(np.concatenate([piece == last for piece, _ in pieces(labels, begin=start)]))
+    before = places[:, None] - np.arange(1, len(frequencies) - 1)
+    recount(np.where(before < 0, 0, labels[np.maximum(before, 0)]), first, frequencies)
+
+
+def latest(first: npt.NDArray) -> int:
+    """The word that is seen last for the first time. first: int64[V + 1], any numbers in this order."""
+    first[0] = -1  # </s> and <s> come before all words
+    return int(np.argmax(first))
+
+
+def recount(before: npt.NDArray, first: npt.NDArray, frequencies: npt.NDArray) -> None:
+    """As `follow_lmplz`. before[i, n − 1]: the word n places before the i-th occurrence of `latest(first)`; what is
+    before a 0 does not matter."""
     for n in range(1, len(frequencies) - 1):
-        before = places - n
-        word = np.where(before < 0, 0, labels[np.maximum(before, 0)])
-        adjusted, occurrences = len(np.unique(word)), len(places)
+        word = before[:, n - 1]
+        adjusted, occurrences = len(np.unique(word)), len(word)
         for number, change in ((adjusted, -1), (occurrences, 1)):
             if number < 5:
                 frequencies[n, number] += change
         chosen = word[np.argmax(first[word])]
         if chosen == 0:
             break
-        places = places[word == chosen]
+        before = before[word == chosen]

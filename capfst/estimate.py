@@ -20,11 +20,12 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from capfst.count import COUNT, CUT, FIRST, PARENT, RAW, Counts
+from capfst.count import Counts
 from capfst.discount import discounts
 from capfst.partition import place, place_nodes
 from capfst.sort import refine
 from capfst.spool import Buckets, Store, exhaust, in_order, route
+from capfst.windows import COUNT, CUT, FIRST, PARENT, RAW
 
 _T = TypeVar("_T")
 

@@ -7,6 +7,8 @@ known.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -125,6 +127,9 @@ class Interner:
         self.compounds = np.zeros(1, np.int64)  # by id: how often a hyphenated word occurred
         self._tokens: tuple[np.ndarray, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tokens": ()}
+
     def text(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
         """The words: that of id k is data[offsets[k − 1]:offsets[k]]."""
         return self.data[: self.offsets[self.size]], self.offsets[: self.size + 1]
@@ -153,12 +158,16 @@ class Interner:
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
         """Takes over another's words and counts; [k]: the id here of its id k."""
-        data, offsets = other.text()
-        kinds = np.full(other.size, WORD, np.uint8)
-        ids = np.concatenate([np.zeros(1, np.uint32), self.ids(data, offsets[:-1], offsets[1:], kinds, True)])
+        ids = self.ids_of(other)
         self.compounds = np.concatenate([self.compounds, np.zeros(self.size + 1, np.int64)])
         np.add.at(self.compounds, ids[: other.size + 1], other.compounds[: other.size + 1])
         return ids
+
+    def ids_of(self, other: Interner) -> npt.NDArray[np.uint32]:
+        """[k]: the id here of another's id k; new words become known."""
+        data, offsets = other.text()
+        kinds = np.full(other.size, WORD, np.uint8)
+        return np.concatenate([np.zeros(1, np.uint32), self.ids(data, offsets[:-1], offsets[1:], kinds, True)])
 
     def ids(
         self, buf: npt.NDArray, starts: npt.NDArray, ends: npt.NDArray, kinds: npt.NDArray, plain: bool

@@ -57,13 +57,13 @@ def _lines(total: int, description: str, unit: str) -> Iterator[Advance]:
         spent = time.monotonic() - begin
         if spent >= due:
             due = spent * NEXT_LINE
-            left = f", {_clock(spent * (total - done) / done)} left" if 0 < done < total else ""
+            left = f", {clock(spent * (total - done) / done)} left" if 0 < done < total else ""
             print(f"{description}: {_amount(done, total, done / spent, unit)}{left}", file=sys.stderr)
 
     yield advance
     spent = time.monotonic() - begin
     amount = _amount(done, done, done / max(spent, 1e-9), unit)
-    print(f"{description}: {amount}, done in {_clock(spent)}", file=sys.stderr)
+    print(f"{description}: {amount}, done in {clock(spent)}", file=sys.stderr)
 
 
 def _amount(done: float, total: float, rate: float, unit: str) -> str:
@@ -78,7 +78,7 @@ def _scaled(amount: float, unit: str) -> str:
     return f"{amount:.0f} {unit}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ from capfst.intern import Interner
 from capfst.signature import Signature
 from capfst.spool import Store, in_order
 from capfst.vocabulary import Streams, settle
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 
@@ -74,6 +78,7 @@ def train(
     tmp: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    spark: SparkSession | None = None,
 ) -> Trained:
     """Trains a capitalization LM of the given order (1 to 5) on files, folders or glob patterns, and writes it to
     `output`.
@@ -84,7 +89,8 @@ def train(
     cutoffs: leave out n-grams of order 1, 2, … that occur at most so often; the last number holds for higher orders.
     max_ngrams, prune_threshold: prune to so many n-grams in all, or those whose loss would cost less (Stolcke 1998).
     memory: bytes to stay below; what does not fit is put into temporary files in the folder `tmp`. jobs: threads, all
-    cores if None. progress: shows how far it is, as `progress.progress`.
+    cores if None. progress: shows how far it is, as `progress.progress`. spark: a session whose executors, which must
+    see the files under the same paths, read the corpus and count its n-grams; the model is the same.
 
     Raises:
         CapfstError: bad input, an unwritable output, no space, or a corpus without a single sentence.
@@ -93,17 +99,28 @@ def train(
         raise CapfstError(f"order {order} is not between 1 and {MAX_ORDER}: use --order 3")
     threads = jobs or os.cpu_count() or 1
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else list(corpus)
-    digest = hashlib.blake2b(digest_size=8)
+    hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
     files = find([os.fspath(path) for path in paths])
     show = progress or _silent
-    streams = Streams(Store(memory, tmp))
-    with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
-        blocks = read_blocks(files, errors=errors, hash=digest, progress=advance)
-        interners = read(blocks, streams, on, pretokenized, report, threads)
-    vocabulary, labels = settle(interners, streams, min_count, max_words)
-    del interners
+    store = Store(memory, tmp)
+    if spark is None:
+        streams = Streams(store)
+        with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
+            blocks = read_blocks(files, errors=errors, hash=hash, progress=advance)
+            interners = read(blocks, streams, on, pretokenized, report, threads)
+        digest = hash.hexdigest()
+        vocabulary, labels = settle(interners, streams, min_count, max_words)
+        del interners
+    else:
+        from capfst import spark_corpus  # noqa: PLC0415  (an optional part)
+
+        distributed = spark_corpus.Streams(spark, files, errors, on, pretokenized)
+        report.add(distributed.lines)
+        digest = distributed.digest
+        vocabulary, labels = settle([distributed.words], distributed, min_count, max_words)
+        del distributed
     sentences = int(vocabulary.counts[0])
     tokens = labels.size - sentences
     if not tokens:
@@ -112,7 +129,7 @@ def train(
     # A sixteenth is a reserve for what the allocator holds back.
     left = None if memory is None else memory - memory // 16 - max(0, _resident() - PROGRAM)
     options = Options(tuple(cutoffs), max_ngrams, prune_threshold, left, tmp, threads)
-    _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), streams.store.folder)
+    _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
     with acceptor(labels, words, order, options) as model:
         signature = Signature(
             version=__version__,
@@ -121,7 +138,7 @@ def train(
             pruning=_pruning(options),
             tokenizer="none" if pretokenized else "capfst",
             lowercasing="default",
-            corpus=digest.hexdigest(),
+            corpus=digest,
         )
         with show(model.arcs, "writing", "arcs") as advance:
             write_chunks(output, model, vocabulary.symbols, signature, advance)

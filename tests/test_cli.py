@@ -91,6 +91,17 @@ def test_nbest(model):
     assert [float(cost) for cost in costs] == sorted(map(float, costs))
 
 
+def test_confidence(model):
+    out = run("recase", "--lm", model, "--confidence", stdin="“new york\n\nparis").stdout.decode()
+    first, empty, last = map(json.loads, out.splitlines())
+    assert first["text"] == "“New York"
+    assert [first["text"][word["start"] : word["end"]] for word in first["words"]] == ["New", "York"]
+    assert all(word["log_odds"] is None or word["log_odds"] > 0 for word in first["words"])
+    assert empty == {"text": "", "words": []}
+    assert last["words"] == [{"start": 0, "end": 5, "word": "Paris", "log_odds": None}]
+    assert run("recase", "--lm", model, "--confidence", "--nbest", 2, stdin="x", code=2).stderr
+
+
 def test_score(tmp_path):
     reference, hypothesis = tmp_path / "ref", tmp_path / "hyp"
     reference.write_text("Hi Bob\nin Paris\n", "utf-8")

@@ -13,11 +13,12 @@ from capfst import build as building
 from capfst import count as counting
 from capfst import labels as walking
 from capfst.build import Options, build, temporary_space
-from capfst.count import COUNT, FIRST, PARENT, RAW, Counts, count
+from capfst.count import Counts, count
 from capfst.errors import CapfstError
 from capfst.partition import partition, place
 from capfst.sort import refine
 from capfst.spool import Store
+from capfst.windows import COUNT, FIRST, PARENT, RAW
 
 
 def counted(labels: np.ndarray, words: int, order: int, memory: int | None = None, threads: int = 1) -> Counts:

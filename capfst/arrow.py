@@ -1,0 +1,49 @@
+"""Recasing a column of text in Arrow's layout, without a Python object for each row.
+
+In: an array of strings, each row any number of lines. Out: an array of the same type and length, each row in its best
+casing, nulls where there were nulls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from capfst.errors import CapfstError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from capfst.recase import Recaser
+
+_NEWLINE = 10
+
+
+def recase_array(recaser: Recaser, array: pa.Array) -> pa.Array:
+    """The rows of a `string` or `large_string` array in their best casing. CapfstError if they are not UTF-8."""
+    import pyarrow as pa  # noqa: PLC0415  (an optional part)
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise CapfstError(f"a column of text is not UTF-8 ({error}): convert the text before recasing it") from error
+    rows = array.fill_null("")
+    width = np.int64 if pa.types.is_large_string(rows.type) else np.int32
+    _, offsets, data = rows.buffers()
+    if not len(rows) or data is None:
+        return array
+    bounds = np.frombuffer(offsets, width)[rows.offset : rows.offset + len(rows) + 1]
+    ends = bounds[1:].astype(np.int64) - bounds[0]
+    # Each row gets a line end, which is found again by its number: the text's length may change, its lines do not.
+    text = np.insert(np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]], ends, _NEWLINE)
+    lines = np.searchsorted(np.flatnonzero(text == _NEWLINE), ends + np.arange(len(ends)))
+    recased = np.frombuffer(recaser.recase_utf8(text.tobytes()), np.uint8)
+    ends = np.flatnonzero(recased == _NEWLINE)[lines]
+    bounds = np.concatenate(([0], ends - np.arange(len(ends))))
+    if bounds[-1] > np.iinfo(width).max:
+        raise CapfstError("a batch of rows has 2 GB of text: make the batches smaller")
+    buffers = [None, pa.py_buffer(bounds.astype(width)), pa.py_buffer(np.delete(recased, ends))]
+    result = pa.Array.from_buffers(rows.type, len(rows), buffers)
+    return pc.if_else(array.is_valid(), result, None) if array.null_count else result

@@ -1,0 +1,45 @@
+"""The output folder of a run: made, kept to one run at a time, cleared of what killed runs have left half-written."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from capfst.errors import CapfstError
+
+_ASIDE = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # as atomic.py calls them
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CapfstError(f"cannot make the folder {folder}: {error.strerror}: choose another one") from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps other runs out of the folder. Where the file system cannot, it does not."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise CapfstError(f"another capfst batch is writing to {folder}: wait for it, or stop it") from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def clear(folders: Iterable[Path]) -> None:
+    """Removes what killed runs have left half-written."""
+    for folder in folders:
+        with suppress(OSError):
+            for path in folder.iterdir():
+                if _ASIDE.fullmatch(path.name):
+                    path.unlink(missing_ok=True)

@@ -1,0 +1,101 @@
+"""Names → files, and where their outputs go: the input tree again, below one folder.
+
+A file in a named folder keeps its path below that folder; a match of a pattern keeps its path below the pattern's
+folders without wildcards; a file that is named itself keeps its name.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from capfst.batch.formats import takes
+from capfst.errors import CapfstError
+
+
+class Item(NamedTuple):
+    input: Path
+    output: Path
+
+
+class Plan(NamedTuple):
+    items: list[Item]
+    left_out: list[str]  # files of folders that are no text by their names
+
+
+def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
+    """The files that `names` (files, folders, glob patterns) stand for, each once, with their outputs below `out`.
+
+    A folder stands for all files below it, sorted, without the hidden ones and those whose name says that they are no
+    text. A named file that is not there is listed: it fails when its turn comes.
+
+    Raises:
+        CapfstError: nothing to do, two files for one output, or an output that is an input or the model.
+    """
+    items: dict[Path, Path] = {}
+    left_out: list[str] = []
+    for name in map(str, names):
+        for file, base in _expand(name, out):
+            if base is not None and not takes(file.name):
+                left_out.append(str(file))
+                continue
+            output = out / (file.name if base is None else file.relative_to(base))
+            other = items.setdefault(output, file)
+            if os.path.realpath(other) != os.path.realpath(file):
+                raise CapfstError(
+                    f"{other} and {file} would both become {output}: name the folder that holds both, or do one at a"
+                    " time into different folders"
+                )
+    if not items:
+        raise CapfstError("there is no text in what was named: name files, folders or quoted glob patterns")
+    _refuse_overwriting(items, model)
+    return Plan([Item(file, output) for output, file in items.items()], left_out)
+
+
+def _expand(name: str, out: Path) -> Iterator[tuple[Path, Path | None]]:
+    """Files, and the folder below which each keeps its path."""
+    if os.path.isdir(name):
+        yield from ((file, Path(name)) for file in _below(name, out))
+    elif os.path.lexists(name) or not glob.has_magic(name):
+        yield Path(name), None
+    else:
+        folders = Path(name).parts[:-1]
+        fixed = next((i for i, part in enumerate(folders) if glob.has_magic(part)), len(folders))
+        base = Path(*folders[:fixed])
+        matches = sorted(glob.glob(name, recursive=True))
+        if not matches:
+            raise CapfstError(f"{name}: no file matches this pattern: check it, and quote it for the shell")
+        for match in matches:
+            files = _below(match, out) if os.path.isdir(match) else [Path(match)]
+            yield from ((file, base) for file in files)
+
+
+def _below(folder: str, out: Path) -> list[Path]:
+    inside = os.path.realpath(out)
+    if os.path.commonpath([inside, os.path.realpath(folder)]) == os.path.realpath(folder):
+        raise CapfstError(f"the output folder {out} is inside the input folder {folder}: choose one outside of it")
+
+    def refuse(error: OSError) -> None:
+        raise CapfstError(f"{error.filename}: {error.strerror}: give yourself permission, or leave it out")
+
+    files = []
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return sorted(files)
+
+
+def _refuse_overwriting(items: dict[Path, Path], model: Path) -> None:
+    sources = {os.path.realpath(file): file for file in items.values()}
+    lm = os.path.realpath(model)
+    for output, file in items.items():
+        real = os.path.realpath(output)
+        if real == lm or real in sources:
+            what = "the model" if real == lm else f"the input {sources[real]}"
+            raise CapfstError(f"the output {output} would overwrite {what}: choose another output folder")
+        above = next((parent for parent in output.parents if parent in items), None)
+        if above is not None:
+            raise CapfstError(f"{items[above]} would become {above}, a folder of {file}'s output: do one at a time")

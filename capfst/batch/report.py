@@ -1,0 +1,91 @@
+"""What became of each file, and of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+DONE, SKIPPED, FAILED = "done", "skipped", "failed"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of a block, a file or all files."""
+
+    records: int = 0  # lines of a file, objects, rows
+    malformed: int = 0  # of the records: passed on as they are, or dropped
+    lines: int = 0  # that were recased; a record's text may have several
+    tokens: int = 0  # words, marks and protected text
+    changed: int = 0  # of the tokens: not as they came
+    oov: int = 0  # of the tokens: words that the model does not know
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)))
+
+    def __str__(self) -> str:
+        bad = f", {self.malformed:,} of {self.records:,} records malformed" if self.malformed else ""
+        return f"{self.lines:,} lines, {self.tokens:,} tokens, {self.changed:,} changed, {self.oov:,} unknown{bad}"
+
+
+@dataclass(frozen=True)
+class FileReport:
+    input: str
+    output: str
+    status: str  # DONE, SKIPPED, FAILED
+    counts: Counts = Counts()
+    seconds: float = 0.0
+    error: str | None = None
+
+    def __str__(self) -> str:
+        if self.status == FAILED:
+            return str(self.error)
+        return f"{self.input}: {self.counts}" if self.status == DONE else f"{self.input}: done before"
+
+
+@dataclass
+class Report:
+    """Of a run. Counts are of the files that it recased or found done."""
+
+    model: str  # its signature
+    files: list[FileReport] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # in the folders, but no text by their names
+    seconds: float = 0.0
+    error: str | None = None  # what stopped the run
+
+    def number(self, status: str) -> int:
+        return sum(file.status == status for file in self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        done = sum((file.counts for file in self.files if file.status == DONE), Counts())
+        total = sum((file.counts for file in self.files), Counts())
+        return {
+            "model": self.model,
+            "done": self.number(DONE),
+            "skipped": self.number(SKIPPED),
+            "failed": self.number(FAILED),
+            "error": self.error,
+            "seconds": round(self.seconds, 3),
+            "tokens_per_second": round(done.tokens / self.seconds) if self.seconds else 0,
+            **asdict(total),
+            "files": [
+                {
+                    "input": file.input,
+                    "output": file.output,
+                    "status": file.status,
+                    "error": file.error,
+                    "seconds": round(file.seconds, 3),
+                    **asdict(file.counts),
+                }
+                for file in self.files
+            ],
+            "left_out": self.left_out,
+        }
+
+    def __str__(self) -> str:
+        done = sum((file.counts for file in self.files if file.status == DONE), Counts())
+        rate = f", {done.tokens / self.seconds:,.0f} tokens/s" if self.seconds and done.tokens else ""
+        left_out = f", {len(self.left_out):,} left out: no text by their names" if self.left_out else ""
+        return (
+            f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"
+            f"{left_out}\n{done} in {self.seconds:.1f} s{rate}"
+        )

@@ -1,0 +1,75 @@
+"""Recasers in other processes: pickled, and as functions of Hugging Face datasets."""
+
+import pickle
+import shutil
+
+import pytest
+from models import tiny
+
+import capfst
+from capfst.errors import CapfstError
+
+TEXTS = ["it works", None, "", "it works\nit", "IT"] * 20
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "cap.fst"
+    tiny().save(path)
+    return path
+
+
+def test_a_batch_is_recased(path):
+    recaser = capfst.load(path)
+    rows = {"text": TEXTS, "id": list(range(len(TEXTS)))}
+    expected = [None if text is None else recaser.recase(text) for text in TEXTS]
+    assert recaser.batch("text")(rows) == {"text": expected}
+    assert expected[:5] == ["It works", None, "", "It works\nit", "it"]
+
+
+@pytest.mark.parametrize("options", [{}, {"sentence_case": True}, {"start_token": "<unk>"}, {"engine": "openfst"}])
+def test_a_pickled_recaser_is_the_same(path, options):
+    recaser = capfst.load(path, **options)
+    data = pickle.dumps(recaser)
+    again = pickle.loads(data)
+    assert again.options == recaser.options
+    assert again.recase("it works") == recaser.recase("it works")
+    assert pickle.dumps(again) == data
+
+
+def test_another_model_at_the_path_is_refused(path):
+    data = pickle.dumps(capfst.load(path))
+    other = tiny()
+    other.arcs["weight"][-1] += 1
+    other.save(path)
+    assert pickle.dumps(capfst.load(path)) != data
+    with pytest.raises(CapfstError, match="not the one that the work began with"):
+        pickle.loads(data)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    datasets = pytest.importorskip("datasets")
+    datasets.disable_progress_bars()
+    return datasets.Dataset.from_dict({"text": TEXTS, "id": list(range(len(TEXTS)))})
+
+
+@pytest.mark.parametrize("processes", [None, 2])
+def test_a_dataset_is_mapped(path, rows, processes):
+    recaser = capfst.load(path)
+    recased = rows.map(recaser.batch("text"), batched=True, batch_size=7, num_proc=processes)
+    assert recased["text"][:] == [None if text is None else recaser.recase(text) for text in TEXTS]
+    assert recased["id"][:] == rows["id"][:]
+    assert recased.features == rows.features
+
+
+def test_a_dataset_is_mapped_once(path, tmp_path, rows):
+    """The function's fingerprint is that of the model and options."""
+    from datasets.fingerprint import Hasher  # noqa: PLC0415
+
+    fingerprint = Hasher.hash(capfst.load(path).batch("text"))
+    assert fingerprint == Hasher.hash(capfst.load(path).batch("text"))
+    assert fingerprint != Hasher.hash(capfst.load(path, sentence_case=True).batch("text"))
+    assert fingerprint != Hasher.hash(capfst.load(path).batch("id"))
+    other = shutil.copy(path, tmp_path / "other.fst")
+    assert fingerprint != Hasher.hash(capfst.load(other).batch("text"))

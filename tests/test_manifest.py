@@ -1,0 +1,89 @@
+"""The manifest: what is written is read again, what a kill left of it is not, and files are known by what they hold."""
+
+import os
+
+import pytest
+
+from capfst.batch.manifest import NAME, Manifest, Record, Stamp, sha256
+from capfst.batch.report import Counts
+from capfst.errors import CapfstError
+
+HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of nothing
+
+
+def record(output: str, tokens: int = 1) -> Record:
+    stamp = Stamp(3, HASH, (1, 2, 3))
+    return Record(output, "in/é\udcff", {"model": "m", "sentence_case": False}, stamp, stamp, Counts(tokens=tokens))
+
+
+def written(folder, *records: Record) -> bytes:
+    manifest = Manifest(folder)
+    for each in records:
+        manifest.add(each)
+    manifest.close()
+    return (folder / NAME).read_bytes()
+
+
+def read(folder) -> dict[str, Record]:
+    manifest = Manifest(folder)
+    manifest.close()
+    return manifest.records
+
+
+def test_records_come_back(tmp_path):
+    written(tmp_path, record("a"), record("b/c", 7))
+    assert read(tmp_path) == {"a": record("a"), "b/c": record("b/c", 7)}
+    assert read(tmp_path)["b/c"].counts.tokens == 7
+
+
+def test_the_last_record_of_an_output_counts_and_the_others_go(tmp_path):
+    written(tmp_path, record("a", 1), record("b"), record("a", 2))
+    assert read(tmp_path)["a"].counts.tokens == 2
+    assert (tmp_path / NAME).read_bytes().count(b"\n") == 2
+
+
+def test_a_torn_line_counts_for_nothing_and_spoils_no_other(tmp_path):
+    whole = written(tmp_path, record("a"), record("b"))
+    last = whole.rindex(b"{", 0, whole.index(b'"b"'))
+    for end in range(last + 1, len(whole) - 1):
+        (tmp_path / NAME).write_bytes(whole[:end])
+        assert read(tmp_path) == {"a": record("a")}
+        written(tmp_path, record("c"))
+        assert set(read(tmp_path)) == {"a", "c"}
+
+
+@pytest.mark.parametrize("line", [b"[]", b"{}", b'{"output": "x"}', b"\xff", b"null", b'"\\ud800"'])
+def test_what_is_no_record_is_left_out(tmp_path, line):
+    (tmp_path / NAME).write_bytes(line + b"\n" + record("a").to_json().encode() + b"\n")
+    assert read(tmp_path) == {"a": record("a")}
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(CapfstError, match=NAME):
+        Manifest(tmp_path)
+
+
+def test_stamps(tmp_path):
+    file = tmp_path / "f"
+    file.write_bytes(b"abc")
+    stamp = Stamp.of(file, sha256(file))
+    assert stamp.again(file) == stamp
+    os.utime(file, (1, 1))
+    touched = stamp.again(file)
+    assert touched is not None
+    assert touched != stamp
+    assert touched.hash == stamp.hash
+    times = os.stat(file)
+    file.write_bytes(b"abd")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert touched.again(file) is None  # the same size and time of modification
+    file.write_bytes(b"abcd")
+    assert touched.again(file) is None
+    file.unlink()
+    assert touched.again(file) is None
+
+
+def test_the_hash_is_that_of_sha256sum(tmp_path):
+    (tmp_path / "f").touch()
+    assert sha256(tmp_path / "f") == HASH
