@@ -50,4 +50,4 @@ bench: $(VENV)/ready
 	$(BIN)/python scripts/bench.py '$(CORPUS)' '$(TEXT)' $(if $(KENLM),--kenlm '$(KENLM)') $(BENCH_OPTIONS)
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst demo.fst.context

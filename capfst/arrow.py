@@ -6,6 +6,7 @@ casing, nulls where there were nulls.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,20 +16,23 @@ from capfst.errors import CapfstError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from capfst.recase import Recaser
-
 _NEWLINE = 10
 
 
-def recase_array(recaser: Recaser, array: pa.Array) -> pa.Array:
-    """The rows of a `string` or `large_string` array in their best casing. CapfstError if they are not UTF-8."""
+class NotUtf8Error(CapfstError):
+    """A column of text that is not UTF-8."""
+
+
+def recase_array(recase: Callable[[bytes], memoryview], array: pa.Array) -> pa.Array:
+    """The rows of a `string` or `large_string` array in their best casing, as `recase` gives it, which is called once
+    at most. NotUtf8Error if they are not UTF-8."""
     import pyarrow as pa  # noqa: PLC0415  (an optional part)
     import pyarrow.compute as pc  # noqa: PLC0415
 
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise CapfstError(f"a column of text is not UTF-8 ({error}): convert the text before recasing it") from error
+        raise NotUtf8Error(f"a column of text is not UTF-8 ({error}): convert the text before recasing it") from error
     rows = array.fill_null("")
     width = np.int64 if pa.types.is_large_string(rows.type) else np.int32
     _, offsets, data = rows.buffers()
@@ -39,7 +43,7 @@ def recase_array(recaser: Recaser, array: pa.Array) -> pa.Array:
     # Each row gets a line end, which is found again by its number: the text's length may change, its lines do not.
     text = np.insert(np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]], ends, _NEWLINE)
     lines = np.searchsorted(np.flatnonzero(text == _NEWLINE), ends + np.arange(len(ends)))
-    recased = np.frombuffer(recaser.recase_utf8(text.tobytes()), np.uint8)
+    recased = np.frombuffer(recase(text.tobytes()), np.uint8)
     ends = np.flatnonzero(recased == _NEWLINE)[lines]
     bounds = np.concatenate(([0], ends - np.arange(len(ends))))
     if bounds[-1] > np.iinfo(width).max:

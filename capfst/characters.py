@@ -1,7 +1,7 @@
 """Characters: what each code point is, how it is lowercased, and both on UTF-8 bytes.
 
-In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: three read-only tables over all code points
-(INFO, LOWER, TITLE); kernels that read, write and lowercase UTF-8 in byte arrays; and the model's
+In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points
+(INFO, LOWER, TITLE, CAPITAL); kernels that read, write and lowercase UTF-8 in byte arrays; and the model's
 lowercasing, `lower`, which is `str.lower` at one fixed version of Unicode. Kernels take the tables as
 arguments, since a table that they named would be compiled into their code.
 """
@@ -29,7 +29,7 @@ _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPAC
 _BITS |= {"CASED": CASED, "IGNORABLE": IGNORABLE}
 
 
-def _tables() -> tuple[Bytes, CodePoints, CodePoints]:
+def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
     ranges = np.array(
         [
             (int(first, 16), int(last, 16) + 1, sum(map(_BITS.__getitem__, names)))
@@ -46,20 +46,24 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints]:
     capital = np.array([int(row[0], 16) for row in table])
     small = np.array([int(row[1].split(" ")[0], 16) for row in table])
     begins = np.array(["TITLE" in row for row in table])
+    only_upper = np.array(["UPPER" in row for row in table])
     lower = np.arange(CODE_POINTS, dtype=np.uint32)
     lower[capital] = small
     info[capital] |= UPPER
     title = np.arange(CODE_POINTS, dtype=np.uint32)
     title[small[begins]] = capital[begins]
-    for made in (info, lower, title):
+    upper = title[: small[only_upper].max() + 1].copy()
+    upper[small[only_upper]] = capital[only_upper]
+    for made in (info, lower, title, upper):
         made.flags.writeable = False
-    return info, lower, title
+    return info, lower, title, upper
 
 
 # INFO  uint8[0x110000]: class in the low three bits, and the flags.
 # LOWER uint32[0x110000]: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
 # TITLE uint32[0x110000]: the capital that begins a word that c began, if its lowercase is c; else c itself.
-INFO, LOWER, TITLE = _tables()
+# CAPITAL uint32[0x1100]: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise; later ones as TITLE.
+INFO, LOWER, TITLE, CAPITAL = _tables()
 
 
 @kernel

@@ -6,6 +6,7 @@ where and what to do), 2 for a wrong command, 130 after Ctrl-C, 141 if the reade
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import math
@@ -14,7 +15,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -40,6 +41,10 @@ _errors = click.option(
 _CASING = (
     click.option("--start-token", default="and", show_default=True, help="Put before each line, for intrinsic case."),
     click.option("--sentence-case", is_flag=True, help="Lines are sentences: a capital for the first word."),
+    click.option(
+        "--oov", type=click.Choice(["guess", "pass"]), default="guess", show_default=True, help="Unseen words."
+    ),
+    click.option("--no-context", "context", flag_value=False, default=True, help="The LM alone, without its context."),
 )
 
 
@@ -71,6 +76,17 @@ def _session(engine: str, master: str | None) -> AbstractContextManager[SparkSes
     from capfst.spark import session
 
     return session(master)
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """What imports and models make stays: looking for garbage in it would take longer than making it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 class _Bytes(click.ParamType):
@@ -131,6 +147,7 @@ def cli() -> None:
 @click.option("--no-clean", is_flag=True, help="Take every line, not only well-cased sentences.")
 @click.option("--skip-filter", "skip", multiple=True, metavar="NAME", help="Leave out one filter of the cleaning.")
 @click.option("--pretokenized", is_flag=True, help="Tokens are what white space separates, taken as they are.")
+@click.option("--no-context", is_flag=True, help="The LM alone, without what words in their context tell.")
 @_errors
 @click.option("--memory", type=_Bytes(), help="Stay below this (2G, 500M); the rest goes to temporary files.")
 @click.option("--tmp", type=click.Path(path_type=Path), help="Their folder.  [default: the system's]")
@@ -143,6 +160,7 @@ def train(
     engine: str,
     master: str | None,
     no_clean: bool,
+    no_context: bool,
     skip: tuple[str, ...],
     cutoff: tuple[int, ...],
     quiet: bool,
@@ -158,7 +176,13 @@ def train(
 
     logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.INFO)
     show = partial(progress, quiet=quiet)
-    options |= {"clean": not no_clean, "skip_filters": skip, "cutoffs": cutoff, "progress": show}
+    options |= {
+        "clean": not no_clean,
+        "context": not no_context,
+        "skip_filters": skip,
+        "cutoffs": cutoff,
+        "progress": show,
+    }
     with _session(engine, master) as spark:
         trained = run(corpus, output, spark=spark, **options)
     if not quiet:
@@ -220,7 +244,6 @@ def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, 
 @click.option("--lm", required=True, type=_FILE, help="The model, as `capfst train` writes it.")
 @click.option("-o", "--output", type=_FILE, help="Write here instead of to stdout.")
 @_casing
-@click.option("--oov", type=click.Choice(["pass"]), default="pass", show_default=True, help="Unknown words.")
 @click.option("--nbest", type=click.IntRange(1), help="The N best casings of each line: cost, tab, sentence.")
 @click.option("--confidence", is_flag=True, help="JSON lines: the text, and each changed word with its log-odds.")
 @click.option("--engine", type=click.Choice(["fast", "openfst"]), default="fast", show_default=True, help="The search.")
@@ -230,7 +253,6 @@ def recase(
     files: tuple[Path, ...],
     lm: Path,
     output: Path | None,
-    oov: str,
     nbest: int | None,
     confidence: bool,
     engine: str,
@@ -246,15 +268,15 @@ def recase(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from capfst.fst_read import CapFst
-
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
-    with ThreadPoolExecutor(1) as pool:
+    with _no_garbage(), ThreadPoolExecutor(1) as pool:
+        from capfst.fst_read import CapFst
+
         opening = pool.submit(CapFst.open, lm)
         from capfst.recase import Recaser  # while the model is being checked
 
-    recaser = Recaser(opening.result(), engine=engine, **casing)
+        recaser = Recaser(opening.result(), engine=engine, **casing)
     blocks = _read(files, errors)
     if nbest:
         recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)

@@ -16,9 +16,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.context.weigh import Weighed
+from capfst.context.words import SHAPES
+from capfst.shapes import AS_FORM
 from capfst.transducer import Words
 
 Buffer = npt.NDArray[np.uint8]
+Shapes = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.uint32]
 
 
 class Change(NamedTuple):
@@ -33,25 +38,37 @@ class Change(NamedTuple):
 def changes(
     buf: Buffer,
     words: Words,
-    choice: npt.NDArray[np.uint32],
+    choice: Labels,
     marginals: npt.NDArray[np.float64],
-    written: Callable[[npt.NDArray[np.uint32]], Buffer],
+    weighed: Weighed,
+    written: Callable[[Labels, Shapes | None], Buffer],
     tokens: Callable[[Buffer], Words],
 ) -> tuple[str, list[Change]]:
     """The text of a line's best path, and what it changes. `marginals`: what the best path through each form costs;
-    `written`: the text of any path; `tokens`: the words of a text."""
+    `written`: the text of any path, with unseen casings in any shapes; `tokens`: the words of a text."""
 
-    def spelled(labels: npt.NDArray[np.uint32]) -> tuple[bytes, list[bytes], list[int]]:
-        text = written(labels)
+    def spelled(labels: Labels, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
+        text = written(labels, shapes)
         found = tokens(text)
         data = text.tobytes()
         return data, [data[s:e] for s, e in zip(found.starts, found.ends, strict=True)], found.starts.tolist()
 
-    data, best, starts = spelled(choice)
-    most = int(words.forms.max(initial=0))
-    # The k-th form of each word.
-    others = [spelled(np.where(words.forms > k, words.first + np.uint32(k), choice))[1] for k in range(most)]
+    data, best, starts = spelled(choice, weighed.shapes)
     offsets = np.cumsum(words.forms, dtype=np.int64) - words.forms
+    others: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # spellings of each word, and their costs
+    for k in range(int(words.forms.max(initial=1))):  # the k-th form of each word
+        has = words.forms > k
+        costs = np.full(len(has), np.inf)
+        costs[has] = marginals[offsets[has] + k]
+        if k == 0 and weighed.weights is not None and weighed.options is not None:
+            # Its weight is the least of the options; where there is no form, only they are left.
+            costs[has] -= weighed.weights[offsets[has]]
+            costs[~has] = 0
+            for shape, option in enumerate(weighed.options.T.astype(np.float64)):
+                shapes = np.full(len(has), AS_FORM if shape == SHAPES else shape, np.uint8)
+                others.append((spelled(words.first, shapes)[1], costs + option))
+        else:
+            others.append((spelled(np.where(has, words.first + np.uint32(k), choice), None)[1], costs))
     found, at, characters = [], 0, 0
     for i, (s, e) in enumerate(zip(words.starts, words.ends, strict=True)):
         word = best[i]
@@ -59,10 +76,12 @@ def changes(
             continue
         characters += len(_text(data[at : starts[i]]))
         at = starts[i]
-        costs = marginals[offsets[i] : offsets[i] + words.forms[i]]
-        same = np.array([others[k][i] == word for k in range(len(costs))], bool)
-        least, other = min(costs[same], default=0.0), min(costs[~same], default=math.inf)
-        odds = 0.0 if least == math.inf else max(0.0, float(other - least))
+        least = min((costs[i] for texts, costs in others if texts[i] == word), default=math.inf)
+        other = min((costs[i] for texts, costs in others if texts[i] != word), default=math.inf)
+        if least == math.inf and words.forms[i]:
+            odds = 0.0  # no casing of the line has a finite cost
+        else:
+            odds = math.inf if other == math.inf else max(0.0, float(other - least))
         found.append(Change(characters, characters + len(_text(word)), _text(word), odds))
     return _text(data), found
 

@@ -24,6 +24,7 @@ Errors = Literal["strict", "replace"]
 Seen = Callable[[bytes], object]
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
+_SMALL = 1 << 16  # bytes of a file, compressed or not
 PIECE = 1 << 14  # bytes read at once; zstd can make 32,000 times as many of them
 LONG_WINDOW = 1 << 31  # as written by `zstd --long=31`, which large corpora like to use
 
@@ -47,7 +48,7 @@ NO_TEXT = frozenset(
         "doc docx epub odt pdf ppt pptx ps xls xlsx",
         "bmp gif jpeg jpg png svg tif tiff webp avi flac mov mp3 mp4 ogg wav webm",
         "csv htm html json jsonl parquet tsv xml yaml yml",
-        "arpa bin db far fst npy npz pickle pkl sqlite",
+        "arpa bin context db far fst npy npz pickle pkl sqlite",
     )
     for suffix in formats.split()
 )
@@ -113,6 +114,22 @@ def _may_be_text(name: str) -> bool:
     if path.suffix in (".gz", ".zst"):
         path = path.with_suffix("")
     return path.suffix not in NO_TEXT
+
+
+def sources(files: Iterable[Path]) -> list[list[Path]]:
+    """The files in their order, each by itself if it is not too small, else with its neighbours: some hundreds of
+    sources at most, which may differ in what they are."""
+    sized = [(file, file.stat().st_size) for file in files]
+    least = max(_SMALL, sum(size for _, size in sized) // 256)
+    found: list[list[Path]] = []
+    held = 0
+    for file, size in sized:
+        if not found or held + size > least:
+            found.append([])
+            held = 0
+        found[-1].append(file)
+        held += size
+    return found
 
 
 def read_blocks(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from capfst.memory import allocating
 from capfst.symbols import Symbols
 from capfst.tokenize import NEWLINE, canonical
 from capfst.transducer import Words
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _exact(buf, plain, starts, ends, kinds, first, forms, data, offsets, unknown, labels):  # type: ignore[no-untyped-def]
     word = np.empty(max(8, (ends - starts).max() if ends.size else 0), np.uint8)
     for i in range(starts.size):
@@ -49,7 +49,7 @@ def labels(
     return found
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _join(buf, plain, starts, ends, kinds, out):  # type: ignore[no-untyped-def]
     j = 0
     begins = True

@@ -18,6 +18,7 @@ from capfst.arpa import Arpa, read_arpa
 from capfst.arpa_write import write_arpa
 from capfst.characters import lower_bytes
 from capfst.compile import compile_levels
+from capfst.context.model import forget
 from capfst.decompile import decompile
 from capfst.errors import CapfstError
 from capfst.fst import write_fst
@@ -43,6 +44,7 @@ def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *,
         corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
     )
     write_fst(output, states, arcs, Symbols.from_words(words), start, signature)
+    forget(output)
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
@@ -82,6 +84,7 @@ def mix_models(
         corpus=hashlib.blake2b(described, digest_size=8).hexdigest(),
     )
     write_fst(output, states, arcs, Symbols.from_words(mixed.words), start, signature)
+    forget(output)
     return list(weights)
 
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.fst_read import CapFst
 from capfst.memory import kernel
@@ -91,13 +90,13 @@ def signpost(posts, low, high, guess, label):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_posts(arcs, posts):  # type: ignore[no-untyped-def]
     for k in range(posts.size):
         posts[k] = arcs[k * STEP].ilabel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_slots(states, arcs, begin, end, word_of, slots, bits):  # type: ignore[no-untyped-def]
     """The hash tables of the states begin … end − 1; word_of[l]: the label of the most frequent form of l's word."""
     tags = (np.int64(1) << (32 - bits)) - 1
@@ -116,14 +115,12 @@ def _fill_slots(states, arcs, begin, end, word_of, slots, bits):  # type: ignore
                 slots[2 * pos + slot] = (h & tags) << bits | k
 
 
-@njit(cache=True, nogil=True)
-def _fill_forms(states, arcs, first, end, forms):  # type: ignore[no-untyped-def]
-    """The forms; the shares are those of arcs[first:end]."""
-    counts = np.zeros(forms.size, np.int64)
+@kernel
+def _fill_forms(states, arcs, first, end, counts, forms):  # type: ignore[no-untyped-def]
+    """The forms; the shares are those of arcs[first:end], of which counts[label], 0 at first, is the number."""
     for at in range(first, end):
         counts[arcs[at].ilabel] += 1
-    counts[0] = 0
-    total, lower = max(1, counts.sum()), np.int64(0)
+    total, lower = max(1, end - first - counts[0]), np.int64(0)
     for label in range(1, forms.size):
         forms[label].cost = arcs[label - 1].weight
         forms[label].share = lower / total
@@ -159,7 +156,7 @@ def tables(model: CapFst) -> Tables:
             pool.submit(_fill_slots, states, arcs, 1, half, word_of, made.slots, made.bits),
             pool.submit(_fill_slots, states, arcs, half, singles, word_of, made.slots, made.bits),
             pool.submit(_fill_posts, arcs, made.posts),
-            pool.submit(_fill_forms, states, arcs, labels - 1, end, made.forms),
+            pool.submit(_fill_forms, states, arcs, labels - 1, end, np.zeros(labels, np.int64), made.forms),
         ]
     for job in jobs:
         job.result()

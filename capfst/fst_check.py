@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from capfst.memory import allocating
 from capfst.symbols import DamagedError
 
 MAX_ORDER = 8  # no backoff chain is longer
@@ -21,7 +21,7 @@ MAX_ORDER = 8  # no backoff chain is longer
 _BLOCK = 4096  # arcs
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def]
     """Whether one of these arcs (from 1 on) is wrong for itself, or its label neither 0 nor greater than the last one;
     and how many have the label 0.
@@ -39,7 +39,7 @@ def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def
     return wrong, epsilons
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
     """The first wrong arc but arc 0, or their number; and how many labels are 0, if none is wrong."""
     epsilons = np.int64(0)
@@ -53,7 +53,7 @@ def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
     return arcs.size, epsilons
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _read_states(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
     """The first state that is wrong for itself, in its place or in its first arc, or their number.
 

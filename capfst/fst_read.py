@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from capfst import fst, fst_check
+from capfst import checked, fst, fst_check
 from capfst.errors import CapfstError
 from capfst.fst import ARC, STATE
+from capfst.memory import allocating
 from capfst.signature import Signature
 from capfst.symbols import DamagedError, Symbols, check, unpack
 
@@ -48,16 +48,21 @@ class CapFst:
         """Maps and checks the model; CapfstError if the file is missing, foreign, truncated or damaged."""
         self.path = os.fspath(path)
         try:
-            mapped = _map(self.path)
+            mapped, file = _map(self.path)
             self.bytes = len(mapped)
             header = _header(mapped)
             self.signature = header.signature
             self.start = header.start
             self.symbols, self.states, self.arcs = _body(mapped, header)
-            with ThreadPoolExecutor(2) as pool:
-                checking = pool.submit(fst_check.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+            self.ngrams = checked.recall(file)
+            if self.ngrams:
                 self.starts = check(self.symbols)
-                self.ngrams = checking.result()
+            else:
+                with ThreadPoolExecutor(2) as pool:
+                    checking = pool.submit(fst_check.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+                    self.starts = check(self.symbols)
+                    self.ngrams = checking.result()
+                checked.remember(file, self.ngrams)
             _check_properties(header, self.states)
         except OSError as error:
             raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error
@@ -108,7 +113,7 @@ class CapFst:
         return self.symbols.forms(word, self.starts)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def find_arc(arcs, first, last, label):  # type: ignore[no-untyped-def]
     """The first index in arcs[first:last], sorted, whose label is `label` or greater; `last` if none."""
     while first < last:
@@ -130,15 +135,16 @@ class _Header(NamedTuple):
     end: int  # offset of the first symbol
 
 
-def _map(path: str) -> mmap.mmap:
+def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
+    """The file, and what the system says of it."""
     # Before opening: a pipe would wait for its writer.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise CapfstError("it is not a regular file: a model is memory-mapped: give the path of a file")
     with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size == 0:
+        found = os.fstat(file.fileno())
+        if found.st_size == 0:
             raise CapfstError("the file is empty: copy it again or train it again")
-        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+        return mmap.mmap(file.fileno(), found.st_size, access=mmap.ACCESS_READ), found
 
 
 def _header(mapped: mmap.mmap) -> _Header:

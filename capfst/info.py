@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from capfst.characters import lower
+from capfst.context.model import Context, path_of
+from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 
 _LISTED = 10  # ambiguous words
@@ -16,7 +18,8 @@ _FORMS = 8  # of each, in the text
 
 
 def describe(model: CapFst) -> dict[str, Any]:
-    """Signature, sizes, n-grams by order, and the words with the most surface forms, the most frequent form first."""
+    """Signature, sizes, n-grams by order, the context model, and the words with the most surface forms, the most
+    frequent form first."""
     count = sum(model.ngrams)
     sizes = np.diff(model.starts)
     ambiguous = np.argsort(-sizes, kind="stable")[:_LISTED]
@@ -34,6 +37,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "ambiguous_words": int((sizes > 1).sum()),
         "bytes": model.bytes,
         "bytes_per_ngram": model.bytes / count,
+        "context": _context(model),
         "most_ambiguous": [
             {"word": lower(model.symbols[labels[0]]), "forms": [model.symbols[label] for label in labels]}
             for labels in ranges
@@ -41,9 +45,25 @@ def describe(model: CapFst) -> dict[str, Any]:
     }
 
 
+def _context(model: CapFst) -> dict[str, Any] | None:
+    """The context model beside the model: its kinds of text and bytes, or the error why it cannot be used."""
+    try:
+        context = Context.beside(model)
+    except CapfstError as error:
+        return {"error": str(error)}
+    if context is None:
+        return None
+    return {"kinds": len(context.scales), "bytes": path_of(model.path).stat().st_size}
+
+
 def render(description: dict[str, Any]) -> str:
     """The description as lines of text."""
-    ngrams = description["ngrams"]
+    ngrams, context = description["ngrams"], description["context"]
+    beside = "none: the LM alone"
+    if context is not None and "error" in context:
+        beside = f"cannot be used: {context['error']}"
+    elif context is not None:
+        beside = f"{context['bytes']:,} bytes, kinds of text: {context['kinds']}"
     rows = [
         ("model", description["path"]),
         ("signature", description["signature"]),
@@ -54,6 +74,7 @@ def render(description: dict[str, Any]) -> str:
         ("surface forms", f"{description['surface_forms']:,}"),
         ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
+        ("context model", beside),
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]
     if description["most_ambiguous"]:

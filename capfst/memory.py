@@ -1,15 +1,42 @@
-"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, no counting of references."""
+"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, no counting of references;
+and that they are loaded from disk at once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
-kernel = njit(cache=True, nogil=True, _nrt=False)
+
+class _Cache(FunctionCache):
+    """numba's own, which would first get everything ready for compiling: a tenth of a second that loading can do
+    without. Compiling gets itself ready."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def _cached(**options: Any) -> Any:
+    def compiled(function: Callable[..., Any]) -> Any:
+        made = njit(nogil=True, **options)(function)
+        made._cache = _Cache(function)
+        return made
+
+    return compiled
+
+
+allocating = _cached()
+"""For kernels that make arrays."""
+kernel = _cached(_nrt=False)
 """For hot kernels, which allocate nothing: references to their arguments are not counted, which would be atomic."""
 
 _BYTE, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -58,3 +85,14 @@ def put_eight(typing_context, array, index, value):  # type: ignore[no-untyped-d
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.uint64), code
+
+
+@intrinsic
+def power_of_two(typing_context, exponent):  # type: ignore[no-untyped-def]
+    """The float32 2^exponent, for an int32 from −126 to 127."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bits = builder.shl(builder.add(arguments[0], _INT(127)), _INT(23))
+        return builder.bitcast(bits, ir.FloatType())
+
+    return types.float32(types.int32), code

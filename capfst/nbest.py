@@ -11,14 +11,13 @@ alike. All of it is exact, and equal costs stand in the order of the labels.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from capfst.lattice import EDGE, NO_ROOM, NODE, PLACE, compose
-from capfst.memory import kernel
+from capfst.memory import allocating, kernel
 from capfst.viterbi import advance, begin, candidates, final_cost
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def lattice(kinds, first, forms, offsets, weights, unknown, start, states, arcs, table, slots, posts, bits):  # type: ignore[no-untyped-def]
     """The lattice of a line: (number of nodes, `compose`'s error if negative; numbers of forms; and what `compose`
     makes: bases, heads, nodes, places, edges, others)."""
@@ -82,7 +81,7 @@ def ways(states, arcs, numbers, bases, nodes, places, edges, costs, forms, ranks
             node = np.int64(places[node].next)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def best_paths(first, known, states, arcs, count, numbers, bases, heads, nodes, places, edges, others, n):  # type: ignore[no-untyped-def]
     """(costs float64[m], labels uint32[m, words]) of the m ≤ n cheapest paths, +inf being no cost of any; OOV words
     have the label 0."""
@@ -107,7 +106,7 @@ def best_paths(first, known, states, arcs, count, numbers, bases, heads, nodes, 
     return costs[start, :found].copy(), choice
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def through(known, states, arcs, count, numbers, bases, heads, nodes, places, edges, others, least):  # type: ignore[no-untyped-def]
     """Fills in the cost of the cheapest path through each form of each word that is not OOV, in the words' order."""
     costs = np.empty((count, 1))

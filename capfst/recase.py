@@ -1,8 +1,8 @@
 """Recasing: text in, text in its best casing out, P = bestpath(S ∘ T ∘ LM).
 
-The way of a buffer of lines: words and their surface forms (transducer.py: S ∘ T) → the best path through the LM
-(fast.py, or openfst.py, which says the same in FSTs) → the text in the forms of that path (surface.py). Nothing but
-case changes; lines and white space stay.
+The way of a buffer of lines: words and their surface forms (transducer.py: S ∘ T) → what the forms cost in their
+context (context/) → the best path through the LM (fast.py, or openfst.py, which says the same in FSTs) → the text in
+the forms of that path (surface.py). Nothing but case changes; lines and white space stay.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import numpy.typing as npt
 
 from capfst import encode
 from capfst.confidence import Change, changes
+from capfst.context.model import Context
+from capfst.context.weigh import Weighed, weigh
 from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 from capfst.lm import LanguageModel
@@ -32,6 +34,7 @@ START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
 
 ENGINES = ("fast", "openfst")
+OOV = ("guess", "pass")
 
 _LINES = 4096  # lines of an iterable that are recased at once
 
@@ -43,6 +46,9 @@ class Recaser:
     front of each line and removed afterwards, so that only intrinsic case is restored; `<unk>` or a
         word that the model does not know stands for any word. Without effect with `sentence_case`.
     sentence_case: takes each line for a sentence, which the LM saw starting, and gives its first word a capital.
+    context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
+    oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in lower
+        case (ρ, §3.2.1), as it is without a context model.
     """
 
     def __init__(
@@ -52,9 +58,17 @@ class Recaser:
         engine: str = "fast",
         start_token: str = START_TOKEN,
         sentence_case: bool = False,
+        context: bool = True,
+        oov: str = "guess",
     ) -> None:
         self.model = model
-        self.options = {"engine": engine, "start_token": start_token, "sentence_case": sentence_case}
+        self.options = {
+            "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context, "oov": oov
+        }  # fmt: skip
+        if oov not in OOV:
+            raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
+        self.context = Context.beside(model) if context else None
+        self.guess = oov == "guess"
         self.sentence_case = sentence_case
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
@@ -73,13 +87,13 @@ class Recaser:
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
-        self._write(line, words, words.first)
+        self._write(line, words, words.first, self._weigh(line, words))
         return transducer
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as its model's path and options: who unpickles it must find the same model there."""
         path = os.path.abspath(self.model.path)
-        return reopen, (path, identity(self.model), tuple(sorted(self.options.items())))
+        return reopen, (path, identity(self.model, self.context), tuple(sorted(self.options.items())))
 
     def recase(self, text: str) -> str:
         """The text, of one or many lines, in its best casing."""
@@ -104,7 +118,8 @@ class Recaser:
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
         """The words of valid UTF-8, and all of it in its best casing."""
         words = self.transducer.words(buf)
-        return words, self._write(buf, words, self.engine.best(words))
+        weighed = self._weigh(buf, words)
+        return words, self._write(buf, words, self.engine.best(words, weighed.weights), weighed)
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
@@ -114,12 +129,13 @@ class Recaser:
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""
         buf, words = self._line(text)
+        weighed = self._weigh(buf, words)
         best: dict[str, float] = {}
         paths = n
         while True:
-            found = self.engine.nbest(words, paths)
+            found = self.engine.nbest(words, paths, weighed.weights)
             for cost, choice in found:
-                casing = str(self._write(buf, words, choice), "utf-8", "surrogatepass")
+                casing = str(self._write(buf, words, choice, weighed), "utf-8", "surrogatepass")
                 best.setdefault(casing, cost + self._start_cost)
             if len(best) >= n or len(found) < paths:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
@@ -127,20 +143,25 @@ class Recaser:
 
     def costs(self, text: str) -> npt.NDArray[np.float64]:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
-        words = self.transducer.words(np.frombuffer(_utf8(text), np.uint8))
-        costs = self.engine.search(words)[1] + self._start_cost
+        buf = np.frombuffer(_utf8(text), np.uint8)
+        words = self.transducer.words(buf)
+        costs = self.engine.search(words, self._weigh(buf, words).weights)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
     def confidence(self, text: str) -> tuple[str, list[Change]]:
         """One line in its best casing, and for each word that this changes its place, and the log-odds against any
         other casing of it (+inf if it has none)."""
         buf, words = self._line(text)
+        weighed = self._weigh(buf, words, every=True)
         return changes(
             buf,
             words,
-            self.engine.best(words),
-            self.engine.marginals(words),
-            lambda choice: np.frombuffer(self._write(buf, words, choice), np.uint8),
+            self.engine.best(words, weighed.weights),
+            self.engine.marginals(words, weighed.weights),
+            weighed,
+            lambda choice, shapes: np.frombuffer(
+                self._write(buf, words, choice, weighed._replace(shapes=shapes)), np.uint8
+            ),
             self.transducer.words,
         )
 
@@ -167,8 +188,15 @@ class Recaser:
             raise ValueError("this takes one line, without its line end")
         return buf, words
 
-    def _write(self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32]) -> memoryview:
-        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case)
+    def _weigh(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> Weighed:
+        if self.context is None:
+            return Weighed()
+        return weigh(self.context, buf, words, self.pretokenized, self.guess, every)
+
+    def _write(
+        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], weighed: Weighed
+    ) -> memoryview:
+        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, weighed.shapes)
 
 
 class Batch(NamedTuple):
@@ -194,6 +222,10 @@ def load(
     engine: str = "fast",
     start_token: str = START_TOKEN,
     sentence_case: bool = False,
+    context: bool = True,
+    oov: str = "guess",
 ) -> Recaser:
     """The model in the file `path`, ready to recase. CapfstError if it cannot be used."""
-    return Recaser(CapFst.open(path), engine=engine, start_token=start_token, sentence_case=sentence_case)
+    return Recaser(
+        CapFst.open(path), engine=engine, start_token=start_token, sentence_case=sentence_case, context=context, oov=oov
+    )

@@ -14,14 +14,16 @@ from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 
 if TYPE_CHECKING:
+    from capfst.context.model import Context
     from capfst.recase import Recaser
 
 _SAMPLE = 4096  # arcs at either end
 
 
-def identity(model: CapFst) -> str:
-    """Tells models apart that were at the same path at different times."""
-    digest = hashlib.blake2b(f"{model.signature} {model.bytes} {model.ngrams}".encode(), digest_size=8)
+def identity(model: CapFst, context: Context | None) -> str:
+    """Tells models, with what is used of them, apart that were at the same path at different times."""
+    text = f"{model.signature} {model.bytes} {model.ngrams} {context and context.checksum}"
+    digest = hashlib.blake2b(text.encode(), digest_size=8)
     digest.update(model.arcs[:_SAMPLE].tobytes() + model.arcs[-_SAMPLE:].tobytes())
     return digest.hexdigest()
 
@@ -31,7 +33,7 @@ def reopen(path: str, expected: str, options: tuple[tuple[str, Any], ...]) -> Re
     """The Recaser with these options of the model at `path`. CapfstError if it is not the one expected."""
     from capfst.recase import Recaser  # noqa: PLC0415  (which imports this module)
 
-    model = CapFst.open(path)
-    if identity(model) != expected:
+    recaser = Recaser(CapFst.open(path), **dict(options))
+    if identity(recaser.model, recaser.context) != expected:
         raise CapfstError(f"the model {path} is not the one that the work began with: start again, or put it back")
-    return Recaser(model, **dict(options))
+    return recaser

@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from capfst.context.model import path_of
 from capfst.errors import CapfstError
 from capfst.reopen import reopen
 
@@ -79,7 +80,9 @@ def _recase_batches(sent: Sent, column: str, batches: Iterable[pa.RecordBatch]) 
     recaser = sent.recaser()
     for batch in batches:
         number = batch.schema.get_field_index(column)
-        columns = [recase_array(recaser, array) if k == number else array for k, array in enumerate(batch.columns)]
+        columns = [
+            recase_array(recaser.recase_utf8, array) if k == number else array for k, array in enumerate(batch.columns)
+        ]
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
@@ -88,12 +91,17 @@ def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -
     path, identity, settings = recaser.__reduce__()[1]
     if ship is None:
         ship = not str(session.sparkContext.master).startswith("local")
-    return Sent(path, identity, settings, _ship(session.sparkContext, path, identity) if ship else None)
+    name = None
+    if ship:
+        name = f"capfst-{identity}.fst"
+        _ship(session.sparkContext, Path(path), name)
+        if recaser.context is not None:
+            _ship(session.sparkContext, path_of(path), path_of(name).name)
+    return Sent(path, identity, settings, name)
 
 
-def _ship(context: SparkContext, path: str, identity: str) -> str:
-    """Has Spark send the model to each executor that gets a task; returns the name it has there."""
-    name = f"capfst-{identity}.fst"
+def _ship(context: SparkContext, path: Path, name: str) -> None:
+    """Has Spark send a file, once, to each executor that gets a task, where it has this name."""
     if not any(file.endswith(f"/{name}") for file in context.listFiles):
         # Spark tells files apart by their names alone, so that each model needs one of its own.
         folder = tempfile.mkdtemp(prefix="capfst-")
@@ -101,7 +109,6 @@ def _ship(context: SparkContext, path: str, identity: str) -> str:
         link = Path(folder, name)
         link.symlink_to(path)
         context.addFile(link.as_uri())  # not its path, of which Spark would follow the link to another name
-    return name
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst import clean as cleaning
-from capfst.corpus import Errors, read_blocks
+from capfst.context.sample import chosen, quotas
+from capfst.context.words import SHAPES, habits
+from capfst.corpus import Errors, read_blocks, sources
 from capfst.count import Collector, Counts, begin
 from capfst.discount import latest, recount
 from capfst.errors import CapfstError
@@ -53,6 +56,8 @@ class _Made(NamedTuple):
 
 _Labelled = tuple[int, npt.NDArray[np.uint32]]
 """The number of a part, and its labels."""
+_Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Places that are not 0, rising, and what is there: a part has but a few of the corpus's words."""
 
 
 class Streams:
@@ -61,6 +66,8 @@ class Streams:
     def __init__(self, spark: SparkSession, files: list[Path], errors: Errors, on: int, pretokenized: bool) -> None:
         context = spark.sparkContext
         parts = list(enumerate(splits(files, _PART)))
+        source_of = {file: number for number, source in enumerate(sources(files)) for file in source}
+        self.sources = np.array([source_of[part.file] for _, part in parts], np.int64)  # of the parts
         with ThreadPoolExecutor(1) as pool:
             # One pass from the first line to the last: it has to begin first.
             whole = context.parallelize([files], 1).map(partial(_digest, errors))
@@ -83,17 +90,20 @@ class Streams:
 
     def rewrite(self, label: Label) -> Labels:
         """As vocabulary.Streams, after `count`."""
-        return Labels(self.rdd, partial(_labelled, self._words, label), self.size)
+        return Labels(self.rdd, partial(_labelled, self._words, label), self.size, self.sources)
 
 
 class Labels:
     """The corpus as `size` labels, which stay with the executors: (number of the part, uint32[·]). They are counted
     once."""
 
-    def __init__(self, streams: RDD[_Made], label: Callable[[_Made], _Labelled], size: int) -> None:
+    def __init__(
+        self, streams: RDD[_Made], label: Callable[[_Made], _Labelled], size: int, sources: npt.NDArray[np.int64]
+    ) -> None:
         self.streams = streams
         self.rdd = _kept(streams.map(label))
         self.size = size
+        self.sources = sources
 
     def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], raw: bool) -> Counts:
         """As count.count."""
@@ -108,6 +118,25 @@ class Labels:
         recount(np.concatenate(before), first, counts.frequencies)
         self.rdd.unpersist()
         return counts
+
+    def habits(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """As context.words.habits."""
+        places, numbers = self.rdd.map(partial(_habits, word_of, shapes)).treeReduce(_summed)
+        counts = np.zeros((int(word_of.max()) + 1, SHAPES), np.int64)
+        counts.flat[places] = numbers
+        return counts
+
+    def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
+        """As context.sample.sample."""
+        sizes = np.array(self.rdd.map(_sizes).collect())  # labels and sentences, by part
+        totals = np.bincount(self.sources, sizes[:, 0]).astype(np.int64)
+        quota = quotas(totals, most)
+        before = np.cumsum(sizes[:, 1]) - sizes[:, 1]
+        first = before - before[np.searchsorted(self.sources, self.sources)]
+        rules = list(zip(first.tolist(), quota[self.sources].tolist(), totals[self.sources].tolist(), strict=True))
+        parts = self.rdd.map(partial(_chosen, rules)).collect()
+        bounds = np.searchsorted(self.sources, np.arange(int(self.sources[-1]) + 2)).tolist()
+        return [np.concatenate(parts[begin:end]) for begin, end in pairwise(bounds)]
 
     def _count_nodes(self, counts: Counts, store: Store, layout: Layout) -> None:
         parts = counts.partition
@@ -197,6 +226,27 @@ def _histogram(words: int, part: _Labelled) -> tuple[npt.NDArray, npt.NDArray]:
 
 def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray]) -> tuple[npt.NDArray, npt.NDArray]:
     return a[0] + b[0], np.minimum(a[1], b[1])
+
+
+def _habits(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _Labelled) -> _Sparse:
+    counts = habits(part[1], word_of, shapes).reshape(-1)
+    places = np.flatnonzero(counts)
+    return places, counts[places]
+
+
+def _summed(a: _Sparse, b: _Sparse) -> _Sparse:
+    places, of = np.unique(np.concatenate((a[0], b[0])), return_inverse=True)
+    numbers = np.zeros(len(places), np.int64)
+    np.add.at(numbers, of, np.concatenate((a[1], b[1])))
+    return places, numbers
+
+
+def _sizes(part: _Labelled) -> tuple[int, int]:
+    return part[1].size, int(np.count_nonzero(part[1] == 0))
+
+
+def _chosen(rules: list[tuple[int, int, int]], part: _Labelled) -> npt.NDArray[np.uint32]:
+    return chosen(part[1], *rules[part[0]])
 
 
 def _windows(parts: Partition, layout: Layout, part: _Labelled) -> Iterator[tuple[int, bytes]]:

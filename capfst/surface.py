@@ -1,8 +1,8 @@
 """The last step of recasing: the text again, each word in the surface form that the best path chose.
 
-In: a buffer, its words, and a label for each (0: none, the word stays lowercase). Out: the buffer's text in which
-nothing but case has changed: what stands between words is copied, and so are the digits and apostrophes that the LM
-does not tell apart.
+In: a buffer, its words, a label for each (0: none, the word stays lowercase), and perhaps a shape in which the word is
+to be written instead of that form. Out: the buffer's text in which nothing but case has changed: what stands between
+words is copied, and so are the digits and apostrophes that the LM does not tell apart.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.characters import INFO, LETTER, LOWER, TITLE, UPPER, decode, encode, lower_into, within
+from capfst.characters import LETTER, LOWER, UPPER, decode, encode, lower_into, within
 from capfst.memory import get_eight, kernel, put_eight
+from capfst.names import SPELLING
+from capfst.shapes import AS_FORM, CAPITALIZED, MIXED, has_sigma, spell
+from capfst.shapes import UPPER as CAPITALS
 from capfst.symbols import Symbols
 from capfst.tokenize import MARKS, NEWLINE, PROTECTED
-from capfst.transducer import Words
+from capfst.transducer import Words, is_joined
 
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
+_NO_SHAPES = np.empty(0, np.uint8)
 _GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
 
 
@@ -116,8 +120,46 @@ def _changes(text, start, end, data, form):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data, offsets,  # type: ignore[no-untyped-def]
-           info, lower_table, title, room, out):  # fmt: skip
+def _spell_eight(part, how, begun):  # type: ignore[no-untyped-def]
+    """Eight bytes of ASCII lowercase, UPPER, or CAPITALIZED, if not `begun`; and whether there is a letter by then."""
+    part |= within(part, 65, 90) >> np.uint64(2)
+    letters = within(part, 97, 122) >> np.uint64(2)
+    if how == CAPITALS:
+        part &= ~letters
+    elif how == CAPITALIZED and not begun:
+        part &= ~(letters & (~letters + np.uint64(1)))
+    return part, begun or letters != np.uint64(0)
+
+
+@kernel
+def _is_spelled(text, start, end, how):  # type: ignore[no-untyped-def]
+    """Whether text[start:end] is ASCII, neither at the end of the text, and whether it has this shape, not MIXED."""
+    if end + 8 > text.size:
+        return False, False
+    differ, other = np.uint64(0), np.uint64(0)
+    begun = False
+    for i in range(start, end, 8):
+        part = get_eight(text, i) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - i)))
+        other |= part & ~_ASCII
+        spelled, begun = _spell_eight(part, how, begun)
+        differ |= spelled ^ part
+    return other == np.uint64(0), differ == np.uint64(0)
+
+
+@kernel
+def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
+    """Writes ASCII text[start:end] in a shape, not MIXED, at out[j:], and up to 7 bytes more; the offset after it."""
+    begun = False
+    for i in range(start, end, 8):
+        part, begun = _spell_eight(get_eight(text, i) & _ASCII, how, begun)
+        put_eight(out, j + i - start, part)
+    return j + end - start
+
+
+@kernel
+def _write(buf, size, plain, sentence_case, starts, ends, kinds, first, n, choice, shaped, shapes,  # type: ignore[no-untyped-def]
+           data, offsets, lower_table, spelling, room, out):  # fmt: skip
+    info = spelling.info
     i = 0  # all of buf[:i] is written
     j = 0
     begins = True  # no word of the line yet
@@ -133,7 +175,17 @@ def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data
         label = choice[t]
         form, form_end = offsets[label], offsets[label + 1]
         capital = sentence_case and begins
-        if form_end - form == e - s and label != 0 and not capital:
+        spelled = shaped and shapes[t] != AS_FORM and label == first[t]
+        if spelled:
+            if shapes[t] != MIXED and not capital:
+                is_ascii, same = _is_spelled(buf, s, e, shapes[t])
+                if is_ascii and same:
+                    continue
+                if is_ascii:
+                    j = _put_spelled(buf, s, e, shapes[t], out, _copy(buf, i, s, out, j))
+                    i = e
+                    continue
+        elif form_end - form == e - s and label != 0 and not capital:
             changed, otherwise = _changes(buf, s, e, data, form)
             if not changed:
                 continue
@@ -143,7 +195,11 @@ def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data
                 continue
         j = _copy(buf, i, s, out, j)
         word = j
-        if label == 0:
+        if spelled:
+            j = spell(out, word, lower_into(buf, s, e, 0, size, out, j, info, lower_table), shapes[t], room, spelling)
+            if has_sigma(out, word, j) and is_joined(buf, s, e, size, info):
+                j = lower_into(buf, s, e, 0, size, out, word, info, lower_table)
+        elif label == 0:
             j = lower_into(buf, s, e, 0, size, out, j, info, lower_table)
         elif plain:
             j = _copy(data, form, form_end, out, j)
@@ -155,7 +211,7 @@ def _write(buf, size, plain, sentence_case, starts, ends, kinds, n, choice, data
                 word = decode(out, word, j)[1]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & 7 == LETTER:
-                j = _capitalize(out, word, j, room, info, title)
+                j = _capitalize(out, word, j, room, info, spelling.title)
     return _copy(buf, i, size, out, j)
 
 
@@ -166,13 +222,19 @@ def write(
     symbols: Symbols,
     pretokenized: bool,
     sentence_case: bool,
+    shapes: npt.NDArray[np.uint8] | None = None,
 ) -> memoryview:
-    """The text of `buf` with its words in the surface forms of the labels choice[i]; with `sentence_case` each line's
-    first word begins with a capital, also behind an opening quote, bracket or dash."""
+    """The text of `buf` with its words in the surface forms of the labels choice[i].
+
+    A word in its most frequent form, or without any, is written in shapes[i], if it is one (`shapes.AS_FORM`: none).
+    With `sentence_case` each line's first word begins with a capital, also behind an opening quote, bracket or dash.
+    """
     room = _GROWTH * int((words.ends - words.starts).max(initial=0)) + 8
     out = np.empty(_GROWTH * buf.size + 8, np.uint8)
+    shaped = shapes is not None
     size = _write(
-        buf, buf.size, pretokenized, sentence_case, words.starts, words.ends, words.kinds, len(choice), choice,
-        symbols.data, symbols.offsets, INFO, LOWER, TITLE, np.empty(room, np.uint8), out,
+        buf, buf.size, pretokenized, sentence_case, words.starts, words.ends, words.kinds, words.first, len(choice),
+        choice, shaped, _NO_SHAPES if shapes is None else shapes, symbols.data, symbols.offsets, LOWER, SPELLING,
+        np.empty(room, np.uint8), out,
     )  # fmt: skip
     return out[:size].data

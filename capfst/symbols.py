@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.characters import INFO, LOWER, lower_bytes, lower_into
 from capfst.errors import CapfstError
+from capfst.memory import kernel
 
 EPSILON = "<epsilon>"
 UNKNOWN = "<unk>"  # the surface form of every word that has none
@@ -68,14 +68,14 @@ class Symbols:
         return range(int(starts[entry]), int(starts[entry + 1]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _put(value, size, out, at):  # type: ignore[no-untyped-def]
     for k in range(size):
         out[at + k] = value >> 8 * k & 0xFF
     return at + size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _get(buffer, at, size):  # type: ignore[no-untyped-def]
     """The little-endian integer of 4 or 8 bytes at buffer[at:]; its sign bit is in the last byte."""
     value = np.int64(np.int8(buffer[at + size - 1]))
@@ -84,7 +84,7 @@ def _get(buffer, at, size):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pack(data, offsets, out):  # type: ignore[no-untyped-def]
     at = 0
     for label in range(len(offsets) - 1):
@@ -95,7 +95,7 @@ def _pack(data, offsets, out):  # type: ignore[no-untyped-def]
         at = _put(label, 8, out, at)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scan(buffer, at, offsets):  # type: ignore[no-untyped-def]
     """Fills `offsets` from the entries at buffer[at:]; the place after the last, or −1 − a bad label."""
     offsets[0] = 0
@@ -110,7 +110,7 @@ def _scan(buffer, at, offsets):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _gather(buffer, at, data, offsets):  # type: ignore[no-untyped-def]
     for label in range(len(offsets) - 1):
         at += 4
@@ -120,7 +120,7 @@ def _gather(buffer, at, data, offsets):  # type: ignore[no-untyped-def]
         at += 8
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compare(one, one_start, one_end, two, two_start, two_end):  # type: ignore[no-untyped-def]
     """Its sign: one[one_start:one_end] is before (−), equal to (0), after (+) two[two_start:two_end]."""
     for k in range(min(one_end - one_start, two_end - two_start)):
@@ -130,13 +130,12 @@ def _compare(one, one_start, one_end, two, two_start, two_end):  # type: ignore[
     return (one_end - one_start) - (two_end - two_start)
 
 
-@njit(cache=True, nogil=True)
-def _group(data, offsets, starts, info, lower_table):  # type: ignore[no-untyped-def]
-    """Fills `starts` with the first label of each lowercase word, and V + 1.
+@kernel
+def _group(data, offsets, starts, lowered, info, lower_table):  # type: ignore[no-untyped-def]
+    """Fills `starts` with the first label of each lowercase word, and V + 1; `lowered` is room for two words.
 
     The number of words, or −label of a symbol that is out of order or not new.
     """
-    lowered = np.empty((2, (offsets[1:] - offsets[:-1]).max() * 3 // 2), np.uint8)
     words, before_end = 0, 0
     for label in range(1, len(offsets) - 1):
         before, now = lowered[label - 1 & 1], lowered[label & 1]
@@ -184,7 +183,8 @@ def check(symbols: Symbols) -> npt.NDArray[np.int64]:
     bytes, `<epsilon>` in front.
     """
     data, offsets = symbols.data, symbols.offsets
-    empty = np.flatnonzero(np.diff(offsets) <= 0)
+    lengths = np.diff(offsets)
+    empty = np.flatnonzero(lengths <= 0)
     if len(empty):
         raise DamagedError(f"symbol {empty[0]} is empty")
     try:
@@ -199,7 +199,8 @@ def check(symbols: Symbols) -> npt.NDArray[np.int64]:
     if symbols.utf8(0) != EPSILON.encode():
         raise DamagedError(f"symbol 0 is not {EPSILON}")
     starts = np.empty(len(symbols), np.int64)
-    words = _group(data, offsets, starts, INFO, LOWER)
+    lowered = np.empty((2, lengths.max() * 3 // 2), np.uint8)
+    words = _group(data, offsets, starts, lowered, INFO, LOWER)
     if words < 0:
         raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
     starts = starts[: words + 1].copy()

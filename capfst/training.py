@@ -1,7 +1,7 @@
 """Training: corpus → clean → tokenize → vocabulary → count → estimate → prune → compile → cap.fst.
 
-In: files of cased text. Out: `cap.fst`, and a report of what the corpus gave. The same corpus and options give the
-same bytes, whatever the number of threads.
+In: files of cased text. Out: `cap.fst`, the context model beside it (context/), and a report on the corpus.
+The same corpus and options give the same bytes, whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,13 +23,16 @@ import numpy.typing as npt
 from capfst import __version__
 from capfst import clean as cleaning
 from capfst.build import PROGRAM, Options, acceptor, temporary_space
-from capfst.corpus import Errors, find, read_blocks
+from capfst.context.model import forget, writing
+from capfst.context.train import Corpus, Local, fit
+from capfst.corpus import Errors, Hash, find, read_blocks, sources
 from capfst.count import MAX_ORDER
 from capfst.errors import CapfstError
 from capfst.fst import write_chunks
 from capfst.intern import Interner
 from capfst.signature import Signature
 from capfst.spool import Store, in_order
+from capfst.symbols import check
 from capfst.vocabulary import Streams, settle
 
 if TYPE_CHECKING:
@@ -77,11 +81,12 @@ def train(
     memory: int | None = None,
     tmp: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    context: bool = True,
     progress: Progress | None = None,
     spark: SparkSession | None = None,
 ) -> Trained:
     """Trains a capitalization LM of the given order (1 to 5) on files, folders or glob patterns, and writes it to
-    `output`.
+    `output`; and a context model, to the same path with `.context` behind it.
 
     clean: leave out lines that do not look like well-cased sentences, but for the filters in `skip_filters`
     (`clean.FILTERS`). pretokenized: the tokens are what white space separates, taken as they are.
@@ -89,8 +94,9 @@ def train(
     cutoffs: leave out n-grams of order 1, 2, … that occur at most so often; the last number holds for higher orders.
     max_ngrams, prune_threshold: prune to so many n-grams in all, or those whose loss would cost less (Stolcke 1998).
     memory: bytes to stay below; what does not fit is put into temporary files in the folder `tmp`. jobs: threads, all
-    cores if None. progress: shows how far it is, as `progress.progress`. spark: a session whose executors, which must
-    see the files under the same paths, read the corpus and count its n-grams; the model is the same.
+    cores if None. context: False for the LM alone. progress: shows how far it is, as `progress.progress`. spark: a
+    session whose executors, which must see the files under the same paths, read the corpus and count its n-grams; the
+    model is the same.
 
     Raises:
         CapfstError: bad input, an unwritable output, no space, or a corpus without a single sentence.
@@ -107,12 +113,15 @@ def train(
     store = Store(memory, tmp)
     if spark is None:
         streams = Streams(store)
+        begins: list[int] = []
         with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
-            blocks = read_blocks(files, errors=errors, hash=hash, progress=advance)
+            blocks = _blocks(files, errors, hash, advance, begins)
             interners = read(blocks, streams, on, pretokenized, report, threads)
         digest = hash.hexdigest()
         vocabulary, labels = settle(interners, streams, min_count, max_words)
         del interners
+        ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
+        parts: Corpus = Local(labels, ends)
     else:
         from capfst import spark_corpus  # noqa: PLC0415  (an optional part)
 
@@ -121,6 +130,7 @@ def train(
         digest = distributed.digest
         vocabulary, labels = settle([distributed.words], distributed, min_count, max_words)
         del distributed
+        parts = labels
     sentences = int(vocabulary.counts[0])
     tokens = labels.size - sentences
     if not tokens:
@@ -130,19 +140,40 @@ def train(
     left = None if memory is None else memory - memory // 16 - max(0, _resident() - PROGRAM)
     options = Options(tuple(cutoffs), max_ngrams, prune_threshold, left, tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
-    with acceptor(labels, words, order, options) as model:
-        signature = Signature(
-            version=__version__,
-            order=order,
-            smoothing="kn",
-            pruning=_pruning(options),
-            tokenizer="none" if pretokenized else "capfst",
-            lowercasing="default",
-            corpus=digest,
-        )
+    signature = Signature(
+        version=__version__,
+        order=order,
+        smoothing="kn",
+        pruning=_pruning(options),
+        tokenizer="none" if pretokenized else "capfst",
+        lowercasing="default",
+        corpus=digest,
+    )
+    with ExitStack() as stack:
+        if context:
+            starts = check(vocabulary.symbols)
+            fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
+            # Put in its place when the model is, and not if that fails.
+            stack.enter_context(writing(output, signature, vocabulary.symbols, starts, *fitted))
+            del fitted
+        model = stack.enter_context(acceptor(labels, words, order, options))
         with show(model.arcs, "writing", "arcs") as advance:
             write_chunks(output, model, vocabulary.symbols, signature, advance)
+        if not context:
+            forget(output)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+
+
+def _blocks(
+    files: list[Path], errors: Errors, hash: Hash, advance: Callable[[int], object], begins: list[int]
+) -> Iterator[bytes]:
+    """The blocks of the files, none of two sources; `begins` gets the number of each source's first one."""
+    number = 0
+    for source in sources(files):
+        begins.append(number)
+        for block in read_blocks(source, errors=errors, hash=hash, progress=advance):
+            yield block
+            number += 1
 
 
 def _resident() -> int:

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.characters import CASED, IGNORABLE, INFO, LOWER, decode, lower_into, within
-from capfst.memory import get_eight, kernel, prefetch
+from capfst.memory import allocating, get_eight, kernel, prefetch
 from capfst.symbols import Symbols
 from capfst.tokenize import COMPOUND, NEWLINE, WORD, canonical, capacity, scan, scan_spaced
 
@@ -91,12 +90,9 @@ def _slot(at, key, found, place, size, slots, parts, places):  # type: ignore[no
     return at
 
 
-@njit(cache=True, nogil=True)
-def _build(data, offsets, starts, info, lower_table, slots, parts, places):  # type: ignore[no-untyped-def]
-    longest = 0
-    for label in range(1, offsets.size - 1):
-        longest = max(longest, offsets[label + 1] - offsets[label])
-    word = np.empty(longest * 3 // 2 + 8, np.uint8)
+@kernel
+def _build(data, offsets, starts, word, info, lower_table, slots, parts, places):  # type: ignore[no-untyped-def]
+    """Fills an index; `word` is room for one."""
     used = np.int64(0)
     for k in range(starts.size - 1):
         label = starts[k]
@@ -122,12 +118,13 @@ def index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
         np.empty(symbols.data.size * 3 // 16 + 2 * starts.size + 2, np.uint64),
         np.empty(len(symbols), np.int64),
     )
-    _build(symbols.data, symbols.offsets, starts, INFO, LOWER, *table)
+    word = np.empty(np.diff(symbols.offsets).max() * 3 // 2, np.uint8)
+    _build(symbols.data, symbols.offsets, starts, word, INFO, LOWER, *table)
     return table
 
 
-@njit(cache=True, nogil=True)
-def _is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
+@kernel
+def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     """Whether a cased letter is joined to buf[start:end] by IGNORABLE characters only, so that the lowercase of a
     capital sigma in the token could depend on what stands outside it."""
     i = start
@@ -149,7 +146,7 @@ def _is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has_sigma(data, offsets, first, forms):  # type: ignore[no-untyped-def]
     found = False
     for i in range(offsets[first], offsets[first + forms] - 1):
@@ -181,7 +178,7 @@ def _spell(buf, size, plain, start, end, kind, info, lower_table, lowered, word,
     return length, False
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _match(buf, size, plain, starts, ends, kinds, n, first, forms,  # type: ignore[no-untyped-def]
            data, offsets, info, lower_table, slots, parts, places):  # fmt: skip
     """Fills first[i], forms[i]: token i has the surface forms first[i] … first[i] + forms[i] − 1.
@@ -232,7 +229,7 @@ def _match(buf, size, plain, starts, ends, kinds, n, first, forms,  # type: igno
             if length[b] > _EIGHT or slots[slot].key != key[b] or slots[slot].rest & np.uint32(15) != length[b]:
                 slot = _slot(slot, key[b], found, place[b], length[b], slots, parts, places)
             label, number = slots[slot].first, slots[slot].rest >> np.uint32(4)
-            if not ascii_only[b] and _has_sigma(data, offsets, label, number) and _is_joined(buf, s, e, size, info):
+            if not ascii_only[b] and _has_sigma(data, offsets, label, number) and is_joined(buf, s, e, size, info):
                 label, number = np.uint32(0), np.uint32(0)
             if kind == COMPOUND:
                 if number == 0:

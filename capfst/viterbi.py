@@ -12,10 +12,9 @@ Costs are −ln P, added in double precision. Ties go to the more frequent form 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from capfst.lattice import EDGE, IRREGULAR, NODE, PLACE, compose
-from capfst.memory import kernel
+from capfst.memory import allocating, kernel
 from capfst.tokenize import NEWLINE
 
 _FORM = np.int64(0xFFFFFFFF)
@@ -103,7 +102,7 @@ def finish(states, arcs, places, nodes, base):  # type: ignore[no-untyped-def]
             return winner, least
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _meet(bases, places, nodes, gap):  # type: ignore[no-untyped-def]
     """The last gap up to `gap` where all paths to `gap` are in one node, and that node; −1 if there is no path."""
     base = np.int64(bases[gap])
@@ -138,7 +137,7 @@ def candidates(first, forms, offsets, last, unknown, labels, numbers, at):  # ty
         at[word] = offsets[word] if offsets.size > 0 and known else last
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def search(kinds, first, forms, offsets, weights, unknown, start,  # type: ignore[no-untyped-def]
            states, arcs, table, slots, posts, bits, chunk, choice, costs):  # fmt: skip
     """Fills choice[i] with the label of word i on its line's best path, 0 for OOV words, and costs with those of the

@@ -51,6 +51,7 @@ class Streams:
         self.file = store.open()
         self.places: list[tuple[int, int]] = []  # of each stream: its interner's number, its length
         self.size = 0
+        self.ends: list[int] = []  # of each stream, in the labels
 
     def append(self, interner: int, stream: npt.NDArray[np.uint32]) -> None:
         self.store.write(self.file, stream, 4 * self.size)
@@ -81,10 +82,12 @@ class Streams:
     def rewrite(self, label: Label) -> npt.NDArray[np.uint32]:
         """Each stream as `label` gives it, which makes none longer, end to end: mapped from the file."""
         size = 0
+        self.ends = []
         for interner, stream in self:
             labels = label(interner, stream)
             self.store.write(self.file, labels, 4 * size)
             size += labels.size
+            self.ends.append(size)
         os.ftruncate(self.file, 4 * size)
         with open(self.file, "r+b") as file:
             return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)

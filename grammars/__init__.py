@@ -1,4 +1,4 @@
-"""Lowering grammars: rules in code, facts in TSV.
+"""Grammars, of lowering (lower.py) and of names (names.py): rules in code, facts in TSV.
 
 In: the `.tsv` files of this folder. Out: `rows`, which reads one of them, and one module per grammar.
 """

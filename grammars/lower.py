@@ -65,7 +65,7 @@ def raising() -> pynini.Fst:
 
 def lower(word: str) -> str:
     """The lowercase of a word. Raises CapfstError if it holds NUL."""
-    return rewrite.one_top_rewrite(_spelled(word), lowering())
+    return rewrite.one_top_rewrite(spelled(word), lowering())
 
 
 def relate(forms: Iterable[str]) -> dict[str, list[str]]:
@@ -74,7 +74,7 @@ def relate(forms: Iterable[str]) -> dict[str, list[str]]:
     Raises CapfstError if a form holds NUL.
     """
     distinct = list(dict.fromkeys(forms))
-    lexicon = pynini.string_map(map(_spelled, distinct))
+    lexicon = pynini.string_map(map(spelled, distinct))
     lowercase = {form: low for form, low, _ in pynini.compose(lexicon, lowering()).paths().items()}
     relation: dict[str, list[str]] = {}
     for form in distinct:
@@ -82,7 +82,8 @@ def relate(forms: Iterable[str]) -> dict[str, list[str]]:
     return relation
 
 
-def _spelled(word: str) -> str:
+def spelled(word: str) -> str:
+    """The word as pynini reads strings. Raises CapfstError if it holds NUL."""
     if "\0" in word:
         raise CapfstError(f"{word!r} holds a NUL, which a grammar cannot spell (label 0 is ε): remove it")
     return pynini.escape(word)

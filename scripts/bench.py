@@ -107,13 +107,14 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
         model = folder / f"{size}.fst"
         for jobs in (1, 2) if size == "20 M" else (1,):
             command = [*recase, "--jobs", str(jobs), "--lm", str(model)]
-            found.append(Contender(f"capfst, {size} n-grams", command, jobs, model=model))
+            found.append(Contender(f"capfst, {size} n-grams, LM alone", [*command, "--no-context"], jobs, model=model))
+            found.append(Contender(f"capfst, {size} n-grams, and context", command, jobs, model=model))
         if kenlm:
             binary = folder / f"{size}.bin"
             command = [str(kenlm / "query"), "-v", "summary", str(binary)]
             found.append(Contender(f"KenLM query, {size} n-grams (scores)", command, lowercased=False, model=binary))
-    openfst = [*recase, "--engine", "openfst", "--jobs", "1", "--lm", str(folder / "1 M.fst")]
-    found.append(Contender("capfst, engine openfst, 1 M n-grams", openfst, scale=0.01))
+    openfst = [*recase, "--engine", "openfst", "--jobs", "1", "--no-context", "--lm", str(folder / "1 M.fst")]
+    found.append(Contender("capfst, engine openfst, 1 M n-grams, LM alone", openfst, scale=0.01))
     moses = shutil.which("sacremoses") or shutil.which(Path(python).with_name("sacremoses"))
     if moses:
         table = str(folder / "moses.tc")
@@ -240,7 +241,7 @@ def main(
         cased, lowered = folder / "cased.txt", folder / "lowered.txt"
         cased.write_bytes(b"".join(read_blocks([text])))
         lowered.write_text(cased.read_text("utf-8").lower(), "utf-8")
-        models = {"order1": {"order": 1}, **{size: {"max_ngrams": n} for size, n in SIZES.items()}}
+        models = {"order1": {"order": 1, "context": False}, **{size: {"max_ngrams": n} for size, n in SIZES.items()}}
         for name, options in models.items():
             if not (folder / f"{name}.fst").exists():
                 print(f"training {name} …", file=sys.stderr)

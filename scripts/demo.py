@@ -48,8 +48,9 @@ def main() -> None:
         corpus.write_text("\n".join(training) + "\n", "utf-8")
         capfst.train(corpus, model)
         unigram = Path(folder, "unigram.fst")
-        capfst.train(corpus, unigram, order=1)
+        capfst.train(corpus, unigram, order=1, context=False)
         recaser = capfst.load(model, sentence_case=True)
+        lm = capfst.load(model, sentence_case=True, context=False)
         most_frequent = capfst.load(unigram, sentence_case=True)
         print(f"{model}: {sum(describe(recaser.model)['ngrams']):,} n-grams. Try it:")
         print(f'  echo "the cpython interpreter" | .venv/bin/capfst recase --lm {model}\n')
@@ -61,7 +62,8 @@ def main() -> None:
         for name, recased in (
             ("lowercase", lowered),
             ("most frequent form (order 1)", list(most_frequent.recase_lines(lowered))),
-            ("trigram LM (order 3)", list(recaser.recase_lines(lowered))),
+            ("trigram LM (order 3)", list(lm.recase_lines(lowered))),
+            ("LM and context", list(recaser.recase_lines(lowered))),
         ):
             scores = score_lines(held_out, recased)
             print(f"{name:28}{scores.accuracy or 0:8.2f}{scores.f1 or 0:8.2f}")

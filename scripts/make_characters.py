@@ -55,7 +55,8 @@ def lower_rows() -> Iterator[str]:
     for c in CHARACTERS:
         lower = c.lower()
         if lower != c:
-            mark = "TITLE" if lower.title() == c and len(lower) == 1 else ""
+            mark = "TITLE" if lower.title() == c else "UPPER" if lower.upper() == c else ""
+            mark = mark if len(lower) == 1 else ""
             points = " ".join(f"{ord(x):04X}" for x in lower)
             yield f"{ord(c):04X}\t{points}\t{mark}".rstrip()
 
@@ -73,7 +74,8 @@ def main(folder: Path = GRAMMARS) -> None:
     )
     write(
         folder / "lower.tsv",
-        "code point; its lowercase; TITLE if the letter begins the capitalised words of its lowercase letter",
+        "code point; its lowercase; TITLE if the letter begins the capitalised words of its lowercase letter, "
+        "UPPER if words of capitals have another or only there one",
         lower_rows(),
     )
 

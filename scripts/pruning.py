@@ -67,7 +67,7 @@ def main(corpus: str, texts: tuple[Path, ...], sizes: str, order: int, plot: Pat
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder, "cap.fst")
         for size in (None, *map(int, sizes.split(","))):
-            trained = capfst.train(corpus, model, order=order, max_ngrams=size)
+            trained = capfst.train(corpus, model, order=order, max_ngrams=size, context=False)
             count = sum(trained.ngrams)
             found = measure(model, texts)
             rows.append((count, found))

@@ -133,7 +133,7 @@ def run(
     """The rows of the table."""
     truth, held_out = split(in_domain)
     model = work / "mismatched.fst"
-    trained = capfst.train(mismatched, model, order=order, max_ngrams=max_ngrams)
+    trained = capfst.train(mismatched, model, order=order, max_ngrams=max_ngrams, context=False)
     capitalizer = capfst.load(model, sentence_case=True)
     recased = bytes(capitalizer.recase_utf8(lower_bytes(held_out)))
     rows = [row("mismatched text", model, sum(trained.ngrams), held_out, recased, True)]
@@ -146,7 +146,7 @@ def run(
         (work / f"{name}.txt").write_bytes(text)
         model = work / f"{name}.fst"
         # A recognizer's LM learns from every line, whether or not it looks like a well-cased sentence.
-        trained = capfst.train(work / f"{name}.txt", model, order=order, clean=False)
+        trained = capfst.train(work / f"{name}.txt", model, order=order, clean=False, context=False)
         cased = name != "lowercase"
         rows.append(row(f"in-domain, {name}", model, sum(trained.ngrams), held_out, recased, cased))
     return rows

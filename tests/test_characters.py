@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst import characters as ch
-from capfst.characters import INFO, LOWER, TITLE
+from capfst.characters import CAPITAL, INFO, LOWER, TITLE
 
 ROOT = Path(__file__).parent.parent
 GRAMMARS = ROOT / "grammars"
@@ -83,6 +83,13 @@ def test_title(small: str, title: str) -> None:
     assert chr(TITLE[ord(small)]) == title
 
 
+def test_capital() -> None:
+    changed = np.flatnonzero(TITLE[: len(CAPITAL)] != CAPITAL)
+    assert "".join(map(chr, changed[changed < 0x10D0])) == "ǆǉǌǳ"
+    assert "".join(chr(CAPITAL[ord(c)]) for c in "ǆǉǌǳაჿßk") == "ǄǇǊǱᲐᲿßK"
+    assert (LOWER[CAPITAL[changed]] == changed).all()
+
+
 def test_title_lowers_to_itself() -> None:
     changed = np.flatnonzero(np.arange(ch.CODE_POINTS) != TITLE)
     assert len(changed) > 1300
@@ -91,8 +98,8 @@ def test_title_lowers_to_itself() -> None:
 
 
 def test_tables_are_read_only() -> None:
-    for table in (INFO, LOWER, TITLE):
-        assert table.shape == (0x110000,)
+    assert INFO.shape == LOWER.shape == TITLE.shape == (0x110000,)
+    for table in (INFO, LOWER, TITLE, CAPITAL):
         with pytest.raises(ValueError, match="read-only"):
             table[0] = 1
 

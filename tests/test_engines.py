@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import FORMS, TIED, backoff_models
 
+from capfst.context.weigh import Weighed
 from capfst.recase import Recaser
 from capfst.tokenize import NEWLINE
 from capfst.transducer import Weights, Words
@@ -133,7 +134,7 @@ def test_nbest_gives_different_casings(folder, model, line, n, sentence_case):
     everything = recaser.engine.nbest(words_of(recaser, line), 10**6)
     buf = np.frombuffer(line.encode(), np.uint8)
     different = dict.fromkeys(
-        bytes(recaser._write(buf, words_of(recaser, line), choice)).decode() for _, choice in everything
+        bytes(recaser._write(buf, words_of(recaser, line), choice, Weighed())).decode() for _, choice in everything
     )
     assert [casing for _, casing in written] == list(different)[:n]
 
@@ -152,7 +153,7 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
     words = words_of(recaser, line)
     spelled = []
     for cost, choice in recaser.engine.nbest(words, 10**6):
-        data = bytes(recaser._write(buf, words, choice))
+        data = bytes(recaser._write(buf, words, choice, Weighed()))
         tokens = words_of(recaser, data.decode())
         spelled.append((cost, [data[s:e].decode() for s, e in zip(tokens.starts, tokens.ends, strict=True)]))
     before = [line.encode()[s:e].decode() for s, e in zip(words.starts, words.ends, strict=True)]

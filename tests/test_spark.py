@@ -3,9 +3,11 @@
 import filecmp
 import gzip
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pydoc_data.topics import topics
 
 import java
 import numpy as np
@@ -22,6 +24,9 @@ from capfst.batch import on_spark
 from capfst.batch.formats import Options
 from capfst.batch.inputs import plan
 from capfst.batch.run import run
+from capfst.context import sample
+from capfst.context.model import Context
+from capfst.fst_read import CapFst
 from capfst.spark import Sent, recase, send, session
 
 CORPUS = """\
@@ -32,7 +37,9 @@ this line is rejected
 The president of the U.S. met the president of France, état-major and Ⱥⱥ.
 A state-of-the-art plan was met by an engineer of the U.S. in New York.
 """
+PROSE = "\n".join(" ".join(some.split()) for text in topics.values() for some in text.split("\n\n"))
 TEXTS = ["new york's mayor", None, "", "met\nmr. o’neill in PARIS\n", "ⱥⱥ of france", "the iphone"] * 9
+TEXTS += [f"mr. xyzzyson said {line}" for line in PROSE.lower().splitlines()[:300]]
 # Spark is told to start as fast as it can, and to need no network.
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -78,9 +85,28 @@ def corpus(folder):
 
 
 @pytest.fixture(scope="module")
+def sources(folder):
+    """Files of two kinds of text, large and small, some of which nothing is learned from."""
+    rng = np.random.default_rng(5)
+    words = np.array(["The", "Cat", "Paris", "met", "the", "new", "cat", "of", "us"])
+    tales = "".join(f"The {' '.join(words[rng.integers(0, 9, 12)])}.\n" for _ in range(2000))
+    folder = folder / "sources"
+    folder.mkdir()
+    for name, text in {
+        "a": "", "b": tales, "c": "all of this is rejected\n" * 6000, "d": PROSE, "e": "", "f": "rejected\n",
+        "h": tales[:900], "i": CORPUS, "k": tales[5000:9000], "l": "rejected\n", "m": "",
+    }.items():  # fmt: skip
+        (folder / f"{name}.txt").write_text(text, "utf-8")
+    (folder / "g.txt.gz").write_bytes(gzip.compress(PROSE[60_000:90_000].encode()))
+    return folder
+
+
+@pytest.fixture(scope="module")
 def model(corpus, folder):
+    """That knows enough words for its context to matter."""
     path = folder / "cap.fst"
-    capfst.train(corpus, path)
+    (folder / "prose.txt").write_text(PROSE, "utf-8")
+    capfst.train([corpus, folder / "prose.txt"], path)
     return path
 
 
@@ -88,7 +114,7 @@ def model(corpus, folder):
 
 
 @pytest.mark.parametrize("ship", [False, True])
-@pytest.mark.parametrize("options", [{}, {"sentence_case": True}])
+@pytest.mark.parametrize("options", [{}, {"sentence_case": True}, {"context": False}, {"oov": "pass"}])
 def test_a_column_is_recased_as_here(spark, model, ship, options):
     rows = spark.createDataFrame(
         [(k, text, [text]) for k, text in enumerate(TEXTS)], "k long not null, t string, x array<string>"
@@ -97,7 +123,7 @@ def test_a_column_is_recased_as_here(spark, model, ship, options):
     assert recased.schema == rows.schema
     recaser = capfst.load(model, **options)
     expected = [None if text is None else recaser.recase(text) for text in TEXTS]
-    assert expected[0] == "New York's mayor"
+    assert "New York" in expected[0]
     assert sorted(map(tuple, recased.collect())) == [(k, text, [TEXTS[k]]) for k, text in enumerate(expected)]
 
 
@@ -105,11 +131,34 @@ def test_an_empty_frame_is_recased(spark, model):
     assert recase(spark.createDataFrame([], "t string"), "t", model).collect() == []
 
 
-def test_a_model_is_sent_once(spark, model):
-    for _ in range(2):
-        send(spark, capfst.load(model), ship=True)
-    names = [file.rpartition("/")[2] for file in spark.sparkContext.listFiles]
-    assert len(names) == len(set(names)) == 1
+def test_options_travel(spark, model):
+    """Each makes a difference, so that the test above would see if it got lost."""
+    texts = [text for text in TEXTS if text is not None]
+    options = {"context": False}, {"oov": "pass"}, {}
+    assert len({tuple(map(capfst.load(model, **some).recase, texts)) for some in options}) == 3
+
+
+def test_a_model_is_sent_once_with_its_context(spark, model, tmp_path):
+    alone = tmp_path / "alone.fst"
+    shutil.copy(model, alone)
+    for lm, options, number in (model, {}, 2), (model, {"context": False}, 1), (alone, {}, 1):
+        sent = [send(spark, capfst.load(lm, **options), ship=True) for _ in range(2)]
+        assert sent[0] == sent[1]
+        names = [file.rpartition("/")[2] for file in spark.sparkContext.listFiles]
+        assert sorted(name for name in names if name.startswith(sent[0].name)) == (
+            [sent[0].name, f"{sent[0].name}.context"][:number]
+        )
+
+
+@pytest.mark.parametrize("ship", [False, True])
+def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
+    alone = tmp_path / "alone.fst"
+    shutil.copy(model, alone)
+    rows = spark.createDataFrame([(text,) for text in TEXTS[:6]], "t string")
+    recaser = capfst.load(alone)
+    assert recaser.context is None
+    found = [row.t for row in recase(rows, "t", alone, ship=ship).collect()]
+    assert found == [None if text is None else recaser.recase(text) for text in TEXTS[:6]]
 
 
 @pytest.mark.parametrize(
@@ -148,9 +197,29 @@ def test_training_gives_the_same_model(spark, corpus, tmp_path, monkeypatch, opt
     monkeypatch.setattr(spark_corpus, "_PART", 900)
     here = capfst.train(corpus, tmp_path / "cap.fst", **options)
     there = capfst.train(corpus, tmp_path / "spark.fst", spark=spark, **options)
-    assert filecmp.cmp(here.path, there.path, shallow=False)
+    assert same_models(tmp_path / "cap.fst", tmp_path / "spark.fst")
     assert there.report() == here.report().replace("cap.fst", "spark.fst")
     assert min(there.ngrams) > 0
+
+
+def same_models(one, other) -> bool:
+    """With their context models."""
+    beside = [path.with_name(f"{path.name}.context") for path in (one, other)]
+    return filecmp.cmp(one, other, shallow=False) and filecmp.cmp(*beside, shallow=False)
+
+
+@pytest.mark.parametrize(("small", "most"), [(400, 30_000), (20_000, sample.MOST)])
+def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch, small, most):
+    """From as many sentences of each source, be it a part of a file or several files."""
+    monkeypatch.setattr("capfst.corpus._SMALL", small)
+    monkeypatch.setattr(sample, "MOST", most)
+    monkeypatch.setattr(spark_corpus, "_PART", 150_000)
+    for name, where in ("here", None), ("there", spark):
+        capfst.train(sources, tmp_path / name, order=1, spark=where)
+    assert same_models(tmp_path / "here", tmp_path / "there")
+    context = Context.beside(CapFst.open(tmp_path / "here"))
+    assert context is not None
+    assert len(context.scales) > 1
 
 
 def test_the_last_new_word_is_found_in_any_part(spark, tmp_path, monkeypatch):
@@ -247,8 +316,8 @@ def capfst_command(*arguments) -> str:
 
 def test_commands(environment, corpus, model, tree, tmp_path):
     there = "--engine", "spark", "--master", "local[2]"
-    assert "kept" in capfst_command("train", corpus, "-o", tmp_path / "spark.fst", *there)
-    assert filecmp.cmp(model, tmp_path / "spark.fst", shallow=False)
+    assert "kept" in capfst_command("train", corpus, corpus.with_name("prose.txt"), "-o", tmp_path / "spark.fst", *there)
+    assert same_models(model, tmp_path / "spark.fst")
     for name, where in ("here", ()), ("there", there):
         assert "1 done" in capfst_command("batch", "--lm", model, tree / "a.txt", "--out", tmp_path / name, *where)
     assert outputs(tmp_path / "there") == outputs(tmp_path / "here")

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from models import FORMS
+from test_shapes import spelled
 
-from capfst.characters import lower
+from capfst.characters import CASED, IGNORABLE, INFO, lower
+from capfst.shapes import AS_FORM, CAPITALIZED, CASELESS, LOWER, MIXED, UPPER
 from capfst.surface import _changes, write
 from capfst.symbols import Symbols, check
 from capfst.tokenize import MARKS, NEWLINE, PROTECTED, tokenize
@@ -51,6 +53,12 @@ def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = 
     return bytes(out).decode("utf-8", "surrogatepass")
 
 
+def reaches_cased(characters: str) -> bool:
+    """Whether a letter that has case comes first, but for what the final-sigma rule looks through."""
+    flags = next((flags for c in characters if not (flags := INFO[ord(c)]) & IGNORABLE), 0)
+    return bool(flags & CASED)
+
+
 def fixed(text: str, pretokenized: bool) -> list[str]:
     """What may not change: what stands between words, marks and protected tokens."""
     data = text.encode()
@@ -87,6 +95,86 @@ def test_only_case_changes(text, plain, sentence_case, rng):
 def test_lone_surrogates():
     text = "\ud800us \udfff\nIphone\ud83d\ude00-\udead"
     assert written(UNKNOWING[False], text, random.Random(1)) == text.lower()
+
+
+@settings(deadline=None, max_examples=1000)
+@given(texts, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+@example("ΣΑ's οδος's Σ.α σα-Σας", False, False, random.Random(1))
+@example("us Us US uS abcdefgh ABCDEFGHI abcdefghI 'abcdefg 12345678a12345678b ", False, False, random.Random(1))
+def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
+    """A word in its first form, or without any, is spelled in its shape; others are written as without shapes."""
+    t = TRANSDUCERS[plain]
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = t.words(buf)
+    choice = words.first + np.array([forms > 1 and rng.random() < 0.3 for forms in words.forms], np.uint32)
+    shapes = np.array([rng.choice([LOWER, CAPITALIZED, UPPER, MIXED, CASELESS, AS_FORM]) for _ in choice], np.uint8)
+    out = bytes(write(buf, words, choice, t.symbols, plain, sentence_case, shapes)).decode()
+    assert lower(out) == lower(text)
+    assert fixed(out, plain) == fixed(text, plain)
+
+    if not sentence_case:
+        low, formed = lower(text).encode(), bytes(write(buf, words, choice, t.symbols, plain, False))
+        tokens = [t.words(np.frombuffer(data, np.uint8)) for data in (low, formed)]
+        expected, before = b"", 0
+        for i, (s, e, kind) in enumerate(zip(*words[:3], strict=True)):
+            small, form = (data[w.starts[i] : w.ends[i]] for data, w in zip((low, formed), tokens, strict=True))
+            if kind not in (MARKS, PROTECTED, NEWLINE) and shapes[i] != AS_FORM and choice[i] == words.first[i]:
+                form = spelled(small.decode(), shapes[i]).encode()
+                around = bytes(buf[:s]).decode()[::-1], bytes(buf[e:]).decode()
+                if "Σ" in form.decode() and any(map(reaches_cased, around)):
+                    form = small
+            expected += bytes(buf[before:s]) + form
+            before = e
+        assert out == (expected + bytes(buf[before:])).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "expected"),
+    [
+        ("US OOV i 1990S o’neill abcdefghij", LOWER, "us oov i 1990s o’neill abcdefghij"),
+        ("us OOV I 1990s O’NEILL abcdefghij", CAPITALIZED, "Us Oov I 1990S O’neill Abcdefghij"),
+        ("us Oov i 1990s o’neill abcdefghij", UPPER, "US OOV I 1990S O’NEILL ABCDEFGHIJ"),
+        ("us mcx-Y mcdonald o’neill oovs", MIXED, "Us Mcx-Y McDonald O’Neill OOVs"),
+        ("Us oOv", CASELESS, "us oov"),
+        ("Us oOv", AS_FORM, "US oov"),
+        ("http://X.org @Me ... B", UPPER, "http://X.org @Me ... B"),
+        ("οδος σας's Σ", UPPER, "ΟΔΟΣ σας'S Σ"),
+        ("12345678abc éABCDEFGH", CAPITALIZED, "12345678Abc Éabcdefgh"),
+    ],
+)
+def test_shapes(text, shape, expected):
+    t = transducer(["US", "us"], False)
+    buf = np.frombuffer(text.encode(), np.uint8)
+    for behind in (b"", b"\n" + b" " * 8):  # at the end of the text, and in front of it
+        longer = np.concatenate([buf, np.frombuffer(behind, np.uint8)])
+        found = t.words(longer)
+        shapes = np.full(len(found.first), shape, np.uint8)
+        out = bytes(write(longer, found, found.first, t.symbols, False, False, shapes))
+        assert out.decode() == expected + behind.decode()
+
+
+def test_another_form_than_the_first_is_not_written_in_a_shape():
+    t = transducer(["US", "us"], False)
+    buf = np.frombuffer(b"us Us US", np.uint8)
+    words = t.words(buf)
+    shapes = np.full(3, CAPITALIZED, np.uint8)
+    assert bytes(write(buf, words, words.first + np.uint32(1), t.symbols, False, False, shapes)) == b"us us us"
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "expected"),
+    [
+        ("us x\n“us", LOWER, "Us x\n“Us"),
+        ("us x\n“us", UPPER, "US X\n“US"),
+        ("itunes x", MIXED, "iTunes X"),
+        ("Itunes X", LOWER, "Itunes x"),
+    ],
+)
+def test_sentence_case_comes_after_shapes(text, shape, expected):
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = UNKNOWING[False].words(buf)
+    shapes = np.full(len(words.first), shape, np.uint8)
+    assert bytes(write(buf, words, words.first, UNKNOWING[False].symbols, False, True, shapes)).decode() == expected
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from capfst.batch.formats import takes
+from capfst.context.model import path_of
 from capfst.errors import CapfstError
 
 
@@ -51,7 +52,7 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
                 )
     if not items:
         raise CapfstError("there is no text in what was named: name files, folders or quoted glob patterns")
-    _refuse_overwriting(items, model)
+    _refuse_overwriting(items, {os.path.realpath(model), os.path.realpath(path_of(model))})
     return Plan([Item(file, output) for output, file in items.items()], left_out)
 
 
@@ -88,13 +89,12 @@ def _below(folder: str, out: Path) -> list[Path]:
     return sorted(files)
 
 
-def _refuse_overwriting(items: dict[Path, Path], model: Path) -> None:
+def _refuse_overwriting(items: dict[Path, Path], lm: set[str]) -> None:
     sources = {os.path.realpath(file): file for file in items.values()}
-    lm = os.path.realpath(model)
     for output, file in items.items():
         real = os.path.realpath(output)
-        if real == lm or real in sources:
-            what = "the model" if real == lm else f"the input {sources[real]}"
+        if real in lm or real in sources:
+            what = "the model" if real in lm else f"the input {sources[real]}"
             raise CapfstError(f"the output {output} would overwrite {what}: choose another output folder")
         above = next((parent for parent in output.parents if parent in items), None)
         if above is not None:

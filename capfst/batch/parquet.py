@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
-from capfst.arrow import recase_array
+from capfst.arrow import NotUtf8Error, recase_array
 from capfst.batch.formats import Options, Recase
 from capfst.batch.lines import BLOCK, recase_values
 from capfst.batch.report import Counts
 from capfst.corpus import Seen
 from capfst.errors import CapfstError
-from capfst.recase import Recaser
 
 try:
     import pyarrow as pa
@@ -96,16 +95,20 @@ class Parquet:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
         keep, malformed = None, 0
+        counts = Counts()
+
+        def counted(text: bytes) -> memoryview:
+            nonlocal counts
+            recased, counts = recase(text)
+            counts += Counts(lines=-values.null_count)
+            return recased
+
         try:
-            values.validate(full=True)
-        except pa.ArrowInvalid:
+            done = recase_array(counted, values)
+        except NotUtf8Error:
             done, bad, counts = self._by_value(values, piece.row, recase)
             malformed = sum(bad)
             keep = pa.array([not wrong for wrong in bad]) if self.on_error == "drop" else None
-        else:
-            counting = _Counting(recase)
-            done = recase_array(cast(Recaser, counting), values)
-            counts = counting.counts + Counts(lines=-values.null_count)
         if pa.types.is_dictionary(piece.values.type):
             done = done.dictionary_encode().cast(piece.values.type)
         return (done, keep, piece.table), counts + Counts(records=len(values), malformed=malformed)
@@ -189,15 +192,3 @@ def _slices(column: Any) -> Iterator[tuple[Any, bool]]:
         parts += [chunk.slice(start, rows) for start in range(0, len(chunk), rows)]
     for i, part in enumerate(parts, 1):
         yield part, i == len(parts)
-
-
-class _Counting:
-    """What `recase_array` recases with; keeps the counts."""
-
-    def __init__(self, recase: Recase) -> None:
-        self.recase = recase
-        self.counts = Counts()
-
-    def recase_utf8(self, text: bytes) -> memoryview:
-        recased, self.counts = self.recase(text)
-        return recased

@@ -27,6 +27,7 @@ from capfst.batch.inputs import Item, Plan
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, SKIPPED, Counts, FileReport, Report
 from capfst.batch.tally import counting
+from capfst.context.model import path_of
 from capfst.errors import CapfstError
 from capfst.parallel import in_order
 from capfst.recase import Recaser
@@ -221,6 +222,7 @@ def run(
         clear({item.output.parent for item in plan.items} | {out})
         casing = {key: value for key, value in recaser.options.items() if key != "engine"}  # all give the same bytes
         casing |= {"model": report.model, "model_hash": sha256(Path(recaser.model.path))}
+        casing["context"] = None if recaser.context is None else sha256(path_of(recaser.model.path))
         shared = Run(
             out, options, casing, counting(recaser), manifest, pool, Semaphore(2 * jobs), Event(), listener.advance
         )

@@ -1,0 +1,157 @@
+"""Names and codes: lowercase word × the pattern it has, and lowercase word × its spelling in mixed case.
+
+In: lower.tsv (letters and their capitals), characters.tsv (which characters have case), names.tsv (first parts of
+hyphenated words). Out: PATTERNS, an acceptor for each pattern; NAMING, which gives the first of them that fits, and
+MIXING, which capitalises by the first rule that fits (the rank of a rule is its weight, so the shortest path is the
+answer); `pattern` and `mixed`, which ask them. `capfst/names.py` does the same in kernels.
+
+Try it:
+
+    python -c "from capfst.grammars.names import pattern; print(pattern('xiv'), pattern('dvds'))"
+    python -c "from capfst.grammars.names import mixed; print(mixed('mcdonald'), mixed('editor-in-chief'))"
+"""
+
+from functools import cache
+
+import pynini
+from pynini.lib import rewrite, utf8
+
+from . import rows
+from .lower import lower, spelled
+
+Fst = pynini.Fst
+
+
+# Inventory: capfst lowercases before, so ASCII capitals are no letters here; outside ASCII everything but ’ is one.
+def _characters(first: int, last: int) -> Fst:
+    return pynini.union(*(pynini.escape(chr(code)) for code in range(first, last + 1)))
+
+
+CHARACTER = utf8.VALID_UTF8_CHAR
+APOSTROPHE = pynini.union("'", "’")
+BEYOND_ASCII = pynini.difference(CHARACTER, pynini.union(_characters(1, 127), "’").optimize())
+LETTER = pynini.union(_characters(ord("a"), ord("z")), BEYOND_ASCII).optimize()
+DIGIT = _characters(ord("0"), ord("9")).optimize()
+CONSONANT = pynini.union(*"bcdfghjklmnpqrstvwxz").optimize()
+NOT_HYPHEN = pynini.difference(CHARACTER, "-").optimize()
+
+
+def _some(fst: Fst, least: int, most: int = 0) -> Fst:
+    """least … most of them in a row; without `most`, as many as there are."""
+    return (pynini.closure(fst, least, most) if most else fst**least + pynini.closure(fst)).optimize()
+
+
+def _first(*rules: Fst) -> Fst:
+    """The union of the rules, in which one that comes before another is lighter."""
+    return pynini.union(*(pynini.accep("", weight=rank) + rule for rank, rule in enumerate(rules)))
+
+
+# Patterns
+def _decimal(one: str, five: str, ten: str) -> Fst:
+    """One decimal place of a Roman numeral: 0 … 3, 4, 5 … 8, 9."""
+    return pynini.union(one + ten, one + five, pynini.closure(five, 0, 1) + pynini.closure(one, 0, 3))
+
+
+def _after(letter: str, ones: str) -> Fst:
+    return pynini.accep(letter) + pynini.union(*ones)
+
+
+@cache
+def patterns() -> dict[str, Fst]:
+    """PATTERNS: words of each pattern; one that fits several has the first. Shared: copy them before changing them."""
+    numeral = pynini.closure("m", 0, 3) + _decimal("c", "d", "m") + _decimal("x", "l", "c") + _decimal("i", "v", "x")
+    alphanumeric = pynini.union(LETTER, DIGIT).optimize()
+    not_s = pynini.difference(CONSONANT, "s")
+    return {
+        "ROMAN": pynini.intersect(numeral.optimize(), _some(CONSONANT | "i", 2)),
+        "MAC": pynini.accep("mc") + _some(LETTER, 2),
+        "APOSTROPHE": _some(LETTER, 1, 2) + APOSTROPHE + _some(LETTER, 2),
+        "HYPHENATED": _some(NOT_HYPHEN, 1) + _some(pynini.accep("-") + _some(NOT_HYPHEN, 1), 1),
+        # consonants that seldom follow where i, e begin a common word
+        "PRODUCT": pynini.union(_after("i", "bhjkpw"), _after("e", "bhjw")) + _some(LETTER, 2),
+        "PLURAL": _some(CONSONANT, 1, 3) + not_s + "s",
+        "CODE": pynini.intersect(
+            _some(alphanumeric, 2),
+            pynini.closure(alphanumeric) + (LETTER + DIGIT | DIGIT + LETTER) + pynini.closure(alphanumeric),
+        ),
+        "ACRONYM": _some(CONSONANT, 2, 5),
+    }
+
+
+@cache
+def naming() -> Fst:
+    """NAMING: word × the name of its pattern, or NONE. Shared: copy it before changing it."""
+    named = [pynini.cross(words, name) for name, words in patterns().items()]
+    return _first(*named, pynini.cross(pynini.closure(CHARACTER), "NONE")).optimize()
+
+
+# Mixed case
+def _letters(*marks: str) -> dict[str, str]:
+    """The lowercase letters whose capital has the mark in lower.tsv, of several the last, and these capitals."""
+    marked = [row for mark in marks for row in rows("lower.tsv") if row[2:] == [mark]]
+    return {chr(int(small, 16)): chr(int(capital, 16)) for capital, small, _ in marked}
+
+
+def _changing(letters: dict[str, str]) -> Fst:
+    """A character, capital if it has one."""
+    others = pynini.difference(CHARACTER, pynini.string_map(letters).optimize())
+    return pynini.union(pynini.string_map(letters.items()), others).optimize()
+
+
+@cache
+def mixing() -> Fst:
+    """MIXING: word × its spelling in mixed case, or capitalised, where there is no rule. Shared: copy it before
+    changing it."""
+    # Inventory
+    members = [row for row in rows("characters.tsv") if "CASED" in row[3:]]
+    cased = pynini.string_map(chr(c) for row in members for c in range(int(row[0], 16), int(row[1], 16) + 1)).optimize()
+    uncased = pynini.closure(pynini.difference(CHARACTER, cased)).optimize()
+    title = uncased + pynini.compose(cased, _changing(_letters("TITLE"))) + pynini.closure(CHARACTER)
+    title = pynini.union(title, uncased).optimize()
+    upper = pynini.closure(_changing({**_letters("TITLE", "UPPER"), "ς": "Σ"})).optimize()
+
+    def capitalized(word: Fst) -> Fst:
+        return pynini.compose(word, title).optimize()
+
+    # Rules for a part of a word, and for a word without hyphens
+    name = capitalized(_some(LETTER, 2))
+    part = _first(
+        pynini.accep("d") + APOSTROPHE + name,  # d'Ivoire
+        capitalized(_some(LETTER, 1, 2)) + APOSTROPHE + name,  # O'Neill
+        pynini.cross("mc", "Mc") + name,  # McDonald
+        capitalized(pynini.closure(NOT_HYPHEN)),
+    )
+    whole = _first(
+        pynini.cross("mc", "Mc") + name,
+        pynini.compose(_some(LETTER, 2, 4), upper) + "s",  # APIs
+        pynini.cross("mac", "Mac") + capitalized(_some(LETTER, 3)),  # MacArthur
+        pynini.union("i", "e") + capitalized(CONSONANT + _some(LETTER, 2)),  # iTunes
+        part,
+    )
+
+    # Rules for hyphenated words
+    small = pynini.union(*(word for word, how in rows("names.tsv") if how == "SMALL"))
+    capitals = pynini.compose(pynini.union(*(word for word, how in rows("names.tsv") if how == "UPPER")), upper)
+    short = pynini.closure(pynini.difference(pynini.union(*map(_byte, range(1, 256))), "-"), 0, 3)
+    inner = "-" + pynini.union(short, pynini.accep("", weight=_MORE) + part)
+    first = pynini.union(small, capitals, pynini.accep("", weight=_MORE) + part)  # anti-American, US-Soviet
+    return pynini.union(whole, first + pynini.closure(inner) + "-" + part).optimize()  # Editor-in-Chief
+
+
+_MORE = 10  # weighs more than any of a part's rules
+
+
+def _byte(value: int) -> str:
+    return f"[{value}]"
+
+
+def pattern(word: str) -> str:
+    """The name of the pattern of a lowercase word, or NONE. Raises CapfstError if it holds NUL."""
+    return rewrite.one_top_rewrite(spelled(word), naming())
+
+
+def mixed(word: str) -> str:
+    """A lowercase word in mixed case; as it is if its lowercase would not be the word again (σ and ς). Raises
+    CapfstError if it holds NUL."""
+    form = rewrite.one_top_rewrite(spelled(word), mixing())
+    return form if lower(form) == word else word

@@ -1,0 +1,158 @@
+"""What each part of the model is worth: the paper's pipeline, unseen words guessed, words weighed by their context,
+unseen casings; accuracy, F1, CER, tokens per second on one core, training time and size; as a table.
+
+    python scripts/ablation.py 'wiki/*.zst' 'train/*.zst' --text valid.txt --text test.txt [--speech calls.txt.zst]
+
+Each corpus, a folder or a quoted glob, is a row of its own, or rows for each part. Texts are lowercased and recased as
+sentences (--sentence-case); of all lines of --speech, every twentieth is held out from the training, and its words,
+without punctuation, are a text, too. `intrinsic` is the first text with each first word in the case that its training
+text nearly always gives it, recased without --sentence-case (lines of whose first word that is not known are left out).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import numpy as np
+
+import capfst
+from capfst.context.model import path_of
+from capfst.context.weigh import Weighed
+from capfst.context.words import SHAPES
+from capfst.corpus import find, read_blocks
+from capfst.recase import Recaser, load
+from capfst.score import score_files
+from capfst.shapes import AS_FORM
+
+BEGIN, END = "<!-- ablation -->", "<!-- /ablation -->"
+HELD_OUT = 20
+PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ unseen casings")
+
+
+def part(model: Path, number: int, **options: object) -> Recaser:
+    """A recaser with the first parts only, 1 … 4."""
+    recaser = load(model, context=number > 1, **options)  # type: ignore[arg-type]
+    whole = recaser._weigh
+
+    def weighed(buf: np.ndarray, words: capfst.transducer.Words, every: bool = False) -> Weighed:
+        found = whole(buf, words, True)
+        assert found.weights is not None and found.shapes is not None and found.options is not None
+        shapes = np.where(words.forms == 0, found.shapes, AS_FORM).astype(np.uint8)
+        if number == 2:
+            return Weighed(None, shapes)
+        weights = found.weights.copy()
+        first = (np.cumsum(words.forms, dtype=np.int64) - words.forms)[words.forms > 0]
+        weights[first] = found.options[words.forms > 0, SHAPES]
+        return Weighed(weights, shapes)
+
+    if number in (2, 3):
+        recaser._weigh = weighed  # type: ignore[method-assign]
+    return recaser
+
+
+def held_out(file: Path, folder: Path) -> tuple[Path, str]:
+    """The file without every twentieth line, and the words of these lines."""
+    lines = b"".join(read_blocks([file])).decode().splitlines()
+    rest = folder / f"rest-of-{file.name}.txt"
+    rest.write_text("\n".join(line for k, line in enumerate(lines) if k % HELD_OUT) + "\n", "utf-8")
+    words = [re.findall(r"[^\W_]+(?:['’.&-][^\W_]+)*", line) for line in lines[::HELD_OUT]]
+    return rest, "\n".join(" ".join(line) for line in words if line) + "\n"
+
+
+def intrinsic(recaser: Recaser, text: str) -> str:
+    """The lines of the text whose first word has a usual case, with the first word in it."""
+    assert recaser.context
+    evidence, found = recaser.context.known["evidence"], []
+    for line in text.split("\n"):
+        first = re.match(r"\W*(\w+)", line)
+        forms = recaser.model.forms(first[1].lower()) if first else range(0)
+        usual = int(evidence[forms[0]]) if forms else 0
+        # Nearly always in this shape (words.evidence), and seen often.
+        if first and 0 < usual < 1 + 30 * SHAPES and (usual - 1) // 6 % 5 < 2 and (usual - 1) % 6 > 3:
+            word = first[1].lower() if (usual - 1) // 30 == 0 else first[1]
+            found.append(line[: first.start(1)] + word + line[first.end(1) :])
+    return "\n".join(found) + "\n"
+
+
+def speed(recaser: Recaser, text: str) -> float:
+    """Tokens per second in one thread, the best of some runs, of the text over and over."""
+    data = (text.lower() * (1 + 4_000_000 // max(1, len(text)))).encode()
+    best = min(_seconds(recaser, data) for _ in range(3))
+    return len(data.split()) / best
+
+
+def _seconds(recaser: Recaser, data: bytes) -> float:
+    begin = time.perf_counter()
+    for _ in recaser.recase_blocks(_blocks(data)):
+        pass
+    return time.perf_counter() - begin
+
+
+def _blocks(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at + (1 << 20)) + 1 or len(data)
+        yield data[at:end]
+        at = end
+
+
+def scores(recaser: Recaser, text: str, folder: Path) -> str:
+    reference, hypothesis = folder / "reference", folder / "hypothesis"
+    reference.write_text(text, "utf-8")
+    hypothesis.write_text(recaser.recase(text.lower()), "utf-8")
+    found = score_files(reference, hypothesis)
+    return f"{found.accuracy:.2f} / {found.f1:.2f} / {found.cer:.2f}"
+
+
+@click.command(help=__doc__)
+@click.argument("corpora", nargs=-1, required=True)
+@click.option("--text", "texts", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--speech", type=click.Path(exists=True, path_type=Path), help="A file of the last corpus.")
+@click.option("--order", default=3, show_default=True)
+@click.option("--readme", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
+def main(
+    corpora: tuple[str, ...], texts: tuple[Path, ...], speech: Path | None, order: int, readme: Path | None
+) -> None:
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        named = {path.name.split(".")[0]: b"".join(read_blocks([path])).decode() for path in texts}
+        for corpus in corpora:
+            files = find([corpus])
+            if speech and any(file.samefile(speech) for file in files):
+                rest, words = held_out(speech, folder)
+                named["speech, no punctuation"] = words
+                files = [rest if file.samefile(speech) else file for file in files]
+            model = folder / "cap.fst"
+            begin = time.perf_counter()
+            trained = capfst.train(files, model, order=order)
+            seconds = time.perf_counter() - begin
+            sizes = model.stat().st_size / 1e6, path_of(model).stat().st_size / 1e6
+            about = f"{trained.tokens:,} tokens, trained in {seconds:.0f} s, {sizes[0]:.0f} + {sizes[1]:.0f} MB"
+            print(about, file=sys.stderr)
+            first = next(iter(named.values()))
+            for number, name in enumerate(PARTS, 1):
+                recaser = part(model, number, sentence_case=True)
+                cells = [scores(recaser, text, folder) for text in named.values()]
+                bare = part(model, number)
+                cells.append(scores(bare, intrinsic(load(model), first), folder))
+                rows.append([about if number == 1 else "", name, *cells, f"{speed(recaser, first):,.0f}"])
+        heads = ["trained on", "model", *named, "intrinsic", "tokens/s"]
+        rows = [row[:-2] + [""] * (len(heads) - len(row)) + row[-2:] for row in rows]
+    lines = [heads, ["---"] * 2 + ["--:"] * (len(heads) - 2), *rows]
+    result = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    print(result)
+    if readme:
+        before, rest_ = readme.read_text("utf-8").split(BEGIN)
+        _, after = rest_.split(END)
+        readme.write_text(f"{before}{BEGIN}\n{result}\n{END}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

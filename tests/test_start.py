@@ -1,0 +1,24 @@
+"""What starting loads: a first line comes soon only if nothing gets ready for compiling."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from models import tiny
+
+SCRIPT = """
+import sys, capfst
+print(capfst.load(sys.argv[1]).recase("it works"))
+print("numba.typed.typeddict" in sys.modules)  # which only compiling needs
+"""
+
+
+@pytest.mark.parametrize("context", [False, True])
+def test_compiled_kernels_are_all_that_is_loaded(tmp_path: Path, contextual_model: Path, context: bool) -> None:
+    path = contextual_model if context else tmp_path / "cap.fst"
+    if not context:
+        tiny().save(path)
+    command = [sys.executable, "-c", SCRIPT, str(path)]
+    subprocess.run(command, check=True, capture_output=True)  # compiles what is not
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[1] == "False"
