@@ -1,9 +1,9 @@
 """Models that were found good: a file that has been read through once need not be again.
 
-In: what the system says of an open model file. Out: the model's n-grams by order, if this user has had that file
-checked before. A file is told by its place (device, inode), size, and times of change, which every change of its
-content moves on. `capfst/checked.json` in the user's cache folder remembers the last few; if that cannot be read or
-written, nothing is remembered.
+In: what the system says of an open model file. Out: the model's n-grams by order, or a context model's checksum, if
+this user has had that file checked before. A file is told by its place (device, inode), size, and times of change,
+which every change of its content moves on. `capfst/checked.json` in the user's cache folder remembers the last few; if
+that cannot be read or written, nothing is remembered.
 """
 
 from __future__ import annotations

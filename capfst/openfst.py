@@ -205,13 +205,15 @@ class Engine:
     def marginals(self, words: Words, weights: Weights | None = None) -> npt.NDArray[np.float64]:
         """float64[sum of forms]: what the cheapest path of the line through each form of each word costs, +inf if none
         is finite. The words are those of one line."""
-        costs = None if weights is None else self._costs(words, slice(None), weights)
         ranges = self.ranges(words, slice(None))
+        # W, even if it costs nothing, has one word have one form, where T has all forms of the same word elsewhere.
+        free = [[0.0] * len(forms) for forms in ranges]
+        costs = free if weights is None else self._costs(words, slice(None), weights)
         least = []
         for i in np.flatnonzero(words.forms):
             for k, form in enumerate(ranges[i]):
                 only = [*ranges[:i], range(form, form + 1), *ranges[i + 1 :]]
-                costs_of_only = costs and [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
+                costs_of_only = [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
                 least.append(best_paths(self.lm, self.start, only, 1, costs_of_only)[0][0])
         return np.array(least)
 

@@ -67,7 +67,7 @@ class Recaser:
         }  # fmt: skip
         if oov not in OOV:
             raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
-        self.context = Context.beside(model) if context else None
+        self.context: Context | None = None
         self.guess = oov == "guess"
         self.sentence_case = sentence_case
         self.pretokenized = model.signature.tokenizer == "none"
@@ -78,12 +78,14 @@ class Recaser:
         if engine not in ENGINES:
             raise CapfstError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
         with ThreadPoolExecutor(1) as pool:
-            making = pool.submit(self._make_transducer)
+            making = pool.submit(self._make_transducer, context)
             self.engine = importlib.import_module(f"capfst.{engine}").Engine(self.lm, self._start)
         self.transducer = making.result()
 
-    def _make_transducer(self) -> Transducer:
-        """Has a line pass through it, too, as that loads the kernels while the engine is being made."""
+    def _make_transducer(self, context: bool) -> Transducer:
+        """And the context. Has a line pass through both, as that loads the kernels while the engine is being made."""
+        if context:
+            self.context = Context.beside(self.model)
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)

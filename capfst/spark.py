@@ -1,9 +1,9 @@
 """Recasing on Spark: a column of a DataFrame, by the same code and model as on one machine.
 
 In: a DataFrame, the name of a column of text, a model. Out: a DataFrame of the same schema; the work is done when Spark
-wants its rows. Rows go through Python in Arrow's layout. Executors need capfst of the same version; the model is
-read in place if they see its path, else Spark sends it to each of them once. Each Python worker of an executor maps
-the file, so that all of them share its memory.
+wants its rows. Rows go through Python in Arrow's layout. Executors need capfst of the same version; the model and its
+context model are read in place if they see their path, else Spark sends them to each of them once. Each Python worker
+of an executor maps the files, so that all of them share their memory.
 """
 
 from __future__ import annotations

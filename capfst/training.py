@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from capfst import __version__
 from capfst import clean as cleaning
-from capfst.build import PROGRAM, Options, acceptor, temporary_space
-from capfst.context.model import forget, writing
+from capfst.build import PROGRAM, Options, acceptor, resident, temporary_space
+from capfst.context.model import forget, path_of, writing
 from capfst.context.train import Corpus, Local, fit
 from capfst.corpus import Errors, Hash, find, read_blocks, sources
 from capfst.count import MAX_ORDER
@@ -54,6 +54,7 @@ class Trained:
     sentences: int
     tokens: int  # without the sentence ends
     ngrams: tuple[int, ...]  # by order
+    kinds: int = 0  # of text, that the context model tells apart; 0: there is none
 
     def report(self) -> str:
         """What the corpus gave, for people."""
@@ -61,6 +62,8 @@ class Trained:
         lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
+        if self.kinds:
+            lines.append(f"wrote {path_of(self.path)}: weights for {self.kinds} kind{'s'[: self.kinds > 1]} of text")
         return "\n".join(lines)
 
 
@@ -136,9 +139,7 @@ def train(
     if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
     words = len(vocabulary.symbols) - 1
-    # A sixteenth is a reserve for what the allocator holds back.
-    left = None if memory is None else memory - memory // 16 - max(0, _resident() - PROGRAM)
-    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, left, tmp, threads)
+    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
     signature = Signature(
         version=__version__,
@@ -149,19 +150,22 @@ def train(
         lowercasing="default",
         corpus=digest,
     )
+    kinds = 0
     with ExitStack() as stack:
         if context:
             starts = check(vocabulary.symbols)
             fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
+            kinds = len(fitted.weights)
             # Put in its place when the model is, and not if that fails.
             stack.enter_context(writing(output, signature, vocabulary.symbols, starts, *fitted))
             del fitted
+            options = replace(options, memory=_left(memory))
         model = stack.enter_context(acceptor(labels, words, order, options))
         with show(model.arcs, "writing", "arcs") as advance:
             write_chunks(output, model, vocabulary.symbols, signature, advance)
         if not context:
             forget(output)
-        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams))
+        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), kinds)
 
 
 def _blocks(
@@ -176,13 +180,9 @@ def _blocks(
             number += 1
 
 
-def _resident() -> int:
-    """The memory that this process has now, in bytes, where the system tells: what reading the corpus has left."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
+def _left(memory: int | None) -> int | None:
+    """What the estimation may take, given what all may; a sixteenth is a reserve for what the allocator holds back."""
+    return None if memory is None else memory - memory // 16 - max(0, resident() - PROGRAM)
 
 
 def _tell_space(size: int, folder: str) -> None:

@@ -33,7 +33,9 @@ def test_as_row_by_row(recaser, rows, large, start):
 
 
 def test_something_changes(recaser):
-    assert recase_array(recaser.recase_utf8, pa.array(["x", "it works"])[1:]).to_pylist() == [recaser.recase("it works")]
+    assert recase_array(recaser.recase_utf8, pa.array(["x", "it works"])[1:]).to_pylist() == [
+        recaser.recase("it works")
+    ]
     assert recaser.recase("it works") == "It works"
 
 

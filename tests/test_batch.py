@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from contextual import LINES, UNHEARD
 from test_cli import CAPFST, CORPUS, run
 
 import capfst
@@ -27,8 +28,10 @@ from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, Counts, FileReport
 from capfst.cli import cli
+from capfst.corpus import find
 from capfst.errors import CapfstError
 
+TEACHES = "We said that the mayor met us.\n"
 TEXT = "we said that the mayor of new york met mr. o'neill in paris\n\nan ibm xyzzy"
 CASED = "We said that the mayor of New York met Mr. O'Neill in Paris\n\nan IBM xyzzy"
 
@@ -36,8 +39,8 @@ CASED = "We said that the mayor of New York met Mr. O'Neill in Paris\n\nan IBM x
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
-    (folder / "corpus").write_text(CORPUS * 3, "utf-8")
-    capfst.train(folder / "corpus", folder / "cap.fst")
+    (folder / "corpus").write_text((CORPUS + TEACHES) * 3, "utf-8")
+    capfst.train(folder / "corpus", folder / "cap.fst", context=False)
     return folder / "cap.fst"
 
 
@@ -168,9 +171,53 @@ def test_other_options_or_another_model_do_again_what_they_concern(model, tree, 
     again = tmp_path / "copy.fst"
     shutil.copy(model, again)
     assert redone("--column", "1", "--sentence-case", lm=again) == set()
-    (tmp_path / "corpus").write_text(CORPUS * 4)
-    capfst.train(tmp_path / "corpus", again)
+    (tmp_path / "corpus").write_text((CORPUS + TEACHES) * 4)
+    capfst.train(tmp_path / "corpus", again, context=False)
     assert redone("--column", "1", "--sentence-case", lm=again) == everything
+
+
+def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_path):
+    lm, context = tmp_path / "cap.fst", tmp_path / "cap.fst.context"
+    text = "\n".join(UNHEARD).lower()
+    (tmp_path / "a").write_text(text)
+
+    def status(*options) -> str:
+        """Of a batch with these options, whose output is what `recase` gives."""
+        report, _ = batch(lm, tmp_path / "a", "--out", tmp_path / "out", *options)
+        chosen = {"context": "--no-context" not in options, "oov": "pass" if "pass" in options else "guess"}
+        assert (tmp_path / "out" / "a").read_text() == capfst.load(lm, **chosen).recase(text)
+        return report["files"][0]["status"]
+
+    shutil.copy(contextual_model, lm)
+    shutil.copy(f"{contextual_model}.context", context)
+    assert [status(), status()] == ["done", "skipped"]
+    weighed = (tmp_path / "out" / "a").read_bytes()
+    assert [status("--oov", "pass"), status("--oov", "pass")] == ["done", "skipped"]
+    assert [status("--no-context"), status("--no-context")] == ["done", "skipped"]
+    assert (tmp_path / "out" / "a").read_bytes() != weighed
+    context.unlink()
+    assert status() == "skipped"  # it would be the same
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("capfst.context.sample.MOST", 9000)
+        files = [Path(contextual_model).with_name(name) for name in ("help.txt", "rot13.txt")]
+        capfst.train(files, tmp_path / "other.fst", clean=False)
+    assert (tmp_path / "other.fst").read_bytes() == lm.read_bytes()
+    shutil.copy(tmp_path / "other.fst.context", context)
+    assert [status(), status()] == ["done", "skipped"]
+    shutil.copy(f"{contextual_model}.context", context)
+    assert status() == "done"
+    assert (tmp_path / "out" / "a").read_bytes() == weighed
+
+
+def test_a_context_model_of_another_model_stops_the_run(model, contextual_model, tmp_path):
+    shutil.copy(model, tmp_path / "cap.fst")
+    shutil.copy(f"{contextual_model}.context", tmp_path / "cap.fst.context")
+    (tmp_path / "a").write_text("\n".join(LINES[:9]))
+    with pytest.raises(CapfstError, match="belongs to another model"):
+        cli.main(
+            ["batch", "--lm", f"{tmp_path}/cap.fst", f"{tmp_path}/a", "--out", f"{tmp_path}/o"], standalone_mode=False
+        )
+    batch(tmp_path / "cap.fst", tmp_path / "a", "--out", tmp_path / "o", "--no-context")
 
 
 # Killed
@@ -378,11 +425,21 @@ def test_plans_that_are_refused(here, names, out, said):
         plan(names, Path(out), Path("m.fst/m"))
 
 
-def test_an_output_that_is_a_link_to_an_input_is_refused(here):
+@pytest.mark.parametrize(("to", "what"), [("f.txt", "input"), ("m.fst", "model"), ("m.fst.context", "model")])
+def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out").mkdir()
-    Path("out/f.txt").symlink_to("../f.txt")
-    with pytest.raises(CapfstError, match="would overwrite the input"):
+    Path("out/f.txt").symlink_to(f"../{to}")
+    with pytest.raises(CapfstError, match=f"would overwrite the {what}"):
         plan(["f.txt"], Path("out"), Path("m.fst"))
+
+
+def test_models_are_no_inputs(here):
+    for name in "cap.fst", "cap.fst.context":
+        (Path("d") / name).touch()
+    found = plan(["d"], Path("out"), Path("d/cap.fst"))
+    assert [str(item.input) for item in found.items] == ["d/a.txt", "d/e/b.txt"]
+    assert found.left_out == ["d/cap.fst", "d/cap.fst.context"]
+    assert [str(path) for path in find(["d"])] == ["d/a.txt", "d/e/b.txt"]
 
 
 # Display

@@ -36,7 +36,7 @@ TEXTS = st.lists(st.sampled_from(WORDS.split()) | st.text(st.characters(exclude_
 def recaser(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     (folder / "corpus").write_text(CORPUS * 3 + "The cafés of İstanbul and Évian met ÉCLAIR.\n" * 3, "utf-8")
-    capfst.train(folder / "corpus", folder / "cap.fst", clean=False)
+    capfst.train(folder / "corpus", folder / "cap.fst", clean=False, context=False)
     return capfst.load(folder / "cap.fst")
 
 
@@ -343,9 +343,15 @@ def test_parquet_without_such_a_column(tmp_path, recaser, table, column, said):
 # Counts
 
 
-@given(st.lists(TEXTS).map("\n".join))
-def test_counts(recaser, text):
+@pytest.fixture(scope="module")
+def contextual(contextual_model):
+    return capfst.load(contextual_model)
+
+
+@given(text=st.lists(TEXTS).map("\n".join), weighs=st.booleans())
+def test_counts(recaser, contextual, text, weighs):
     """As plain Python counts, each line on its own."""
+    recaser = contextual if weighs else recaser
     expected = Counts()
     lines = text.encode().split(b"\n")
     for line in lines if lines[-1] else lines[:-1]:

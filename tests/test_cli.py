@@ -13,7 +13,7 @@ import pytest
 CAPFST = [sys.executable, "-m", "capfst"]
 CORPUS = """\
 In New York, the mayor met Mr. O'Neill and an IBM engineer.
-The mayor of New York said that the iPhone was made in China.
+The mayor of New York said that China's iPhone was made in China.
 We don't think they're in Paris, France.
 The president of the U.S. met the president of France.
 """
@@ -98,8 +98,29 @@ def test_confidence(model):
     assert [first["text"][word["start"] : word["end"]] for word in first["words"]] == ["New", "York"]
     assert all(word["log_odds"] is None or word["log_odds"] > 0 for word in first["words"])
     assert empty == {"text": "", "words": []}
-    assert last["words"] == [{"start": 0, "end": 5, "word": "Paris", "log_odds": None}]
+    (paris,) = last["words"]
+    assert paris.pop("log_odds") > 0
+    assert paris == {"start": 0, "end": 5, "word": "Paris"}
+    out = run("recase", "--lm", model, "--confidence", "--no-context", stdin="paris").stdout
+    assert json.loads(out)["words"] == [paris | {"log_odds": None}]  # the LM has no other casing
     assert run("recase", "--lm", model, "--confidence", "--nbest", 2, stdin="x", code=2).stderr
+
+
+def test_context_and_unseen_words(model, corpus, tmp_path):
+    text = "the xyzzy of new york\n" * 3
+
+    def recased(path, *options) -> str:
+        return run("recase", "--lm", path, *options, stdin=text).stdout.decode()
+
+    assert "xyzzy of New York" in recased(model, "--oov", "pass")
+    alone = tmp_path / "cap.fst"
+    alone.with_name("cap.fst.context").write_bytes(b"")
+    run("train", "-q", "--no-context", corpus, "-o", alone)
+    assert [path.name for path in tmp_path.iterdir()] == ["cap.fst"]
+    assert alone.read_bytes() == model.read_bytes()
+    assert recased(alone) == recased(model, "--no-context")
+    alone.with_name("cap.fst.context").write_bytes(b"")
+    assert "cap.fst.context is damaged" in message(run("recase", "--lm", alone, stdin=text, code=1))
 
 
 def test_score(tmp_path):
@@ -186,7 +207,7 @@ def test_bounded_memory_gives_the_same_bytes_and_tells_the_space(corpus, model, 
 
 def test_vocabulary_cutoffs_and_pruning(corpus, tmp_path):
     def ngrams(*options) -> list[int]:
-        run("train", "-q", *options, corpus, "-o", tmp_path / "m.fst")
+        run("train", "-q", "--no-context", *options, corpus, "-o", tmp_path / "m.fst")
         return json.loads(run("info", "--json", tmp_path / "m.fst").stdout)["ngrams"]
 
     whole = ngrams()
@@ -318,7 +339,7 @@ def test_a_closed_pipe_ends_quietly(model, tmp_path):
         [*CAPFST, "recase", "--lm", model, text], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout and process.stderr
-        assert process.stdout.readline() == b"The mayor of New York\n"
+        assert process.stdout.readline().lower() == b"the mayor of new york\n"
         process.stdout.close()
         assert process.wait() == 141
         assert process.stderr.read() == b""

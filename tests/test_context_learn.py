@@ -187,7 +187,7 @@ def test_what_is_certain_teaches_no_more() -> None:
     corpus = [["a", *["New", "York"] * 4]] * 10
     known, learned = facts_of(corpus), tables(rows=4096)
     for _ in range(500):
-        before = learned.copy()
+        before = Tables(*(table.copy() for table in learned))
         loss, _, count = learn.learn(labels_of(corpus), known, learned)
         if all((a == b).all() for a, b in zip(before, learned, strict=True)):
             break
@@ -199,7 +199,7 @@ def test_what_is_certain_teaches_no_more() -> None:
 def test_renewed_tables_keep_their_weights() -> None:
     known, learned = facts_of(MANY), tables()
     learn.learn(labels_of(MANY), known, learned)
-    other = learned.copy()
+    other = Tables(*(table.copy() for table in learned))
     other.renew()
     for table, renewed in zip(learned, other, strict=True):
         assert (renewed[:, :4] == table[:, :4]).all()

@@ -1,6 +1,5 @@
 """context/model.py: the file beside a model: what was written is read again, and nothing else."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from context_twin import describe, evidence, own_features
 from models import SIGNATURE, build
 
-from capfst.context import model as context_model
+from capfst import checked
 from capfst.context.classes import of_words
 from capfst.context.kinds import MOST
 from capfst.context.learn import Facts, Tables
@@ -165,14 +164,22 @@ def test_a_flipped_bit(written: CapFst) -> None:
         assert any(advice in refused(written) for advice in ("remove", "copy it again"))
 
 
-@pytest.mark.parametrize("key", ["format", "model", "bytes", "crc", "scales"])
-def test_a_header_that_lacks_something(written: CapFst, key: str) -> None:
+def test_another_version(written: CapFst) -> None:
     path = path_of(written.path)
-    whole = path.read_bytes()
-    header = json.loads(whole[:4096])
-    del header[key]
-    path.write_bytes(json.dumps(header).encode().ljust(4096) + whole[4096:])
-    assert "remove" in refused(written)
+    path.write_bytes(path.read_bytes().replace(b"context 1", b"context 0", 1))
+    assert "no context model of this version: train the model again" in refused(written)
+
+
+def test_a_file_that_was_found_good_is_checked_again_once_it_has_changed(written: CapFst) -> None:
+    path = path_of(written.path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checked, "SETTLED", -(10**12))  # whatever its age
+        assert Context.beside(written) is not None
+        assert checked.recall(path.stat())
+        whole = bytearray(path.read_bytes())
+        whole[-1] ^= 1
+        path.write_bytes(whole)
+        assert "damaged" in refused(written)
 
 
 def test_the_file_of_another_model(written: CapFst, tmp_path: Path) -> None:
@@ -213,4 +220,4 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_training_again_gives_the_same_bytes(contextual_model: Path, tmp_path: Path) -> None:
     again = contextual.train(tmp_path / "cap.fst")
     assert path_of(again).read_bytes() == path_of(contextual_model).read_bytes()
-    assert context_model.Context.beside(CapFst.open(again)) is not None
+    assert Context.beside(CapFst.open(again)) is not None

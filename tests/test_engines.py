@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models import FORMS, TIED, backoff_models
+from models import FORMS, TIED, backoff_models, random_model
 
 from capfst.context.weigh import Weighed
 from capfst.recase import Recaser
@@ -123,6 +123,14 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
     slow = Recaser(recaser.model, engine="openfst")
     for engine in (recaser.engine, slow.engine):
         assert engine.marginals(words, weights).tolist() == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_marginals_of_a_word_that_is_there_twice(folder):
+    model = random_model(random.Random(3), order=2, forms=len(FORMS), ngrams=100).save(folder / "t.fst")
+    fast, slow = (Recaser(model, engine=engine).engine for engine in ("fast", "openfst"))
+    for line in ("mcdonald mcdonald", "it us it us it"):
+        words = words_of(Recaser(model), line)
+        assert slow.marginals(words).tolist() == pytest.approx(fast.marginals(words).tolist(), rel=1e-9)
 
 
 @settings(deadline=None, max_examples=50)

@@ -172,6 +172,7 @@ def test_description(tmp_path: Path) -> None:
         "ambiguous_words": 1,
         "bytes": size,
         "bytes_per_ngram": size / 8,
+        "context": None,
         "most_ambiguous": [{"word": "it", "forms": ["it", "It"]}],
     }
     assert render(description).splitlines()[-3:] == [

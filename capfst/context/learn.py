@@ -72,9 +72,6 @@ class Tables(NamedTuple):
         tables.renew()
         return tables
 
-    def copy(self) -> Tables:
-        return Tables(self.first.copy(), self.second.copy())
-
     def renew(self) -> None:
         """Has AdaGrad begin anew, with the weights that it has found."""
         for table in self:

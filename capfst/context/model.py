@@ -1,8 +1,8 @@
 """The context model as a file beside cap.fst, mapped: weights in bytes, and a record for each word.
 
 In: what is known of the words, and learned tables. Out: the file `cap.fst.context`, and `Context`, which maps it. First
-a line of JSON, which says to which model it belongs, how large the arrays are, and their checksum; then the arrays, end
-to end. Any numbers in them are legal, so whole arrays are all that has to be checked.
+a line of JSON, which says to which model it belongs, how large the arrays are, and their checksum; its own checksum;
+then the arrays, end to end. Any numbers in them are legal, so whole arrays are all that has to be checked.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst import checked
 from capfst.atomic import replacing
 from capfst.context import kinds
 from capfst.context.features import OWN, own_features
@@ -84,7 +85,8 @@ class Context(NamedTuple):
         path = path_of(model.path)
         try:
             with open(path, "rb") as file:
-                if os.fstat(file.fileno()).st_size < _HEADER:
+                found = os.fstat(file.fileno())
+                if found.st_size < _HEADER:
                     raise _damaged(path)
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
@@ -96,8 +98,12 @@ class Context(NamedTuple):
             raise CapfstError(
                 f"{path} belongs to another model than {model.path}: train the model again, or remove {path}"
             )
-        if len(mapped) != _HEADER + sum(header["bytes"]) or zlib.crc32(memoryview(mapped)[_HEADER:]) != header["crc"]:
+        if len(mapped) != _HEADER + sum(header["bytes"]):
             raise _damaged(path)
+        if checked.recall(found) != (header["crc"],):
+            if zlib.crc32(memoryview(mapped)[_HEADER:]) != header["crc"]:
+                raise _damaged(path)
+            checked.remember(found, (header["crc"],))
         at = _HEADER
         arrays: list[npt.NDArray[Any]] = []
         for dtype, size in zip(("V", "u1", "i2", "u4", "u4"), header["bytes"], strict=True):
@@ -122,12 +128,12 @@ def _damaged(path: Path) -> CapfstError:
 
 
 def _header(mapped: mmap.mmap, path: Path) -> dict[str, Any]:
-    try:
-        header = json.loads(mapped[:_HEADER])
-    except ValueError:
-        header = None
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+    text, checksum, *_ = [*mapped[:_HEADER].split(b"\n"), b""]
+    if not text.startswith(b'{"format": "%s"' % _FORMAT.encode()):
         raise CapfstError(f"{path} is no context model of this version: train the model again, or remove the file")
+    if checksum != b"%08x" % zlib.crc32(text):
+        raise _damaged(path)
+    header: dict[str, Any] = json.loads(text)
     return header
 
 
@@ -152,7 +158,7 @@ def writing(
     told: [words, kinds], by kinds.evidence. weights: by kind.
     """
     known = np.zeros(len(symbols), WORD)
-    _know(symbols.offsets, starts, facts.hashes, facts.leads, facts.classes, facts.counts, told, known)
+    _know(starts, facts.hashes, facts.leads, facts.classes, facts.counts, told, known)
     arrays = [known, facts.shapes, *(np.stack(tables) for tables in list(zip(*weights, strict=True))[:3])]
     raw = [array.reshape(-1).view(np.uint8).data for array in arrays]
     crc = 0
@@ -165,8 +171,9 @@ def writing(
         "crc": crc,
         "scales": [kind.scales for kind in weights],
     }
+    text = json.dumps(header).encode()
     with replacing(path_of(model)) as file:
-        file.write(json.dumps(header).encode().ljust(_HEADER - 1) + b"\n")
+        file.write((text + b"\n%08x\n" % zlib.crc32(text)).ljust(_HEADER))
         for array in raw:
             file.write(array)
         file.flush()  # a full disk is found before the model is there
@@ -188,19 +195,24 @@ def _quantized(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], f
     """[rows, SHAPES − 1]: the weights of the shapes but lower case, less its, in whole numbers up to _MOST; and what a
     1 is worth."""
     less = table[:, 1:SHAPES] - table[:, :1]
-    scale = float(np.abs(less).max(initial=0)) / _MOST or 1.0
-    return np.rint(less / scale).astype(np.int16), scale
+    scale = float(max(less.max(initial=0), -less.min(initial=0))) / _MOST or 1.0
+    less /= scale
+    return np.rint(less, out=less).astype(np.int16), scale
 
 
 def _packed(table: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
     """Of the rows that share a place, which have the same lowest bits, the one that matters most: by its weights, and
     by AdaGrad's sums of its gradients."""
-    rows = table.reshape(SHARED, -1, SHAPES - 1)
-    sizes = np.abs(rows).sum(2) * np.sqrt(gradients.sum(1)).reshape(SHARED, -1)
-    best = sizes.argmax(0)
-    kept = (np.take_along_axis(rows, best[None, :, None], 0)[0] + 128).astype(np.uint32)
-    packed = kept[:, 0] | kept[:, 1] << 8 | kept[:, 2] << 16 | (best + 1).astype(np.uint32) << 24
-    return np.where(sizes.max(0) > 0, packed, ZERO).astype(np.uint32)
+    number = len(table) // SHARED
+    packed, most = np.full(number, ZERO, np.uint32), np.zeros(number)
+    for which in range(SHARED):
+        rows = table[which * number : (which + 1) * number]
+        sizes = np.abs(rows).sum(1) * np.sqrt(gradients[which * number : (which + 1) * number].sum(1))
+        better = sizes > most
+        most[better] = sizes[better]
+        kept = (rows[better] + 128).astype(np.uint32)
+        packed[better] = kept[:, 0] | kept[:, 1] << 8 | kept[:, 2] << 16 | np.uint32(which + 1) << 24
+    return packed
 
 
 @allocating
@@ -214,13 +226,13 @@ def _own(starts, hashes, counts, first, own):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _know(offsets, starts, hashes, leads, classes, counts, told, known):  # type: ignore[no-untyped-def]
+def _know(starts, hashes, leads, classes, counts, told, known):  # type: ignore[no-untyped-def]
     for k in range(starts.size - 1):
         word = known[starts[k]]
         word.word, word.two = hashes[k, WHOLE], hashes[k, SUFFIX + 1]
         word.evidence, word.lead = evidence(counts[k]), leads[k]
         word.small, word.capital = classes[k, 0], classes[k, 1]
         word.penalty = 1 + np.log(1.0 + counts[k].sum())
-        word.single = offsets[starts[k] + 1] - offsets[starts[k]] == 1
+        word.single = word.two == 0
         for kind in range(told.shape[1]):
             word.told[kind] = told[k, kind]

@@ -13,11 +13,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.build import PROGRAM
+from capfst.build import PROGRAM, resident
 from capfst.context import classes, kinds, sample, words
 from capfst.context.features import LEADS
 from capfst.context.learn import Facts, Tables, learn
 from capfst.context.model import Weights, weights
+from capfst.context.words import SHAPES
 from capfst.errors import CapfstError
 from capfst.shapes import CASELESS, LOWER, shapes
 from capfst.symbols import UNKNOWN, Symbols
@@ -28,7 +29,10 @@ FIRST_BITS, SECOND_BITS = 22, 20
 
 _ROWS_PER_LABEL = 8
 _SLICES = 64  # of each source: all of them are learned from in turn, slice by slice
-_PER_WORD, _PER_ROW, _PER_LABEL = 300, 120, 8  # bytes of memory
+# Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
+# made; of the tables, what several kinds of text begin with, and packing them.
+_KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 400, 28, 70
+_MARGIN = 16 << 20  # by which what is resident may differ from run to run
 
 Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
 """As training.Progress."""
@@ -83,11 +87,12 @@ def fit(
     size = min(int(occurrences.sum()), sample.MOST)
     bits = max(8, (_ROWS_PER_LABEL * size).bit_length())
     rows = 2 ** min(bits, FIRST_BITS), 2 ** min(bits, SECOND_BITS)
-    needed = PROGRAM + _PER_WORD * len(starts) + _PER_ROW * sum(rows) + _PER_LABEL * size
+    needed = max(PROGRAM, resident()) + _KERNELS + _PER_WORD * len(starts)
+    needed += max(_PER_LABEL * size, _PER_ROW * sum(rows) + 4 * size)
     if memory is not None and memory < needed:
         raise CapfstError(
-            f"{memory >> 20} MiB of memory are too little to learn contexts: allow {-(-needed >> 20)} MiB (--memory), "
-            "or leave them out (--no-context)"
+            f"{memory >> 20} MiB of memory are too little to learn contexts: allow {needed + _MARGIN >> 20} MiB "
+            "(--memory), or leave them out (--no-context)"
         )
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -99,7 +104,7 @@ def fit(
     leads = np.zeros(len(totals), np.uint8)
     first = np.argsort(-totals, kind="stable")[:LEADS]
     leads[first] = np.arange(1, len(first) + 1)
-    sources = [labels for labels in corpus.sample(sample.MOST) if labels.size]
+    sources = [labels for labels in corpus.sample(sample.MOST) if labels.any()]
     small = (shape_of == LOWER) | (shape_of == CASELESS)
     classed = classes.of_words(classes.classes(sources, len(symbols)), word_of, small, occurrences)
     hashes = words.described(symbols, starts)
@@ -110,16 +115,21 @@ def fit(
     tables = Tables.of(rows)
     with show(min(2, number) * sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
 
-        def learn_from(tables: Tables, chosen: list[int]) -> Weights:
+        def learn_from(chosen: list[int]) -> Weights:
             for turn in range(_SLICES):
                 for source in chosen:
                     learn(sliced[source][turn], known, tables)
                     advance(sliced[source][turn].size)
             return weights(tables, known, starts)
 
-        learned = [learn_from(tables, list(range(len(sources))))]
+        learned = [learn_from(list(range(len(sources))))]
         if number > 1:
-            tables.renew()
-            chosen = [np.flatnonzero(kind_of == kind).tolist() for kind in range(number)]
-            learned = [learn_from(tables.copy(), of_kind) for of_kind in chosen]
+            # Of these large tables there is one only, but for what all kinds begin with.
+            common = [table[:, :SHAPES].copy() for table in tables]
+            learned.clear()
+            for kind in range(number):
+                for table, begun in zip(tables, common, strict=True):
+                    table[:, :SHAPES] = begun
+                tables.renew()
+                learned.append(learn_from(np.flatnonzero(kind_of == kind).tolist()))
     return Fitted(known, told, learned)

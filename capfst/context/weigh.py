@@ -60,7 +60,7 @@ class Weighed(NamedTuple):
 
 @kernel
 def _exp(x):  # type: ignore[no-untyped-def]
-    """e^x of a float32 from −87 to 0, to seven digits or so: without a call, and four at once."""
+    """e^x of a float32 from −87 to 0, to five digits: without a call, and four at once."""
     y = x * np.float32(1.4426950408889634)
     n = np.floor(y)
     f = (y - n) * np.float32(0.6931471805599453)

@@ -34,8 +34,8 @@ _VOWELS = np.frombuffer(b"aeiouy", np.uint8)
 
 @kernel
 def mixed(a, b):  # type: ignore[no-untyped-def]
-    """A hash of two numbers; its low bits depend on all bits of both."""
-    h = (np.uint64(a) ^ (np.uint64(b) + _PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
+    """A hash of two numbers; its low bits depend on both. Two small numbers instead of two others are another hash."""
+    h = (np.uint64(a) * _PRIME ^ (np.uint64(b) + _PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
     return h ^ h >> np.uint64(32)
 
 

@@ -1,0 +1,165 @@
+"""Training a model and its context model: both or neither, whatever ends it; and no more memory than allowed."""
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import contextual
+import pytest
+from test_cli import CAPFST, run
+
+import capfst
+from capfst.context.model import path_of
+from capfst.errors import CapfstError
+from capfst.exchange import export_arpa, import_arpa, mix_models
+
+
+@pytest.fixture
+def corpus(contextual_model):
+    return [contextual_model.with_name(name) for name in ("help.txt", "rot13.txt")]
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A folder with a model, and a context model that belongs to it."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (tmp_path / "old.txt").write_text("\n".join(contextual.UNHEARD), "utf-8")
+    capfst.train(tmp_path / "old.txt", folder / "cap.fst", clean=False)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("way", ["train", "import", "mix"])
+def test_a_model_without_context_leaves_none_of_another(old, tmp_path, way):
+    path = old / "cap.fst"
+    other = tmp_path / "other.fst"
+    shutil.copy(path, other)
+    if way == "train":
+        capfst.train(tmp_path / "old.txt", path, clean=False, context=False)
+    elif way == "import":
+        export_arpa(other, tmp_path / "arpa")
+        import_arpa(tmp_path / "arpa", path)
+    else:
+        mix_models([path, other], path, weights=[0.5, 0.5])
+    assert sorted(contents(old)) == ["cap.fst"]
+    assert capfst.load(path).context is None
+
+
+def test_what_fails_leaves_both(old, tmp_path):
+    before = contents(old)
+    (tmp_path / "bad").write_bytes(b"lower case\n")
+    for fails in (
+        lambda: capfst.train(tmp_path / "bad", old / "cap.fst"),
+        lambda: capfst.train(tmp_path / "bad", old / "cap.fst", context=False),
+        lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, max_ngrams=9),
+        lambda: import_arpa(tmp_path / "bad", old / "cap.fst"),
+        lambda: mix_models([old / "cap.fst"], old / "cap.fst", weights=[0.5]),
+    ):
+        with pytest.raises(CapfstError):
+            fails()
+        assert contents(old) == before
+
+
+_KILLING = """
+import os, signal, sys
+import capfst
+replace, left = os.replace, int(sys.argv[1])
+def replace_or_die(*paths):
+    global left
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    replace(*paths)
+os.replace = replace_or_die
+capfst.train(sys.argv[3:], sys.argv[2], clean=False)
+"""
+
+
+@pytest.mark.parametrize("files", [0, 1, 2])
+def test_killed_with_so_many_files_in_place(contextual_model, corpus, old, files):
+    """The model comes first: an old context model beside it is noticed."""
+    path = old / "cap.fst"
+    before = contents(old)
+    done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False)
+    assert done.returncode == (-signal.SIGKILL if files < 2 else 0)
+    assert path.read_bytes() == (contextual_model.read_bytes() if files else before["cap.fst"])
+    assert (path_of(path).read_bytes() == before["cap.fst.context"]) == (files < 2)
+    if files == 1:
+        with pytest.raises(CapfstError, match="belongs to another model"):
+            capfst.load(path)
+        assert "belongs to another model" in run("info", path).stdout.decode()
+        capfst.train(corpus, path, clean=False)
+    assert capfst.load(path).context is not None
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_when_the_context_model_is_written(corpus, old, number, code):
+    before = contents(old)
+    command = [*CAPFST, "train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while len(contents(old)) == 2:
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.send_signal(number)
+        assert process.wait() == code
+        assert process.stderr
+        assert b"Traceback" not in process.stderr.read()
+    assert contents(old) == before
+
+
+@pytest.mark.parametrize("room", ["half the context", "half the model"])
+def test_a_full_disk(contextual_model, corpus, tmp_path, room):
+    context, model = path_of(contextual_model).stat().st_size, contextual_model.stat().st_size
+    size = context // 2 if room == "half the context" else context + model // 2
+    disk, mount = tmp_path / "disk", shutil.which("mount")
+    disk.mkdir()
+    if not mount or subprocess.run([mount, "-t", "tmpfs", "-o", f"size={size}", "x", disk], check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        with pytest.raises(CapfstError, match="No space left on device"):
+            capfst.train(corpus, disk / "cap.fst", clean=False)
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+_MEASURING = """
+import re, sys
+from pathlib import Path
+import capfst
+try:
+    capfst.train(sys.argv[3:], sys.argv[2], order=1, clean=False, memory=int(sys.argv[1]) << 20)
+except capfst.CapfstError as error:
+    print(error)
+else:
+    print(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
+def test_the_memory_that_is_asked_for_is_enough_and_not_exceeded(corpus, tmp_path):
+    """Of a corpus for which the tables are large."""
+    files = [tmp_path / file.name for file in corpus]
+    for file, text in zip(files, corpus, strict=True):
+        file.write_text(f"{text.read_text('utf-8')}\n" * 3, "utf-8")
+    path = tmp_path / "models" / "cap.fst"
+    path.parent.mkdir()
+
+    def train(memory: int) -> str:
+        command = [sys.executable, "-c", _MEASURING, str(memory), path, *files]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    refused = train(170)
+    assert "--no-context" in refused
+    assert list(path.parent.iterdir()) == []
+    (needed,) = re.findall(r"allow (\d+) MiB \(--memory\)", refused)
+    assert int(train(int(needed))) <= int(needed) << 10
+    assert capfst.load(path).context is not None
