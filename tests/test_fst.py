@@ -175,8 +175,9 @@ def test_description(tmp_path: Path) -> None:
         "context": None,
         "most_ambiguous": [{"word": "it", "forms": ["it", "It"]}],
     }
-    assert render(description).splitlines()[-3:] == [
+    assert render(description).splitlines()[-4:] == [
         f"bytes            {size} ({size / 8:.1f} per n-gram)",
+        "context model    none: the LM alone",
         "most ambiguous:",
         "  it: it It",
     ]

@@ -96,40 +96,65 @@ def fit(
         )
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
+    sources = [labels for labels in corpus.sample(sample.MOST) if labels.any()]
+    known = _known(symbols, starts, occurrences, totals, word_of, corpus, sources)
+    kind_of, told = kinds.counted(sources, word_of, totals)
+    return Fitted(known, told, _learned(known, starts, sources, kind_of, Tables.of(rows), show))
+
+
+def _known(
+    symbols: Symbols,
+    starts: npt.NDArray[np.int64],
+    occurrences: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.float64],
+    word_of: npt.NDArray[np.int64],
+    corpus: Corpus,
+    sources: list[npt.NDArray[np.uint32]],
+) -> Facts:
+    """What is known of labels and words. totals: how often each word occurs."""
     shape_of = shapes(symbols)
     for form in (UNKNOWN, PROTECTED_CLASS.decode()):  # which stand for words in any casing
         for label in symbols.forms(form, starts):
             shape_of[label] = CASELESS
-    totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
     leads = np.zeros(len(totals), np.uint8)
     first = np.argsort(-totals, kind="stable")[:LEADS]
     leads[first] = np.arange(1, len(first) + 1)
-    sources = [labels for labels in corpus.sample(sample.MOST) if labels.any()]
     small = (shape_of == LOWER) | (shape_of == CASELESS)
     classed = classes.of_words(classes.classes(sources, len(symbols)), word_of, small, occurrences)
     hashes = words.described(symbols, starts)
-    known = Facts(word_of, shape_of, hashes, leads, classed, corpus.habits(word_of, shape_of))
-    kind_of, told = kinds.counted(sources, word_of, totals)
-    number = told.shape[1]
+    return Facts(word_of, shape_of, hashes, leads, classed, corpus.habits(word_of, shape_of))
+
+
+def _learned(
+    known: Facts,
+    starts: npt.NDArray[np.int64],
+    sources: list[npt.NDArray[np.uint32]],
+    kind_of: npt.NDArray[np.int64],
+    tables: Tables,
+    show: Progress,
+) -> list[Weights]:
+    """What the tables learn of all sources in turn, and then of those of each kind, if there are several."""
     sliced = [sample.slices(labels, _SLICES) for labels in sources]
-    tables = Tables.of(rows)
+    number = int(kind_of.max()) + 1
     with show(min(2, number) * sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
 
-        def learn_from(chosen: list[int]) -> Weights:
+        def learn_from(chosen: list[int]) -> None:
             for turn in range(_SLICES):
                 for source in chosen:
                     learn(sliced[source][turn], known, tables)
                     advance(sliced[source][turn].size)
-            return weights(tables, known, starts)
 
-        learned = [learn_from(list(range(len(sources))))]
-        if number > 1:
-            # Of these large tables there is one only, but for what all kinds begin with.
-            common = [table[:, :SHAPES].copy() for table in tables]
-            learned.clear()
-            for kind in range(number):
-                for table, begun in zip(tables, common, strict=True):
-                    table[:, :SHAPES] = begun
-                tables.renew()
-                learned.append(learn_from(np.flatnonzero(kind_of == kind).tolist()))
-    return Fitted(known, told, learned)
+        learn_from(list(range(len(sources))))
+        if number == 1:
+            return [weights(tables, known, starts)]
+        # Of these large tables there is one only, but for what all kinds begin with.
+        common = [table[:, :SHAPES].copy() for table in tables]
+        learned = []
+        for kind in range(number):
+            for table, begun in zip(tables, common, strict=True):
+                table[:, :SHAPES] = begun
+            tables.renew()
+            learn_from(np.flatnonzero(kind_of == kind).tolist())
+            learned.append(weights(tables, known, starts))
+        return learned
