@@ -530,6 +530,14 @@ def _write(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
         raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
 
 
+def _empty_stdout() -> None:
+    """Has nothing left that stdout does not take: Python would complain of it once more when it closes stdout."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Runs the command line; every way out has its exit status."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
@@ -538,6 +546,7 @@ def main() -> None:
         sys.stdout.flush()
     except CapfstError as error:
         click.echo(f"capfst: error: {error}", err=True)
+        _empty_stdout()
         sys.exit(1)
     except click.ClickException as error:
         error.show()
@@ -546,8 +555,7 @@ def main() -> None:
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)
     except _Closed:
-        # Nobody reads on; Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _empty_stdout()
         sys.exit(128 + signal.SIGPIPE)
     except MemoryError:
         click.echo("capfst: error: out of memory: give it more, or less to do at once (--jobs 1)", err=True)
