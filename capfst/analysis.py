@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from capfst.characters import CASED, CLASS, INFO, LETTER, UPPER
-from capfst.compare import CASELESS, CLASSES, CORRECT, TOKENS, UNKNOWN, Counts, case_class, compare
+from capfst.compare import CLASSES, CORRECT, TOKENS, UNKNOWN, Counts, compare
 from capfst.frequent import Context, Frequent, Pair
 from capfst.score import aligned, grouped, percent, read_lines, show
+from capfst.shapes import CASELESS, shape_with
 from capfst.tokenize import COMPOUND, NEWLINE, PROTECTED, tokenize
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def shape(token: str) -> int:
     """The class of a token, as `compare` has it."""
     flags = [flag for flag in map(INFO.__getitem__, map(ord, token)) if flag & CASED]
     upper = [flag & UPPER != 0 for flag in flags]
-    return int(case_class.py_func(len(upper), sum(upper), upper[:1] == [True]))
+    return int(shape_with.py_func(len(upper), sum(upper), upper[:1] == [True]))
 
 
 @lru_cache(1 << 16)

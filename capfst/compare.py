@@ -30,9 +30,9 @@ from capfst.characters import (
     UPPER,
 )
 from capfst.errors import CapfstError
+from capfst.shapes import shape_with
 
-CLASSES = ("lower", "Capitalized", "UPPER", "mixed", "none")
-LOWERCASE, CAPITALIZED, UPPERCASE, MIXED, CASELESS = range(5)
+CLASSES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by shape
 
 # The columns of the counts: of tokens (five classes of the reference's), and of upper-case characters.
 TOKENS, CORRECT, UNKNOWN, UNKNOWN_CORRECT, PROPOSED = 0, 5, 10, 11, 12
@@ -163,18 +163,6 @@ def _is_space(code, info):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def case_class(cased, upper, first_is_upper):  # type: ignore[no-untyped-def]
-    """The class of a token with so many cased and upper-case characters."""
-    if cased == 0:
-        return CASELESS
-    if upper == 0:
-        return LOWERCASE
-    if upper == 1 and first_is_upper:
-        return CAPITALIZED
-    return UPPERCASE if upper == cased else MIXED
-
-
-@njit(cache=True, nogil=True)
 def _align(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
     deletions, insertions, substitutions = edits(ref, n, hyp, m)
     row[CAPITALS] += n
@@ -251,7 +239,7 @@ def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, cou
             if skipping and has_letter:
                 skipping = False
                 continue
-            kind = case_class(cased, upper, first_is_upper)
+            kind = shape_with(cased, upper, first_is_upper)
             row[TOKENS + kind] += 1
             row[CORRECT + kind] += same
             row[PROPOSED] += proposed

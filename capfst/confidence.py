@@ -4,7 +4,7 @@ In: a recaser and the words of a line. Out: for each word that recasing changed,
 how much the cheapest path in which it is written differently is dearer than the best path (natural logarithm; +inf if
 there is none). Forms that are written alike, as `it` and `It` at the start of a sentence, are no alternatives.
 
-`places` finds the words of a casing by tokenising it: the tokens of all casings of a text are the same.
+The words of a casing are found by tokenising it: the tokens of all casings of a text are the same.
 """
 
 from __future__ import annotations

@@ -7,12 +7,14 @@ is no terminal, a line after 10 seconds and then at growing intervals, and one a
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 FIRST_LINE = 10.0  # seconds
 NEXT_LINE = 1.25  # times the time so far: few lines for a long job, too
 
 Advance = Callable[[int], None]
+Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
+"""(total, description, unit) → a context in which a function is told how much more has been done."""
 
 
 @contextmanager

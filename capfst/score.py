@@ -29,14 +29,12 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.compare import (
-    CAPITALIZED,
     CAPITALS,
     CLASSES,
     COLUMNS,
     CORRECT,
     DELETIONS,
     INSERTIONS,
-    MIXED,
     PROPOSED,
     SUBSTITUTIONS,
     TOKENS,
@@ -46,6 +44,7 @@ from capfst.compare import (
     compare,
 )
 from capfst.corpus import read_blocks
+from capfst.shapes import CAPITALIZED, MIXED
 
 MEASURES = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1", "cer": "CER"}
 

@@ -23,6 +23,18 @@ _SMALL_SIGMA = 0x3C3
 
 
 @kernel
+def shape_with(cased, capitals, first):  # type: ignore[no-untyped-def]
+    """The shape of a word with so many cased characters and capitals; `first`: the first cased one is a capital."""
+    if cased == 0:
+        return CASELESS
+    if capitals == 0:
+        return LOWER
+    if capitals == 1 and first:
+        return CAPITALIZED
+    return UPPER if capitals == cased else MIXED
+
+
+@kernel
 def shape_of(data, start, end, info):  # type: ignore[no-untyped-def]
     """The shape of data[start:end]; characters that have case count, titlecase ones (ǅ) as capitals."""
     cased, capitals, first = 0, 0, False
@@ -35,13 +47,7 @@ def shape_of(data, start, end, info):  # type: ignore[no-untyped-def]
             first = first or (cased == 0 and capital)
             capitals += capital
             cased += 1
-    if cased == 0:
-        return CASELESS
-    if capitals == 0:
-        return LOWER
-    if first and capitals == 1:
-        return CAPITALIZED
-    return UPPER if capitals == cased else MIXED
+    return shape_with(cased, capitals, first)
 
 
 @njit(cache=True, nogil=True)

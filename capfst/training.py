@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from capfst.count import MAX_ORDER
 from capfst.errors import CapfstError
 from capfst.fst import write_chunks
 from capfst.intern import Interner
+from capfst.progress import Progress
 from capfst.signature import Signature
 from capfst.spool import Store, in_order
 from capfst.symbols import check
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
-
-Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
-"""(total, description, unit) → a context in which a function is told how much more has been done."""
 
 
 @dataclass

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from readme import fill
 
 import capfst
 from capfst.context.model import path_of
@@ -30,7 +31,6 @@ from capfst.recase import Recaser, load
 from capfst.score import score_files
 from capfst.shapes import AS_FORM
 
-BEGIN, END = "<!-- ablation -->", "<!-- /ablation -->"
 HELD_OUT = 20
 PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ unseen casings")
 
@@ -149,9 +149,7 @@ def main(
     result = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     print(result)
     if readme:
-        before, rest_ = readme.read_text("utf-8").split(BEGIN)
-        _, after = rest_.split(END)
-        readme.write_text(f"{before}{BEGIN}\n{result}\n{END}{after}", "utf-8")
+        fill(readme, "ablation", result)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 import click
+from readme import fill
 
 import capfst
 from capfst.corpus import find, read_blocks
@@ -35,7 +39,6 @@ from capfst.recase import load
 from capfst.score import score_files
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
-BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 TRUECASE = """
 import sys, truecase
 case = truecase.get_truecaser().get_true_case_from_tokens
@@ -73,15 +76,36 @@ def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subpr
 
 
 def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, int]:
-    """Wall seconds and peak memory, in bytes, of one run."""
-    with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink:
+    """Wall seconds and peak memory, in bytes, of one run; the memory is what the system says while it runs, as what it
+    says of an ended process includes this one, from which it was forked."""
+    with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink, ThreadPoolExecutor(1) as pool:
         begin = time.monotonic()
         process = start(contender, source, sink)
-        _, status, usage = os.wait4(process.pid, 0)
+        ended = threading.Event()
+        watching = pool.submit(watch, process.pid, ended)
+        status = process.wait()
         seconds = time.monotonic() - begin
+        ended.set()
     if status:
         raise SystemExit(f"{' '.join(contender.command)} failed")
-    return seconds, usage.ru_maxrss * 1024
+    return seconds, watching.result()
+
+
+def watch(process: int, ended: threading.Event) -> int:
+    """The most memory that a process has, in bytes."""
+    memory = 0
+    while not ended.wait(0.05):
+        memory = max(memory, peak(process))
+    return memory
+
+
+def peak(process: int) -> int:
+    """The most memory that a running process has had by now, in bytes; 0 if the system does not tell."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    return 0
 
 
 def first_line(contender: Contender, text: Path) -> float:
@@ -260,9 +284,7 @@ def main(
     if figure:
         plot(everyone, figure)
     if readme:
-        before, rest = readme.read_text("utf-8").split(BEGIN)
-        _, after = rest.split(END)
-        readme.write_text(f"{before}{BEGIN}\n{result}\n{END}{after}", "utf-8")
+        fill(readme, "bench", result)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ from capfst.context.features import (
     decision,
     first_features,
     is_capital,
+    margin,
     own_features,
     second_features,
 )  # fmt: skip
-from capfst.context.learn import margin
 from capfst.context.words import BARE, HASHES, SHAPES, UNSEEN
 
 numbers = st.integers(0, 2**32 - 1)

@@ -13,10 +13,11 @@ from test_score import line_pairs
 import capfst
 from capfst import analysis_page
 from capfst.analysis import CONTEXTS, ELSEWHERE, KINDS, SHAPES, analyse, analyse_files
-from capfst.compare import CASELESS, CLASSES
+from capfst.compare import CLASSES
 from capfst.errors import CapfstError
 from capfst.frequent import Frequent, Pair
 from capfst.score import score_lines
+from capfst.shapes import CASELESS
 
 CORPUS = """\
 In May we met in Paris, and the IBM X-ray was there.

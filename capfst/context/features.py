@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.context.words import HASHES, PREFIX, WHOLE, coarse, coarser, mixed
+from capfst.context.classes import BOUNDARY
+from capfst.context.words import BEGIN, END, HASHES, PREFIX, WHOLE, coarse, coarser, mixed
 from capfst.memory import kernel
 
 MARGIN = 2
@@ -36,8 +37,23 @@ FIRST = 36
 SECOND = 16
 """How many features a word has in stage 1, beside its own, and in stage 2."""
 
+SURE = 0.99
+"""From this probability of some shape on stage 1 has the last word."""
+BASE = 0.5
+"""How much of stage 1's log-probabilities stage 2 begins with."""
 NO_DECISION = 15
 _SHARES = 8
+
+
+@kernel
+def margin(facts, j):  # type: ignore[no-untyped-def]
+    """What stands between two lines: the end of one, the begin of the other."""
+    for k in range(MARGIN):
+        kind = BEGIN if k else END
+        facts[j + k].word = facts[j + k].two = facts[j + k].evidence = kind
+        facts[j + k].lead = facts[j + k].place = 0
+        facts[j + k].small = facts[j + k].capital = BOUNDARY
+    return j + MARGIN
 
 
 @kernel

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.context.classes import BOUNDARY
 from capfst.context.features import (
+    BASE,
     FACT,
     FAR,
     FIRST,
@@ -27,21 +27,21 @@ from capfst.context.features import (
     NO_DECISION,
     OWN,
     SECOND,
+    SURE,
     decision,
     first_features,
     is_capital,
+    margin,
     own_features,
     second_features,
 )
-from capfst.context.words import BARE, BEGIN, END, SHAPES, SUFFIX, WHOLE, evidence
+from capfst.context.words import BARE, END, SHAPES, SUFFIX, WHOLE, evidence, usual
 from capfst.memory import allocating, kernel, prefetch
 from capfst.shapes import CASELESS
 
 RATES = 0.05, 0.02  # of the stages
 CAUTION = 0.1  # what AdaGrad's sums begin with: what is seen once teaches little
 CERTAIN = 0.99  # from this probability of the truth on there is nothing to learn
-SURE = 0.99  # from this probability of some shape on stage 1 has the last word
-BASE = 0.5  # how much of stage 1's log-probabilities stage 2 begins with
 
 _BLOCK = 16  # words whose weights are on their way from memory together
 _SPARED, _NO_CASE = 8, 9  # truths of words that teach nothing, and of what has no case
@@ -94,25 +94,9 @@ def softmax(z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def margin(facts, j):  # type: ignore[no-untyped-def]
-    """What stands between two lines: the end of one, the begin of the other."""
-    for k in range(MARGIN):
-        kind = BEGIN if k else END
-        facts[j + k].word = facts[j + k].two = facts[j + k].evidence = kind
-        facts[j + k].lead = facts[j + k].place = 0
-        facts[j + k].small = facts[j + k].capital = BOUNDARY
-    return j + MARGIN
-
-
-@kernel
 def _usual(counts):  # type: ignore[no-untyped-def]
     """The shape of a word whose shape is beyond doubt, else _SPARED."""
-    n = np.int64(0)
-    most = 0
-    for k in range(SHAPES):
-        n += counts[k]
-        if counts[k] > counts[most]:
-            most = k
+    most, n = usual(counts)
     return most if n >= _USUAL and counts[most] > _PURE * n else _SPARED
 
 

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,15 @@ from capfst import checked
 from capfst.atomic import replacing
 from capfst.context import kinds
 from capfst.context.features import OWN, own_features
-from capfst.context.learn import Facts, Tables
 from capfst.context.words import SHAPES, SUFFIX, WHOLE, evidence
 from capfst.errors import CapfstError
 from capfst.fst_read import CapFst
 from capfst.memory import allocating
 from capfst.signature import Signature
 from capfst.symbols import Symbols
+
+if TYPE_CHECKING:
+    from capfst.context.learn import Facts, Tables
 
 _FORMAT = "capfst context 1"
 _HEADER = 4096  # bytes
@@ -54,6 +56,8 @@ WORD = np.dtype(
     align=True,
 )
 """What is known of a word; under the label of its most frequent form."""
+
+_ARRAYS: list[np.dtype[Any]] = [WORD, *map(np.dtype, ("u1", "i2", "u4", "u4"))]  # as Context has them, in the file
 
 
 class Weights(NamedTuple):
@@ -106,8 +110,8 @@ class Context(NamedTuple):
             checked.remember(found, (header["crc"],))
         at = _HEADER
         arrays: list[npt.NDArray[Any]] = []
-        for dtype, size in zip(("V", "u1", "i2", "u4", "u4"), header["bytes"], strict=True):
-            arrays.append(np.frombuffer(mapped, np.uint8, size, at).view(WORD if dtype == "V" else dtype))
+        for dtype, size in zip(_ARRAYS, header["bytes"], strict=True):
+            arrays.append(np.frombuffer(mapped, dtype, size // dtype.itemsize, at))
             at += size
         known, shapes, own, first, second = arrays
         scales = np.array(header["scales"], np.float64)
@@ -144,7 +148,11 @@ def _belongs(signature: Signature, symbols: Symbols) -> str:
 
 def forget(model: str | os.PathLike[str]) -> None:
     """Removes the context model of what was at a model's path before."""
-    path_of(model).unlink(missing_ok=True)
+    path = path_of(model)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise CapfstError(f"cannot remove {path}, of an earlier model: {error.strerror}: remove it") from error
 
 
 @contextmanager

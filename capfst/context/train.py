@@ -6,8 +6,6 @@ which model.py writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +18,7 @@ from capfst.context.learn import Facts, Tables, learn
 from capfst.context.model import Weights, weights
 from capfst.context.words import SHAPES
 from capfst.errors import CapfstError
+from capfst.progress import Progress
 from capfst.shapes import CASELESS, LOWER, shapes
 from capfst.symbols import UNKNOWN, Symbols
 from capfst.tokenize import PROTECTED_CLASS
@@ -33,9 +32,6 @@ _SLICES = 64  # of each source: all of them are learned from in turn, slice by s
 # made; of the tables, what several kinds of text begin with, and packing them.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 400, 28, 70
 _MARGIN = 16 << 20  # by which what is resident may differ from run to run
-
-Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
-"""As training.Progress."""
 
 
 class Corpus(Protocol):

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from capfst.characters import INFO, LOWER, lower_into
 from capfst.context.classes import RARE
 from capfst.context.features import (
+    BASE,
     FACT,
     FAR,
     FIRST,
@@ -25,13 +26,14 @@ from capfst.context.features import (
     NO_DECISION,
     OWN,
     SECOND,
+    SURE,
     decision,
     first_features,
     is_capital,
+    margin,
     own_features,
     second_features,
 )
-from capfst.context.learn import BASE, SURE, margin
 from capfst.context.model import SHARED, ZERO, Context
 from capfst.context.words import BARE, BEGIN, HASHES, SHAPES, SUFFIX, UNSEEN, WHOLE, describe
 from capfst.memory import allocating, kernel, power_of_two, prefetch

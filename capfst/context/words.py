@@ -78,13 +78,20 @@ def describe(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def evidence(counts):  # type: ignore[no-untyped-def]
-    """Counts by shape → 0 if there are none, else 1 … 120: the most frequent shape, how pure, how often."""
+def usual(counts):  # type: ignore[no-untyped-def]
+    """Counts by shape → the most frequent shape, and how many there are in all."""
     most, n = 0, np.int64(0)
     for shape in range(SHAPES):
         n += counts[shape]
         if counts[shape] > counts[most]:
             most = shape
+    return most, n
+
+
+@kernel
+def evidence(counts):  # type: ignore[no-untyped-def]
+    """Counts by shape → 0 if there are none, else 1 … 120: the most frequent shape, how pure, how often."""
+    most, n = usual(counts)
     if n == 0:
         return UNSEEN
     share = counts[most] / n
