@@ -18,7 +18,7 @@ help:
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; plain, .gz, .zst'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
 	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
-	@echo 'make lint                       ruff and mypy'
+	@echo 'make lint                       style, types and the floors of the package'
 	@echo 'make clean                      remove what make made'
 
 # The environment: made again when a requirement changes, not when code does (the install is editable).
@@ -37,6 +37,7 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 # A corpus may be a folder or a glob, whose age says little: `make lm` always trains.
 lm: $(VENV)/ready

@@ -7,15 +7,16 @@ recaser.recase("new york has new information")
 
 from typing import TYPE_CHECKING, Any
 
+from capfst.version import __version__
+
 if TYPE_CHECKING:
     from capfst.errors import CapfstError
-    from capfst.recase import Recaser, load
+    from capfst.recaser import Recaser, load
     from capfst.training import train
 
-__version__ = "0.1.0"
 __all__ = ["CapfstError", "Recaser", "__version__", "load", "train"]
 
-_HOMES = {"CapfstError": "errors", "Recaser": "recase", "load": "recase", "train": "training"}
+_HOMES = {"CapfstError": "errors", "Recaser": "recaser", "load": "recaser", "train": "training"}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,15 +22,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from capfst import __version__
 from capfst.errors import CapfstError
+from capfst.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from capfst.batch.formats import OnError
-    from capfst.corpus import Errors
-    from capfst.recase import Recaser
+    from capfst.batch.protocol import OnError
+    from capfst.batch.run import Run, Runner
+    from capfst.corpus.read import Errors
+    from capfst.recaser import Recaser
 
 _ERRORS = click.Choice(["strict", "replace"])
 _FILE = click.Path(path_type=Path)
@@ -55,27 +56,42 @@ def _casing(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-_WHERE = (
-    click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where."),
+_RUNNER = (
+    click.option(
+        "--runner",
+        type=click.Choice(["local", "spark"]),
+        default="local",
+        show_default=True,
+        help="Run on this machine or on Spark.",
+    ),
     click.option("--master", help="Spark's: local[2], spark://host:7077.  [default: as Spark is configured]"),
 )
 
 
-def _where(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_WHERE):
+def _runner(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_RUNNER):
         command = option(command)
     return command
 
 
-def _session(engine: str, master: str | None) -> AbstractContextManager[SparkSession | None]:
+def _session(runner: str, master: str | None) -> AbstractContextManager[SparkSession | None]:
     """Spark, if it is to do the work."""
-    if engine == "local":
+    if runner == "local":
         if master:
-            raise click.UsageError("--master is for --engine spark.")
+            raise click.UsageError("--master is for --runner spark.")
         return nullcontext()
-    from capfst.spark import session
+    from capfst.spark.session import session
 
     return session(master)
+
+
+def _spark_runner(session: SparkSession | None, recaser: Recaser) -> Callable[[Run], Runner] | None:
+    """What has the executors of a session, if there is one, recase a batch."""
+    if session is None:
+        return None
+    from capfst.spark.batch import SparkRunner
+
+    return lambda run: SparkRunner(run, session, recaser)
 
 
 @contextmanager
@@ -152,12 +168,12 @@ def cli() -> None:
 @click.option("--memory", type=_Bytes(), help="Stay below this (2G, 500M); the rest goes to temporary files.")
 @click.option("--tmp", type=click.Path(path_type=Path), help="Their folder.  [default: the system's]")
 @click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
-@_where
+@_runner
 @click.option("-q", "--quiet", is_flag=True, help="No progress, no report.")
 def train(
     corpus: tuple[str, ...],
     output: Path,
-    engine: str,
+    runner: str,
     master: str | None,
     no_clean: bool,
     no_context: bool,
@@ -171,7 +187,7 @@ def train(
     \b
     capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
     """
-    from capfst.progress import progress
+    from capfst.system.progress import progress
     from capfst.training import train as run
 
     logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.INFO)
@@ -183,7 +199,7 @@ def train(
         "cutoffs": cutoff,
         "progress": show,
     }
-    with _session(engine, master) as spark:
+    with _session(runner, master) as spark:
         trained = run(corpus, output, spark=spark, **options)
     if not quiet:
         click.echo(trained.report(), err=True)
@@ -199,7 +215,7 @@ def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
     \b
     capfst import model.arpa.gz -o cap.fst
     """
-    from capfst.exchange import import_arpa
+    from capfst.convert import import_arpa
 
     import_arpa(arpa, output, pretokenized=pretokenized)
 
@@ -213,7 +229,7 @@ def export(lm: Path, arpa: Path) -> None:
     \b
     capfst export cap.fst model.arpa
     """
-    from capfst.exchange import export_arpa
+    from capfst.convert import export_arpa
 
     export_arpa(lm, arpa)
 
@@ -230,7 +246,7 @@ def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, 
     capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
     capfst mix news.fst web.fst --tune held-out.txt -o cap.fst
     """
-    from capfst.exchange import mix_models
+    from capfst.convert import mix_models
 
     if (weights is None) == (tune is None):
         raise click.UsageError("Give either --weights or --tune.")
@@ -271,10 +287,10 @@ def recase(
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
     with _no_garbage(), ThreadPoolExecutor(1) as pool:
-        from capfst.fst_read import CapFst
+        from capfst.fst.read import CapFst
 
         opening = pool.submit(CapFst.open, lm)
-        from capfst.recase import Recaser  # while the model is being checked
+        from capfst.recaser import Recaser  # while the model is being checked
 
         recaser = Recaser(opening.result(), engine=engine, **casing)
     blocks = _read(files, errors)
@@ -286,7 +302,7 @@ def recase(
         recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
     if not output:
         return _write(recased, sys.stdout.buffer)
-    from capfst.atomic import replacing
+    from capfst.system.atomic import replacing
 
     with replacing(output) as out:
         _write(recased, out)
@@ -311,11 +327,11 @@ def recase(
 @click.option("--force", is_flag=True, help="Do again what is done.")
 @click.option("--report", type=_FILE, help="Write what became of each file, as JSON.")
 @click.option("--jobs", type=click.IntRange(1), help="Threads.  [default: all cores]")
-@_where
+@_runner
 @click.option("-q", "--quiet", is_flag=True, help="Errors only: no progress, no summary.")
 def batch(
     inputs: tuple[str, ...],
-    engine: str,
+    runner: str,
     master: str | None,
     lm: Path,
     out: Path,
@@ -337,21 +353,22 @@ def batch(
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' --out cased/
     """
-    from capfst.atomic import replacing
     from capfst.batch.display import Display
-    from capfst.batch.formats import Options
     from capfst.batch.inputs import plan
+    from capfst.batch.protocol import Options
     from capfst.batch.report import FAILED
     from capfst.batch.run import run
-    from capfst.recase import load
+    from capfst.recaser import load
+    from capfst.system.atomic import replacing
 
     todo = plan(inputs, out, lm)
     options = Options(field, column, errors, on_error)
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, **casing)
-    with _session(engine, master) as spark, Display(quiet) as display:
+    with _session(runner, master) as spark, Display(quiet) as display:
         done = run(
-            todo, out, recaser, options, jobs=threads, strict=strict, force=force, listener=display, spark=spark
+            todo, out, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
+            runner=_spark_runner(spark, recaser),
         )  # fmt: skip
     if report:
         with replacing(report) as file:
@@ -379,9 +396,9 @@ def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_f
     \b
     capfst score cased.txt recased.txt
     """
-    from capfst.bootstrap import compare_hypotheses
-    from capfst.recase import load
-    from capfst.score import score_files
+    from capfst.evaluate.bootstrap import compare_hypotheses
+    from capfst.evaluate.score import score_files
+    from capfst.recaser import load
 
     known = load(lm).knows if lm else None
     if len(hypotheses) == 1:
@@ -405,10 +422,10 @@ def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None
     \b
     capfst errors cased.txt recased.txt --lm cap.fst --html errors.html
     """
-    from capfst.analysis import analyse_files
-    from capfst.analysis_page import page
-    from capfst.atomic import replacing
-    from capfst.recase import load
+    from capfst.evaluate.error_analysis import analyse_files
+    from capfst.evaluate.error_page import page
+    from capfst.recaser import load
+    from capfst.system.atomic import replacing
 
     analysis = analyse_files(reference, hypothesis, load(lm) if lm else None)
     if html:
@@ -428,8 +445,8 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     \b
     capfst perplexity --lm cap.fst held-out.txt
     """
-    from capfst.perplexity import perplexity as measure
-    from capfst.recase import load
+    from capfst.evaluate.perplexity import perplexity as measure
+    from capfst.recaser import load
 
     recaser = load(lm)
     model = recaser.model
@@ -453,7 +470,7 @@ def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
     \b
     capfst tokenize --lm cap.fst held-out.txt
     """
-    from capfst.recase import load
+    from capfst.recaser import load
 
     recaser = load(lm)
     _write((recaser.words_utf8(block) for block in _read(files, errors)), sys.stdout.buffer)
@@ -468,7 +485,7 @@ def info(lm: Path, as_json: bool) -> None:
     \b
     capfst info cap.fst
     """
-    from capfst.fst_read import CapFst
+    from capfst.fst.read import CapFst
     from capfst.info import describe, render
 
     description = describe(CapFst.open(lm))
@@ -477,7 +494,7 @@ def info(lm: Path, as_json: bool) -> None:
 
 def _read(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
     """The blocks of all files, or of stdin; a file's last line is ended if another file follows."""
-    from capfst.corpus import read_stream
+    from capfst.corpus.read import read_stream
 
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"

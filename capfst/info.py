@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from capfst.characters import lower
 from capfst.context.model import Context, path_of
 from capfst.errors import CapfstError
-from capfst.fst_read import CapFst
+from capfst.fst.read import CapFst
+from capfst.text.unicode import lower
 
 _LISTED = 10  # ambiguous words
 _FORMS = 8  # of each, in the text

@@ -20,21 +20,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from capfst import __version__
-from capfst import clean as cleaning
-from capfst.build import PROGRAM, Options, acceptor, resident, temporary_space
 from capfst.context.model import forget, path_of, writing
 from capfst.context.train import Corpus, Local, fit
-from capfst.corpus import Errors, Hash, find, read_blocks, sources
-from capfst.count import MAX_ORDER
+from capfst.corpus import filters as cleaning
+from capfst.corpus.files import find, sources
+from capfst.corpus.intern import Interner
+from capfst.corpus.read import Errors, Hash, read_blocks
+from capfst.corpus.vocabulary import Streams, settle
 from capfst.errors import CapfstError
-from capfst.fst import write_chunks
-from capfst.intern import Interner
-from capfst.progress import Progress
-from capfst.signature import Signature
-from capfst.spool import Store, in_order
-from capfst.symbols import check
-from capfst.vocabulary import Streams, settle
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import check
+from capfst.fst.write import write_chunks
+from capfst.lm.build import Options, acceptor, temporary_space
+from capfst.lm.count import MAX_ORDER
+from capfst.system.buckets import Store, in_order
+from capfst.system.budget import PROGRAM, resident
+from capfst.system.progress import Progress
+from capfst.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,7 +126,7 @@ def train(
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
         parts: Corpus = Local(labels, ends)
     else:
-        from capfst import spark_corpus  # noqa: PLC0415  (an optional part)
+        from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
         distributed = spark_corpus.Streams(spark, files, errors, on, pretokenized)
         report.add(distributed.lines)

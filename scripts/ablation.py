@@ -23,13 +23,13 @@ import numpy as np
 from readme import fill
 
 import capfst
+from capfst.casing.shapes import AS_FORM, N_SHAPES
+from capfst.casing.transducer import CasingCosts, Words
 from capfst.context.model import path_of
-from capfst.context.weigh import Weighed
-from capfst.context.words import SHAPES
-from capfst.corpus import find, read_blocks
-from capfst.recase import Recaser, load
-from capfst.score import score_files
-from capfst.shapes import AS_FORM
+from capfst.corpus.files import find
+from capfst.corpus.read import read_blocks
+from capfst.evaluate.score import score_files
+from capfst.recaser import Recaser, load
 
 HELD_OUT = 20
 PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ unseen casings")
@@ -40,16 +40,16 @@ def part(model: Path, number: int, **options: object) -> Recaser:
     recaser = load(model, context=number > 1, **options)  # type: ignore[arg-type]
     whole = recaser._weigh
 
-    def weighed(buf: np.ndarray, words: capfst.transducer.Words, every: bool = False) -> Weighed:
+    def weighed(buf: np.ndarray, words: Words, every: bool = False) -> CasingCosts:
         found = whole(buf, words, True)
-        assert found.weights is not None and found.shapes is not None and found.options is not None
-        shapes = np.where(words.forms == 0, found.shapes, AS_FORM).astype(np.uint8)
+        assert found.arc_costs is not None and found.shapes is not None and found.options is not None
+        shapes = np.where(words.n_forms == 0, found.shapes, AS_FORM).astype(np.uint8)
         if number == 2:
-            return Weighed(None, shapes)
-        weights = found.weights.copy()
-        first = (np.cumsum(words.forms, dtype=np.int64) - words.forms)[words.forms > 0]
-        weights[first] = found.options[words.forms > 0, SHAPES]
-        return Weighed(weights, shapes)
+            return CasingCosts(None, shapes)
+        weights = found.arc_costs.copy()
+        first = (np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms)[words.n_forms > 0]
+        weights[first] = found.options[words.n_forms > 0, N_SHAPES]
+        return CasingCosts(weights, shapes)
 
     if number in (2, 3):
         recaser._weigh = weighed  # type: ignore[method-assign]
@@ -71,10 +71,10 @@ def intrinsic(recaser: Recaser, text: str) -> str:
     evidence, found = recaser.context.known["evidence"], []
     for line in text.split("\n"):
         first = re.match(r"\W*(\w+)", line)
-        forms = recaser.model.forms(first[1].lower()) if first else range(0)
+        forms = recaser.model.symbols.forms(first[1].lower(), recaser.model.starts) if first else range(0)
         usual = int(evidence[forms[0]]) if forms else 0
         # Nearly always in this shape (words.evidence), and seen often.
-        if first and 0 < usual < 1 + 30 * SHAPES and (usual - 1) // 6 % 5 < 2 and (usual - 1) % 6 > 3:
+        if first and 0 < usual < 1 + 30 * N_SHAPES and (usual - 1) // 6 % 5 < 2 and (usual - 1) % 6 > 3:
             word = first[1].lower() if (usual - 1) // 30 == 0 else first[1]
             found.append(line[: first.start(1)] + word + line[first.end(1) :])
     return "\n".join(found) + "\n"

@@ -33,10 +33,11 @@ import click
 from readme import fill
 
 import capfst
-from capfst.corpus import find, read_blocks
-from capfst.fst_read import CapFst
-from capfst.recase import load
-from capfst.score import score_files
+from capfst.corpus.files import find
+from capfst.corpus.read import read_blocks
+from capfst.evaluate.score import score_files
+from capfst.fst.read import CapFst
+from capfst.recaser import load
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
 TRUECASE = """

@@ -16,9 +16,9 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from capfst.arpa import read_arpa
-from capfst.arpa_lines import LN10
-from capfst.build import Options, estimate
+from capfst.lm.arpa_lines import LN10
+from capfst.lm.arpa_read import read_arpa
+from capfst.lm.build import Options, estimate
 
 TOLERANCE = 1e-5
 

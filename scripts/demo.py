@@ -11,8 +11,8 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 import capfst
+from capfst.evaluate.score import score_lines
 from capfst.info import describe
-from capfst.score import score_lines
 
 SENTENCES = """
 python calls the __init__ method after the instance has been created.

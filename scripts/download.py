@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from capfst.errors import CapfstError
-from capfst.progress import Advance, progress
+from capfst.system.progress import Advance, progress
 
 ALGORITHMS = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}  # by the number of hexadecimal digits
 PIECE = 1 << 18

@@ -20,9 +20,9 @@ from typing import Any
 import click
 from download import fetch
 
-from capfst.atomic import replacing
 from capfst.errors import CapfstError
-from capfst.progress import progress
+from capfst.system.atomic import replacing
+from capfst.system.progress import progress
 
 CORPORA = {
     "newscrawl": ("https://data.statmt.org/news-crawl/{0}/news.{1}.{0}.shuffled.deduped.gz", None),

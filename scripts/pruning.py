@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 import capfst
-from capfst.corpus import read_blocks
-from capfst.perplexity import perplexity
-from capfst.score import score_lines
+from capfst.corpus.read import read_blocks
+from capfst.evaluate.perplexity import perplexity
+from capfst.evaluate.score import score_lines
 
 
 def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, float]]:

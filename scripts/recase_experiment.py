@@ -27,11 +27,12 @@ import numpy.typing as npt
 from numba import njit
 
 import capfst
-from capfst.characters import lower_bytes
-from capfst.corpus import read_blocks
-from capfst.perplexity import perplexity, step
-from capfst.score import aligned, score_lines, show
-from capfst.tokenize import NEWLINE
+from capfst.corpus.read import read_blocks
+from capfst.evaluate.perplexity import perplexity
+from capfst.evaluate.score import aligned, score_lines, show
+from capfst.fst.backoff import step
+from capfst.text.tokenizer import NEWLINE
+from capfst.text.unicode import lower_bytes
 
 IN_DOMAIN = ("taskmaster_dialogs.txt.zst", "earnings_calls.txt.zst")
 MISMATCHED = ("un_general_debate.txt.zst", "frus.txt.zst", "usgov_web.txt.zst", "masc.txt.zst")
@@ -89,9 +90,9 @@ def forward(  # type: ignore[no-untyped-def]
 def words_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
     """The perplexity of the words of whole lines, casings summed out, and the percentage that has no form."""
     words = recaser.transducer.words(np.frombuffer(text, np.uint8))
-    model, ends = recaser.model, words.kinds == NEWLINE
-    cost = forward(model.states, model.arcs, model.start, words.first, words.forms, ends, recaser.lm.unknown)
-    return float(np.exp(cost / len(ends))), _percent(words.forms[~ends] == 0)
+    model, ends = recaser.model, words.token_types == NEWLINE
+    cost = forward(model.states, model.arcs, model.start, words.first_labels, words.n_forms, ends, recaser.lm.unknown)
+    return float(np.exp(cost / len(ends))), _percent(words.n_forms[~ends] == 0)
 
 
 def text_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:

@@ -14,9 +14,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from capfst.characters import lower
-from capfst.corpus import find, read_blocks
-from capfst.recase import load
+from capfst.corpus.files import find
+from capfst.corpus.read import read_blocks
+from capfst.recaser import load
+from capfst.text.unicode import lower
 
 loaded = cache(load)
 TOLERANCE = 1e-4

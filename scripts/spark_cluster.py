@@ -111,7 +111,7 @@ def main(lm: Path, texts: Path) -> None:
             for _ in range(2):
                 daemons.append(daemon("worker.Worker", folder, "--cores", "1", "--memory", "1g", url))
             begin = time.monotonic()
-            command = batch(lm, texts, there, "--engine", "spark", "--master", url)
+            command = batch(lm, texts, there, "--runner", "spark", "--master", url)
             with open(folder / "driver.log", "wb") as log:
                 job = subprocess.Popen(command, stderr=log, env=ENVIRONMENT, start_new_session=True)
             daemons.append(job)

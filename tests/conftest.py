@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import contextual
 import pytest
+from support import contextual
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,37 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-
-CAPFST = [sys.executable, "-m", "capfst"]
-CORPUS = """\
-In New York, the mayor met Mr. O'Neill and an IBM engineer.
-The mayor of New York said that China's iPhone was made in China.
-We don't think they're in Paris, France.
-The president of the U.S. met the president of France.
-"""
-
-
-def run(*arguments, stdin: bytes | str = b"", code: int = 0, **options) -> subprocess.CompletedProcess:
-    if isinstance(stdin, str):
-        stdin = stdin.encode()
-    done = subprocess.run([*CAPFST, *map(str, arguments)], input=stdin, capture_output=True, check=False, **options)
-    assert done.returncode == code, done.stderr.decode()
-    assert b"Traceback" not in done.stderr
-    return done
-
-
-def message(done: subprocess.CompletedProcess) -> str:
-    """The one line of an error."""
-    assert done.stdout == b""
-    lines = done.stderr.decode().splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("capfst: error: ")
-    return lines[0]
+from support.command_line import CAPFST, CORPUS, message, run
 
 
 @pytest.fixture(scope="module")
@@ -168,12 +142,12 @@ def test_info(model):
 def test_train_takes_folders_globs_and_compressed_files(corpus, model, tmp_path):
     import gzip  # noqa: PLC0415
 
-    import zstandard  # noqa: PLC0415
+    from backports import zstd  # noqa: PLC0415
 
     lines = corpus.read_bytes().splitlines(keepends=True)
     (tmp_path / "a.txt").write_bytes(b"".join(lines[:4]))
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"".join(lines[4:8])))
-    (tmp_path / "c.txt.zst").write_bytes(zstandard.compress(b"".join(lines[8:])))
+    (tmp_path / "c.txt.zst").write_bytes(zstd.compress(b"".join(lines[8:])))
     for source in (tmp_path, f"{tmp_path}/*.txt*"):
         run("train", "-q", source, "-o", tmp_path / "m.fst")
         assert (tmp_path / "m.fst").read_bytes() == model.read_bytes()

@@ -4,7 +4,7 @@ import pickle
 import shutil
 
 import pytest
-from models import tiny
+from support.models import tiny
 
 import capfst
 from capfst.errors import CapfstError

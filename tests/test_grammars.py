@@ -10,8 +10,8 @@ from capfst.grammars.lower import lower, lowering, raising, relate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.characters import lower as model_lower
 from capfst.errors import CapfstError
+from capfst.text.unicode import lower as model_lower
 
 # Where the grammar and `str.lower` need not agree, with the reason. İ, ß, ẞ, ſ and σ/ς are no exceptions: they agree.
 EXCEPTIONS = [

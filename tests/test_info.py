@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
-from models import tiny
+from support.models import tiny
 
-from capfst.fst_read import CapFst
+from capfst.fst.read import CapFst
 from capfst.info import describe, render
 
 

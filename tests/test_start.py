@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from models import tiny
+from support.models import tiny
 
 SCRIPT = """
 import sys, capfst

@@ -9,14 +9,14 @@ import sys
 import time
 from pathlib import Path
 
-import contextual
 import pytest
-from test_cli import CAPFST, run
+from support import contextual
+from support.command_line import CAPFST, run
 
 import capfst
 from capfst.context.model import path_of
+from capfst.convert import export_arpa, import_arpa, mix_models
 from capfst.errors import CapfstError
-from capfst.exchange import export_arpa, import_arpa, mix_models
 
 
 @pytest.fixture

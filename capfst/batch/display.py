@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 
 from capfst.batch.report import DONE, FAILED, FileReport
-from capfst.progress import Advance, clock, progress
+from capfst.system.progress import Advance, clock, progress
 
 
 class Display:

@@ -6,14 +6,14 @@ folders without wildcards; a file that is named itself keeps its name.
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from capfst.batch.formats import takes
 from capfst.context.model import path_of
+from capfst.corpus.files import expand
 from capfst.errors import CapfstError
 
 
@@ -39,7 +39,9 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
     items: dict[Path, Path] = {}
     left_out: list[str] = []
     for name in map(str, names):
-        for file, base in _expand(name, out):
+        for file, base, folder in expand(name):
+            if folder is not None:
+                _refuse_inside(folder, out)
             if base is not None and not takes(file.name):
                 left_out.append(str(file))
                 continue
@@ -56,37 +58,10 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
     return Plan([Item(file, output) for output, file in items.items()], left_out)
 
 
-def _expand(name: str, out: Path) -> Iterator[tuple[Path, Path | None]]:
-    """Files, and the folder below which each keeps its path."""
-    if os.path.isdir(name):
-        yield from ((file, Path(name)) for file in _below(name, out))
-    elif os.path.lexists(name) or not glob.has_magic(name):
-        yield Path(name), None
-    else:
-        folders = Path(name).parts[:-1]
-        fixed = next((i for i, part in enumerate(folders) if glob.has_magic(part)), len(folders))
-        base = Path(*folders[:fixed])
-        matches = sorted(glob.glob(name, recursive=True))
-        if not matches:
-            raise CapfstError(f"{name}: no file matches this pattern: check it, and quote it for the shell")
-        for match in matches:
-            files = _below(match, out) if os.path.isdir(match) else [Path(match)]
-            yield from ((file, base) for file in files)
-
-
-def _below(folder: str, out: Path) -> list[Path]:
+def _refuse_inside(folder: Path, out: Path) -> None:
     inside = os.path.realpath(out)
     if os.path.commonpath([inside, os.path.realpath(folder)]) == os.path.realpath(folder):
         raise CapfstError(f"the output folder {out} is inside the input folder {folder}: choose one outside of it")
-
-    def refuse(error: OSError) -> None:
-        raise CapfstError(f"{error.filename}: {error.strerror}: give yourself permission, or leave it out")
-
-    files = []
-    for parent, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [Path(parent, name) for name in names if not name.startswith(".")]
-    return sorted(files)
 
 
 def _refuse_overwriting(items: dict[Path, Path], lm: set[str]) -> None:

@@ -11,8 +11,8 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 
-from capfst.batch.formats import Options
 from capfst.batch.lines import MalformedError, Text
+from capfst.batch.protocol import Options
 
 _space = re.compile(r"[ \t\r\n]*").match
 _escapes = re.compile(

@@ -14,10 +14,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from capfst.batch.compressed import compressing_like
-from capfst.batch.formats import Options, Recase
+from capfst.batch.protocol import Options, Recase
 from capfst.batch.report import Counts
-from capfst.corpus import FOREIGN, Seen, raw_blocks
+from capfst.corpus.compression import Seen, compressing_like
+from capfst.corpus.read import FOREIGN, raw_blocks
 from capfst.errors import CapfstError
 
 BLOCK = 1 << 20  # bytes of text that are recased at once

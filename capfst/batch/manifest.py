@@ -16,9 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from capfst.atomic import replacing
 from capfst.batch.report import Counts
 from capfst.errors import CapfstError
+from capfst.system.atomic import replacing
 
 NAME = ".capfst-batch.jsonl"
 

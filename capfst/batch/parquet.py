@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from capfst.arrow import NotUtf8Error, recase_array
-from capfst.batch.formats import Options, Recase
+from capfst.batch.arrow import NotUtf8Error, recase_array
 from capfst.batch.lines import BLOCK, recase_values
+from capfst.batch.protocol import Options, Recase
 from capfst.batch.report import Counts
-from capfst.corpus import Seen
+from capfst.corpus.compression import Seen
 from capfst.errors import CapfstError
 
 try:

@@ -18,22 +18,20 @@ from contextlib import closing
 from itertools import islice, repeat
 from pathlib import Path
 from threading import Event, Semaphore
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from capfst.atomic import replacing
 from capfst.batch.folder import clear, locked, make_folder
-from capfst.batch.formats import Format, Options, Recase, format_of
+from capfst.batch.formats import format_of
 from capfst.batch.inputs import Item, Plan
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
+from capfst.batch.protocol import Format, Options, Recase
 from capfst.batch.report import DONE, FAILED, SKIPPED, Counts, FileReport, Report
 from capfst.batch.tally import counting
 from capfst.context.model import path_of
 from capfst.errors import CapfstError
-from capfst.parallel import in_order
-from capfst.recase import Recaser
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from capfst.recaser import Recaser
+from capfst.system.atomic import replacing
+from capfst.system.parallel import in_order
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # the next file would fare no better
 
@@ -75,11 +73,14 @@ class _Sink:
         return True
 
 
-class Files(Protocol):
-    """Who does one file; in any thread."""
+class Runner(Protocol):
+    """Who recases the files of a run: each call of `file` is in a thread of its own, `jobs` of them at once."""
 
     @property
     def stopped(self) -> Event: ...
+
+    @property
+    def jobs(self) -> int: ...
 
     def file(self, item: Item) -> FileReport: ...
 
@@ -93,6 +94,7 @@ class Run(NamedTuple):
     recase: Recase
     manifest: Manifest
     pool: ThreadPoolExecutor  # recases blocks
+    jobs: int  # threads of the pool, and files that are open at once
     slots: Semaphore  # for blocks that are read and not yet written
     stopped: Event
     advance: Callable[[int], None]
@@ -203,12 +205,12 @@ def run(
     strict: bool = False,
     force: bool = False,
     listener: Listener,
-    spark: SparkSession | None = None,
+    runner: Callable[[Run], Runner] | None = None,
 ) -> Report:
     """Recases the files of a plan into the folder `out`, with `jobs` threads.
 
-    strict: the first file that fails stops the run. force: does again what is done. spark: a session whose executors
-    recase the files instead.
+    strict: the first file that fails stops the run. force: does again what is done. runner: makes of what the files
+    share who recases them elsewhere (`spark.batch.SparkRunner`); None: this machine.
 
     The report tells of files that failed; its `error`, of what stopped the run: the disk is full, or `strict`.
 
@@ -224,8 +226,9 @@ def run(
         casing |= {"model": report.model, "model_hash": sha256(Path(recaser.model.path))}
         casing["context"] = None if recaser.context is None else sha256(path_of(recaser.model.path))
         shared = Run(
-            out, options, casing, counting(recaser), manifest, pool, Semaphore(2 * jobs), Event(), listener.advance
-        )
+            out, options, casing, counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
+            listener.advance,
+        )  # fmt: skip
         todo = []
         known = repeat(None) if force else in_order(shared.done_before, plan.items, jobs)
         for item, record in zip(plan.items, known):  # noqa: B905
@@ -235,7 +238,7 @@ def run(
                 report.files.append(FileReport(str(item.input), str(item.output), SKIPPED, record.counts))
         listener.begin(len(todo), sum(_size(item.input) for item in todo))
         try:
-            with closing(_each(*_workers(shared, spark, recaser, jobs), todo)) as files:
+            with closing(_each(shared if runner is None else runner(shared), todo)) as files:
                 for file in files:
                     report.files.append(file)
                     listener.file(file)
@@ -247,29 +250,19 @@ def run(
     return report
 
 
-def _workers(shared: Run, spark: SparkSession | None, recaser: Recaser, jobs: int) -> tuple[Files, int]:
-    """Who does a file, and how many at once."""
-    if spark is None:
-        return shared, jobs
-    from capfst.batch.on_spark import OnSpark  # noqa: PLC0415  (an optional part, made of this one)
-
-    there = OnSpark(shared, spark, recaser)
-    return there, there.jobs
-
-
-def _each(shared: Files, jobs: int, todo: Iterable[Item]) -> Generator[FileReport, None, None]:
+def _each(runner: Runner, todo: Iterable[Item]) -> Generator[FileReport, None, None]:
     """The files' reports as they are done; nothing is being written any more when this ends, however it does."""
     todo = iter(todo)
-    with ThreadPoolExecutor(jobs) as files:
-        pending = {files.submit(shared.file, item) for item in islice(todo, jobs)}
+    with ThreadPoolExecutor(runner.jobs) as files:
+        pending = {files.submit(runner.file, item) for item in islice(todo, runner.jobs)}
         try:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield future.result()
-                pending |= {files.submit(shared.file, item) for item in islice(todo, len(done))}
+                pending |= {files.submit(runner.file, item) for item in islice(todo, len(done))}
         except BaseException:
-            shared.stopped.set()
+            runner.stopped.set()
             raise
 
 

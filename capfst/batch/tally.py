@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.batch.formats import Recase
+from capfst.batch.protocol import Recase
 from capfst.batch.report import Counts
-from capfst.memory import kernel
-from capfst.recase import Recaser
-from capfst.tokenize import COMPOUND, NEWLINE, WORD
-from capfst.transducer import Words
+from capfst.casing.transducer import Words
+from capfst.recaser import Recaser
+from capfst.system.kernels import kernel
+from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
 _SHIFTED = -1
 
@@ -52,7 +52,7 @@ def _tally(buf, starts, ends, kinds, forms, out, out_starts, out_ends):  # type:
 
 def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> Counts:
     """Of a text and its recased form: lines, tokens, changed, oov."""
-    given = (buf, words.starts, words.ends, words.kinds, words.forms)
+    given = (buf, words.starts, words.ends, words.token_types, words.n_forms)
     newlines, tokens, changed, oov = 0, 0, _SHIFTED, 0
     if buf.size == out.size:
         newlines, tokens, changed, oov = _tally(*given, out, words.starts, words.ends)

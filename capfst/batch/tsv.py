@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from capfst.batch.formats import Options
 from capfst.batch.lines import MalformedError, Text
-from capfst.corpus import UTF8_MARK
+from capfst.batch.protocol import Options
+from capfst.corpus.read import UTF8_MARK
 from capfst.errors import CapfstError
 
 

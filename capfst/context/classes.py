@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from capfst.memory import allocating, kernel
+from capfst.system.kernels import allocating, kernel
 
 BOUNDARY, RARE = 0, 1  # classes that nothing enters or leaves: line ends, and what is too rare to be classed
 NUMBER = 200

@@ -11,7 +11,7 @@ import numpy as np
 
 from capfst.context.classes import BOUNDARY
 from capfst.context.words import BEGIN, END, HASHES, PREFIX, WHOLE, coarse, coarser, mixed
-from capfst.memory import kernel
+from capfst.system.kernels import kernel
 
 MARGIN = 2
 

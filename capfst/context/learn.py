@@ -1,7 +1,7 @@
 """Labelled sentences → tables of weights, learned in one pass of AdaGrad (Duchi et al. 2011).
 
-In: labels, and what is known of the words. Out: tables [rows, 2 SHAPES] of float32, of which the first half is weights,
-the second AdaGrad's sums. The loss is that of softmax over the shapes (−ln p of the true one).
+In: labels, and what is known of the words. Out: tables [rows, 2 N_SHAPES] of float32, of which the first half is
+weights, the second AdaGrad's sums. The loss is that of softmax over the shapes (−ln p of the true one).
 
 One pass only, and each word's evidence without the occurrence in question: so every word is met as in new text, an
 only occurrence as an unseen word; what stage 2 reads of stage 1 was decided before that had learned the sentence; and
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.features import (
     BASE,
     FACT,
@@ -35,9 +36,8 @@ from capfst.context.features import (
     own_features,
     second_features,
 )
-from capfst.context.words import BARE, END, SHAPES, SUFFIX, WHOLE, evidence, usual
-from capfst.memory import allocating, kernel, prefetch
-from capfst.shapes import CASELESS
+from capfst.context.words import BARE, END, SUFFIX, WHOLE, evidence, usual
+from capfst.system.kernels import allocating, kernel, prefetch
 
 RATES = 0.05, 0.02  # of the stages
 CAUTION = 0.1  # what AdaGrad's sums begin with: what is seen once teaches little
@@ -56,7 +56,7 @@ class Facts(NamedTuple):
     hashes: npt.NDArray[np.uint32]  # [words, HASHES]
     leads: npt.NDArray[np.uint8]  # by word: 1 … LEADS, the most frequent one first, or 0
     classes: npt.NDArray[np.uint8]  # [words, 2], by classes.of_words
-    counts: npt.NDArray[np.int64]  # [words, SHAPES], of all the corpus
+    counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
 
 
 class Tables(NamedTuple):
@@ -68,27 +68,27 @@ class Tables(NamedTuple):
     @classmethod
     def of(cls, rows: tuple[int, int]) -> Tables:
         """Tables that have learned nothing."""
-        tables = cls(*(np.zeros((n, 2 * SHAPES), np.float32) for n in rows))
+        tables = cls(*(np.zeros((n, 2 * N_SHAPES), np.float32) for n in rows))
         tables.renew()
         return tables
 
     def renew(self) -> None:
         """Has AdaGrad begin anew, with the weights that it has found."""
         for table in self:
-            table[:, SHAPES:] = CAUTION
+            table[:, N_SHAPES:] = CAUTION
 
 
 @kernel
 def softmax(z):  # type: ignore[no-untyped-def]
     """Scores → probabilities, in place; ln of the sum that they are divided by."""
     most = z[0]
-    for k in range(1, SHAPES):
+    for k in range(1, N_SHAPES):
         most = max(most, z[k])
     total = z[0] * 0
-    for k in range(SHAPES):
+    for k in range(N_SHAPES):
         z[k] = np.exp(z[k] - most)
         total += z[k]
-    for k in range(SHAPES):
+    for k in range(N_SHAPES):
         z[k] /= total
     return most + np.log(total)
 
@@ -118,7 +118,7 @@ def _facts(labels, word_of, shapes, hashes, leads, classes, counts, facts, words
         fact.small, fact.capital = classes[word, 0], classes[word, 1]
         words[j] = word
         place += 1
-        if shape == CASELESS:
+        if shape == Shape.CASELESS:
             fact.evidence = BARE
         elif begins:
             fact.evidence = evidence(counts[word])
@@ -137,7 +137,7 @@ def _facts(labels, word_of, shapes, hashes, leads, classes, counts, facts, words
 def _scores(table, mask, features, n, z):  # type: ignore[no-untyped-def]
     for i in range(n):
         row = np.int64(features[i] & mask)
-        for k in range(SHAPES):
+        for k in range(N_SHAPES):
             z[k] += table[row, k]
 
 
@@ -145,10 +145,10 @@ def _scores(table, mask, features, n, z):  # type: ignore[no-untyped-def]
 def _learn(table, mask, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
     for i in range(n):
         row = np.int64(features[i] & mask)
-        for k in range(SHAPES):
+        for k in range(N_SHAPES):
             gradient = np.float32(p[k] - (k == truth))
-            table[row, SHAPES + k] += gradient * gradient
-            table[row, k] -= rate * gradient / np.sqrt(table[row, SHAPES + k])
+            table[row, N_SHAPES + k] += gradient * gradient
+            table[row, k] -= rate * gradient / np.sqrt(table[row, N_SHAPES + k])
 
 
 @allocating
@@ -158,9 +158,9 @@ def _pass(facts, words, truths, n, hashes, first, second, rate, rate2):  # type:
     numbers = np.empty(_BLOCK, np.int64)
     mask, mask2 = np.uint64(len(first) - 1), np.uint64(len(second) - 1)
     flat, flat2 = first.reshape(-1), second.reshape(-1)
-    p = np.empty((n, SHAPES))
+    p = np.empty((n, N_SHAPES))
     decisions = np.full(n, NO_DECISION, np.uint8)
-    z = np.empty(SHAPES)
+    z = np.empty(N_SHAPES)
     loss, loss2, count = 0.0, 0.0, 0
     t = MARGIN
     while t < n:
@@ -177,7 +177,7 @@ def _pass(facts, words, truths, n, hashes, first, second, rate, rate2):  # type:
                     first_features(facts, i, f[own:])
                     numbers[i - block] = own + FIRST
                     for k in range(own + FIRST):
-                        prefetch(flat, 2 * SHAPES * np.int64(f[k] & mask))
+                        prefetch(flat, 2 * N_SHAPES * np.int64(f[k] & mask))
             for i in range(block, last):
                 if truths[i] == _NO_CASE:
                     continue
@@ -189,7 +189,7 @@ def _pass(facts, words, truths, n, hashes, first, second, rate, rate2):  # type:
                 decisions[i] = decision(z)
                 cased += 1
                 capitals += is_capital(decisions[i])
-                if truths[i] < SHAPES:
+                if truths[i] < N_SHAPES:
                     count += 1
                     loss -= np.log(z[truths[i]] + 1e-30)
                     if z[truths[i]] < CERTAIN:
@@ -197,15 +197,15 @@ def _pass(facts, words, truths, n, hashes, first, second, rate, rate2):  # type:
         for block in range(t, end, _BLOCK):
             last = min(end, block + _BLOCK)
             for i in range(block, last):
-                if truths[i] < SHAPES and p[i].max() < SURE:
+                if truths[i] < N_SHAPES and p[i].max() < SURE:
                     f = features[i - block]
                     second_features(facts, decisions, i, capitals, cased, f)
                     for k in range(SECOND):
-                        prefetch(flat2, 2 * SHAPES * np.int64(f[k] & mask2))
+                        prefetch(flat2, 2 * N_SHAPES * np.int64(f[k] & mask2))
             for i in range(block, last):
-                if truths[i] >= SHAPES or p[i].max() >= SURE:
+                if truths[i] >= N_SHAPES or p[i].max() >= SURE:
                     continue
-                for k in range(SHAPES):
+                for k in range(N_SHAPES):
                     z[k] = BASE * np.log(p[i, k] + 1e-12)
                 _scores(second, mask2, features[i - block], SECOND, z)
                 softmax(z)

@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst import checked
-from capfst.atomic import replacing
-from capfst.context import kinds
+from capfst.casing.shapes import N_SHAPES
+from capfst.context import domains as kinds
 from capfst.context.features import OWN, own_features
-from capfst.context.words import SHAPES, SUFFIX, WHOLE, evidence
+from capfst.context.words import SUFFIX, WHOLE, evidence
 from capfst.errors import CapfstError
-from capfst.fst_read import CapFst
-from capfst.memory import allocating
-from capfst.signature import Signature
-from capfst.symbols import Symbols
+from capfst.fst.read import CapFst
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import Symbols
+from capfst.system import verified as checked
+from capfst.system.atomic import replacing
+from capfst.system.kernels import allocating
 
 if TYPE_CHECKING:
     from capfst.context.learn import Facts, Tables
@@ -60,10 +61,10 @@ WORD = np.dtype(
 _ARRAYS: list[np.dtype[Any]] = [WORD, *map(np.dtype, ("u1", "i2", "u4", "u4"))]  # as Context has them, in the file
 
 
-class Weights(NamedTuple):
+class Parameters(NamedTuple):
     """What was learned of a kind of text. The weights are those of the shapes but lower case, which has 0."""
 
-    own: npt.NDArray[np.int16]  # [V + 1, SHAPES − 1]: the sum of the first table's weights of a word's own features
+    own: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: the sum of the first table's weights of a word's own features
     first: npt.NDArray[np.uint32]  # a row: three weights as bytes, each 128 more than it is, and 1 + which row of four
     second: npt.NDArray[np.uint32]
     scales: tuple[float, float]  # what a 1 in the tables is worth
@@ -74,7 +75,7 @@ class Context(NamedTuple):
 
     known: npt.NDArray  # WORD, by label
     shapes: npt.NDArray[np.uint8]  # by label
-    own: npt.NDArray[np.int16]  # [kinds, V + 1, SHAPES − 1], as the following those of Weights, by kind
+    own: npt.NDArray[np.int16]  # [kinds, V + 1, N_SHAPES − 1], as the following those of Parameters, by kind
     first: npt.NDArray[np.uint32]
     second: npt.NDArray[np.uint32]
     scales: npt.NDArray[np.float64]
@@ -117,7 +118,7 @@ class Context(NamedTuple):
         scales = np.array(header["scales"], np.float64)
         number = len(scales)
         return cls(
-            known, shapes, own.reshape(number, -1, SHAPES - 1), first.reshape(number, -1), second.reshape(number, -1),
+            known, shapes, own.reshape(number, -1, N_SHAPES - 1), first.reshape(number, -1), second.reshape(number, -1),
             scales, header["crc"],
         )  # fmt: skip
 
@@ -158,7 +159,7 @@ def forget(model: str | os.PathLike[str]) -> None:
 @contextmanager
 def writing(
     model: str | os.PathLike[str], signature: Signature, symbols: Symbols, starts: npt.NDArray[np.int64],
-    facts: Facts, told: npt.NDArray[np.int8], weights: list[Weights],
+    facts: Facts, told: npt.NDArray[np.int8], weights: list[Parameters],
 ) -> Iterator[None]:  # fmt: skip
     """Writes the context model of the model at this path, whose words' first labels are `starts`. It is there after the
     block, in which the model is to be written; if that fails, what was there before is still there.
@@ -189,20 +190,20 @@ def writing(
         yield
 
 
-def weights(tables: Tables, facts: Facts, starts: npt.NDArray[np.int64]) -> Weights:
+def weights(tables: Tables, facts: Facts, starts: npt.NDArray[np.int64]) -> Parameters:
     """Learned tables as the file has them; `starts`: the words' first labels."""
     first, scale = _quantized(tables.first)
     second, scale2 = _quantized(tables.second)
-    own = np.zeros((len(facts.word_of), SHAPES - 1), np.int16)
+    own = np.zeros((len(facts.word_of), N_SHAPES - 1), np.int16)
     _own(starts, facts.hashes, facts.counts, first, own)
-    packed = _packed(first, tables.first[:, SHAPES:]), _packed(second, tables.second[:, SHAPES:])
-    return Weights(own, *packed, (scale, scale2))
+    packed = _packed(first, tables.first[:, N_SHAPES:]), _packed(second, tables.second[:, N_SHAPES:])
+    return Parameters(own, *packed, (scale, scale2))
 
 
 def _quantized(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
-    """[rows, SHAPES − 1]: the weights of the shapes but lower case, less its, in whole numbers up to _MOST; and what a
-    1 is worth."""
-    less = table[:, 1:SHAPES] - table[:, :1]
+    """[rows, N_SHAPES − 1]: the weights of the shapes but lower case, less its, in whole numbers up to _MOST; and what
+    a 1 is worth."""
+    less = table[:, 1:N_SHAPES] - table[:, :1]
     scale = float(max(less.max(initial=0), -less.min(initial=0))) / _MOST or 1.0
     less /= scale
     return np.rint(less, out=less).astype(np.int16), scale
@@ -229,7 +230,7 @@ def _own(starts, hashes, counts, first, own):  # type: ignore[no-untyped-def]
     mask = np.uint64(len(first) - 1)
     for k in range(starts.size - 1):
         for i in range(own_features(hashes[k], evidence(counts[k]), features)):
-            for shape in range(SHAPES - 1):
+            for shape in range(N_SHAPES - 1):
                 own[starts[k], shape] += first[np.int64(features[i] & mask), shape]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from capfst.labels import pieces
+from capfst.corpus.labels import pieces
 
 MOST = 8_000_000
 """Labels in all; more teach little more, and take time."""

@@ -11,17 +11,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.build import PROGRAM, resident
-from capfst.context import classes, kinds, sample, words
+from capfst.casing.shapes import N_SHAPES, Shape, shapes
+from capfst.context import classes, sample, words
+from capfst.context import domains as kinds
 from capfst.context.features import LEADS
 from capfst.context.learn import Facts, Tables, learn
-from capfst.context.model import Weights, weights
-from capfst.context.words import SHAPES
+from capfst.context.model import Parameters, weights
 from capfst.errors import CapfstError
-from capfst.progress import Progress
-from capfst.shapes import CASELESS, LOWER, shapes
-from capfst.symbols import UNKNOWN, Symbols
-from capfst.tokenize import PROTECTED_CLASS
+from capfst.fst.symbols import UNKNOWN, Symbols
+from capfst.system.budget import PROGRAM, resident
+from capfst.system.progress import Progress
+from capfst.text.tokenizer import PROTECTED_CLASS
 
 FIRST_BITS, SECOND_BITS = 22, 20
 """The tables have 2^22 and 2^20 rows at most while they learn; a fourth of them, 4 and 1 MB, is in the file."""
@@ -49,7 +49,7 @@ class Fitted(NamedTuple):
 
     known: Facts
     told: npt.NDArray[np.int8]  # [words, kinds], by kinds.py
-    weights: list[Weights]  # by kind
+    weights: list[Parameters]  # by kind
 
 
 class Local(NamedTuple):
@@ -112,11 +112,11 @@ def _known(
     shape_of = shapes(symbols)
     for form in (UNKNOWN, PROTECTED_CLASS.decode()):  # which stand for words in any casing
         for label in symbols.forms(form, starts):
-            shape_of[label] = CASELESS
+            shape_of[label] = Shape.CASELESS
     leads = np.zeros(len(totals), np.uint8)
     first = np.argsort(-totals, kind="stable")[:LEADS]
     leads[first] = np.arange(1, len(first) + 1)
-    small = (shape_of == LOWER) | (shape_of == CASELESS)
+    small = (shape_of == Shape.LOWER) | (shape_of == Shape.CASELESS)
     classed = classes.of_words(classes.classes(sources, len(symbols)), word_of, small, occurrences)
     hashes = words.described(symbols, starts)
     return Facts(word_of, shape_of, hashes, leads, classed, corpus.habits(word_of, shape_of))
@@ -129,7 +129,7 @@ def _learned(
     kind_of: npt.NDArray[np.int64],
     tables: Tables,
     show: Progress,
-) -> list[Weights]:
+) -> list[Parameters]:
     """What the tables learn of all sources in turn, and then of those of each kind, if there are several."""
     sliced = [sample.slices(labels, _SLICES) for labels in sources]
     number = int(kind_of.max()) + 1
@@ -145,11 +145,11 @@ def _learned(
         if number == 1:
             return [weights(tables, known, starts)]
         # Of these large tables there is one only, but for what all kinds begin with.
-        common = [table[:, :SHAPES].copy() for table in tables]
+        common = [table[:, :N_SHAPES].copy() for table in tables]
         learned = []
         for kind in range(number):
             for table, begun in zip(tables, common, strict=True):
-                table[:, :SHAPES] = begun
+                table[:, :N_SHAPES] = begun
             tables.renew()
             learn_from(np.flatnonzero(kind_of == kind).tolist())
             learned.append(weights(tables, known, starts))

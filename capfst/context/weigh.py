@@ -10,12 +10,11 @@ cheapest is all that the search needs to know of; an OOV word is `<unk>` in any 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
-from capfst.characters import INFO, LOWER, lower_into
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
+from capfst.casing.transducer import CasingCosts, Words
 from capfst.context.classes import RARE
 from capfst.context.features import (
     BASE,
@@ -35,12 +34,10 @@ from capfst.context.features import (
     second_features,
 )
 from capfst.context.model import SHARED, ZERO, Context
-from capfst.context.words import BARE, BEGIN, HASHES, SHAPES, SUFFIX, UNSEEN, WHOLE, describe
-from capfst.memory import allocating, kernel, power_of_two, prefetch
-from capfst.shapes import AS_FORM, CAPITALIZED, CASELESS, UPPER, shape_of
-from capfst.shapes import LOWER as SMALL
-from capfst.tokenize import COMPOUND, NEWLINE, WORD, canonical
-from capfst.transducer import Weights, Words
+from capfst.context.words import BARE, BEGIN, HASHES, SUFFIX, UNSEEN, WHOLE, describe
+from capfst.system.kernels import allocating, kernel, power_of_two, prefetch
+from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical
+from capfst.text.unicode import INFO, TO_LOWER, lower_into
 
 SCALE = 3.0
 """Of the context's costs beside the LM's."""
@@ -48,16 +45,6 @@ BIAS = 0.2
 """Added to the context's cost of lower case. Both were found on held-out text."""
 
 _BLOCK = 16  # words whose weights are on their way from memory together
-
-
-class Weighed(NamedTuple):
-    """What the context says; all None without a context model."""
-
-    weights: Weights | None = None
-    shapes: npt.NDArray[np.uint8] | None = None  # or AS_FORM
-    options: npt.NDArray[np.float32] | None = None
-    """[n, SHAPES + 1]: what each word costs in each shape if the LM reads it as its most frequent form, or cannot read
-    it, and what in that form itself; +inf if it is not written so. The least is its form's weight."""
 
 
 @kernel
@@ -76,10 +63,10 @@ def _exp(x):  # type: ignore[no-untyped-def]
 def _softmax(z, p):  # type: ignore[no-untyped-def]
     """Scores z → probabilities p; ln of the sum that they are divided by."""
     most = max(z[0], z[1], z[2], z[3])
-    for k in range(SHAPES):
+    for k in range(N_SHAPES):
         p[k] = _exp(max(z[k] - most, np.float32(-87)))
     total = p[0] + p[1] + p[2] + p[3]
-    for k in range(SHAPES):
+    for k in range(N_SHAPES):
         p[k] /= total
     return most + np.log(total)
 
@@ -155,13 +142,13 @@ def _facts(  # type: ignore[no-untyped-def]
             record = known[first[i]]
             fact.word, fact.two, fact.lead = record.word, record.two, record.lead
             fact.small, fact.capital = record.small, record.capital
-            fact.evidence = BARE if shapes[first[i]] == CASELESS else record.evidence
+            fact.evidence = BARE if shapes[first[i]] == Shape.CASELESS else record.evidence
             for kind in range(votes.size):
                 votes[kind] += record.told[kind]
         else:
             if kinds[i] == WORD or kinds[i] == COMPOUND:
                 length = lower_into(buf, starts[i], ends[i], 0, size, lowered, 0, info, lower_table)
-                bare = shape_of(lowered, 0, length, info) == CASELESS
+                bare = shape_of(lowered, 0, length, info) == Shape.CASELESS
                 if plain:
                     word[:length] = lowered[:length]
                 else:
@@ -184,13 +171,13 @@ def _facts(  # type: ignore[no-untyped-def]
 
 @allocating
 def _decide(kinds, lines, first, forms, places, facts, unseen, owns, tables, tables2, scales, costs):  # type: ignore[no-untyped-def]
-    """costs[n, SHAPES]: −ln p of the shapes of each word that has case, line by line."""
+    """costs[n, N_SHAPES]: −ln p of the shapes of each word that has case, line by line."""
     features = np.empty((_BLOCK, max(FIRST, SECOND)), np.uint64)
     own = np.empty(OWN, np.uint64)
     mask, mask2 = np.uint64(tables.shape[1] - 1), np.uint64(tables2.shape[1] - 1)
     bits, bits2 = _bits(tables.shape[1]), _bits(tables2.shape[1])
     decisions = np.full(len(facts), NO_DECISION, np.uint8)
-    p = np.empty(SHAPES, np.float32)
+    p = np.empty(N_SHAPES, np.float32)
     unsure = np.float32(np.log(SURE))
     oov, line = 0, 0
     begin = 0
@@ -210,25 +197,25 @@ def _decide(kinds, lines, first, forms, places, facts, unseen, owns, tables, tab
                     first_features(facts, places[i], f)
                     for k in range(FIRST):
                         prefetch(table, np.int64(f[k] & mask))
-                    prefetch(of_word.reshape(-1), (SHAPES - 1) * first[i])
+                    prefetch(of_word.reshape(-1), (N_SHAPES - 1) * first[i])
             for i in range(block, last):
                 t = places[i]
                 if facts[t].evidence < BEGIN:
                     lanes = _sum(table, bits, features[i - block], FIRST)
-                    for k in range(SHAPES):
+                    for k in range(N_SHAPES):
                         costs[i, k] = _weight(lanes, k, FIRST)
                     if forms[i] != 0:
-                        for k in range(1, SHAPES):
+                        for k in range(1, N_SHAPES):
                             costs[i, k] += of_word[first[i], k - 1]
                     else:
                         n = own_features(unseen[oov], UNSEEN, own)
                         lanes = _sum(table, bits, own, n)
-                        for k in range(1, SHAPES):
+                        for k in range(1, N_SHAPES):
                             costs[i, k] += _weight(lanes, k, n)
-                    for k in range(SHAPES):
+                    for k in range(N_SHAPES):
                         costs[i, k] *= scales[kind, 0]
                     total = _softmax(costs[i], p)
-                    for k in range(SHAPES):
+                    for k in range(N_SHAPES):
                         costs[i, k] -= total
                     decisions[t] = decision(p)
                     cased += 1
@@ -247,78 +234,90 @@ def _decide(kinds, lines, first, forms, places, facts, unseen, owns, tables, tab
                     continue
                 if costs[i].max() < unsure:
                     lanes = _sum(table2, bits2, features[i - block], SECOND)
-                    for k in range(SHAPES):
+                    for k in range(N_SHAPES):
                         costs[i, k] = BASE * costs[i, k] + scales[kind, 1] * _weight(lanes, k, SECOND)
                     total = _softmax(costs[i], p)
-                    for k in range(SHAPES):
+                    for k in range(N_SHAPES):
                         costs[i, k] -= total
-                for k in range(SHAPES):
+                for k in range(N_SHAPES):
                     costs[i, k] = -costs[i, k]
         begin = end + 1
 
 
 @allocating
 def _weigh(places, first, forms, known, shapes, facts, costs, guess, weights, chosen, options):  # type: ignore[no-untyped-def]
-    """Fills weights[sum of forms], chosen[n] and, if it has as many rows, options[n, SHAPES + 1]."""
+    """Fills weights[sum of forms], chosen[n] and, if it has as many rows, options[n, N_SHAPES + 1]."""
     at = 0
     for i in range(first.size):
         option = options[i % len(options)]
         option[:] = np.inf
-        option[SHAPES] = 0
+        option[N_SHAPES] = 0
         chosen[i] = AS_FORM
         if facts[places[i]].evidence >= BEGIN:  # a line's end, too
             weights[at : at + forms[i]] = 0
             at += forms[i]
             continue
         cost = costs[i]
-        for shape in range(SHAPES):
-            cost[shape] = SCALE * (cost[shape] + (BIAS if shape == SMALL else 0.0))
+        for shape in range(N_SHAPES):
+            cost[shape] = SCALE * (cost[shape] + (BIAS if shape == Shape.LOWER else 0.0))
         if forms[i] != 0:
             word = known[first[i]]
             seen = 0
             for k in range(forms[i]):
                 shape = shapes[first[i] + k]
-                weights[at + k] = cost[shape] if shape < SHAPES else 0
+                weights[at + k] = cost[shape] if shape < N_SHAPES else 0
                 seen |= 1 << shape
-            option[SHAPES] = weights[at]
-            for shape in (SMALL, CAPITALIZED, UPPER):
-                if not seen >> shape & 1 and not (shape == UPPER and word.single):
+            option[N_SHAPES] = weights[at]
+            for shape in (Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER):
+                if not seen >> shape & 1 and not (shape == Shape.UPPER and word.single):
                     option[shape] = cost[shape] + word.penalty
                     if option[shape] < weights[at]:
                         weights[at] = option[shape]
                         chosen[i] = shape
         elif guess:
             best = 0
-            for shape in range(SHAPES):
+            for shape in range(N_SHAPES):
                 option[shape] = cost[shape]
                 if option[shape] < option[best]:
                     best = shape
-            option[SHAPES] = np.inf
+            option[N_SHAPES] = np.inf
             chosen[i] = best
         at += forms[i]
 
 
 def weigh(
     context: Context, buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, guess: bool, every: bool = False
-) -> Weighed:
+) -> CasingCosts:
     """The weights of the words' forms, and the shapes of what the LM has not seen.
 
     guess: whether OOV words are written in their likeliest shape, not in lower case. every: gives the options, too.
     """
-    n = len(words.kinds)
-    newlines = int(np.count_nonzero(words.kinds == NEWLINE))
+    n = len(words.token_types)
+    newlines = int(np.count_nonzero(words.token_types == NEWLINE))
     facts = np.empty(n + MARGIN * (2 + newlines), FACT)
-    places, costs = np.empty(n, np.int64), np.empty((n, SHAPES), np.float32)
-    unseen = np.empty((int(np.count_nonzero(words.forms == 0)) - newlines, HASHES), np.uint32)
+    places, costs = np.empty(n, np.int64), np.empty((n, N_SHAPES), np.float32)
+    unseen = np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, HASHES), np.uint32)
     lines, votes = np.empty(newlines + 1, np.int64), np.zeros(len(context.scales), np.int64)
-    _facts(buf, pretokenized, *words, context.known, context.shapes, INFO, LOWER, facts, unseen, places, lines, votes)
+    _facts(
+        buf, pretokenized, *words, context.known, context.shapes, INFO, TO_LOWER, facts, unseen, places, lines, votes
+    )
     _decide(
-        words.kinds, lines, words.first, words.forms, places, facts, unseen, context.own, context.first,
+        words.token_types, lines, words.first_labels, words.n_forms, places, facts, unseen, context.own, context.first,
         context.second, context.scales, costs,
     )  # fmt: skip
-    weights, chosen = np.empty(words.forms.sum(), np.float32), np.empty(n, np.uint8)
-    options = np.empty((max(1, n) if every else 1, SHAPES + 1), np.float32)
+    weights, chosen = np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8)
+    options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
     _weigh(
-        places, words.first, words.forms, context.known, context.shapes, facts, costs, guess, weights, chosen, options
+        places,
+        words.first_labels,
+        words.n_forms,
+        context.known,
+        context.shapes,
+        facts,
+        costs,
+        guess,
+        weights,
+        chosen,
+        options,
     )
-    return Weighed(weights, chosen, options if every else None)
+    return CasingCosts(weights, chosen, options if every else None)

@@ -9,20 +9,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.characters import INFO, LETTER, LOWER, decode, lower_into
-from capfst.labels import pieces
-from capfst.memory import allocating, kernel
-from capfst.names import pattern
-from capfst.shapes import CASELESS
-from capfst.symbols import Symbols
+from capfst.casing.names import pattern
+from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.corpus.labels import pieces
+from capfst.fst.symbols import Symbols
+from capfst.system.kernels import allocating, kernel
+from capfst.text.unicode import INFO, LETTER, TO_LOWER, decode, lower_into
 
 LONGEST = 5  # characters of an affix
 WHOLE, PREFIX, SUFFIX, OUTLINE, FRAME = 0, 1, 1 + LONGEST, 1 + 2 * LONGEST, 2 + 2 * LONGEST
 HASHES = 3 + 2 * LONGEST
 """Of a word: itself, its first 1 … 5 characters, its last 1 … 5, its outline (which kinds of characters follow each
 other, and the pattern it has as a name or code), its frame (length, and whether it has a vowel)."""
-
-SHAPES = 4  # lower, Capitalized, UPPER, mixed: what counts are of
 
 UNSEEN = 0
 BEGIN, END, BARE = 150, 151, 152
@@ -81,7 +79,7 @@ def describe(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
 def usual(counts):  # type: ignore[no-untyped-def]
     """Counts by shape → the most frequent shape, and how many there are in all."""
     most, n = 0, np.int64(0)
-    for shape in range(SHAPES):
+    for shape in range(N_SHAPES):
         n += counts[shape]
         if counts[shape] > counts[most]:
             most = shape
@@ -131,7 +129,7 @@ def _describe_all(data, offsets, starts, info, lower_table, hashes):  # type: ig
 def described(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
     """uint32[words, HASHES] of a model's lowercase words; `starts` as from `symbols.check`."""
     hashes = np.empty((len(starts) - 1, HASHES), np.uint32)
-    _describe_all(symbols.data, symbols.offsets, starts, INFO, LOWER, hashes)
+    _describe_all(symbols.data, symbols.offsets, starts, INFO, TO_LOWER, hashes)
     return hashes
 
 
@@ -140,7 +138,7 @@ def _count(labels, word_of, shapes, begins, counts):  # type: ignore[no-untyped-
     for label in labels:
         if label == 0:
             begins = True
-        elif shapes[label] != CASELESS:
+        elif shapes[label] != Shape.CASELESS:
             if not begins:
                 counts[word_of[label], shapes[label]] += 1
             begins = False
@@ -150,9 +148,9 @@ def _count(labels, word_of, shapes, begins, counts):  # type: ignore[no-untyped-
 def habits(
     labels: npt.NDArray[np.uint32], word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
 ) -> npt.NDArray[np.int64]:
-    """int64[words, SHAPES]: how often the corpus has each word in each shape, but for the first word of a sentence,
+    """int64[words, N_SHAPES]: how often the corpus has each word in each shape, but for the first word of a sentence,
     whose shape tells nothing. word_of, shapes: by label."""
-    counts = np.zeros((int(word_of.max()) + 1, SHAPES), np.int64)
+    counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
     begins = True
     for piece, _ in pieces(labels):
         begins = _count(piece, word_of, shapes, begins, counts)

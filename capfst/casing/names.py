@@ -1,0 +1,236 @@
+"""Names: what mixed-case names and codes look like in lowercase, and where their capitals stand.
+
+In: a lowercase word as UTF-8. Out: its pattern, if it has one (decided by its bytes: outside ASCII everything but ’ is
+a letter); the word in mixed case. `grammars/names.py` says the same as a grammar; `names.tsv` is for both.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.grammars import rows
+from capfst.system.kernels import kernel
+from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, TO_TITLE, TO_UPPER, decode, encode
+
+NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
+"""Patterns; a word that fits several has the first. xiv; mcdonald; o'neill; jean-paul; iphone; dvds; mp3; bbc."""
+
+_A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
+_APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
+_VOWELS = tuple(b"aeiouy")
+_BEHIND_I, _BEHIND_E = tuple(b"bhjkpw"), tuple(b"bhjw")  # consonants that seldom follow where i, e begin a common word
+_INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
+
+
+class Spelling(NamedTuple):
+    """The tables that writing a word in other case reads."""
+
+    info: npt.NDArray[np.uint8]
+    title: npt.NDArray[np.uint32]
+    capital: npt.NDArray[np.uint32]
+    parts: npt.NDArray[np.uint64]  # [n, 2]: the bytes of a first part of hyphenated words as an integer; if in capitals
+
+
+def _parts() -> npt.NDArray[np.uint64]:
+    listed = [(int.from_bytes(part.encode(), "little"), name == "UPPER") for part, name in rows("names.tsv")]
+    return np.array(listed, np.uint64)
+
+
+SPELLING = Spelling(INFO, TO_TITLE, TO_UPPER, _parts())
+
+
+@kernel
+def _apostrophe(data, i, end):  # type: ignore[no-untyped-def]
+    """How many bytes of an apostrophe begin at data[i]: ' is one, ’ is three."""
+    if data[i] == _APOSTROPHE:
+        return 1
+    return 3 if data[i] == 0xE2 and i + 2 < end and data[i + 1] == 0x80 and data[i + 2] == 0x99 else 0
+
+
+@kernel
+def _consonant(b):  # type: ignore[no-untyped-def]
+    return _A <= b <= _Z and b not in _VOWELS
+
+
+@kernel
+def _is_letter(data, i, end):  # type: ignore[no-untyped-def]
+    """Whether data[i] belongs to a letter: outside ASCII, all but ’ are."""
+    return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
+
+
+@kernel
+def _letters(data, start, end):  # type: ignore[no-untyped-def]
+    """How many characters data[start:end] has if all are letters, else 0."""
+    letters = 0
+    for i in range(start, end):
+        if not _is_letter(data, i, end):
+            return 0
+        letters += data[i] & 0xC0 != 0x80
+    return letters
+
+
+@kernel
+def _is_roman(data, start, end):  # type: ignore[no-untyped-def]
+    """Whether data[start:end] is a Roman numeral, i … mmmcmxcix."""
+    i = start
+    while i < end and i < start + 3 and data[i] == _M:
+        i += 1
+    for one, five, ten in ((_C, _D, _M), (_X, _L, _C), (_I, _V, _X)):
+        if i + 1 < end and data[i] == one and (data[i + 1] == five or data[i + 1] == ten):
+            i += 2
+            continue
+        if i < end and data[i] == five:
+            i += 1
+        ones = 0
+        while i < end and ones < 3 and data[i] == one:
+            ones += 1
+            i += 1
+    return i == end
+
+
+@kernel
+def _is_mac(data, start, end):  # type: ignore[no-untyped-def]
+    return end - start >= 4 and data[start] == _M and data[start + 1] == _C and _letters(data, start, end) >= 4
+
+
+@kernel
+def _behind_apostrophe(data, start, end):  # type: ignore[no-untyped-def]
+    """Where the name behind o' begins: a letter or two, an apostrophe, at least two letters; else −1."""
+    for i in range(start + 1, end):
+        size = _apostrophe(data, i, end)
+        if size > 0:
+            fits = 1 <= _letters(data, start, i) <= 2 and _letters(data, i + size, end) >= 2
+            return i + size if fits else -1
+    return -1
+
+
+@kernel
+def _is_hyphenated(data, start, end):  # type: ignore[no-untyped-def]
+    hyphens = 0
+    for i in range(start, end):
+        if data[i] == _HYPHEN:
+            if i == start or i + 1 == end or data[i + 1] == _HYPHEN:
+                return False
+            hyphens += 1
+    return hyphens > 0
+
+
+@kernel
+def _all_consonants(data, start, end):  # type: ignore[no-untyped-def]
+    for i in range(start, end):  # noqa: SIM110
+        if not _consonant(data[i]):
+            return False
+    return True
+
+
+@kernel
+def pattern(data, start, end):  # type: ignore[no-untyped-def]
+    """Which class of names and codes the lowercase word data[start:end] looks like, if any."""
+    size = end - start
+    if size < 2:
+        return NONE
+    a, b = data[start], data[start + 1]
+    if _is_roman(data, start, end):
+        return ROMAN
+    if _is_mac(data, start, end):
+        return MAC
+    if _behind_apostrophe(data, start, end) > 0:
+        return APOSTROPHE
+    if _is_hyphenated(data, start, end):
+        return HYPHENATED
+    letters = _letters(data, start, end)
+    if letters == 0:
+        found = 0
+        for i in range(start, end):
+            digit = _ZERO <= data[i] <= _NINE
+            if not digit and not _is_letter(data, i, end):
+                return NONE
+            found |= 1 if digit else 2
+        return CODE if found == 3 else NONE
+    if letters >= 4 and ((a == _I and b in _BEHIND_I) or (a == _E and b in _BEHIND_E)):
+        return PRODUCT
+    if 3 <= size <= 5 and _all_consonants(data, start, end) and data[end - 1] == _S != data[end - 2]:
+        return PLURAL
+    return ACRONYM if size <= 5 and _all_consonants(data, start, end) else NONE
+
+
+@kernel
+def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore[no-untyped-def]
+    """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
+    `two`; the offset after it."""
+    wanted = False
+    i = start
+    while i < end:
+        wanted = wanted or i == one or i == two
+        code, after = decode(word, i, end)
+        if i < capitals:
+            if code == FINAL_SIGMA:
+                code = np.int64(CAPITAL_SIGMA)
+            else:
+                table = spelling.capital if code < spelling.capital.size else spelling.title
+                code = np.int64(table[code])
+        elif wanted and spelling.info[code] & IS_CASED:
+            code = np.int64(spelling.title[code])
+            wanted = False
+        j = encode(code, out, j)
+        i = after
+    return j
+
+
+@kernel
+def _put_part(word, start, end, out, j, spelling):  # type: ignore[no-untyped-def]
+    """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
+    behind = _behind_apostrophe(word, start, end)
+    if behind > 0:
+        french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, while it is O'Neill
+        return put(word, start, end, 0, -1 if french else start, behind, out, j, spelling)
+    if _is_mac(word, start, end):
+        return put(word, start, end, 0, start, start + 2, out, j, spelling)
+    return put(word, start, end, 0, start, -1, out, j, spelling)
+
+
+@kernel
+def _put_whole(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
+    """Writes a word without hyphens in mixed case, if a rule gives it any, else capitalised."""
+    letters = 0 if _is_mac(word, 0, size) else _letters(word, 0, size)
+    if 3 <= letters <= 5 and word[size - 1] == _S:
+        return put(word, 0, size, size - 1, -1, -1, out, j, spelling)
+    if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
+        return put(word, 0, size, 0, 0, 3, out, j, spelling)
+    if letters >= 4 and (word[0] == _E or word[0] == _I) and _consonant(word[1]):
+        return put(word, 0, size, 0, 1, -1, out, j, spelling)
+    return _put_part(word, 0, size, out, j, spelling)
+
+
+@kernel
+def put_mixed(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
+    """Writes word[:size], hyphenated or not, in mixed case."""
+    start = 0
+    while start <= size:
+        end = start
+        key = np.uint64(0)
+        while end < size and word[end] != _HYPHEN:
+            if end - start < 8:
+                key |= np.uint64(word[end]) << np.uint64(8 * (end - start))
+            end += 1
+        if start == 0 and end == size:
+            return _put_whole(word, size, out, j, spelling)
+        as_is = start > 0 and end < size and end - start <= _INNER
+        capitals = 0
+        if start == 0 and end <= 8:
+            for k in range(len(spelling.parts)):
+                if spelling.parts[k, 0] == key:
+                    as_is = True
+                    capitals = end if spelling.parts[k, 1] else 0
+        if as_is:
+            j = put(word, start, end, capitals, -1, -1, out, j, spelling)
+        else:
+            j = _put_part(word, start, end, out, j, spelling)
+        if end < size:
+            out[j] = _HYPHEN
+            j += 1
+        start = end + 1
+    return j

@@ -1,0 +1,126 @@
+"""Shapes: the casings that a word may have whether or not the model has seen them; and how a word is written in one.
+
+In: words as UTF-8. Out: the shape of a cased word; a lowercase word in a shape (names.py knows where the capitals of
+mixed case stand).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from capfst.casing.names import put, put_mixed
+from capfst.fst.symbols import Symbols
+from capfst.system.kernels import kernel
+from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, IS_UPPER, decode, is_final_sigma
+
+
+class Shape(IntEnum):
+    """How the letters of a word are cased."""
+
+    LOWER = 0
+    CAPITALIZED = 1  # the first letter that has case, and no other
+    UPPER = 2
+    MIXED = 3
+    CASELESS = 4  # nothing in it has case
+
+
+N_SHAPES = 4
+"""The shapes that a word with case can have: those below CASELESS."""
+AS_FORM = 255
+"""In the place of a shape: the word is written as its surface form is."""
+
+_SMALL_SIGMA = 0x3C3
+
+
+@kernel
+def shape_with(cased, capitals, first):  # type: ignore[no-untyped-def]
+    """The shape of a word with so many cased characters and capitals; `first`: the first cased one is a capital."""
+    if cased == 0:
+        return Shape.CASELESS
+    if capitals == 0:
+        return Shape.LOWER
+    if capitals == 1 and first:
+        return Shape.CAPITALIZED
+    return Shape.UPPER if capitals == cased else Shape.MIXED
+
+
+@kernel
+def shape_of(data, start, end, info):  # type: ignore[no-untyped-def]
+    """The shape of data[start:end]; characters that have case count, titlecase ones (ǅ) as capitals."""
+    cased, capitals, first = 0, 0, False
+    i = start
+    while i < end:
+        code, i = decode(data, i, end)
+        flags = info[code]
+        if flags & IS_CASED:
+            capital = flags & IS_UPPER != 0
+            first = first or (cased == 0 and capital)
+            capitals += capital
+            cased += 1
+    return shape_with(cased, capitals, first)
+
+
+@njit(cache=True, nogil=True)
+def _shapes(data, offsets, info, out):  # type: ignore[no-untyped-def]
+    out[0] = Shape.CASELESS
+    for label in range(1, len(offsets) - 1):
+        out[label] = shape_of(data, offsets[label], offsets[label + 1], info)
+
+
+def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
+    """The shape of every label's surface form; label 0, which has none, is CASELESS."""
+    out = np.empty(len(symbols), np.uint8)
+    _shapes(symbols.data, symbols.offsets, INFO, out)
+    return out
+
+
+@kernel
+def has_sigma(text, start, end):  # type: ignore[no-untyped-def]
+    """Whether the UTF-8 text[start:end] has a capital sigma."""
+    for i in range(start, end - 1):  # noqa: SIM110
+        if text[i] == 0xCE and text[i + 1] == 0xA3:
+            return True
+    return False
+
+
+@kernel
+def _restores(out, start, end, word, size, info):  # type: ignore[no-untyped-def]
+    """Whether out[start:end] has word[:size] as its lowercase, where sigmas are concerned."""
+    i, k = start, 0
+    while i < end:
+        small, k = decode(word, k, size)
+        code, after = decode(out, i, end)
+        if code == CAPITAL_SIGMA:
+            final = is_final_sigma(out, i, after, start, end, info)
+            if small != (FINAL_SIGMA if final else _SMALL_SIGMA):
+                return False
+        i = after
+    return True
+
+
+@kernel
+def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-def]
+    """Writes the lowercase word out[start:end] in a shape, in its place; its new end.
+
+    The lowercase of what it writes, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay
+    small, and the whole word stays if a sigma would change. LOWER, CASELESS and AS_FORM change nothing. `room` takes
+    the lowercase word; the written one is at most 3/2 as long.
+    """
+    if shape != Shape.CAPITALIZED and shape != Shape.UPPER and shape != Shape.MIXED:
+        return end
+    size = end - start
+    for k in range(size):
+        room[k] = out[start + k]
+    if shape == Shape.MIXED:
+        j = put_mixed(room, size, out, start, spelling)
+    else:
+        j = put(room, 0, size, size if shape == Shape.UPPER else 0, 0, -1, out, start, spelling)
+    if has_sigma(out, start, j) and not _restores(out, start, j, room, size, spelling.info):
+        for k in range(size):
+            out[start + k] = room[k]
+        return end
+    return j

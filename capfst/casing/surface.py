@@ -1,0 +1,240 @@
+"""The last step of recasing: the text again, each word in the surface form that the best path chose.
+
+In: a buffer, its words, a label for each (0: none, the word stays lowercase), and perhaps a shape in which the word is
+to be written instead of that form. Out: the buffer's text in which nothing but case has changed: what stands between
+words is copied, and so are the digits and apostrophes that the LM does not tell apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.names import SPELLING
+from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
+from capfst.casing.transducer import Words, is_joined
+from capfst.fst.symbols import Symbols
+from capfst.system.kernels import get_eight, kernel, put_eight
+from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
+from capfst.text.unicode import IS_UPPER, LETTER, TO_LOWER, decode, encode, lower_into, within
+
+_CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
+_ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
+_NO_SHAPES = np.empty(0, np.uint8)
+_GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
+
+
+@kernel
+def _opens(code):  # type: ignore[no-untyped-def]
+    """Quotes, brackets and dashes, behind which a sentence still begins."""
+    return (
+        code in (34, 39, 40, 42, 45, 91, 96, 123, 0xA1, 0xAB, 0xBB, 0xBF, 0x2022, 0x2039, 0x203A)  # " ' ( * - [ ` {
+        or 0x2010 <= code <= 0x2015
+        or 0x2018 <= code <= 0x201F
+    )
+
+
+@kernel
+def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-def]
+    """Gives out[start:end] a capital if it has none and begins with a letter; `room` is as large as the word and
+    more."""
+    i = start
+    while i < end:
+        code, i = decode(out, i, end)
+        if info[code] & IS_UPPER:
+            return end
+    code, i = decode(out, start, end)
+    if title[code] == code:
+        return end
+    for k in range(i, end):
+        room[k - i] = out[k]
+    j = encode(title[code], out, start)
+    for k in range(end - i):
+        out[j + k] = room[k]
+    return j + end - i
+
+
+@kernel
+def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[no-untyped-def]
+    """Writes a surface form with the token's own digits and apostrophes: the LM writes all digits 0, all apostrophes
+    '."""
+    i = start
+    for k in range(form, form_end):
+        b = data[k]
+        if b == 48:
+            while not 48 <= buf[i] <= 57:
+                i += 1
+            b = buf[i]
+            i += 1
+        elif b == 39:
+            while buf[i] != 39 and not (buf[i] == 0xE2 and buf[i + 1] == 0x80 and buf[i + 2] == 0x99):
+                i += 1
+            if buf[i] != 39:
+                out[j], out[j + 1] = 0xE2, 0x80
+                b = np.uint8(0x99)
+                i += 2
+                j += 2
+            i += 1
+        out[j] = b
+        j += 1
+    return j
+
+
+@kernel
+def _copy(text, start, end, out, j):  # type: ignore[no-untyped-def]
+    """Writes text[start:end] at out[j:], and up to 7 bytes more; the offset after it."""
+    i = start
+    while i < end and i + 8 <= text.size:
+        put_eight(out, j + i - start, get_eight(text, i))
+        i += 8
+    for k in range(i, end):
+        out[j + k - start] = text[k]
+    return j + end - start
+
+
+@kernel
+def _compare(part, form, mask):  # type: ignore[no-untyped-def]
+    """The bits of the mask in which eight bytes of a token and a form differ, and those that are no letter's case."""
+    changes = (part ^ form) & mask
+    letters = within((part | _CASE) & _ASCII, 97, 122) & ~part
+    return changes, changes & ~(letters >> np.uint64(2))
+
+
+@kernel
+def _changes(text, start, end, data, form):  # type: ignore[no-untyped-def]
+    """Whether text[start:end] and data[form : form + end − start] differ, and whether in more than ASCII letters."""
+    if max(end - text.size, form + (end - start) - data.size) > -8:
+        return True, True  # not to read behind the end
+    every = ~np.uint64(0)
+    left = end - start
+    changes, others = np.uint64(0), np.uint64(0)
+    while left > 8:
+        more = _compare(get_eight(text, end - left), get_eight(data, form), every)
+        changes |= more[0]
+        others |= more[1]
+        form += 8
+        left -= 8
+    more = _compare(get_eight(text, end - left), get_eight(data, form), every >> np.uint64(64 - 8 * left))
+    return changes | more[0] != np.uint64(0), others | more[1] != np.uint64(0)
+
+
+@kernel
+def _spell_eight(part, how, begun):  # type: ignore[no-untyped-def]
+    """Eight bytes of ASCII lowercase, UPPER, or CAPITALIZED, if not `begun`; and whether there is a letter by then."""
+    part |= within(part, 65, 90) >> np.uint64(2)
+    letters = within(part, 97, 122) >> np.uint64(2)
+    if how == Shape.UPPER:
+        part &= ~letters
+    elif how == Shape.CAPITALIZED and not begun:
+        part &= ~(letters & (~letters + np.uint64(1)))
+    return part, begun or letters != np.uint64(0)
+
+
+@kernel
+def _is_spelled(text, start, end, how):  # type: ignore[no-untyped-def]
+    """Whether text[start:end] is ASCII, neither at the end of the text, and whether it has this shape, not MIXED."""
+    if end + 8 > text.size:
+        return False, False
+    differ, other = np.uint64(0), np.uint64(0)
+    begun = False
+    for i in range(start, end, 8):
+        part = get_eight(text, i) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - i)))
+        other |= part & ~_ASCII
+        spelled, begun = _spell_eight(part, how, begun)
+        differ |= spelled ^ part
+    return other == np.uint64(0), differ == np.uint64(0)
+
+
+@kernel
+def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
+    """Writes ASCII text[start:end] in a shape, not MIXED, at out[j:], and up to 7 bytes more; the offset after it."""
+    begun = False
+    for i in range(start, end, 8):
+        part, begun = _spell_eight(get_eight(text, i) & _ASCII, how, begun)
+        put_eight(out, j + i - start, part)
+    return j + end - start
+
+
+@kernel
+def _write(buf, size, plain, sentence_case, starts, ends, kinds, first, n, choice, shaped, shapes,  # type: ignore[no-untyped-def]
+           data, offsets, lower_table, spelling, room, out):  # fmt: skip
+    info = spelling.info
+    i = 0  # all of buf[:i] is written
+    j = 0
+    begins = True  # no word of the line yet
+    for t in range(n):
+        kind = kinds[t]
+        s, e = starts[t], ends[t]
+        if kind == NEWLINE:
+            begins = True
+            continue
+        if kind == MARKS or kind == PROTECTED:
+            begins = begins and kind == MARKS and _opens(decode(buf, s, size)[0])
+            continue
+        label = choice[t]
+        form, form_end = offsets[label], offsets[label + 1]
+        capital = sentence_case and begins
+        spelled = shaped and shapes[t] != AS_FORM and label == first[t]
+        if spelled:
+            if shapes[t] != Shape.MIXED and not capital:
+                is_ascii, same = _is_spelled(buf, s, e, shapes[t])
+                if is_ascii and same:
+                    continue
+                if is_ascii:
+                    j = _put_spelled(buf, s, e, shapes[t], out, _copy(buf, i, s, out, j))
+                    i = e
+                    continue
+        elif form_end - form == e - s and label != 0 and not capital:
+            changed, otherwise = _changes(buf, s, e, data, form)
+            if not changed:
+                continue
+            if not otherwise:  # the LM writes neither a digit nor an apostrophe of it differently
+                j = _copy(data, form, form_end, out, _copy(buf, i, s, out, j))
+                i = e
+                continue
+        j = _copy(buf, i, s, out, j)
+        word = j
+        if spelled:
+            j = spell(out, word, lower_into(buf, s, e, 0, size, out, j, info, lower_table), shapes[t], room, spelling)
+            if has_sigma(out, word, j) and is_joined(buf, s, e, size, info):
+                j = lower_into(buf, s, e, 0, size, out, word, info, lower_table)
+        elif label == 0:
+            j = lower_into(buf, s, e, 0, size, out, j, info, lower_table)
+        elif plain:
+            j = _copy(data, form, form_end, out, j)
+        else:
+            j = _copy_form(buf, s, e, data, form, form_end, out, j)
+        i = e
+        if capital:
+            while plain and word < j and _opens(decode(out, word, j)[0]):
+                word = decode(out, word, j)[1]
+            begins = word == j
+            if word < j and info[decode(out, word, j)[0]] & 7 == LETTER:
+                j = _capitalize(out, word, j, room, info, spelling.title)
+    return _copy(buf, i, size, out, j)
+
+
+def write(
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    choice: npt.NDArray[np.uint32],
+    symbols: Symbols,
+    pretokenized: bool,
+    sentence_case: bool,
+    shapes: npt.NDArray[np.uint8] | None = None,
+) -> memoryview:
+    """The text of `buf` with its words in the surface forms of the labels choice[i].
+
+    A word in its most frequent form, or without any, is written in shapes[i], if it is one (`shapes.AS_FORM`: none).
+    With `sentence_case` each line's first word begins with a capital, also behind an opening quote, bracket or dash.
+    """
+    room = _GROWTH * int((words.ends - words.starts).max(initial=0)) + 8
+    out = np.empty(_GROWTH * buf.size + 8, np.uint8)
+    shaped = shapes is not None
+    size = _write(
+        buf, buf.size, pretokenized, sentence_case, words.starts, words.ends, words.token_types,
+        words.first_labels, len(choice), choice, shaped, _NO_SHAPES if shapes is None else shapes, symbols.data,
+        symbols.offsets, TO_LOWER, SPELLING,
+        np.empty(room, np.uint8), out,
+    )  # fmt: skip
+    return out[:size].data

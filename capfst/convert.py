@@ -1,0 +1,119 @@
+"""cap.fst ↔ ARPA, and several models → one.
+
+In: a file of one kind, or models. Out: a file of the other kind, or one model, written whole or not at all. An ARPA
+file says nothing about its words; they are taken to be what capfst's tokenizer gives, or, `pretokenized`, what white
+space separates.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing import encode
+from capfst.casing.transducer import Transducer
+from capfst.context.model import forget
+from capfst.errors import CapfstError
+from capfst.fst.backoff import token_costs
+from capfst.fst.read import CapFst
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
+from capfst.fst.write import write_fst
+from capfst.lm.arpa_read import Arpa, read_arpa
+from capfst.lm.arpa_write import write_arpa
+from capfst.lm.compile import compile_levels
+from capfst.lm.decompile import decompile
+from capfst.lm.mix import mix, tune
+from capfst.text.unicode import lower_bytes
+from capfst.version import __version__
+
+
+def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *, pretokenized: bool = False) -> None:
+    """Compiles an ARPA file (plain or .gz) whose words are surface forms; CapfstError names the line that is wrong."""
+    words, levels = read_arpa(arpa)
+    states, arcs, start = compile_levels(levels)
+    signature = Signature(
+        version=__version__,
+        order=len(levels),
+        smoothing="arpa",
+        pruning="unknown",
+        tokenizer="none" if pretokenized else "capfst",
+        lowercasing="default",
+        corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
+    )
+    write_fst(output, states, arcs, Symbols.from_words(words), start, signature)
+    forget(output)
+
+
+def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
+    """Writes a model as ARPA: log10 probabilities and backoff weights."""
+    model = CapFst.open(lm)
+    write_arpa(arpa, model.states, model.arcs, model.start, model.symbols)
+
+
+def mix_models(
+    lms: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    weights: Sequence[float] | None = None,
+    tune_on: Iterable[bytes] = (),
+) -> list[float]:
+    """Writes the linear interpolation of models as one backoff model, and returns the weights.
+
+    weights: one for each model, 1 in all; if None, those under which the text `tune_on` (blocks of whole lines of cased
+    UTF-8) is most likely, found by EM (Dempster et al. 1977).
+    """
+    models = [CapFst.open(lm) for lm in lms]
+    tokenizers = {model.signature.tokenizer for model in models}
+    if len(tokenizers) > 1:
+        raise CapfstError(f"the models have different tokenizers ({', '.join(sorted(tokenizers))}): train them alike")
+    if weights is None:
+        weights = tune(_costs(models, tune_on)).tolist()
+    mixed = mix([_as_arpa(model) for model in models], weights)
+    states, arcs, start = compile_levels(mixed.levels)
+    parts = zip(weights, models, strict=True)
+    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in parts).encode()
+    signature = replace(
+        models[0].signature,
+        version=__version__,
+        order=len(mixed.levels),
+        smoothing="mixed",
+        pruning="+".join(sorted({model.signature.pruning for model in models})),
+        corpus=hashlib.blake2b(described, digest_size=8).hexdigest(),
+    )
+    write_fst(output, states, arcs, Symbols.from_words(mixed.words), start, signature)
+    forget(output)
+    return list(weights)
+
+
+def _as_arpa(model: CapFst) -> Arpa:
+    return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs, model.start))
+
+
+def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.float64]:
+    """float64[models, tokens]: −ln P of the text's tokens under each model, +inf for a word that it does not know.
+
+    The tokens are those that all models together know.
+    """
+    vocabularies = [{word: label for label, word in enumerate(model.symbols)} for model in models]
+    union = sorted(set().union(*vocabularies) - {EPSILON}, key=lambda word: (lower_bytes(word.encode()), word))
+    symbols = Symbols.from_words(union)
+    pretokenized = models[0].signature.tokenizer == "none"
+    transducer = Transducer(symbols, check(symbols), pretokenized)
+    own = [np.array([0, *(known.get(word, known[UNKNOWN]) for word in union)], np.uint32) for known in vocabularies]
+    found = []
+    for block in text:
+        buf = np.frombuffer(block, np.uint8)
+        common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1, pretokenized)
+        rows = []
+        for model, labels, known in zip(models, own, vocabularies, strict=True):
+            row = token_costs(model.states, model.arcs, model.start, labels[common])
+            row[labels[common] == known[UNKNOWN]] = np.inf
+            rows.append(row)
+        found.append(np.stack(rows))
+    if not found:
+        raise CapfstError("there is no text to tune the weights on: name one with some lines, or give the weights")
+    return np.concatenate(found, axis=1)

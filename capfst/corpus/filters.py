@@ -1,0 +1,240 @@
+"""Clean: keeps the lines that look like well-cased sentences (Beaufays & Strope 2013, §4.2).
+
+In: blocks of whole lines of UTF-8, each line a sentence, raw or tokenised (marks set off by spaces).
+Out: the kept lines, unchanged and in order, and how many lines each filter rejected.
+
+A line is counted for the first filter, in the order of `FILTERS`, that rejects it. A *word* is what stands
+between spaces and has a letter or a digit; a *mark* is a character that is no space, letter, digit or accent.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from capfst.errors import CapfstError
+from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode
+
+
+class Filter(NamedTuple):
+    name: str
+    rejects: str
+
+
+FILTERS = (
+    Filter("blank", "nothing but spaces"),
+    Filter("long", "more than 10,000 bytes: no line ends, or data"),
+    Filter("control", "a character that text does not have: control, private, unassigned, U+FFFD"),
+    Filter("start", "no upper-case letter at the start, but for quotes, brackets and dashes"),
+    Filter("end", "no . ? ! or … at the end, but for quotes and brackets"),
+    Filter("punctuation", "too many marks: tables, references, formulas"),
+    Filter("capitals", "too many capitalised words: headlines, lists of names"),
+    Filter("shouting", "too many words IN CAPITALS"),
+    Filter("repetition", "the same words or the same mark over and over"),
+)
+BLANK, LONG, CONTROL, START, END, PUNCTUATION, CAPITALS, SHOUTING, REPETITION = range(1, len(FILTERS) + 1)
+KEPT = 0  # the verdict on a line that no filter rejects; that of FILTERS[n] is n + 1
+
+# Two numbers are an allowance, which short lines need ("Yes." is a quarter marks), and a share of the line.
+# They were set by reading what they reject of the training corpora: of edited prose less than 0.3 %.
+LONGEST = 10_000  # bytes; the longest sentence of the novels has 4,612, and a paragraph may stand on one line
+MARKS = 6, 0.15  # of the characters; dialogue, with its quotes and commas, has 0.12 on the average, prose 0.03
+CAPITALISED = 2, 0.6  # of the words after the first; a sentence full of names, or a German one, has up to 0.6
+INNER_CAPITALS = 6, 0.3  # of the letters, where a word's first is not counted; acronyms fill the allowance
+REPEATED = 2, 0.4  # of the words: those that are also among the four before them
+RUN = 4  # the same word or mark in a row, as in "No, no, no, no!" and in the ellipsis of four periods
+
+QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
+OPENS = QUOTES + "([{<¿¡-‐‑‒–—―"
+CLOSES = QUOTES + ")]}>"
+ENDS = ".?!…"
+OPENING, CLOSING, ENDING = 1, 2, 4
+
+NEWLINE = 0x0A
+REPLACEMENT = 0xFFFD
+FNV_START = np.uint64(0xCBF29CE484222325)
+FNV_PRIME = np.uint64(0x100000001B3)
+
+
+def _roles() -> npt.NDArray[np.uint8]:
+    roles = np.zeros(0x2040, np.uint8)
+    for characters, role in (OPENS, OPENING), (CLOSES, CLOSING), (ENDS, ENDING):
+        roles[list(map(ord, characters))] |= role
+    return roles
+
+
+ROLES = _roles()
+
+
+@njit(cache=True, nogil=True)
+def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
+    """(verdict, offset of the next) of the line at buf[i]; bit v of `on`: the filter with verdict v is on."""
+    start = i
+    characters = letters = marks = inner = 0
+    words = lettered = capitalised = repeated = 0
+    begun = well_begun = well_ended = strange = False
+    mark = np.int64(0)
+    mark_run = word_run = longest_run = 0
+    has_letter = has_capital = False
+    word = before1 = before2 = before3 = before4 = FNV_START
+    while True:
+        code = np.int64(buf[i])
+        if 0x61 <= code <= 0x7A:  # a to z, which most of a text is: what follows below, for all of them at once
+            first = i
+            while 0x61 <= code <= 0x7A:
+                word = (word ^ np.uint64(code)) * FNV_PRIME
+                i += 1
+                code = np.int64(buf[i])
+            characters += i - first
+            letters += i - first
+            begun = has_letter = True
+            well_ended = False
+            mark = np.int64(0)
+        if code < 0x80:
+            i += 1
+        else:
+            code, i = decode(buf, i, len(buf))
+        traits = info[code]
+        kind = traits & CLASS
+        if kind == SPACE:  # the newline too
+            if word != FNV_START:
+                if has_letter:
+                    capitalised += has_capital and lettered > 0
+                    lettered += 1
+                word_run = word_run + 1 if word == before1 else 1
+                longest_run = max(longest_run, word_run)
+                repeated += word in (before1, before2, before3, before4)
+                words += 1
+                before1, before2, before3, before4 = word, before1, before2, before3
+                word, has_letter, has_capital = FNV_START, False, False
+            if code == NEWLINE:
+                break
+            continue
+        characters += 1
+        role = roles[code] if code < len(roles) else 0
+        if not begun and not role & OPENING:
+            begun = True
+            well_begun = traits & IS_UPPER != 0
+        if not role & CLOSING:
+            well_ended = role & ENDING != 0
+        if kind in (LETTER, NUMBER, MARK):
+            word = (word ^ np.uint64(lower[code])) * FNV_PRIME
+            mark = np.int64(0)
+            if kind == LETTER:
+                letters += 1
+                if not has_letter:
+                    has_letter, has_capital = True, traits & IS_UPPER != 0
+                elif traits & IS_UPPER:
+                    inner += 1
+        else:
+            marks += 1
+            strange |= kind == OTHER or code == REPLACEMENT
+            mark_run = mark_run + 1 if code == mark else 1
+            mark = code
+            longest_run = max(longest_run, mark_run)
+
+    verdict = KEPT
+    if on >> BLANK & 1 and characters == 0:
+        verdict = BLANK
+    elif on >> LONG & 1 and i - 1 - start > LONGEST:
+        verdict = LONG
+    elif on >> CONTROL & 1 and strange:
+        verdict = CONTROL
+    elif on >> START & 1 and not well_begun:
+        verdict = START
+    elif on >> END & 1 and not well_ended:
+        verdict = END
+    elif on >> PUNCTUATION & 1 and marks > MARKS[0] + MARKS[1] * characters:
+        verdict = PUNCTUATION
+    elif on >> CAPITALS & 1 and capitalised > CAPITALISED[0] + CAPITALISED[1] * (lettered - 1):
+        verdict = CAPITALS
+    elif on >> SHOUTING & 1 and inner > INNER_CAPITALS[0] + INNER_CAPITALS[1] * letters:
+        verdict = SHOUTING
+    elif on >> REPETITION & 1 and (longest_run > RUN or repeated > REPEATED[0] + REPEATED[1] * words):
+        verdict = REPETITION
+    return verdict, i
+
+
+@njit(cache=True, nogil=True)
+def _keep(buf, on, info, lower, roles, out, counts):  # type: ignore[no-untyped-def]
+    """Copies the kept lines of buf to out, counts the verdicts; the number of bytes copied."""
+    i = size = 0
+    while i < len(buf):
+        verdict, after = _judge(buf, i, on, info, lower, roles)
+        counts[verdict] += 1
+        if verdict == KEPT:
+            out[size : size + after - i] = buf[i:after]
+            size += after - i
+        i = after
+    return size
+
+
+def select(skip: Iterable[str] = ()) -> int:
+    """The filters but for those named by `skip`, as the bits that `clean` takes: bit n + 1 for FILTERS[n].
+
+    Raises:
+        CapfstError: no filter has such a name.
+    """
+    names = [filter.name for filter in FILTERS]
+    on = sum(1 << verdict for verdict in range(1, len(names) + 1))
+    for name in set(skip):
+        if name not in names:
+            raise CapfstError(f"no filter is called {name!r}; there are {', '.join(names)}")
+        on &= ~(1 << names.index(name) + 1)
+    return on
+
+
+def clean(block: bytes, on: int = -1) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """The lines of `block` that the filters `on` keep; and the numbers of lines, kept first, then by filter.
+
+    `block` is valid UTF-8; its last line ends with a newline, as `read_blocks` sees to.
+    """
+    if block and not block.endswith(b"\n"):
+        raise ValueError("the last line of a block must end with a newline")
+    counts = np.zeros(len(FILTERS) + 1, np.int64)
+    out = np.empty(len(block), np.uint8)
+    size = _keep(np.frombuffer(block, np.uint8), on, INFO, TO_LOWER, ROLES, out, counts)
+    return (block if size == len(block) else out[:size].tobytes()), counts
+
+
+@dataclass
+class Report:
+    """What cleaning did: `counts` as `clean` gives them, added up, under the filters `on`."""
+
+    on: int = -1
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(FILTERS) + 1, np.int64))
+
+    def add(self, counts: npt.NDArray[np.int64]) -> None:
+        self.counts += counts
+
+    @property
+    def lines(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def kept(self) -> int:
+        return int(self.counts[KEPT])
+
+    def as_dict(self) -> dict[str, int | dict[str, int]]:
+        """For JSON: lines, kept, and rejected by filter, without the filters that are off."""
+        rejected = {
+            filter.name: int(self.counts[verdict])
+            for verdict, filter in enumerate(FILTERS, 1)
+            if self.on >> verdict & 1
+        }
+        return {"lines": self.lines, "kept": self.kept, "rejected": rejected}
+
+    def __str__(self) -> str:
+        rows = [f"kept {self.kept:,} of {self.lines:,} lines ({_share(self.kept, self.lines)})"]
+        for verdict, filter in enumerate(FILTERS, 1):
+            count = int(self.counts[verdict])
+            figure = f"{count:,} {_share(count, self.lines):>7}" if self.on >> verdict & 1 else "off"
+            rows.append(f"  {filter.name:<11} {figure:>21}  {filter.rejects}")
+        return "\n".join(rows)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / max(whole, 1):.1f} %"

@@ -1,0 +1,166 @@
+"""Files → blocks of whole lines.
+
+In: text files, plain or compressed. Out: blocks of valid UTF-8, each of whole lines, in the order of the files.
+
+`read_blocks` makes a corpus of files: no byte order mark, every line ended. `read_stream` keeps every byte, and so
+does `raw_blocks`, which takes what is no UTF-8, too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+from capfst.corpus.compression import GZIP, ZSTD, Seen, decompressed
+from capfst.errors import CapfstError
+
+Errors = Literal["strict", "replace"]
+
+BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
+PIECE = 1 << 17  # bytes read at once
+
+UTF8_MARK = b"\xef\xbb\xbf"
+
+# What no UTF-8 text starts with, and what to do about it.
+FOREIGN = {
+    b"\xff\xfe": "is UTF-16 or UTF-32, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8",
+    GZIP: "is compressed; decompress it first: gzip -dc",
+    ZSTD[0]: "is compressed; decompress it first: zstd -dc",
+}
+
+
+class Hash(Protocol):
+    """Anything of hashlib's."""
+
+    def update(self, data: bytes, /) -> None: ...
+
+
+def read_blocks(
+    files: Iterable[Path],
+    size: int = BLOCK,
+    errors: Errors = "strict",
+    hash: Hash | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Iterator[bytes]:
+    """The lines of `files` as one text, in blocks of about `size` bytes; a longer line makes a longer block.
+
+    Every block ends with a newline; a file's last line is given one if it has none. A byte order mark at a
+    file's start is dropped. Small files share a block. `hash` is updated with the blocks: its digest depends
+    neither on their size nor on the files' compression. `progress` is called with the number of further bytes
+    read, before decompression.
+
+    Raises:
+        CapfstError: a file that cannot be read, is damaged or cut off, or is not UTF-8 (unless `errors` is
+            "replace", which puts U+FFFD for what is not).
+    """
+    blocks = (block for file in files for block in _corpus_file(file, size, errors, progress))
+    for block in _joined(blocks, size):
+        if hash is not None:
+            hash.update(block)
+        yield block
+
+
+def _corpus_file(file: Path, size: int, errors: Errors, progress: Callable[[int], object] | None) -> Iterator[bytes]:
+    start = True
+    seen = None if progress is None else lambda piece: progress(len(piece))
+    for block in _valid(_whole_lines(_pieces(file, seen), size), str(file), errors):
+        if start:
+            block = block.removeprefix(UTF8_MARK)
+            start = False
+        if block:
+            yield block if block.endswith(b"\n") else block + b"\n"
+
+
+def read_stream(
+    source: BinaryIO | Path, name: str = "<stdin>", size: int = BLOCK, errors: Errors = "strict"
+) -> Iterator[bytes]:
+    """The very bytes of `source`, in blocks of whole lines; only the last block may lack its newline.
+
+    A path is opened, decompressed if need be, and read in blocks of about `size` bytes. An open binary
+    stream, which error messages call `name`, gives a block as soon as it delivers the end of a line.
+
+    Raises:
+        CapfstError: as `read_blocks`.
+    """
+    if isinstance(source, Path):
+        return _valid(_whole_lines(_pieces(source), size), str(source), errors)
+    return _valid(_whole_lines(_delivered(source, size, name), 1), name, errors)
+
+
+def raw_blocks(file: Path, size: int = BLOCK, seen: Seen | None = None) -> Iterator[bytes]:
+    """The very bytes of a file, decompressed if need be, UTF-8 or not, in blocks of whole lines; only the last block
+    may lack its newline. `seen` is shown what is read, before decompression.
+
+    Raises:
+        CapfstError: a file that cannot be read, is damaged or cut off.
+    """
+    return _whole_lines(_pieces(file, seen), size)
+
+
+def _delivered(stream: BinaryIO, size: int, name: str) -> Iterator[bytes]:
+    read = getattr(stream, "read1", stream.read)  # read1 returns what a pipe has, read waits for all
+    try:
+        while piece := read(size):
+            yield piece
+    except OSError as error:
+        raise CapfstError(f"{name}: {error.strerror or error}") from error
+
+
+def _pieces(file: Path, seen: Seen | None = None) -> Iterator[bytes]:
+    """The decompressed bytes of a file, piece by piece."""
+    with decompressed(file, seen) as stream:
+        while piece := stream.read(PIECE):
+            yield piece
+
+
+def _whole_lines(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+    """Joins pieces to blocks that end with a line, as soon as there are `size` bytes."""
+    parts: list[bytes | memoryview] = []
+    held = 0
+    for piece in pieces:
+        end = piece.rfind(b"\n") + 1 if held + len(piece) >= size else 0
+        if end:
+            yield b"".join([*parts, memoryview(piece)[:end]])
+            parts, held = [], 0
+        if end < len(piece):
+            parts.append(piece[end:])
+            held += len(piece) - end
+    if parts:
+        yield b"".join(parts)
+
+
+def _joined(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
+    parts: list[bytes] = []
+    held = 0
+    for block in blocks:
+        parts.append(block)
+        held += len(block)
+        if held >= size:
+            yield b"".join(parts)
+            parts, held = [], 0
+    if parts:
+        yield b"".join(parts)
+
+
+def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes]:
+    """Refuses what is not UTF-8, naming its place in the (decompressed) text, or replaces it."""
+    offset = lines = 0
+    for block in blocks:
+        if offset == 0:
+            for start, remedy in FOREIGN.items():
+                if block.startswith(start):
+                    raise CapfstError(f"{name}: {remedy}")
+        try:
+            block.decode()
+        except UnicodeDecodeError as error:
+            if errors == "strict":
+                line = lines + block.count(b"\n", 0, error.start) + 1
+                raise CapfstError(
+                    f"{name}: not UTF-8 at byte {offset + error.start} (0x{block[error.start]:02x}) in line"
+                    f" {line}: {error.reason}; convert the text (iconv -t UTF-8), or use --errors replace"
+                ) from error
+            yield block.decode(errors="replace").encode()
+        else:
+            yield block
+        offset += len(block)
+        lines += block.count(b"\n")

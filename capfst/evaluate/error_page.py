@@ -1,0 +1,69 @@
+"""The error analysis as an HTML page that needs nothing else: no script, no font, no picture.
+
+In: an `Analysis`. Out: the page as text, all that comes from outside escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from capfst.evaluate.error_analysis import Analysis
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 70em; margin: 2em auto; padding: 0 1em }
+table { border-collapse: collapse; margin: .5em 0 2em }
+th, td { padding: .2em .7em; border-bottom: 1px solid #ddd; text-align: right; vertical-align: top }
+th { font-weight: 600 }
+th:first-child, .text { text-align: left }
+.text { overflow-wrap: anywhere }
+.context { color: #666 }
+mark { background: #fe9 }
+footer { color: #666; font-size: 85% }
+"""
+
+
+def page(analysis: Analysis, top: int, names: tuple[str, str]) -> str:
+    """The page; `names` are those of the reference and the hypothesis, `top` is the number of wrong words."""
+    title = escape(f"Case errors of {names[1]} against {names[0]}")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<h1>{title}</h1>
+<h2>Shapes: the reference's down, the hypothesis's across</h2>
+{_table(analysis.shape_table())}
+<h2>Kinds of words</h2>
+{_table(analysis.kind_table())}
+<h2>Most frequent wrong words</h2>
+{_wrong_words(analysis, top)}
+<footer>{escape(analysis.signature)}</footer>
+</body>
+</html>
+"""
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    lines = ["<table>", f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+    for first, *cells in body:
+        lines.append(f"<tr><th>{escape(first)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _wrong_words(analysis: Analysis, top: int) -> str:
+    head = "<th>count</th>" + "".join(f'<th class="text">{name}</th>' for name in ("reference", "hypothesis", "kind"))
+    rows = [f'<p>{analysis.note()}</p>\n<table>\n<tr>{head}<th class="text">in the reference</th></tr>']
+    for pair, entry in analysis.wrong.top(top):
+        texts = (pair.reference, pair.hypothesis, analysis.kinds[pair.kind])
+        cells = "".join(f'<td class="text">{escape(text)}</td>' for text in texts)
+        contexts = "<br>".join(
+            f"{escape(before)}<mark>{escape(word)}</mark>{escape(after)}" for before, word, after in entry.contexts
+        )
+        rows.append(f'<tr><td>{entry.count:,}</td>{cells}<td class="text context">{contexts}</td></tr>')
+    return "\n".join([*rows, "</table>"])

@@ -1,0 +1,243 @@
+"""Score: how well a hypothesis restores the case of its reference.
+
+In: two files, or two series of lines, of the same words. Out: `Scores`, which add up and print with their
+signature.
+
+* accuracy: the share of tokens that equal the reference's (Lita et al. 2003); also by the class of the
+  reference's token, and in and out of a vocabulary.
+* precision, recall, F1 (Susanto et al. 2016): of the tokens with an upper-case letter that the hypothesis
+  proposes and that the reference has; correct are those that are identical.
+* CER: the capitalization error rate, as in `cer`, each line for itself (each stretch of 4,096 capitals of one that
+  has more).
+
+A token's class is that of its cased letters: lower; Capitalized (the first is upper-case and no other: "I",
+"X-ray"); UPPER (all, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (it has none). All rates are
+in percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import chain
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import Shape
+from capfst.corpus.read import read_blocks
+from capfst.evaluate.compare import (
+    CAPITALS,
+    CLASSES,
+    COLUMNS,
+    CORRECT,
+    DELETIONS,
+    INSERTIONS,
+    PROPOSED,
+    SUBSTITUTIONS,
+    TOKENS,
+    UNKNOWN,
+    UNKNOWN_CORRECT,
+    Counts,
+    compare,
+)
+
+MEASURES = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1", "cer": "CER"}
+
+_WITH_CAPITALS = range(Shape.CAPITALIZED, Shape.MIXED + 1)
+
+
+def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """The `MEASURES` […, 5], in percent, of counts[…, COLUMNS]; NaN where there is nothing to measure."""
+    tokens, correct = counts[..., TOKENS:CORRECT].sum(-1), counts[..., CORRECT:UNKNOWN].sum(-1)
+    proposed = counts[..., PROPOSED]
+    gold = sum(counts[..., TOKENS + kind] for kind in _WITH_CAPITALS)
+    hits = sum(counts[..., CORRECT + kind] for kind in _WITH_CAPITALS)
+    errors = counts[..., DELETIONS] + counts[..., INSERTIONS] + counts[..., SUBSTITUTIONS]
+    above = np.stack([correct, hits, hits, 2 * hits, errors], -1)
+    below = np.stack([tokens, proposed, gold, proposed + gold, counts[..., CAPITALS]], -1)
+    return np.divide(100.0 * above, below, out=np.full(above.shape, np.nan), where=below > 0)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a hypothesis; those of its parts add up to those of the whole.
+
+    A rate is None where there is nothing to measure (no token of a class, no upper-case character).
+    """
+
+    counts: tuple[int, ...] = (0,) * COLUMNS
+    lines: int = 0
+    skip_first: bool = False
+    vocabulary: bool = False
+
+    def __add__(self, other: Scores) -> Scores:
+        if (self.skip_first, self.vocabulary) != (other.skip_first, other.vocabulary):
+            raise ValueError(f"scores of two kinds do not add up: {self.signature} and {other.signature}")
+        counts = tuple(map(sum, zip(self.counts, other.counts, strict=True)))
+        return Scores(counts, self.lines + other.lines, self.skip_first, self.vocabulary)
+
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """Accuracy, precision, recall, f1 and cer."""
+        return dict(zip(MEASURES, map(none_if_nan, measures(np.array(self.counts)).tolist()), strict=True))
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.measures["accuracy"]
+
+    @property
+    def precision(self) -> float | None:
+        return self.measures["precision"]
+
+    @property
+    def recall(self) -> float | None:
+        return self.measures["recall"]
+
+    @property
+    def f1(self) -> float | None:
+        return self.measures["f1"]
+
+    @property
+    def cer(self) -> float | None:
+        return self.measures["cer"]
+
+    @property
+    def signature(self) -> str:
+        """What must be known to compare the scores with others, after sacreBLEU's signatures."""
+        first, vocabulary = ("yes" if flag else "no" for flag in (self.skip_first, self.vocabulary))
+        return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}"
+
+    @property
+    def groups(self) -> dict[str, tuple[int, int]]:
+        """(tokens, correct) of all tokens, of each class, and in and out of the vocabulary."""
+        tokens, correct = self.counts[TOKENS:CORRECT], self.counts[CORRECT:UNKNOWN]
+        groups = {"all": (sum(tokens), sum(correct))}
+        groups |= dict(zip(CLASSES, zip(tokens, correct, strict=True), strict=True))
+        if self.vocabulary:
+            unknown, unknown_correct = self.counts[UNKNOWN], self.counts[UNKNOWN_CORRECT]
+            groups["in vocabulary"] = (sum(tokens) - unknown, sum(correct) - unknown_correct)
+            groups["out of vocabulary"] = (unknown, unknown_correct)
+        return groups
+
+    @property
+    def _capitals(self) -> dict[str, int]:
+        return {
+            "proposed": self.counts[PROPOSED],
+            "reference": sum(self.counts[TOKENS + kind] for kind in _WITH_CAPITALS),
+            "correct": sum(self.counts[CORRECT + kind] for kind in _WITH_CAPITALS),
+        }
+
+    @property
+    def _characters(self) -> dict[str, int]:
+        names = ("reference", "deletions", "insertions", "substitutions")
+        return dict(zip(names, self.counts[CAPITALS : SUBSTITUTIONS + 1], strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the measures, all counts, and the signature."""
+        return {
+            **self.measures,
+            "lines": self.lines,
+            "tokens": {
+                name: {"tokens": tokens, "correct": correct, "accuracy": percent(correct, tokens)}
+                for name, (tokens, correct) in self.groups.items()
+            },
+            "capitalized_tokens": self._capitals,
+            "uppercase_characters": self._characters,
+            "signature": self.signature,
+        }
+
+    def table(self) -> str:
+        """For people: some lines of text, without a newline at the end."""
+        groups = [("", "tokens", "correct", "accuracy")]
+        for name, (tokens, correct) in self.groups.items():
+            groups.append((name, grouped(tokens), grouped(correct), show(percent(correct, tokens))))
+        rates = ("precision", "recall", "f1")
+        capitals = [
+            ("tokens with a capital", *self._capitals, *map(MEASURES.__getitem__, rates)),
+            ("", *map(grouped, self._capitals.values()), *(show(self.measures[name]) for name in rates)),
+        ]
+        characters = [
+            ("upper-case characters", *self._characters, "CER"),
+            ("", *map(grouped, self._characters.values()), show(self.cer)),
+        ]
+        return "\n\n".join([aligned(groups), aligned(capitals), aligned(characters), self.signature])
+
+
+def percent(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None
+
+
+def grouped(count: int) -> str:
+    return format(count, ",")
+
+
+def show(value: float | None, form: str = ".2f") -> str:
+    return "–" if value is None or isnan(value) else format(value, form)
+
+
+def none_if_nan(value: float) -> float | None:
+    return None if isnan(value) else value
+
+
+def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
+    """Rows as text, in columns: the first `texts` of them to the left, the others, numbers, to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if k < texts else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def score_lines(
+    reference: Iterable[str | bytes],
+    hypothesis: Iterable[str | bytes],
+    skip_first: bool = False,
+    in_vocabulary: Callable[[str], bool] | None = None,
+) -> Scores:
+    """The scores of lines against others, equal up to case; arguments and errors as in `compare.compare`."""
+    counts = compare(reference, hypothesis, skip_first, in_vocabulary)
+    return total(counts, skip_first, in_vocabulary is not None)
+
+
+def score_files(
+    reference: str | Path,
+    hypothesis: str | Path,
+    skip_first: bool = False,
+    in_vocabulary: Callable[[str], bool] | None = None,
+) -> Scores:
+    """The scores of a file (plain, .gz or .zst) against another; the rest as in `compare.compare`."""
+    counts = compare_files(reference, hypothesis, skip_first, in_vocabulary)
+    return total(counts, skip_first, in_vocabulary is not None)
+
+
+def compare_files(
+    reference: str | Path,
+    hypothesis: str | Path,
+    skip_first: bool = False,
+    in_vocabulary: Callable[[str], bool] | None = None,
+) -> Iterator[Counts]:
+    """`compare.compare` of the lines of two files."""
+    names = (str(reference), str(hypothesis))
+    return compare(read_lines(Path(reference)), read_lines(Path(hypothesis)), skip_first, in_vocabulary, names)
+
+
+def total(blocks: Iterable[Counts], skip_first: bool, vocabulary: bool) -> Scores:
+    """The scores of all lines of the blocks together."""
+    scores = Scores(skip_first=skip_first, vocabulary=vocabulary)
+    for counts in blocks:
+        scores += Scores(tuple(counts.sum(0).tolist()), len(counts), skip_first, vocabulary)
+    return scores
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a file (plain, .gz or .zst), without their ends."""
+    return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path]))

@@ -1,0 +1,175 @@
+"""cap.fst, mapped: the model's states and arcs as views of the file, shared by all processes that read it.
+
+In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, each checked (by symbols.py and
+fst_check.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in which
+every number is in range, or CapfstError says why not.
+"""
+
+import mmap
+import os
+import stat
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.errors import CapfstError
+from capfst.fst import validate as fst_check
+from capfst.fst import write as fst
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import DamagedError, Symbols, check, unpack
+from capfst.fst.write import ARC, STATE
+from capfst.system import verified as checked
+
+_FOREIGN = {
+    b"\x1f\x8b": "a gzip file: decompress it first",
+    b"\x28\xb5\x2f\xfd": "a zstd file: decompress it first",
+    b"mmap lm http://kheafield.com/code": "a KenLM binary: train a model with capfst",
+}
+
+
+class CapFst:
+    """A model in a mapped file. Its arrays are read-only; kernels read a record's fields as `arcs[i].weight`.
+
+    path        str
+    bytes       size of the file
+    signature   Signature
+    symbols     Symbols of labels 0..V
+    starts      int64[words + 1], the first label of each lowercase word, in order; at the end V + 1
+    start       state of `<s>`
+    states      STATE[n]; state 0 is the empty context
+    arcs        ARC[m]; the unigram of label l is arcs[l − 1]
+    ngrams      their number by order, unigrams first; `</s>` counts as a word, `<s>` does not
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Maps and checks the model; CapfstError if the file is missing, foreign, truncated or damaged."""
+        self.path = os.fspath(path)
+        try:
+            mapped, file = _map(self.path)
+            self.bytes = len(mapped)
+            header = _header(mapped)
+            self.signature = header.signature
+            self.start = header.start
+            self.symbols, self.states, self.arcs = _body(mapped, header)
+            self.ngrams = checked.recall(file)
+            if self.ngrams:
+                self.starts = check(self.symbols)
+            else:
+                with ThreadPoolExecutor(2) as pool:
+                    checking = pool.submit(fst_check.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+                    self.starts = check(self.symbols)
+                    self.ngrams = checking.result()
+                checked.remember(file, self.ngrams)
+            _check_properties(header, self.states)
+        except OSError as error:
+            raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error
+        except CapfstError as error:
+            raise CapfstError(f"cannot use the model {self.path}: {error}") from error
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "CapFst":
+        return cls(path)
+
+    def __repr__(self) -> str:
+        words, count = len(self.symbols) - 1, sum(self.ngrams)
+        return f"<CapFst {self.path!r}: order {self.order}, {words} surface forms, {count} n-grams>"
+
+    @property
+    def order(self) -> int:
+        """Of the longest n-grams."""
+        return len(self.ngrams)
+
+
+class _Header(NamedTuple):
+    start: int
+    states: int
+    arcs: int
+    properties: int
+    signature: Signature
+    symbols: int  # number of symbols
+    end: int  # offset of the first symbol
+
+
+def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
+    """The file, and what the system says of it."""
+    # Before opening: a pipe would wait for its writer.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise CapfstError("it is not a regular file: a model is memory-mapped: give the path of a file")
+    with open(path, "rb") as file:
+        found = os.fstat(file.fileno())
+        if found.st_size == 0:
+            raise CapfstError("the file is empty: copy it again or train it again")
+        return mmap.mmap(file.fileno(), found.st_size, access=mmap.ACCESS_READ), found
+
+
+def _header(mapped: mmap.mmap) -> _Header:
+    """The header, and that of the symbol table."""
+    at = 0
+
+    def take(form: str) -> tuple[Any, ...]:
+        nonlocal at
+        if at + struct.calcsize(form) > len(mapped):
+            raise DamagedError(f"it ends inside its header, after {len(mapped)} bytes")
+        values = struct.unpack_from(form, mapped, at)
+        at += struct.calcsize(form)
+        return values
+
+    def string() -> bytes:
+        (length,) = take("<i")
+        if not 0 <= length <= 1 << 16:
+            raise DamagedError("a name in its header has no possible length")
+        return take(f"{length}s")[0]
+
+    start_of_file = mapped[:64]
+    for magic, kind in _FOREIGN.items():
+        if start_of_file.startswith(magic):
+            raise CapfstError(f"it is {kind}")
+    if take("<i") != (fst.FST_MAGIC,):
+        kind = "an ARPA file" if b"\\data\\" in start_of_file else "no OpenFst file"
+        raise CapfstError(f"it is {kind}: train a model with capfst")
+    fst_type, arc_type = string(), string()
+    version, flags, properties = take("<iiQ")
+    # Of const files, version 1 is the aligned one, with or without the flag.
+    if (fst_type, arc_type, version) != (fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION):
+        names = [name.decode(errors="replace") for name in (fst_type, arc_type)]
+        raise CapfstError(
+            f"it is an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>: "
+            "convert it with `fstconvert --fst_type=const --fst_align`"
+        )
+    if flags & (fst.HAS_ISYMBOLS | fst.HAS_OSYMBOLS) != fst.HAS_ISYMBOLS:
+        raise CapfstError("it must have input symbols and no output symbols: set them with `fstsymbols`")
+    start, states, arcs = take("<qqq")
+    if take("<i") != (fst.SYMBOLS_MAGIC,):
+        raise DamagedError("its symbol table is not where it should be")
+    signature = Signature.parse(string().decode(errors="replace"))
+    _, symbols = take("<qq")
+    return _Header(start, states, arcs, properties, signature, symbols, at)
+
+
+def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray]:
+    """Symbols, states and arcs; the file must be exactly as long as they are."""
+    if not (1 <= header.states <= fst.MAX_STATES and 1 <= header.arcs <= fst.MAX_ARCS):
+        raise DamagedError(f"it cannot have {header.states} states and {header.arcs} arcs")
+    if not 0 <= header.start < header.states:
+        raise DamagedError(f"its start state {header.start} is none of its {header.states} states")
+    symbols, at = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
+    states_at = at + fst.padding(at)
+    states_end = states_at + header.states * STATE.itemsize
+    arcs_at = states_end + fst.padding(states_end)
+    end = arcs_at + header.arcs * ARC.itemsize
+    if end != len(mapped):
+        raise DamagedError(f"it has {len(mapped)} bytes, but its header tells of {end}")
+    states = np.frombuffer(mapped, STATE, header.states, states_at)
+    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_at)
+
+
+def _check_properties(header: _Header, states: npt.NDArray) -> None:
+    """OpenFst believes these bits: they must not contradict what every model is."""
+    true = fst.properties(len(states), header.start, float(states["final"][0]))
+    positive = 0x5555_5555_0000
+    false = (true & positive) << 1 | (true >> 1) & positive
+    if header.properties & (false | fst.MUTABLE | fst.ERROR) or not header.properties & fst.EXPANDED:
+        raise DamagedError("its property bits contradict its arcs")

@@ -1,0 +1,213 @@
+"""The symbol table: label ↔ surface form, as arrays, and as OpenFst writes it.
+
+In: surface forms sorted by (lowercase form, −count), or the bytes of a table in a mapped file. Out:
+`Symbols`, or those bytes. Label 0 is `<epsilon>`, labels 1..V are the surface forms; the forms of one
+lowercase word are one range of labels. An entry in the file: length (int32), UTF-8, key (int64),
+little-endian.
+"""
+
+import bisect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.errors import CapfstError
+from capfst.system.kernels import kernel
+from capfst.text.unicode import INFO, TO_LOWER, lower_bytes, lower_into
+
+EPSILON = "<epsilon>"
+UNKNOWN = "<unk>"  # the surface form of every word that has none
+ENTRY = 4 + 8  # bytes of a table's entry beside its symbol
+_PAIRWISE = 64  # forms of one word that the kernel compares with each other
+
+
+class DamagedError(CapfstError):
+    """The file was a model once, or never: `reason` says what no model has."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the file is damaged: {reason}: copy it again or train it again")
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """The symbols of labels 0..V: symbol l is the UTF-8 in data[offsets[l]:offsets[l + 1]]."""
+
+    data: npt.NDArray[np.uint8]  # all symbols, one after the other
+    offsets: npt.NDArray[np.int64]  # [V + 2]
+
+    @classmethod
+    def from_words(cls, words: Iterable[str]) -> "Symbols":
+        """The table of `<epsilon>` and these surface forms, which get labels 1, 2, …"""
+        encoded = [word.encode() for word in (EPSILON, *words)]
+        offsets = np.concatenate([[0], np.cumsum([len(symbol) for symbol in encoded])]).astype(np.int64)
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    def __len__(self) -> int:
+        """V + 1: `<epsilon>` counts."""
+        return len(self.offsets) - 1
+
+    def utf8(self, label: int) -> bytes:
+        if not 0 <= label < len(self):
+            raise IndexError(f"there is no label {label}")
+        return self.data[self.offsets[label] : self.offsets[label + 1]].tobytes()
+
+    def __getitem__(self, label: int) -> str:
+        return self.utf8(label).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def forms(self, word: str, starts: npt.NDArray[np.int64]) -> range:
+        """T: the labels of the surface forms of a lowercase word; `starts` as from `check`."""
+        key = word.encode()
+        entry = bisect.bisect_left(starts[:-1], key, key=lambda label: lower_bytes(self.utf8(label)))
+        if entry == len(starts) - 1 or lower_bytes(self.utf8(starts[entry])) != key:
+            return range(0)
+        return range(int(starts[entry]), int(starts[entry + 1]))
+
+
+@kernel
+def _put(value, size, out, at):  # type: ignore[no-untyped-def]
+    for k in range(size):
+        out[at + k] = value >> 8 * k & 0xFF
+    return at + size
+
+
+@kernel
+def _get(buffer, at, size):  # type: ignore[no-untyped-def]
+    """The little-endian integer of 4 or 8 bytes at buffer[at:]; its sign bit is in the last byte."""
+    value = np.int64(np.int8(buffer[at + size - 1]))
+    for k in range(size - 2, -1, -1):
+        value = value << 8 | np.int64(buffer[at + k])
+    return value
+
+
+@kernel
+def _pack(data, offsets, out):  # type: ignore[no-untyped-def]
+    at = 0
+    for label in range(len(offsets) - 1):
+        at = _put(offsets[label + 1] - offsets[label], 4, out, at)
+        for i in range(offsets[label], offsets[label + 1]):
+            out[at] = data[i]
+            at += 1
+        at = _put(label, 8, out, at)
+
+
+@kernel
+def _scan(buffer, at, offsets):  # type: ignore[no-untyped-def]
+    """Fills `offsets` from the entries at buffer[at:]; the place after the last, or −1 − a bad label."""
+    offsets[0] = 0
+    for label in range(len(offsets) - 1):
+        if at + ENTRY > len(buffer):
+            return -1 - label
+        length = _get(buffer, at, 4)
+        if not 0 <= length <= len(buffer) - at - ENTRY or _get(buffer, at + 4 + length, 8) != label:
+            return -1 - label
+        at += ENTRY + length
+        offsets[label + 1] = offsets[label] + length
+    return at
+
+
+@kernel
+def _gather(buffer, at, data, offsets):  # type: ignore[no-untyped-def]
+    for label in range(len(offsets) - 1):
+        at += 4
+        for i in range(offsets[label], offsets[label + 1]):
+            data[i] = buffer[at]
+            at += 1
+        at += 8
+
+
+@kernel
+def _compare(one, one_start, one_end, two, two_start, two_end):  # type: ignore[no-untyped-def]
+    """Its sign: one[one_start:one_end] is before (−), equal to (0), after (+) two[two_start:two_end]."""
+    for k in range(min(one_end - one_start, two_end - two_start)):
+        difference = np.int64(one[one_start + k]) - np.int64(two[two_start + k])
+        if difference != 0:
+            return difference
+    return (one_end - one_start) - (two_end - two_start)
+
+
+@kernel
+def _group(data, offsets, starts, lowered, info, lower_table):  # type: ignore[no-untyped-def]
+    """Fills `starts` with the first label of each lowercase word, and V + 1; `lowered` is room for two words.
+
+    The number of words, or −label of a symbol that is out of order or not new.
+    """
+    words, before_end = 0, 0
+    for label in range(1, len(offsets) - 1):
+        before, now = lowered[label - 1 & 1], lowered[label & 1]
+        start, end = offsets[label], offsets[label + 1]
+        now_end = lower_into(data, start, end, start, end, now, 0, info, lower_table)
+        order = -1 if label == 1 else _compare(before, 0, before_end, now, 0, now_end)
+        if order > 0:
+            return -label
+        if order < 0:
+            starts[words] = label
+            words += 1
+        else:
+            for other in range(max(starts[words - 1], label - _PAIRWISE), label):
+                if _compare(data, start, end, data, offsets[other], offsets[other + 1]) == 0:
+                    return -label
+        before_end = now_end
+    starts[words] = len(offsets) - 1
+    return words
+
+
+def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
+    """The table's entries as a file holds them."""
+    out = np.empty(len(symbols.data) + ENTRY * len(symbols), np.uint8)
+    _pack(symbols.data, symbols.offsets, out)
+    return out
+
+
+def unpack(buffer: npt.NDArray[np.uint8], at: int, size: int) -> tuple[Symbols, int]:
+    """The table of `size` entries at buffer[at:], and the place after it; its keys must be 0, 1, …"""
+    if not 2 <= size <= (len(buffer) - at) // ENTRY:
+        raise DamagedError(f"its symbol table cannot have {size} symbols")
+    offsets = np.empty(size + 1, np.int64)
+    after = _scan(buffer, at, offsets)
+    if after < 0:
+        raise DamagedError(f"the entry of label {-1 - after} in its symbol table cannot be read")
+    data = np.empty(offsets[-1], np.uint8)
+    _gather(buffer, at, data, offsets)
+    return Symbols(data, offsets), after
+
+
+def check(symbols: Symbols) -> npt.NDArray[np.int64]:
+    """The first label of every lowercase word, and V + 1 at the end.
+
+    CapfstError unless the symbols are non-empty, UTF-8, different, and sorted by their lowercase forms as
+    bytes, `<epsilon>` in front.
+    """
+    data, offsets = symbols.data, symbols.offsets
+    lengths = np.diff(offsets)
+    empty = np.flatnonzero(lengths <= 0)
+    if len(empty):
+        raise DamagedError(f"symbol {empty[0]} is empty")
+    try:
+        str(data.data, "utf-8")
+    except UnicodeDecodeError as error:
+        label = np.searchsorted(offsets, error.start, "right") - 1
+        raise DamagedError(f"symbol {label} is not UTF-8") from None
+    # Valid as a whole, the data is valid symbol by symbol if none begins inside a character.
+    torn = np.flatnonzero(data[offsets[:-1]] & 0xC0 == 0x80)
+    if len(torn):
+        raise DamagedError(f"symbol {torn[0]} is not UTF-8")
+    if symbols.utf8(0) != EPSILON.encode():
+        raise DamagedError(f"symbol 0 is not {EPSILON}")
+    starts = np.empty(len(symbols), np.int64)
+    lowered = np.empty((2, lengths.max() * 3 // 2), np.uint8)
+    words = _group(data, offsets, starts, lowered, INFO, TO_LOWER)
+    if words < 0:
+        raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
+    starts = starts[: words + 1].copy()
+    for word in np.flatnonzero(np.diff(starts) > _PAIRWISE):
+        forms = [symbols.utf8(label) for label in range(starts[word], starts[word + 1])]
+        if len(set(forms)) < len(forms):
+            raise DamagedError(f"a form of the word {symbols[starts[word]][:80]!r} is there twice")
+    if EPSILON in map(symbols.__getitem__, symbols.forms(EPSILON, starts)):
+        raise DamagedError(f"{EPSILON} is among its words")
+    return starts

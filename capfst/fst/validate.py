@@ -1,0 +1,151 @@
+"""Whether states and arcs are those of a model, as fst.py says, before anything relies on it.
+
+In: the states and arcs of a mapped file, whatever is in them. Out: the number of n-grams by order, or what is wrong.
+Most of the time goes into reading them all. So one thread reads the arcs, one after the other as if there were no
+states, and another one the states and their first arcs; together they have seen everything.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.fst.symbols import DamagedError
+from capfst.system.kernels import allocating
+
+MAX_ORDER = 8  # no backoff chain is longer
+
+_BLOCK = 4096  # arcs
+
+
+@allocating
+def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def]
+    """Whether one of these arcs (from 1 on) is wrong for itself, or its label neither 0 nor greater than the last one;
+    and how many have the label 0.
+
+    Without branches and with unsigned numbers, so that several arcs are read at once. Negative ones are great then.
+    """
+    wrong, epsilons = False, np.int64(0)
+    for i in range(np.uint64(begin), np.uint64(end)):
+        arc = arcs[i]
+        label = arc.ilabel
+        wrong |= (arc.olabel != label) | (np.uint32(label) > np.uint32(labels)) | (not arc.weight > -np.inf)
+        wrong |= np.uint32(arc.nextstate) >= np.uint32(states)
+        wrong |= (label <= arcs[i - np.uint64(1)].ilabel) & (label != 0)
+        epsilons += label == 0
+    return wrong, epsilons
+
+
+@allocating
+def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
+    """The first wrong arc but arc 0, or their number; and how many labels are 0, if none is wrong."""
+    epsilons = np.int64(0)
+    for begin in range(1, arcs.size, _BLOCK):
+        wrong, more = _are_wrong(arcs, begin, min(begin + _BLOCK, arcs.size), states, labels)
+        if wrong:
+            while not _are_wrong(arcs, begin, begin + 1, states, labels)[0]:
+                begin += 1
+            return begin, epsilons
+        epsilons += more
+    return arcs.size, epsilons
+
+
+@allocating
+def _read_states(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
+    """The first state that is wrong for itself, in its place or in its first arc, or their number.
+
+    Fills depth[n]; counts the n-grams by depth.
+    """
+    at = np.int64(0)
+    for s in range(states.size):
+        state = states[s]
+        end = at + state.narcs
+        backoff = np.uint64(s > 0)
+        if state.pos != at or at == end or end > arcs.size or not state.final > -np.inf:
+            return s
+        if state.niepsilons != backoff or state.noepsilons != backoff:
+            return s
+        arc = arcs[at]
+        if arc.olabel != arc.ilabel or not arc.weight > -np.inf:
+            return s
+        if backoff:
+            if arc.ilabel != 0 or not 0 <= arc.nextstate < s:
+                return s
+            depth[s] = depth[arc.nextstate] + 1
+            if depth[s] >= ngrams.size:
+                return s
+        elif arc.ilabel != 1 or not 0 <= arc.nextstate < states.size or state.narcs != labels or state.final == np.inf:
+            return s
+        ngrams[depth[s]] += np.int64(state.narcs) - np.int64(backoff) + (state.final < np.inf)
+        at = end
+    return states.size if at == arcs.size else states.size - 1
+
+
+class Found(NamedTuple):
+    bad: int  # the first state that `problem` objects to, or −1
+    depth: npt.NDArray[np.uint8]  # of the states up to that one: how many words of context they are
+    ngrams: npt.NDArray[np.int64]  # of all states, by depth
+
+
+def read(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> Found:
+    """Everything, in a thread of the pool and in this one."""
+    depth = np.zeros(len(states), np.uint8)
+    ngrams = np.zeros(MAX_ORDER, np.int64)
+    reading = pool.submit(_read_arcs, arcs, len(states), labels)
+    bad = _read_states(states, arcs, labels, depth, ngrams)
+    arc, epsilons = reading.result()
+    if bad == len(states) and arc == len(arcs) and epsilons == len(states) - 1:
+        return Found(-1, depth, ngrams)
+    # A state before `bad` may have a wrong arc, or an ε that is not its first one.
+    begins = states["pos"][:bad].astype(np.int64)
+    end = int(begins[-1]) + int(states["narcs"][bad - 1]) if bad else 0
+    arc = min(arc, end)
+    inside = arcs["ilabel"][:arc] == 0
+    inside[begins[begins < arc]] = False
+    arc = int(np.argmax(inside)) if inside.any() else arc
+    if arc < end:
+        bad = int(np.searchsorted(begins, arc, "right")) - 1
+    return Found(bad, depth, ngrams)
+
+
+def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDArray[np.uint8], s: int) -> str | None:
+    """What is wrong with state s, all states before it being right; the plain twin of the kernels."""
+    state = states[s]
+    end = int(state["pos"]) + int(state["narcs"])
+    at = 0 if s == 0 else int(states["pos"][s - 1]) + int(states["narcs"][s - 1])
+    if state["pos"] != at or end > len(arcs) or (s == len(states) - 1 and end < len(arcs)):
+        return "its arcs do not lie between those of its neighbours"
+    if not state["final"] > -np.inf:
+        return f"its final weight is {state['final']}"
+    own = arcs[at:end]
+    epsilons = 0 if s == 0 else 1
+    if state["niepsilons"] != epsilons or state["noepsilons"] != epsilons:
+        return "it does not have the right number of ε arcs"
+    if not (own["weight"] > -np.inf).all():
+        return "an arc's weight is not a number"
+    if (own["nextstate"] < 0).any() or (own["nextstate"] >= len(states)).any():
+        return "an arc leads to no state"
+    if (own["ilabel"] != own["olabel"]).any():
+        return "an arc has different input and output labels"
+    if s > 0:
+        if len(own) == 0 or own["ilabel"][0] != 0 or own["nextstate"][0] >= s:
+            return "its first arc is not a backoff to a state before it"
+        if depth[own["nextstate"][0]] + 1 >= MAX_ORDER:
+            return f"its order is greater than {MAX_ORDER}"
+        own = own[1:]
+    elif len(own) != labels or state["final"] == np.inf:
+        return "as the empty context it must have an arc for each label and a final weight"
+    if (np.diff(own["ilabel"], prepend=0) <= 0).any() or (own["ilabel"] > labels).any():
+        return "the labels of its arcs do not rise from 1 or more to the number of symbols"
+    return None
+
+
+def check(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> tuple[int, ...]:
+    """The number of n-grams by order; DamagedError if a state or an arc is not as fst.py says."""
+    bad, depth, ngrams = read(states, arcs, labels, pool)
+    if bad >= 0:
+        raise DamagedError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
+    return tuple(np.trim_zeros(ngrams, "b").tolist())

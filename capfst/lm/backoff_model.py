@@ -1,0 +1,206 @@
+"""A backoff model as arrays, one level per order: what is pruned, mixed, read from and written as ARPA.
+
+The entries of a level are its n-grams, last words rising; the entries of level 1 are the labels 0..V, in
+their order. 0 is `</s>` as a word and `<s>` as a context: entry 0 of level 1 has the probability of the one
+and the backoff of the other.
+
+`link` makes the levels of n-grams that come as rows of words, in any order: it sorts each level by last words; adds
+the suffixes that are missing, as in SRILM's pruned models, with the costs that they have by backing off; and finds
+each n-gram's prefix and suffix by merging neighbouring levels.
+"""
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from capfst.lm.kneser_ney import Unigrams
+from capfst.system.radix_sort import refine
+
+
+@dataclass
+class Level:
+    """The n-grams w1..wn of one order."""
+
+    word: npt.NDArray  # uint32[n], rising: wn
+    prefix: npt.NDArray  # uint32[n]: entry, one level below, of w1..w(n-1); at level 1: 0
+    suffix: npt.NDArray  # uint32[n]: entry, one level below, of w2..wn; at level 1: 0
+    cost: npt.NDArray  # float64[n]: -ln P(wn | w1..w(n-1))
+    backoff: npt.NDArray  # float64[n]: -ln of the backoff weight; 0 where the n-gram is no context
+
+    def __len__(self) -> int:
+        return len(self.word)
+
+
+_BLOCK = 64
+
+
+@nb.njit(cache=True, nogil=True)
+def renumber(entries: npt.NDArray, kept: npt.NDArray) -> npt.NDArray:
+    """The numbers that these entries, all of which are kept (bool[]), have among the kept ones."""
+    before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
+    total = 0
+    for i in range(len(kept)):
+        if i % _BLOCK == 0:
+            before[i // _BLOCK] = total
+        total += kept[i]
+    numbers = np.empty(len(entries), np.uint32)
+    for i in range(len(entries)):
+        block = entries[i] // _BLOCK
+        number = before[block]
+        for j in range(block * _BLOCK, entries[i]):
+            number += kept[j]
+        numbers[i] = number
+    return numbers
+
+
+def cost(probability: npt.NDArray) -> npt.NDArray:
+    """-ln; infinite for 0."""
+    with np.errstate(divide="ignore"):
+        return -np.log(probability, dtype=np.float64)
+
+
+def unigram_level(unigrams: Unigrams) -> Level:
+    number = len(unigrams.prob)
+    zeros = np.zeros(number, np.uint32)
+    return Level(np.arange(number, dtype=np.uint32), zeros, zeros, cost(unigrams.prob), np.zeros(number))
+
+
+def normalize(shorter: Level, level: Level) -> None:
+    """Sets the backoffs of one level so that the probabilities of all words in each of its contexts sum to 1.
+
+    In a context, what its n-grams (in `level`) leave over goes to what these words leave over one order below.
+    """
+    left = _left(level.prefix, np.exp(-level.cost), len(shorter))
+    left_below = _left(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
+    is_context = np.bincount(level.prefix, minlength=len(shorter)) > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(left > 0, left / left_below, 0.0)
+    shorter.backoff[:] = np.where(is_context, cost(weight), 0.0)
+
+
+def _left(prefix: npt.NDArray, probability: npt.NDArray, number: int) -> npt.NDArray:
+    return np.maximum(0.0, 1.0 - np.bincount(prefix, weights=probability, minlength=number))
+
+
+@dataclass
+class Rows:
+    """N-grams of one order. At order 1 row l is label l; a row whose cost is NaN has it from backing off."""
+
+    words: npt.NDArray  # uint32[m, n], first word first
+    cost: npt.NDArray  # float64[m]
+    backoff: npt.NDArray  # float64[m]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, at: npt.NDArray) -> "Rows":
+        return Rows(self.words[at], self.cost[at], self.backoff[at])
+
+
+class BadRowError(Exception):
+    """Row `row` of order `order` is there twice, or its first words are no n-gram."""
+
+    def __init__(self, order: int, row: int, duplicate: bool) -> None:
+        super().__init__()
+        self.order, self.row, self.duplicate = order, row, duplicate
+
+
+def sorting(words: npt.NDArray) -> npt.NDArray:
+    """The rows' order by last word, then the word before it, and so on."""
+    order = np.arange(len(words), dtype=np.uint32)
+    for column in range(words.shape[1]):
+        order = refine(words[:, column].astype(np.uint64), order)
+    return order
+
+
+@nb.njit(cache=True, nogil=True)
+def _compare(one: npt.NDArray, first: int, other: npt.NDArray) -> int:
+    """Whether the words one[first:] come before (-1), with (0) or after (1) the words `other`."""
+    for j in range(len(other) - 1, -1, -1):
+        if one[first + j] != other[j]:
+            return -1 if one[first + j] < other[j] else 1
+    return 0
+
+
+@nb.njit(cache=True, nogil=True)
+def _duplicate(words: npt.NDArray) -> int:
+    """The first row that is equal to the one before it; or -1."""
+    for i in range(1, len(words)):
+        if _compare(words[i], 0, words[i - 1]) == 0:
+            return i
+    return -1
+
+
+@nb.njit(cache=True, nogil=True)
+def _merge(words: npt.NDArray, order: npt.NDArray, first: int, below: npt.NDArray, missing: npt.NDArray) -> npt.NDArray:
+    """For each row the row of `below` that has its words from column `first` on; both are sorted by these.
+
+    missing[i] becomes whether there is none for row i.
+    """
+    link = np.zeros(len(words), np.uint32)
+    at = 0
+    for i in order:
+        while at < len(below) and _compare(words[i], first, below[at]) > 0:
+            at += 1
+        missing[i] = at == len(below) or _compare(words[i], first, below[at]) != 0
+        link[i] = 0 if missing[i] else at
+    return link
+
+
+def link(rows: list[Rows]) -> list[Level]:
+    """The levels of a model.
+
+    Raises:
+        BadRowError: a row is there twice, or has no prefix.
+    """
+    number = len(rows[0])
+    own = [np.arange(number)]  # the place in `rows` of each sorted row; what was added has none
+    levels = [rows[0]]
+    for n, level in enumerate(rows[1:], 2):
+        order = sorting(level.words)
+        own.append(order)
+        levels.append(level[order])
+        twice = _duplicate(levels[-1].words)
+        if twice >= 0:
+            raise BadRowError(n, int(max(order[twice - 1 : twice + 1])), True)
+    for n in range(len(levels) - 1, 1, -1):
+        levels[n - 1], own[n - 1] = _complete(levels[n - 1], own[n - 1], levels[n].words)
+    linked = [_unigrams(rows[0])]
+    for n, level in enumerate(levels[1:], 2):
+        shorter = linked[-1]
+        if n == 2:
+            prefix, suffix = level.words[:, 0].copy(), level.words[:, 1].copy()
+        else:
+            every, below = np.arange(len(level)), levels[n - 2].words
+            missing = np.zeros(len(level), bool)
+            suffix = _merge(level.words, every, 1, below, missing)
+            by_prefix = sorting(level.words[:, :-1])
+            prefix = _merge(level.words, by_prefix, 0, below, missing)
+            if missing.any():
+                raise BadRowError(n, int(own[n - 1][missing].min()), False)
+        cost = np.where(np.isnan(level.cost), shorter.backoff[prefix] + shorter.cost[suffix], level.cost)
+        last = level.words[:, -1].copy()
+        linked.append(Level(last, prefix, suffix, cost, np.where(last == 0, 0.0, level.backoff)))
+    return linked
+
+
+def _unigrams(rows: Rows) -> Level:
+    zeros = np.zeros(len(rows), np.uint32)
+    return Level(np.arange(len(rows), dtype=np.uint32), zeros, zeros, rows.cost, rows.backoff)
+
+
+def _complete(level: Rows, own: npt.NDArray, longer: npt.NDArray) -> tuple[Rows, npt.NDArray]:
+    """The level with the suffixes of the n-grams `longer` (sorted) that it lacks, and where its rows come from."""
+    missing = np.zeros(len(longer), bool)
+    _merge(longer, np.arange(len(longer)), 1, level.words, missing)
+    if not missing.any():
+        return level, own
+    added = longer[missing, 1:]
+    added = added[np.append(True, (added[1:] != added[:-1]).any(axis=1))]
+    words = np.concatenate([level.words, added])
+    order = sorting(words)
+    unknown = np.full(len(added), np.nan)
+    whole = Rows(words, np.append(level.cost, unknown), np.append(level.backoff, np.zeros(len(added))))
+    return whole[order], np.append(own, np.full(len(added), np.iinfo(np.int64).max))[order]

@@ -1,0 +1,240 @@
+"""Levels → the states and arcs of the acceptor, by the conventions of fst.py.
+
+In: the levels of a model (levels.py). Out: its states, its arcs and its start, whole or in chunks, so that not
+all need be in memory. The states are the contexts: the empty one, then those of one word in the order of
+level 1, those of two words, and so on; an n-gram that nothing extends is no state. An arc leads to the longest
+context that ends what was read.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from capfst.fst.write import ARC, STATE
+from capfst.lm.backoff_model import Level, cost
+from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
+
+
+class Chunk(NamedTuple):
+    """Consecutive states from number `first_state` on, and their arcs from number `first_arc` on."""
+
+    first_state: int
+    states: npt.NDArray
+    first_arc: int
+    arcs: npt.NDArray
+
+
+@dataclass
+class Acceptor:
+    """Sizes, and chunks in the order of their places, worked out when they are asked for, once."""
+
+    states: int
+    arcs: int
+    start: int
+    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
+    chunks: Callable[[], Iterator[Chunk]]
+
+
+def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
+    """State 0 and its arcs, from the costs of order 1 (of 0 it is that of `</s>`) and the states they lead to."""
+    arcs = np.zeros(len(cost) - 1, ARC)
+    arcs["ilabel"] = arcs["olabel"] = np.arange(1, len(cost))
+    arcs["weight"] = cost[1:]
+    arcs["nextstate"] = target[1:]
+    state = np.zeros(1, STATE)
+    state["final"], state["narcs"] = cost[0], len(arcs)
+    return state, arcs
+
+
+@nb.njit(cache=True, nogil=True)
+def _distribute(
+    word: npt.NDArray,
+    prefix: npt.NDArray,
+    cost: npt.NDArray,
+    target: npt.NDArray,
+    state_of: npt.NDArray,
+    first_state: int,
+    states: npt.NDArray,
+    arcs: npt.NDArray,
+) -> None:
+    """Gives the states of a level (numbers from first_state on) their n-grams; words rise in the level, and so in each.
+
+    Of the states it takes `narcs`, the number of arcs there are already, which it raises.
+    """
+    first_arc = states[0].pos
+    for i in range(len(word)):
+        state = states[state_of[prefix[i]] - first_state]
+        if word[i] == 0:
+            state.final = cost[i]
+            continue
+        arc = arcs[state.pos - first_arc + state.narcs]
+        state.narcs += 1
+        arc.ilabel = word[i]
+        arc.olabel = word[i]
+        arc.weight = cost[i]
+        arc.nextstate = target[i]
+
+
+def lay_out(levels: list[Level]) -> Acceptor:
+    """The acceptor of a model in which the prefix and the suffix of every n-gram are entries of the level below."""
+    states_of: list[npt.NDArray] = []
+    contexts: list[npt.NDArray] = []
+    number, arcs = 1, 0
+    for n, level in enumerate(levels):
+        # Models made elsewhere have backoff weights even where nothing follows.
+        is_context = level.backoff != 0
+        if n + 1 < len(levels):
+            is_context[levels[n + 1].prefix] = True
+        contexts.append(np.flatnonzero(is_context))
+        shorter = states_of[n - 1][level.suffix] if n else np.zeros(len(level), np.uint32)
+        shorter[contexts[n]] = np.arange(number, number + len(contexts[n]))
+        states_of.append(shorter)
+        number += len(contexts[n])
+        arcs += int(np.count_nonzero(level.word))
+    ngrams = [len(level) for level in levels]
+    return Acceptor(
+        number, arcs + number - 1, int(states_of[0][0]), ngrams, lambda: _chunks(levels, states_of, contexts)
+    )
+
+
+def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
+    states, arcs = root(levels[0].cost, states_of[0])
+    yield Chunk(0, states, 0, arcs)
+    at_state, at_arc = 1, len(arcs)
+    for n, (level, above) in enumerate(itertools.pairwise(levels)):
+        context = contexts[n]
+        sizes = 1 + np.bincount(above.prefix[above.word != 0], minlength=len(level))[context]
+        states, arcs = np.zeros(len(context), STATE), np.zeros(int(sizes.sum()), ARC)
+        states["pos"] = at_arc + np.cumsum(sizes) - sizes
+        states["narcs"] = states["niepsilons"] = states["noepsilons"] = 1
+        states["final"] = np.inf
+        backoffs = states["pos"] - np.uint32(at_arc)
+        arcs["weight"][backoffs] = level.backoff[context]
+        arcs["nextstate"][backoffs] = states_of[n - 1][level.suffix[context]] if n else 0
+        if len(above):
+            _distribute(above.word, above.prefix, above.cost, states_of[n + 1], states_of[n], at_state, states, arcs)
+        yield Chunk(at_state, states, at_arc, arcs)
+        at_state += len(states)
+        at_arc += len(arcs)
+
+
+def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
+    """STATE[n], ARC[m], and the number of the start state, of the same acceptor."""
+    return assemble(lay_out(levels))
+
+
+def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
+    """STATE[n], ARC[m], and the number of the start state."""
+    states, arcs = np.empty(acceptor.states, STATE), np.empty(acceptor.arcs, ARC)
+    for chunk in acceptor.chunks():
+        states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
+        arcs[chunk.first_arc : chunk.first_arc + len(chunk.arcs)] = chunk.arcs
+    return states, arcs, acceptor.start
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill(
+    size: npt.NDArray,
+    backoff_cost: npt.NDArray,
+    backoff_state: npt.NDArray,
+    word: npt.NDArray,
+    cost: npt.NDArray,
+    target: npt.NDArray,
+    first_arc: int,
+    states: npt.NDArray,
+    arcs: npt.NDArray,
+) -> int:
+    """Contexts, with their n-grams one after the other, → their states, and their arcs from `first_arc` on.
+
+    Returns the number of arcs, which in `arcs` begin at 0.
+    """
+    gram, at = 0, 0
+    for context in range(len(size)):
+        state = states[context]
+        state.pos = first_arc + at
+        state.final = np.inf
+        state.niepsilons = 1
+        state.noepsilons = 1
+        arcs[at].ilabel = 0
+        arcs[at].olabel = 0
+        arcs[at].weight = backoff_cost[context]
+        arcs[at].nextstate = backoff_state[context]
+        begin = at
+        at += 1
+        for _ in range(size[context]):
+            if word[gram] == 0:
+                state.final = cost[gram]
+            else:
+                arcs[at].ilabel = word[gram]
+                arcs[at].olabel = word[gram]
+                arcs[at].weight = cost[gram]
+                arcs[at].nextstate = target[gram]
+                at += 1
+            gram += 1
+        state.narcs = at - begin
+    return at
+
+
+class Stream:
+    """The acceptor of an uncut model, in chunks in the order of their places."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self.estimator = estimator
+        counts = estimator.counts
+        occurs = counts.tokens > 0
+        # Level 1: a state for each label that occurs. The others are never followed by anything.
+        self._of_label = np.where(occurs, np.cumsum(occurs), 0).astype(np.uint32)
+        self._shift = [0, 0]  # state = node + shift, from level 2 on
+        number = 1 + (int(occurs.sum()) if counts.order > 1 else 0)
+        arcs = counts.words
+        for n in range(2, counts.order + 1):
+            grams = int(counts.starts[n][-1] - counts.ends[n].sum())
+            arcs += grams
+            self._shift.append(number - int(counts.ends[n].sum()))
+            if n < counts.order:
+                number += grams
+        self.states = number
+        self.arcs = arcs + number - 1
+        self.start = 1 if counts.order > 1 else 0
+        self.ngrams = [counts.words + 1, *(int(starts[-1]) for starts in counts.starts[2:])]
+
+    def _state(self, n: int, node: npt.NDArray) -> npt.NDArray:
+        """The states of nodes of level n that do not end in </s>."""
+        if n == 0:
+            return np.zeros(len(node), np.uint32)
+        return self._of_label[node] if n == 1 else node + np.uint32(self._shift[n] % 2**32)
+
+    def chunks(self) -> Iterator[Chunk]:
+        target = self._of_label if self.estimator.counts.order > 1 else np.zeros_like(self._of_label)
+        states, arcs = root(cost(self.estimator.unigrams.prob), target)
+        yield Chunk(0, states, 0, arcs)
+        at_state, at_arc = 1, len(arcs)
+        for chunk in self.estimator.contexts(self._compile):
+            chunk.states["pos"] += at_arc
+            yield Chunk(at_state, chunk.states, at_arc, chunk.arcs)
+            at_state += len(chunk.states)
+            at_arc += len(chunk.arcs)
+
+    def _compile(self, contexts: Contexts) -> Chunk:
+        """The states and arcs of one bucket, as if it were the first."""
+        n, grams = contexts.order, contexts.grams
+        states, arcs = np.zeros(len(contexts.node), STATE), np.empty(len(grams) + len(contexts.node), ARC)
+        last = n == self.estimator.counts.order
+        target = self._state(n - 1, grams[:, SUFFIX]) if last else self._state(n, grams[:, NODE])
+        number = _fill(
+            contexts.size,
+            cost(contexts.gamma),
+            self._state(n - 2, contexts.suffix),
+            grams[:, WORD],
+            cost(grams.view(np.float32)[:, PROB]),
+            target,
+            0,
+            states,
+            arcs,
+        )
+        return Chunk(0, states, 0, arcs[:number])

@@ -1,0 +1,108 @@
+"""Mixes models: P(w|h) = sum of weight times P(w|h) of each, as one backoff model.
+
+In: models (levels.py) with words of their own, and their weights, or the costs of a development text under
+each, from which the weights are tuned. Out: one model with the n-grams of all. Order: union of the n-grams;
+what each model says of them, by backing off if need be; weighted sum; backoffs that sum to 1.
+
+A word that a model does not know has the probability 0 in it.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.errors import CapfstError
+from capfst.lm.arpa_read import Arpa
+from capfst.lm.backoff_model import Level, Rows, link, normalize, sorting
+from capfst.text.unicode import lower_bytes
+
+
+def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
+    """The mixture of models (words, levels) with these weights, which sum to 1.
+
+    Raises:
+        CapfstError: the weights are not as many as the models, or not shares of 1.
+    """
+    if len(weights) != len(models) or min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
+        raise CapfstError(
+            f"weights {weights}: {len(models)} models need as many weights that sum to 1, such as 0.7,0.3"
+        )
+    unigram: dict[str, float] = {}
+    for (words, levels), weight in zip(models, weights, strict=True):
+        for word, p in zip(words, weight * np.exp(-levels[0].cost[1:]), strict=True):
+            unigram[word] = unigram.get(word, 0.0) + p
+    union = sorted(unigram, reverse=True)  # of equally likely forms the lower-case one is first
+    union.sort(key=lambda word: (lower_bytes(word.encode()), -unigram[word]))
+    label = {word: i for i, word in enumerate(union, 1)}
+    rows = [_rows(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
+    order = max(map(len, rows))
+    merged = [_unigrams([own[0] for own in rows], len(union) + 1)]
+    merged += [_merge([own[n] if n < len(own) else _none(n + 1) for own in rows]) for n in range(1, order)]
+    whole = [link(list(own)) for own in zip(*merged, strict=True)]
+    levels = whole[0]
+    for n, level in enumerate(levels):
+        with np.errstate(divide="ignore"):
+            level.cost = -np.log(sum(w * np.exp(-own[n].cost) for w, own in zip(weights, whole, strict=True)))
+        level.backoff = np.zeros(len(level))
+    for shorter, level in itertools.pairwise(levels):
+        normalize(shorter, level)
+    return Arpa(union, levels)
+
+
+def tune(costs: npt.NDArray, rounds: int = 200) -> npt.NDArray:
+    """float64[k], the weights under which a text is most likely, by EM; costs: float64[k, T], -ln P of each token.
+
+    A token that no model knows (infinite costs) does not count.
+    """
+    with np.errstate(invalid="ignore"):
+        likelihood = np.nan_to_num(np.exp(costs.min(axis=0) - costs))  # relative to the best model's
+    likelihood = likelihood[:, likelihood.any(axis=0)]
+    weights = np.full(len(costs), 1 / len(costs))
+    for _ in range(rounds):
+        share = weights[:, None] * likelihood
+        found = (share / share.sum(axis=0)).mean(axis=1) if share.size else weights
+        if np.abs(found - weights).max() < 1e-7:
+            break
+        weights = found
+    return weights
+
+
+def _rows(levels: list[Level], label: npt.NDArray) -> list[Rows]:
+    """The n-grams of a model as rows of the union's labels; label[l] is that of label l."""
+    words = label[: len(levels[0]), None]
+    rows = [Rows(words, levels[0].cost, levels[0].backoff)]
+    for level in levels[1:]:
+        words = np.hstack([words[level.prefix], label[level.word][:, None]])
+        rows.append(Rows(words, level.cost, level.backoff))
+    return rows
+
+
+def _none(order: int) -> Rows:
+    return Rows(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))
+
+
+def _unigrams(models: list[Rows], number: int) -> list[Rows]:
+    """Order 1 of each model, by the union's labels."""
+    found = []
+    for own in models:
+        cost, backoff = np.full(number, np.inf), np.zeros(number)
+        cost[own.words[:, 0]], backoff[own.words[:, 0]] = own.cost, own.backoff
+        found.append(Rows(np.arange(number, dtype=np.uint32)[:, None], cost, backoff))
+    return found
+
+
+def _merge(models: list[Rows]) -> list[Rows]:
+    """The rows of all models, for each model with its costs, NaN where it lacks the n-gram."""
+    words = np.concatenate([own.words for own in models])
+    order = sorting(words)
+    words = words[order]
+    first = np.flatnonzero(np.append(np.ones(min(1, len(words)), bool), (words[1:] != words[:-1]).any(axis=1)))
+    ends = np.cumsum([len(own) for own in models])
+    found = []
+    for own, end in zip(models, ends, strict=True):
+        cost, backoff = np.full(len(order), np.nan), np.zeros(len(order))
+        cost[end - len(own) : end], backoff[end - len(own) : end] = own.cost, own.backoff
+        found.append(Rows(words[first], np.fmin.reduceat(cost[order], first), np.add.reduceat(backoff[order], first)))
+    return found

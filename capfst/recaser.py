@@ -1,0 +1,254 @@
+"""Recasing: text in, text in its best casing out, P = bestpath(S ∘ T ∘ LM).
+
+The way of a buffer of lines: words and their surface forms (transducer.py: S ∘ T) → what the forms cost in their
+context (context/) → the best path through the LM (fast.py, or openfst.py, which says the same in FSTs) → the text in
+the forms of that path (surface.py). Nothing but case changes; lines and white space stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing import encode
+from capfst.casing.surface import write
+from capfst.casing.transducer import CasingCosts, Transducer, Words
+from capfst.context.model import Context
+from capfst.context.weigh import weigh
+from capfst.errors import CapfstError
+from capfst.fst.backoff import LanguageModel
+from capfst.fst.read import CapFst
+from capfst.search.confidence import Change, changes
+from capfst.system.parallel import in_order
+from capfst.text.tokenizer import NEWLINE
+
+START_TOKEN = "and"
+"""Beaufays & Strope 2013, §3.2.2."""
+
+ENGINES = ("fast", "openfst")
+OOV = ("guess", "pass")
+
+_LINES = 4096  # lines of an iterable that are recased at once
+
+
+class Recaser:
+    """Restores case with one model, in as many threads as wanted.
+
+    engine: `fast`, or `openfst`, the equation as composed FSTs: the same answers, slowly. start_token: a word put in
+    front of each line and removed afterwards, so that only intrinsic case is restored; `<unk>` or a
+        word that the model does not know stands for any word. Without effect with `sentence_case`.
+    sentence_case: takes each line for a sentence, which the LM saw starting, and gives its first word a capital.
+    context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
+    oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in lower
+        case (ρ, §3.2.1), as it is without a context model.
+    """
+
+    def __init__(
+        self,
+        model: CapFst,
+        *,
+        engine: str = "fast",
+        start_token: str = START_TOKEN,
+        sentence_case: bool = False,
+        context: bool = True,
+        oov: str = "guess",
+    ) -> None:
+        self.model = model
+        self.options = {
+            "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context, "oov": oov
+        }  # fmt: skip
+        if oov not in OOV:
+            raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
+        self.context: Context | None = None
+        self.guess = oov == "guess"
+        self.sentence_case = sentence_case
+        self.pretokenized = model.signature.tokenizer == "none"
+        self.lm = LanguageModel(model)
+        self._start_cost, self._start = 0.0, model.start
+        if not sentence_case:
+            self._start_cost, self._start = self.lm.arc(model.start, self.lm.label(start_token))
+        if engine not in ENGINES:
+            raise CapfstError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
+        with ThreadPoolExecutor(1) as pool:
+            making = pool.submit(self._make_transducer, context)
+            self.engine = importlib.import_module(f"capfst.search.{engine}").Engine(self.lm, self._start)
+        self.transducer = making.result()
+
+    def _make_transducer(self, context: bool) -> Transducer:
+        """And the context. Has a line pass through both, as that loads the kernels while the engine is being made."""
+        if context:
+            self.context = Context.beside(self.model)
+        transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
+        line = np.frombuffer(b"\n", np.uint8)
+        words = transducer.words(line)
+        self._write(line, words, words.first_labels, self._weigh(line, words))
+        return transducer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its model's path and options: who unpickles it must find the same model there."""
+        path = os.path.abspath(self.model.path)
+        return reopen, (path, identity(self.model, self.context), tuple(sorted(self.options.items())))
+
+    def recase(self, text: str) -> str:
+        """The text, of one or many lines, in its best casing."""
+        return str(self.recase_utf8(_utf8(text)), "utf-8", "surrogatepass")
+
+    def recase_lines(self, lines: Iterable[str]) -> Iterator[str]:
+        """Each line in its best casing, with or without its line end as it comes; a few thousand are read ahead."""
+        lines = iter(lines)
+        while batch := list(islice(lines, _LINES)):
+            recased = iter(self.recase("\n".join(batch)).split("\n"))
+            for line in batch:
+                yield "\n".join(islice(recased, line.count("\n") + 1))
+
+    def batch(self, column: str) -> Batch:
+        """For `datasets`: `ds.map(recaser.batch("text"), batched=True)` recases the column."""
+        return Batch(self, column)
+
+    def recase_utf8(self, text: bytes) -> memoryview:
+        """As `recase`, for valid UTF-8."""
+        return self.recase_words(np.frombuffer(text, np.uint8))[1]
+
+    def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
+        """The words of valid UTF-8, and all of it in its best casing."""
+        words = self.transducer.words(buf)
+        weighed = self._weigh(buf, words)
+        return words, self._write(buf, words, self.engine.best(words, weighed.arc_costs), weighed)
+
+    def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
+        """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
+        taken."""
+        return in_order(self.recase_utf8, blocks, jobs)
+
+    def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
+        """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""
+        buf, words = self._line(text)
+        weighed = self._weigh(buf, words)
+        best: dict[str, float] = {}
+        paths = n
+        while True:
+            found = self.engine.nbest(words, paths, weighed.arc_costs)
+            for cost, choice in found:
+                casing = str(self._write(buf, words, choice, weighed), "utf-8", "surrogatepass")
+                best.setdefault(casing, cost + self._start_cost)
+            if len(best) >= n or len(found) < paths:
+                return [(cost, casing) for casing, cost in islice(best.items(), n)]
+            paths *= 2  # with `sentence_case`, two casings may be written alike
+
+    def costs(self, text: str) -> npt.NDArray[np.float64]:
+        """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
+        buf = np.frombuffer(_utf8(text), np.uint8)
+        words = self.transducer.words(buf)
+        costs = self.engine.search(words, self._weigh(buf, words).arc_costs)[1] + self._start_cost
+        return costs[:-1] if text.endswith("\n") else costs
+
+    def confidence(self, text: str) -> tuple[str, list[Change]]:
+        """One line in its best casing, and for each word that this changes its place, and the log-odds against any
+        other casing of it (+inf if it has none)."""
+        buf, words = self._line(text)
+        weighed = self._weigh(buf, words, every=True)
+        return changes(
+            buf,
+            words,
+            self.engine.best(words, weighed.arc_costs),
+            self.engine.marginals(words, weighed.arc_costs),
+            weighed,
+            lambda choice, shapes: np.frombuffer(
+                self._write(buf, words, choice, weighed._replace(shapes=shapes)), np.uint8
+            ),
+            self.transducer.words,
+        )
+
+    def knows(self, token: str) -> bool:
+        """Whether the model has a surface form of each word of the token."""
+        words = self.transducer.words(np.frombuffer(_utf8(token), np.uint8))
+        return bool(words.n_forms.all())
+
+    def words_utf8(self, text: bytes) -> memoryview:
+        """The words that the LM sees of cased UTF-8, with spaces between; a line stays a line."""
+        buf = np.frombuffer(text, np.uint8)
+        return encode.spaced(buf, self.transducer.words(buf), self.pretokenized)
+
+    def labels(self, text: bytes) -> npt.NDArray[np.uint32]:
+        """The labels of the words of cased UTF-8: `<unk>`'s for words the model does not know, 0 after each line."""
+        buf = np.frombuffer(text, np.uint8)
+        words = self.transducer.words(buf)
+        return encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
+
+    def _line(self, text: str) -> tuple[npt.NDArray[np.uint8], Words]:
+        buf = np.frombuffer(_utf8(text), np.uint8)
+        words = self.transducer.words(buf)
+        if (words.token_types == NEWLINE).any():
+            raise ValueError("this takes one line, without its line end")
+        return buf, words
+
+    def _weigh(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
+        if self.context is None:
+            return CasingCosts()
+        return weigh(self.context, buf, words, self.pretokenized, self.guess, every)
+
+    def _write(
+        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], weighed: CasingCosts
+    ) -> memoryview:
+        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, weighed.shapes)
+
+
+class Batch(NamedTuple):
+    """A function of batches of rows, which are lists by column: one column recased. It can be pickled."""
+
+    recaser: Recaser
+    column: str
+
+    def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
+        """{column: its rows in their best casing}, None where there was None."""
+        texts = rows[self.column]
+        recased = self.recaser.recase_lines(text for text in texts if text is not None)
+        return {self.column: [None if text is None else next(recased) for text in texts]}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    engine: str = "fast",
+    start_token: str = START_TOKEN,
+    sentence_case: bool = False,
+    context: bool = True,
+    oov: str = "guess",
+) -> Recaser:
+    """The model in the file `path`, ready to recase. CapfstError if it cannot be used."""
+    return Recaser(
+        CapFst.open(path), engine=engine, start_token=start_token, sentence_case=sentence_case, context=context, oov=oov
+    )
+
+
+_SAMPLE = 4096  # arcs at either end
+
+
+def identity(model: CapFst, context: Context | None) -> str:
+    """Tells models, with what is used of them, apart that were at the same path at different times."""
+    text = f"{model.signature} {model.bytes} {model.ngrams} {context and context.checksum}"
+    digest = hashlib.blake2b(text.encode(), digest_size=8)
+    digest.update(model.arcs[:_SAMPLE].tobytes() + model.arcs[-_SAMPLE:].tobytes())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=4)
+def reopen(path: str, expected: str, options: tuple[tuple[str, Any], ...]) -> Recaser:
+    """The Recaser with these options of the model at `path`. CapfstError if it is not the one expected."""
+    recaser = Recaser(CapFst.open(path), **dict(options))
+    if identity(recaser.model, recaser.context) != expected:
+        raise CapfstError(f"the model {path} is not the one that the work began with: start again, or put it back")
+    return recaser

@@ -1,0 +1,272 @@
+"""A training corpus on Spark: the executors read, clean and tokenize it, and count its n-grams.
+
+In: text files that all executors see under the same paths. Out: what the local way has (vocabulary.Streams, an array
+of labels, count.Counts): the same numbers, made by the same kernels of the same lines.
+
+The way: files → parts of whole lines, a task each (splits.py) → the ids of each, which stay with the executors, and the
+words of all of them, merged (`Streams`) → labels → windows of N words, shuffled into the buckets of partition.py → the
+n-grams of each bucket, which the driver takes in (`Labels`). What is lost with an executor is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import N_SHAPES
+from capfst.context.sample import chosen, quotas
+from capfst.context.words import habits
+from capfst.corpus import filters as cleaning
+from capfst.corpus.files import sources
+from capfst.corpus.intern import Interner
+from capfst.corpus.labels import pieces, tokens
+from capfst.corpus.read import Errors, read_blocks
+from capfst.corpus.splits import Part, read, splits
+from capfst.corpus.vocabulary import Label, Tally, relabel
+from capfst.errors import CapfstError
+from capfst.lm.count import Collector, Counts, begin
+from capfst.lm.discount import latest, recount
+from capfst.lm.partition import Partition
+from capfst.lm.windows import Collapsed, Layout, collapse, cut_up
+from capfst.system.buckets import Store
+
+if TYPE_CHECKING:
+    from pyspark import RDD, Broadcast
+    from pyspark.sql import SparkSession
+
+_PART = 32 << 20  # bytes of plain text for a task; its windows may take ten times as much
+_UNSEEN = np.iinfo(np.int64).max
+
+
+class _Made(NamedTuple):
+    """What a task made of its part."""
+
+    number: int
+    stream: npt.NDArray[np.uint32]
+    words: Interner  # whose ids are in the stream
+    lines: npt.NDArray[np.int64]  # by verdict of the cleaning
+    failed: str | None  # why the part could not be read
+
+
+_Labelled = tuple[int, npt.NDArray[np.uint32]]
+"""The number of a part, and its labels."""
+_Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Places that are not 0, rising, and what is there: a part has but a few of the corpus's words."""
+
+
+class Streams:
+    """As vocabulary.Streams: the streams stay with the executors. `words` knows the ids of all."""
+
+    def __init__(self, spark: SparkSession, files: list[Path], errors: Errors, on: int, pretokenized: bool) -> None:
+        context = spark.sparkContext
+        parts = list(enumerate(splits(files, _PART)))
+        source_of = {file: number for number, source in enumerate(sources(files)) for file in source}
+        self.sources = np.array([source_of[part.file] for _, part in parts], np.int64)  # of the parts
+        with ThreadPoolExecutor(1) as pool:
+            # One pass from the first line to the last: it has to begin first.
+            whole = context.parallelize([files], 1).map(partial(_digest, errors))
+            digest: Future[list[str]] = pool.submit(whole.collect)
+            self.rdd = _kept(context.parallelize(parts, len(parts)).map(partial(_make, errors, on, pretokenized)))
+            made = self.rdd.map(lambda made: (made.lines, made.failed)).collect()
+            self.lines = sum((lines for lines, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
+            for (_, part), (_, failed) in zip(parts, made, strict=True):
+                if failed is not None:
+                    _fail(part.file, errors, failed)
+            self.digest = digest.result()[0]
+        self.words = self.rdd.map(lambda made: made.words).treeReduce(_merged)
+        self._words = context.broadcast(self.words)
+
+    def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
+        """As vocabulary.Streams."""
+        counts: npt.NDArray[np.int64] = self.rdd.map(partial(_tallied, self._words, tally, size)).treeReduce(np.add)
+        self.size = int(counts.sum())
+        return counts
+
+    def rewrite(self, label: Label) -> Labels:
+        """As vocabulary.Streams, after `count`."""
+        return Labels(self.rdd, partial(_labelled, self._words, label), self.size, self.sources)
+
+
+class Labels:
+    """The corpus as `size` labels, which stay with the executors: (number of the part, uint32[·]). They are counted
+    once."""
+
+    def __init__(
+        self, streams: RDD[_Made], label: Callable[[_Made], _Labelled], size: int, sources: npt.NDArray[np.int64]
+    ) -> None:
+        self.streams = streams
+        self.rdd = _kept(streams.map(label))
+        self.size = size
+        self.sources = sources
+
+    def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], raw: bool) -> Counts:
+        """As count.count."""
+        occurrences, first = self.rdd.map(partial(_histogram, words)).treeReduce(_added)
+        self.streams.unpersist()
+        counts = begin(occurrences, order, cutoffs)
+        if order > 1:
+            self._count_nodes(counts, store, Layout.of(order, words, counts.cutoffs, raw))
+        counts.close()
+        first[first == _UNSEEN] = -1
+        before = self.rdd.map(partial(_before, latest(first), order)).collect()
+        recount(np.concatenate(before), first, counts.frequencies)
+        self.rdd.unpersist()
+        return counts
+
+    def habits(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """As context.words.habits."""
+        places, numbers = self.rdd.map(partial(_habits, word_of, shapes)).treeReduce(_summed)
+        counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
+        counts.flat[places] = numbers
+        return counts
+
+    def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
+        """As context.sample.sample."""
+        sizes = np.array(self.rdd.map(_sizes).collect())  # labels and sentences, by part
+        totals = np.bincount(self.sources, sizes[:, 0]).astype(np.int64)
+        quota = quotas(totals, most)
+        before = np.cumsum(sizes[:, 1]) - sizes[:, 1]
+        first = before - before[np.searchsorted(self.sources, self.sources)]
+        rules = list(zip(first.tolist(), quota[self.sources].tolist(), totals[self.sources].tolist(), strict=True))
+        parts = self.rdd.map(partial(_chosen, rules)).collect()
+        bounds = np.searchsorted(self.sources, np.arange(int(self.sources[-1]) + 2)).tolist()
+        return [np.concatenate(parts[begin:end]) for begin, end in pairwise(bounds)]
+
+    def _count_nodes(self, counts: Counts, store: Store, layout: Layout) -> None:
+        parts = counts.partition
+        windows = self.rdd.flatMap(partial(_windows, parts, layout))
+        buckets = _kept(windows.partitionBy(parts.number, int).mapPartitionsWithIndex(partial(_nodes, layout)))
+        counts.windows = np.array(buckets.map(lambda bucket: bucket[0]).collect())
+        collector = Collector(counts, layout, store)
+        for number, (_, found) in enumerate(buckets.toLocalIterator(prefetchPartitions=True)):
+            collector.add(number, found)
+        collector.close()
+        buckets.unpersist()
+
+
+def _kept(rdd: RDD[Any]) -> RDD[Any]:
+    """To be worked out once, and kept on the executors' disks."""
+    from pyspark import StorageLevel  # noqa: PLC0415  (an optional part)
+
+    return rdd.persist(StorageLevel.DISK_ONLY)
+
+
+def _fail(file: Path, errors: Errors, failed: str) -> None:
+    """Raises what reading the file raises here, which knows the place in the whole file."""
+    for _ in read_blocks([file], errors=errors):
+        pass
+    raise CapfstError(failed)
+
+
+# What the tasks do:
+
+
+def _digest(errors: Errors, files: list[Path]) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    try:
+        for _ in read_blocks(files, errors=errors, hash=digest):
+            pass
+    except CapfstError:
+        return ""  # the task that has the part says why
+    return digest.hexdigest()
+
+
+def _make(errors: Errors, on: int, pretokenized: bool, part: tuple[int, Part]) -> _Made:
+    interner = Interner()
+    lines = np.zeros(len(cleaning.FILTERS) + 1, np.int64)
+    streams = [np.zeros(0, np.uint32)]
+    failed = None
+    try:
+        for block in read(part[1], errors):
+            kept, counts = cleaning.clean(block, on) if on else (block, lines[:0])
+            lines[: counts.size] += counts
+            streams.append(interner.block(kept, pretokenized))
+    except CapfstError as error:
+        failed = str(error)
+    return _Made(part[0], np.concatenate(streams), interner, lines, failed)
+
+
+def _merged(words: Interner, more: Interner) -> Interner:
+    words.absorb(more)
+    words.compounds = words.compounds[: words.size + 1]
+    return words
+
+
+def _ids(words: Broadcast[Interner], made: _Made) -> npt.NDArray[np.uint32]:
+    """The part's stream in the ids of the merged words, which it leaves as they are."""
+    stream = made.stream.copy()
+    relabel(stream, words.value.ids_of(made.words))
+    return stream
+
+
+def _tallied(words: Broadcast[Interner], tally: Tally, size: int, made: _Made) -> npt.NDArray[np.int64]:
+    counts = np.zeros(size, np.int64)
+    tally(0, _ids(words, made), counts)
+    return counts
+
+
+def _labelled(words: Broadcast[Interner], label: Label, made: _Made) -> _Labelled:
+    return made.number, label(0, _ids(words, made)).copy()
+
+
+def _histogram(words: int, part: _Labelled) -> tuple[npt.NDArray, npt.NDArray]:
+    """How often each label occurs, and a number that rises with the place where it does first."""
+    number, labels = part
+    if not labels.size:
+        return np.zeros(words + 1, np.int64), np.full(words + 1, _UNSEEN)
+    occurrences, first = tokens(labels, words)
+    return occurrences, np.where(first < 0, _UNSEEN, first + (number << 40))
+
+
+def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray]) -> tuple[npt.NDArray, npt.NDArray]:
+    return a[0] + b[0], np.minimum(a[1], b[1])
+
+
+def _habits(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _Labelled) -> _Sparse:
+    counts = habits(part[1], word_of, shapes).reshape(-1)
+    places = np.flatnonzero(counts)
+    return places, counts[places]
+
+
+def _summed(a: _Sparse, b: _Sparse) -> _Sparse:
+    places, of = np.unique(np.concatenate((a[0], b[0])), return_inverse=True)
+    numbers = np.zeros(len(places), np.int64)
+    np.add.at(numbers, of, np.concatenate((a[1], b[1])))
+    return places, numbers
+
+
+def _sizes(part: _Labelled) -> tuple[int, int]:
+    return part[1].size, int(np.count_nonzero(part[1] == 0))
+
+
+def _chosen(rules: list[tuple[int, int, int]], part: _Labelled) -> npt.NDArray[np.uint32]:
+    return chosen(part[1], *rules[part[0]])
+
+
+def _windows(parts: Partition, layout: Layout, part: _Labelled) -> Iterator[tuple[int, bytes]]:
+    """The windows of a part of the corpus by bucket."""
+    for piece, lead in pieces(part[1], layout.order - 1):
+        packed, bounds = cut_up(piece, lead, parts, layout)
+        for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+            yield bucket, packed[bounds[bucket] : bounds[bucket + 1]].tobytes()
+
+
+def _nodes(layout: Layout, bucket: int, windows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Collapsed]]:
+    """The number of a bucket's windows, and its n-grams."""
+    packed = np.frombuffer(b"".join(some for _, some in windows), np.uint64).reshape(-1, layout.columns)
+    yield len(packed), collapse(packed, layout)
+
+
+def _before(word: int, order: int, part: _Labelled) -> npt.NDArray[np.uint32]:
+    """The order − 1 words before each occurrence of a word, the nearest first; 0 before the part's first."""
+    places = np.flatnonzero(part[1] == word)[:, None] - np.arange(1, order)
+    padded = np.concatenate((np.zeros(1, np.uint32), part[1]))
+    return padded[np.maximum(places + 1, 0)]

@@ -1,0 +1,189 @@
+"""Characters: what each code point is, how it is lowercased, and both on UTF-8 bytes.
+
+In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points
+(INFO, LOWER, TITLE, CAPITAL); kernels that read, write and lowercase UTF-8 in byte arrays; and the model's
+lowercasing, `lower`, which is `str.lower` at one fixed version of Unicode. Kernels take the tables as
+arguments, since a table that they named would be compiled into their code.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.grammars import rows
+from capfst.system.kernels import kernel
+
+Bytes = npt.NDArray[np.uint8]
+CodePoints = npt.NDArray[np.uint32]
+
+OTHER, LETTER, MARK, NUMBER, SPACE, PUNCT = range(6)
+CLASS = 7  # mask of the class
+IS_UPPER = 8  # its lowercase is something else
+IS_CASED = 16  # makes a sigma after it final, one before it not final
+IS_IGNORABLE = 32  # the final-sigma rule looks through it
+
+CODE_POINTS = 0x110000
+CAPITAL_SIGMA, FINAL_SIGMA = 0x3A3, 0x3C2
+DOTTED_CAPITAL_I, DOT_ABOVE = 0x130, 0x307
+
+_BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
+_BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
+
+
+def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
+    ranges = np.array(
+        [
+            (int(first, 16), int(last, 16) + 1, sum(map(_BITS.__getitem__, names)))
+            for first, last, *names in rows("characters.tsv")
+        ]
+    )
+    # Each range is followed by a (maybe empty) gap of OTHER characters.
+    bounds = np.append(ranges[:, :2].ravel(), CODE_POINTS)
+    bits = np.stack([ranges[:, 2], np.zeros_like(ranges[:, 2])], axis=1).ravel()
+    info = np.zeros(CODE_POINTS, np.uint8)
+    info[bounds[0] :] = np.repeat(bits.astype(np.uint8), np.diff(bounds))
+
+    table = rows("lower.tsv")
+    capital = np.array([int(row[0], 16) for row in table])
+    small = np.array([int(row[1].split(" ")[0], 16) for row in table])
+    begins = np.array(["TITLE" in row for row in table])
+    only_upper = np.array(["UPPER" in row for row in table])
+    lower = np.arange(CODE_POINTS, dtype=np.uint32)
+    lower[capital] = small
+    info[capital] |= IS_UPPER
+    title = np.arange(CODE_POINTS, dtype=np.uint32)
+    title[small[begins]] = capital[begins]
+    upper = title[: small[only_upper].max() + 1].copy()
+    upper[small[only_upper]] = capital[only_upper]
+    for made in (info, lower, title, upper):
+        made.flags.writeable = False
+    return info, lower, title, upper
+
+
+# INFO  uint8[0x110000]: class in the low three bits, and the flags.
+# LOWER uint32[0x110000]: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
+# TITLE uint32[0x110000]: the capital that begins a word that c began, if its lowercase is c; else c itself.
+# CAPITAL uint32[0x1100]: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise; later ones as TITLE.
+INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
+
+
+@kernel
+def within(part: np.uint64, least: int, most: int) -> np.uint64:
+    """The highest bit of those of eight bytes, all ASCII, that are least … most."""
+    each = np.uint64(0x0101010101010101)
+    above_least = part + (np.uint64(128) - np.uint64(least)) * each
+    above_most = part + (np.uint64(127) - np.uint64(most)) * each
+    return (above_least ^ above_most) & np.uint64(128) * each
+
+
+@kernel
+def decode(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
+    """(code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
+    first = np.int64(buf[i])
+    if first < 0x80:
+        return first, i + 1
+    if first < 0xE0:
+        size, code = 2, first & 0x1F
+    elif first < 0xF0:
+        size, code = 3, first & 0x0F
+    else:
+        size, code = 4, first & 0x07
+    if i + size > end:
+        return np.int64(0xFFFD), end
+    for k in range(i + 1, i + size):
+        code = code << 6 | np.int64(buf[k]) & 0x3F
+    return code, i + size
+
+
+@kernel
+def encode(code: int | np.integer, out: Bytes, j: int) -> int:
+    """Writes the code point as UTF-8 at out[j:] (at most 4 bytes); the offset after it."""
+    if code < 0x80:
+        out[j] = code
+        return j + 1
+    if code < 0x800:
+        out[j] = 0xC0 | code >> 6
+        size = 2
+    elif code < 0x10000:
+        out[j] = 0xE0 | code >> 12
+        size = 3
+    else:
+        out[j] = 0xF0 | code >> 18
+        size = 4
+    for k in range(1, size):
+        out[j + k] = 0x80 | code >> 6 * (size - 1 - k) & 0x3F
+    return j + size
+
+
+@kernel
+def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: Bytes) -> bool:
+    """Whether the sigma buf[i:after] of the line buf[start:end] ends a word, as `str.lower` has it.
+
+    Final_Sigma (Unicode 3.13, table 3-17): after CASED IGNORABLE*, and not before IGNORABLE* CASED.
+    """
+    cased = False
+    while i > start and not cased:
+        i -= 1
+        while i > start and buf[i] & 0xC0 == 0x80:
+            i -= 1
+        code, _ = decode(buf, i, end)
+        if not info[code] & IS_IGNORABLE:
+            cased = info[code] & IS_CASED != 0
+            break
+    if not cased:
+        return False
+    while after < end:
+        code, after = decode(buf, after, end)
+        if not info[code] & IS_IGNORABLE:
+            return info[code] & IS_CASED == 0
+    return True
+
+
+@kernel
+def lower_into(
+    buf: Bytes,
+    start: int,
+    end: int,
+    context_start: int,
+    context_end: int,
+    out: Bytes,
+    j: int,
+    info: Bytes,
+    lower_table: CodePoints,
+) -> int:
+    """Writes the lowercase of buf[start:end] at out[j:]; the offset after it.
+
+    buf[context_start:context_end] is the line around it, where a final sigma is told from an inner one. The
+    lowercase has at most 3/2 as many bytes as the text (Ⱥ and İ grow from two to three).
+    """
+    i = start
+    while i < end:
+        byte = buf[i]
+        if byte < 0x80:
+            out[j] = byte + 0x20 if 0x41 <= byte <= 0x5A else byte
+            i += 1
+            j += 1
+            continue
+        code, after = decode(buf, i, end)
+        if code == CAPITAL_SIGMA and is_final_sigma(buf, i, after, context_start, context_end, info):
+            j = encode(FINAL_SIGMA, out, j)
+        else:
+            j = encode(lower_table[code], out, j)
+            if code == DOTTED_CAPITAL_I:
+                j = encode(DOT_ABOVE, out, j)
+        i = after
+    return j
+
+
+def lower_bytes(text: bytes) -> bytes:
+    """The model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables."""
+    if text.isascii():
+        return text.lower()
+    buf = np.frombuffer(text, np.uint8)
+    out = np.empty(len(text) * 3 // 2, np.uint8)
+    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, INFO, TO_LOWER)
+    return out[:size].tobytes()
+
+
+def lower(text: str) -> str:
+    """The model's lowercase of a text, as `lower_bytes`."""
+    return lower_bytes(text.encode()).decode()

@@ -1,0 +1,490 @@
+"""Batch: what a run does with many files, how it ends, and that killed runs and faults lose and spoil nothing."""
+
+import fcntl
+import gzip
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stderr
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from backports import zstd
+from support.command_line import CAPFST, CORPUS, run
+from support.contextual import LINES, UNHEARD
+
+import capfst
+from capfst.batch.display import Display
+from capfst.batch.inputs import plan
+from capfst.batch.manifest import NAME
+from capfst.batch.report import DONE, Counts, FileReport
+from capfst.cli import cli
+from capfst.corpus.files import find
+from capfst.errors import CapfstError
+
+TEACHES = "We said that the mayor met us.\n"
+TEXT = "we said that the mayor of new york met mr. o'neill in paris\n\nan ibm xyzzy"
+CASED = "We said that the mayor of New York met Mr. O'Neill in Paris\n\nan IBM xyzzy"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "corpus").write_text((CORPUS + TEACHES) * 3, "utf-8")
+    capfst.train(folder / "corpus", folder / "cap.fst", context=False)
+    return folder / "cap.fst"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """The folder `in`, with a file of each format."""
+    folder = tmp_path / "in"
+    (folder / "b" / "c").mkdir(parents=True)
+    (folder / "a.txt").write_text(TEXT)
+    (folder / "b" / "g.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    (folder / "b" / "z.zst").write_bytes(zstd.compress(TEXT.encode()))
+    (folder / "b" / "c" / "j.jsonl").write_text(json.dumps({"text": TEXT}) + "\n")
+    (folder / "t.tsv").write_text("text\tid\nnew york\tibm\n")
+    pq.write_table(pa.table({"text": [TEXT, None]}), folder / "p.parquet")
+    return folder
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All but the manifest."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != NAME
+    }
+
+
+def batch(model, *arguments, code=0) -> tuple[dict, list[str]]:
+    """The report, and the lines on stderr. In this process, which need not load numba for each run."""
+    report = model.with_name("report.json")
+    command = ["batch", "--lm", model, "--jobs", 2, "--report", report, *arguments]
+    failed = 0
+    with redirect_stderr(io.StringIO()) as shown:
+        try:
+            cli.main([*map(str, command)], standalone_mode=False)
+        except CapfstError as error:
+            failed = 1
+            print(f"capfst: error: {error}", file=shown)
+    assert failed == code
+    return json.loads(report.read_text()), shown.getvalue().splitlines()
+
+
+def test_a_tree(model, tree, tmp_path):
+    (tree / ".hidden").write_text("x")
+    (tree / "picture.png").write_bytes(b"x")
+    report, lines = batch(model, tree, "--out", tmp_path / "out")
+    done = files(tmp_path / "out")
+    assert sorted(done) == ["a.txt", "b/c/j.jsonl", "b/g.txt.gz", "b/z.zst", "p.parquet", "t.tsv"]
+    assert done["a.txt"].decode() == CASED
+    assert gzip.decompress(done["b/g.txt.gz"]).decode() == CASED
+    assert zstd.decompress(done["b/z.zst"]).decode() == CASED
+    assert json.loads(done["b/c/j.jsonl"]) == {"text": CASED}
+    assert done["t.tsv"] == b"text\tid\nNew York\tibm\n"
+    assert pq.read_table(tmp_path / "out" / "p.parquet")["text"].to_pylist() == [CASED, None]
+    assert (report["done"], report["skipped"], report["failed"]) == (6, 0, 0)
+    assert report["left_out"] == [f"{tree}/picture.png"]
+    assert [f["tokens"] for f in report["files"] if f["input"].endswith("a.txt")] == [17]
+    assert (report["tokens"], report["changed"], report["oov"], report["lines"]) == (5 * 17 + 2, 5 * 7 + 2, 5, 16)
+    assert any(line.startswith(f"{tree}/a.txt: 3 lines, 17 tokens, 7 changed, 1 unknown (file ") for line in lines)
+    assert [f"(file {i} of 6, " in line for i, line in enumerate(lines, 1)] == [True] * 6 + [False] * 2
+    assert lines[6] == "files: 6 done, 0 done before, 0 failed, 1 left out: no text by their names"
+
+
+def test_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
+    texts = [TEXT * 20_000, TEXT, "", TEXT * 3000]
+    (tmp_path / "in").mkdir()
+    for i, text in enumerate(texts):
+        (tmp_path / "in" / f"{i}").write_text(text)
+    recaser = capfst.load(model)
+    for jobs in 1, 3:
+        batch(model, tmp_path / "in", "--out", tmp_path / str(jobs), "--jobs", jobs)
+        for i, text in enumerate(texts):
+            assert (tmp_path / str(jobs) / f"{i}").read_text() == recaser.recase(text)
+
+
+def test_casing_options(model, tmp_path):
+    (tmp_path / "a").write_text("paris\nthe mayor")
+    batch(model, tmp_path / "a", "--out", tmp_path / "o", "--sentence-case")
+    assert (tmp_path / "o" / "a").read_text() == "Paris\nThe mayor"
+    batch(model, tmp_path / "a", "--out", tmp_path / "o", "--start-token", "<unk>")
+    assert (tmp_path / "o" / "a").read_text() == "Paris\nthe mayor"
+
+
+# Again: what is done is not done again
+
+
+def statuses(report) -> dict[str, str]:
+    return {Path(file["output"]).name: file["status"] for file in report["files"]}
+
+
+def test_a_second_run_does_what_changed(model, tree, tmp_path):
+    out = tmp_path / "out"
+    batch(model, tree, "--out", out)
+    before = files(out)
+    times = {name: os.stat(out / name).st_mtime_ns for name in before}
+    first = (out / NAME).read_bytes()
+    report, _ = batch(model, tree, "--out", out)
+    assert report["skipped"] == 6
+    assert report["tokens"] == 87
+    assert {name: os.stat(out / name).st_mtime_ns for name in before} == times
+    assert (out / NAME).read_bytes() == first
+
+    status = os.stat(tree / "a.txt")
+    (tree / "a.txt").write_text(TEXT.replace("mayor", "major"))
+    os.utime(tree / "a.txt", ns=(status.st_atime_ns, status.st_mtime_ns))  # the same size and time
+    (out / "t.tsv").write_bytes(before["t.tsv"].lower())
+    (out / "b" / "z.zst").unlink()
+    os.utime(tree / "p.parquet")
+    (out / "b" / "g.txt.gz").write_bytes(before["b/g.txt.gz"])
+    report, _ = batch(model, tree, "--out", out)
+    redone = {name for name, status in statuses(report).items() if status == DONE}
+    assert redone == {"a.txt", "t.tsv", "z.zst"}
+    assert files(out) == before | {"a.txt": CASED.replace("mayor", "major").encode()}
+    report, _ = batch(model, tree, "--out", out, "--force")
+    assert report["done"] == 6
+
+
+def test_other_options_or_another_model_do_again_what_they_concern(model, tree, tmp_path):
+    def redone(*arguments, lm=model) -> set[str]:
+        report, _ = batch(lm, tree, "--out", tmp_path / "out", *arguments)
+        return {name for name, status in statuses(report).items() if status == DONE}
+
+    everything = redone()
+    assert len(everything) == 6
+    assert redone("--column", "1") == {"p.parquet", "t.tsv"}
+    assert redone("--column", "1") == set()
+    assert redone("--column", "1", "--jobs", 1) == set()
+    assert redone("--column", "1", "--sentence-case") == everything
+    again = tmp_path / "copy.fst"
+    shutil.copy(model, again)
+    assert redone("--column", "1", "--sentence-case", lm=again) == set()
+    (tmp_path / "corpus").write_text((CORPUS + TEACHES) * 4)
+    capfst.train(tmp_path / "corpus", again, context=False)
+    assert redone("--column", "1", "--sentence-case", lm=again) == everything
+
+
+def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_path):
+    lm, context = tmp_path / "cap.fst", tmp_path / "cap.fst.context"
+    text = "\n".join(UNHEARD).lower()
+    (tmp_path / "a").write_text(text)
+
+    def status(*options) -> str:
+        """Of a batch with these options, whose output is what `recase` gives."""
+        report, _ = batch(lm, tmp_path / "a", "--out", tmp_path / "out", *options)
+        chosen = {"context": "--no-context" not in options, "oov": "pass" if "pass" in options else "guess"}
+        assert (tmp_path / "out" / "a").read_text() == capfst.load(lm, **chosen).recase(text)
+        return report["files"][0]["status"]
+
+    shutil.copy(contextual_model, lm)
+    shutil.copy(f"{contextual_model}.context", context)
+    assert [status(), status()] == ["done", "skipped"]
+    weighed = (tmp_path / "out" / "a").read_bytes()
+    assert [status("--oov", "pass"), status("--oov", "pass")] == ["done", "skipped"]
+    assert [status("--no-context"), status("--no-context")] == ["done", "skipped"]
+    assert (tmp_path / "out" / "a").read_bytes() != weighed
+    context.unlink()
+    assert status() == "skipped"  # it would be the same
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("capfst.context.sample.MOST", 9000)
+        files = [Path(contextual_model).with_name(name) for name in ("help.txt", "rot13.txt")]
+        capfst.train(files, tmp_path / "other.fst", clean=False)
+    assert (tmp_path / "other.fst").read_bytes() == lm.read_bytes()
+    shutil.copy(tmp_path / "other.fst.context", context)
+    assert [status(), status()] == ["done", "skipped"]
+    shutil.copy(f"{contextual_model}.context", context)
+    assert status() == "done"
+    assert (tmp_path / "out" / "a").read_bytes() == weighed
+
+
+def test_a_context_model_of_another_model_stops_the_run(model, contextual_model, tmp_path):
+    shutil.copy(model, tmp_path / "cap.fst")
+    shutil.copy(f"{contextual_model}.context", tmp_path / "cap.fst.context")
+    (tmp_path / "a").write_text("\n".join(LINES[:9]))
+    with pytest.raises(CapfstError, match="belongs to another model"):
+        cli.main(
+            ["batch", "--lm", f"{tmp_path}/cap.fst", f"{tmp_path}/a", "--out", f"{tmp_path}/o"], standalone_mode=False
+        )
+    batch(tmp_path / "cap.fst", tmp_path / "a", "--out", tmp_path / "o", "--no-context")
+
+
+# Killed
+
+
+def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
+    """SIGKILL at random moments, from the first reading of a file to the last record."""
+    (tmp_path / "in").mkdir()
+    chance = random.Random(5)
+    for i in range(12):
+        text = (TEXT * chance.randrange(1, 4000)).encode()
+        (tmp_path / "in" / f"{i:02}.zst").write_bytes(zstd.compress(text))
+    command = ["batch", "-q", "--lm", model, "--jobs", 2, tmp_path / "in", "--out"]
+    run(*command, tmp_path / "whole")
+    kills = 0
+    for _ in range(2):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        for _ in range(3):
+            with subprocess.Popen([*CAPFST, *map(str, [*command, tmp_path / "out"])]) as process:
+                while process.poll() is None and not (tmp_path / "out" / NAME).exists():
+                    time.sleep(0.002)
+                time.sleep(chance.uniform(0, 0.4))
+                process.kill()
+            kills += process.returncode == -signal.SIGKILL
+            left = files(tmp_path / "out")
+            assert all(files(tmp_path / "whole")[n] == data for n, data in left.items() if n.endswith(".zst"))
+        run(*command, tmp_path / "out")
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
+    assert kills > 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, number, code, jobs):
+    (tmp_path / "in").mkdir()
+    for name in "abc":
+        (tmp_path / "in" / name).write_text(TEXT * 200_000)
+    command = ["batch", "-q", "--lm", model, "--jobs", jobs, tmp_path / "in", "--out", tmp_path / "out"]
+    with subprocess.Popen([*CAPFST, *map(str, command)], stderr=subprocess.PIPE) as process:
+        while not [path for path in (tmp_path / "out").rglob("*.tmp") if path.stat().st_size]:
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.send_signal(number)
+        assert process.wait() == code
+        assert process.stderr and b"Traceback" not in process.stderr.read()
+    assert set(files(tmp_path / "out")) <= {"a", "b", "c"}
+
+
+# What goes wrong with one file does not stop the others
+
+
+@pytest.fixture
+def faulty(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "1.txt").write_bytes(b"new york\n\xff\n")
+    (folder / "2.gz").write_bytes(gzip.compress(TEXT.encode() * 9)[:-9])
+    (folder / "3.jsonl").write_bytes(b'{"text": "ibm"}\n{"text": "i\n')
+    (folder / "4.parquet").write_bytes(b"PAR1 PAR1")
+    (folder / "5.txt").symlink_to("nowhere")
+    os.mkfifo(folder / "6.txt")
+    (folder / "7.txt").write_text(TEXT)
+    return folder
+
+
+def test_faults(model, faulty, tmp_path):
+    out = tmp_path / "out"
+    report, lines = batch(model, faulty, tmp_path / "gone.txt", "--out", out, code=1)
+    assert files(out) == {"7.txt": CASED.encode()}
+    errors = {Path(file["input"]).name: file["error"] for file in report["files"]}
+    for name, said in {
+        "1.txt": "line 2: not UTF-8, 0xff",
+        "2.gz": "cut off",
+        "3.jsonl": "line 2: broken JSON, column 10: Unterminated",
+        "4.parquet": "no Parquet file",
+        "5.txt": "No such file",
+        "6.txt": "no regular file",
+        "gone.txt": "No such file",
+    }.items():
+        assert f"{name}: " in errors[name]
+        assert said in errors[name]
+        assert f"capfst: error: {errors[name]}" in lines
+    assert errors["7.txt"] is None
+    assert lines[-1].startswith("capfst: error: 7 of 8 files failed")
+    report, _ = batch(model, faulty, "--out", out, "--on-error", "drop", code=1)
+    assert files(out) == {"1.txt": b"New York\n", "3.jsonl": b'{"text": "IBM"}\n', "7.txt": CASED.encode()}
+    assert (report["failed"], report["malformed"]) == (4, 2)
+    (faulty / "2.gz").write_bytes(gzip.compress(TEXT.encode()))
+    for name in "4.parquet", "5.txt", "6.txt":
+        (faulty / name).unlink()
+    report, _ = batch(model, faulty, "--out", out, "--on-error", "drop")
+    assert (report["skipped"], report["done"]) == (3, 1)
+
+
+def test_strict_stops_at_once(model, faulty, tmp_path):
+    report, lines = batch(model, faulty, "--out", tmp_path / "out", "--strict", "--jobs", 1, code=1)
+    assert [file["status"] for file in report["files"]] == ["failed"]
+    assert "1.txt: line 2" in lines[0]
+    assert "--strict" in lines[-1]
+    assert files(tmp_path / "out") == {}
+
+
+def limited_files() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+
+def test_an_output_that_cannot_be_written(model, tree, tmp_path):
+    (tree / "long").write_text(TEXT * 1000)
+    pq.write_table(pa.table({"text": [str(i) for i in range(9999)]}), tree / "long.parquet")
+    done = run("batch", "-q", "--lm", model, tree, "--out", tmp_path / "out", code=1, preexec_fn=limited_files)
+    errors = done.stderr.decode().splitlines()
+    assert len(errors) == 3
+    assert all("File too large" in error and "/out/long" in error for error in errors[:2])
+    assert len(files(tmp_path / "out")) == 6
+
+
+def test_a_full_disk_stops_the_run_and_leaves_nothing_half_written(model, tmp_path):
+    out, mount = tmp_path / "out", shutil.which("mount")
+    out.mkdir()
+    if not mount or subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m", "x", out], check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        (tmp_path / "in").mkdir()
+        for name, size in ("a", 1000), ("b", 50_000), ("c", 50_000), ("d", 1000):
+            (tmp_path / "in" / name).write_text(TEXT * size)
+        report, lines = batch(model, tmp_path / "in", "--out", out, "--jobs", 1, code=1)
+        assert "No space left" in report["error"]
+        assert "No space left" in lines[-1]
+        assert [file["status"] for file in report["files"]] == ["done"]
+        assert sorted(files(out)) == ["a"]
+    finally:
+        subprocess.run(["umount", out], check=True)
+
+
+def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    descriptor = os.open(out, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(CapfstError, match="another capfst batch"):
+            cli.main(["batch", "--lm", str(model), str(tree), "--out", str(out)], standalone_mode=False)
+    finally:
+        os.close(descriptor)
+    batch(model, tree, "--out", out)
+
+
+# Inputs
+
+
+PLANS = [
+    (["d"], ["a.txt", "e/b.txt"]),
+    (["d/a.txt", "f.txt"], ["a.txt", "f.txt"]),
+    (["d", "d/a.txt", "d/e/.."], ["a.txt", "e/b.txt"]),
+    (["d/*/b.txt"], ["e/b.txt"]),
+    (["*/*.txt"], ["d/a.txt"]),
+    (["*"], ["d/a.txt", "d/e/b.txt", "f.txt"]),
+    (["d/**/*.txt"], ["a.txt", "e/b.txt"]),
+    (["gone"], ["gone"]),
+    (["[x].txt"], ["[x].txt"]),
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in "d/a.txt", "d/e/b.txt", "f.txt", "[x].txt":
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize(("names", "outputs"), PLANS)
+def test_where_outputs_go(here, names, outputs):
+    Path("[x].txt").unlink() if "*" in names else None
+    found = plan(names, Path("out"), Path("m.fst")).items
+    assert [item.output.as_posix() for item in found] == [f"out/{name}" for name in outputs]
+    for item in found:
+        assert item.input.name == item.output.name
+
+
+BAD_PLANS = [
+    (["d", "f"], "out", "f/a.txt would both become out/a.txt"),
+    (["d"], "d", "inside the input folder d"),
+    (["d"], "d/e/x", "inside the input folder d"),
+    (["f.txt"], ".", "would overwrite the input f.txt"),
+    (["d/e/b.txt", "l"], "l", "inside the input folder l"),
+    (["d/e/b.txt"], "l", "would overwrite the input d/e/b.txt"),
+    (["m.fst/m"], "m.fst", "would overwrite the model"),
+    (["n*"], "out", "no file matches"),
+    (["empty"], "out", "no text"),
+    (["e", "d"], "out", "would become out/e, a folder of"),
+]
+
+
+@pytest.mark.parametrize(("names", "out", "said"), BAD_PLANS)
+def test_plans_that_are_refused(here, names, out, said):
+    Path("f").mkdir()
+    Path("f/a.txt").touch()
+    Path("empty").mkdir()
+    Path("e").touch()
+    Path("l").symlink_to("d/e")
+    with pytest.raises(CapfstError, match=said):
+        plan(names, Path(out), Path("m.fst/m"))
+
+
+@pytest.mark.parametrize(("to", "what"), [("f.txt", "input"), ("m.fst", "model"), ("m.fst.context", "model")])
+def test_an_output_that_is_a_link_is_refused(here, to, what):
+    Path("out").mkdir()
+    Path("out/f.txt").symlink_to(f"../{to}")
+    with pytest.raises(CapfstError, match=f"would overwrite the {what}"):
+        plan(["f.txt"], Path("out"), Path("m.fst"))
+
+
+def test_models_are_no_inputs(here):
+    for name in "cap.fst", "cap.fst.context":
+        (Path("d") / name).touch()
+    found = plan(["d"], Path("out"), Path("d/cap.fst"))
+    assert [str(item.input) for item in found.items] == ["d/a.txt", "d/e/b.txt"]
+    assert found.left_out == ["d/cap.fst", "d/cap.fst.context"]
+    assert [str(path) for path in find(["d"])] == ["d/a.txt", "d/e/b.txt"]
+
+
+# Display
+
+
+def test_lines_tell_the_time_left(capsys, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("capfst.batch.display.time.monotonic", lambda: now[0])
+    with Display() as display:
+        display.begin(2, 4000)
+        now[0] += 10
+        display.advance(1000)
+        display.file(FileReport("in/a", "out/a", DONE, Counts(9, 1, 1000, 20_000, 300, 4)))
+        display.advance(3000)
+        display.file(FileReport("in/b", "out/b", "failed", error="in/b: bad"))
+    assert capsys.readouterr().err == (
+        "in/a: 1,000 lines, 20,000 tokens, 300 changed, 4 unknown, 1 of 9 records malformed"
+        " (file 1 of 2, 25%, 0:00:30 left)\n"
+        "capfst: error: in/b: bad\n"
+    )
+
+
+def test_a_terminal_gets_one_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with Display() as display:
+        display.begin(1, 4000)
+        display.advance(4000)
+        display.file(FileReport("in/a", "out/a", DONE))
+    shown = capsys.readouterr().err
+    assert "recasing" in shown
+    assert "4.0 kB" in shown
+    assert "in/a" not in shown
+
+
+def test_quiet(model, tree, tmp_path):
+    assert batch(model, tree, "--out", tmp_path / "out", "-q")[1] == []
+
+
+def test_pyarrow_is_needed_only_for_parquet(model, tree, tmp_path):
+    (tree / "p.parquet").unlink()
+    code = "import sys; sys.modules['pyarrow'] = None; from capfst.cli import main; main()"
+    command = [sys.executable, "-c", code, "batch", "--lm", model, tree, "--out", tmp_path / "out"]
+    subprocess.run(command, check=True, capture_output=True)
+    pq.write_table(pa.table({"text": [TEXT]}), tree / "p.parquet")
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode == 1
+    assert b"capfst[parquet]" in done.stderr

@@ -1,0 +1,169 @@
+"""shapes.py: the shape of any word, any word in any shape. Twins in plain Python with the methods of `str`."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.spelling import spelled
+
+from capfst.casing.shapes import AS_FORM, Shape, shape_of, shapes
+from capfst.fst.symbols import Symbols
+from capfst.text.unicode import INFO, lower
+
+REVISED = "\u1734"  # as in test_characters.py
+characters = st.characters(codec="utf-8", exclude_categories=["Cs", "Cn"], exclude_characters=REVISED)
+CASED = "abİIıßẞΣσςάΐᾳᾼꭰᎠ𐐀𐐨ԱևﬁǄǅǆაᲐŉK\u212aⅧⓐʰªº"
+words = st.text(st.sampled_from(CASED + "'’-0.\u0301\u00ad漢") | characters, max_size=12)
+every_shape = st.sampled_from([Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED, Shape.CASELESS, AS_FORM])
+
+
+def shape(word: str) -> int:
+    data = np.frombuffer(f"Xx{word}X".encode(), np.uint8)
+    return int(shape_of(data, 2, len(data) - 1, INFO))
+
+
+def is_cased(c: str) -> bool:
+    return (c + "Σ").lower().endswith("ς")
+
+
+def shape_twin(word: str) -> int:
+    capitals = [c.lower() != c for c in word if is_cased(c)]
+    if not capitals:
+        return Shape.CASELESS
+    if sum(capitals) == 0:
+        return Shape.LOWER
+    if capitals[0] and sum(capitals) == 1:
+        return Shape.CAPITALIZED
+    return Shape.UPPER if all(capitals) else Shape.MIXED
+
+
+def title(c: str) -> str:
+    return t if (t := c.title()).lower() == c and len(t) == 1 else c
+
+
+def upper(c: str) -> str:
+    if c == "ς":
+        return "Σ"
+    return u if (u := c.upper()).lower() == c and len(u) == 1 else title(c)
+
+
+def spell_twin(word: str, in_shape: int) -> str:
+    form = word
+    if in_shape == Shape.UPPER:
+        form = "".join(map(upper, word))
+    if in_shape == Shape.CAPITALIZED:
+        first = next((i for i, c in enumerate(word) if is_cased(c)), 0)
+        form = word[:first] + title(word[first : first + 1]) + word[first + 1 :]
+    return form if form.lower() == word else word
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("", Shape.CASELESS),
+        ("1990", Shape.CASELESS),
+        ("漢字'", Shape.CASELESS),
+        ("the", Shape.LOWER),
+        ("3d", Shape.LOWER),
+        ("ß", Shape.LOWER),
+        ("ʰ1", Shape.CASELESS),
+        ("I", Shape.CAPITALIZED),
+        ("3D", Shape.CAPITALIZED),
+        ("'Tis", Shape.CAPITALIZED),
+        ("İx", Shape.CAPITALIZED),
+        ("ǅx", Shape.CAPITALIZED),
+        ("Ⅷ", Shape.CAPITALIZED),
+        ("US", Shape.UPPER),
+        ("F-16s", Shape.CAPITALIZED),
+        ("F-16S", Shape.UPPER),
+        ("U.S.", Shape.UPPER),
+        ("ǄǅX", Shape.UPPER),
+        ("ᎠᎠ", Shape.UPPER),
+        ("iPhone", Shape.MIXED),
+        ("McX", Shape.MIXED),
+        ("xY", Shape.MIXED),
+        ("STRAßE", Shape.MIXED),
+        ("𐐀𐐨", Shape.CAPITALIZED),
+    ],
+)
+def test_shape(word: str, expected: int) -> None:
+    assert shape(word) == shape_twin(word) == expected
+
+
+@settings(deadline=None)
+@given(words | st.text(characters))
+def test_shape_of_any_word(word: str) -> None:
+    assert shape(word) == shape_twin(word)
+
+
+def test_shapes_of_labels() -> None:
+    forms = ["...", "Us", "US", "iPhone", "us", "Ǆ", "漢"]
+    assert shapes(Symbols.from_words(forms)).tolist() == [Shape.CASELESS, *map(shape_twin, forms)]
+    assert shapes(Symbols.from_words([])).tolist() == [Shape.CASELESS]
+
+
+@pytest.mark.parametrize(
+    ("word", "capitalized", "capitals"),
+    [
+        ("", "", ""),
+        ("the", "The", "THE"),
+        ("'tis", "'Tis", "'TIS"),
+        ("3d-x", "3D-x", "3D-X"),
+        ("i\u0307stanbul", "I\u0307stanbul", "I\u0307STANBUL"),
+        ("ısı", "ısı", "ıSı"),
+        ("straße", "Straße", "STRAßE"),
+        ("ßa", "ßa", "ßA"),
+        ("ŉa", "ŉa", "ŉA"),
+        ("ﬁa", "ﬁa", "ﬁA"),
+        ("և", "և", "և"),
+        ("արև", "Արև", "ԱՐև"),
+        ("ǆǆ", "ǅǆ", "ǄǄ"),
+        ("აბ", "აბ", "ᲐᲑ"),
+        ("ꭰꭰ", "Ꭰꭰ", "ᎠᎠ"),
+        ("𐐨𐐨", "𐐀𐐨", "𐐀𐐀"),
+        ("ᾳα", "ᾼα", "ᾼΑ"),
+        ("ΐα", "ΐα", "ΐΑ"),
+        ("σας", "Σας", "ΣΑΣ"),
+        ("οδος", "Οδος", "ΟΔΟΣ"),
+        ("οδοσ", "Οδοσ", "οδοσ"),
+        ("ςα", "ςα", "ςα"),
+        ("σ", "Σ", "Σ"),
+        ("ɫɐ", "Ɫɐ", "ⱢⱯ"),
+        ("ⱥ", "Ⱥ", "Ⱥ"),
+    ],
+)
+def test_golden(word: str, capitalized: str, capitals: str) -> None:
+    assert spelled(word, Shape.CAPITALIZED) == spell_twin(word, Shape.CAPITALIZED) == capitalized
+    assert spelled(word, Shape.UPPER) == spell_twin(word, Shape.UPPER) == capitals
+    assert [spelled(word, same) for same in (Shape.LOWER, Shape.CASELESS, AS_FORM)] == [word] * 3
+
+
+@settings(deadline=None, max_examples=1000)
+@given(words | st.text(characters), every_shape)
+@example("οσ'σ", Shape.MIXED)
+@example("ο'σα", Shape.MIXED)
+@example("σς", Shape.UPPER)
+def test_any_word_in_any_shape(text: str, in_shape: int) -> None:
+    word = lower(text)
+    form = spelled(word, in_shape)
+    assert lower(form) == form.lower() == word
+    if in_shape != Shape.MIXED:
+        assert form == spell_twin(word, in_shape)
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(codec="utf-8")), every_shape)
+def test_nothing_but_case_changes_in_any_string(text: str, in_shape: int) -> None:
+    assert lower(spelled(lower(text), in_shape)) == lower(text)
+
+
+def test_every_letter_and_its_capital() -> None:
+    for code in range(0x110000):
+        if 0xD800 <= code < 0xE000 or unicodedata.category(chr(code)) == "Cn":
+            continue
+        small = chr(code).lower()
+        if INFO[code] & 16 and len(small) == 1 and small == chr(code):
+            assert spelled(small, Shape.UPPER) == spell_twin(small, Shape.UPPER), hex(code)
+            assert spelled(small, Shape.CAPITALIZED) == spell_twin(small, Shape.CAPITALIZED), hex(code)

@@ -1,0 +1,312 @@
+"""surface.py: the text in chosen surface forms. Whatever is chosen, only case changes."""
+
+import random
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.models import FORMS
+from support.spelling import spelled
+
+from capfst.casing.shapes import AS_FORM, Shape
+from capfst.casing.surface import _changes, write
+from capfst.casing.transducer import Transducer
+from capfst.fst.symbols import Symbols, check
+from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, tokenize
+from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
+
+REVISED = "\u1734"  # as in test_characters.py
+VOCABULARY = [
+    *FORMS, "İ", "İx", "I\u0307X", "Οδοσ", "Σ", "σ", "ς", "a.Σ.", "A.Σ.", "00:00", "F-00", "f-00", "Well-known",
+    "don't", "DON'T", "O'Neill", "k", "ẞ", "ß", "ʰA", "Ⓐ", "<url>", "<URL>", "...", "'", '"', "ⅷ", "Ⅷ", "ﬃ", "Ⱥ", "ⱥ",
+    "ɫ", "Ɫ",
+]  # fmt: skip
+TEXT_WORDS = [
+    *VOCABULARY, "oov", "ŉ", "ı", "ſ", "x@Y.z", "#Tag", "http://A.b/C", "C:\\X", "ΣΑΣ", "F-16", "10:30", "DON’T", "🄰",
+]  # fmt: skip
+BETWEEN = [*" \n\t,'’-:.…“”!\0\u00a0\u200b\u0301", "  ", "\r\n", "'S", "’s", " 'Σ", "--", "...", "``"]
+casings = st.sampled_from([str, str.upper, str.title, str.swapcase, str.lower])
+cased_words = st.builds(lambda word, case: case(word), st.sampled_from(TEXT_WORDS), casings)
+pieces = st.lists(cased_words | st.sampled_from(BETWEEN) | st.characters(codec="utf-8"), max_size=10)
+texts = pieces.map("".join) | pieces.map(" ".join) | st.text(max_size=20)
+
+
+def transducer(forms: list[str], pretokenized: bool) -> Transducer:
+    symbols = Symbols.from_words(sorted(set(forms), key=lambda form: (lower(form).encode(), forms.index(form))))
+    return Transducer(symbols, check(symbols), pretokenized)
+
+
+TRANSDUCERS = {plain: transducer(VOCABULARY, plain) for plain in (False, True)}
+UNKNOWING = {plain: transducer(["<unk>"], plain) for plain in (False, True)}
+
+
+def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = False) -> str:
+    """The text with each word in one of its forms, or lowercase."""
+    buf = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+    words = t.words(buf)
+    ranges = zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
+    labels = [rng.choice([0, *range(first, first + forms)]) for first, forms in ranges]
+    choice = np.array(labels, np.uint32)
+    out = write(buf, words, choice, t.symbols, t.pretokenized, sentence_case)
+    return bytes(out).decode("utf-8", "surrogatepass")
+
+
+def reaches_cased(characters: str) -> bool:
+    """Whether a letter that has case comes first, but for what the final-sigma rule looks through."""
+    flags = next((flags for c in characters if not (flags := INFO[ord(c)]) & IS_IGNORABLE), 0)
+    return bool(flags & IS_CASED)
+
+
+def fixed(text: str, pretokenized: bool) -> list[str]:
+    """What may not change: what stands between words, marks and protected tokens."""
+    data = text.encode()
+    kept, end = [], 0
+    for s, e, kind in zip(*tokenize(data, pretokenized), strict=True):
+        if s >= end:
+            kept.append(data[end:s].decode())
+        end = max(end, e)
+        if kind in (MARKS, PROTECTED, NEWLINE):
+            kept.append(data[s:e].decode())
+    return [*kept, data[end:].decode()]
+
+
+def is_known(text: str) -> bool:
+    """Whether this Python's `str.lower` knows the Unicode of the text as well as capfst's tables do."""
+    return REVISED not in text and all(unicodedata.category(c) != "Cn" for c in text)
+
+
+@settings(deadline=None, max_examples=1500)
+@given(texts, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+@example("ΟΔΟΣ's a.ς.:b 'Σ' οδος.Σ a:Σ", False, True, random.Random(1))
+@example("σ Σ 'σα “ς i̇x ⱥ ɫ ŉ ı ǆ ß", False, True, random.Random(1))
+@example("σ\n'σα\n“ς\ni̇x\nⱥ\nɫ\nŉ\nı\nǆ\nß\nﬃ", False, True, random.Random(1))
+@example("` ' [ { @ \0 \x07 é É", True, False, random.Random(1))
+@example("“σ x\n'σα y\n-ς\n' σ\nf-16 'don’t", True, True, random.Random(1))
+def test_only_case_changes(text, plain, sentence_case, rng):
+    out = written(TRANSDUCERS[plain], text, rng, sentence_case)
+    assert lower(out) == lower(text)
+    if is_known(text + out):
+        assert out.lower() == text.lower()
+    assert fixed(out, plain) == fixed(text, plain)
+
+
+def test_lone_surrogates():
+    text = "\ud800us \udfff\nIphone\ud83d\ude00-\udead"
+    assert written(UNKNOWING[False], text, random.Random(1)) == text.lower()
+
+
+@settings(deadline=None, max_examples=1000)
+@given(texts, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+@example("ΣΑ's οδος's Σ.α σα-Σας", False, False, random.Random(1))
+@example("us Us US uS abcdefgh ABCDEFGHI abcdefghI 'abcdefg 12345678a12345678b ", False, False, random.Random(1))
+def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
+    """A word in its first form, or without any, is spelled in its shape; others are written as without shapes."""
+    t = TRANSDUCERS[plain]
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = t.words(buf)
+    choice = words.first_labels + np.array([forms > 1 and rng.random() < 0.3 for forms in words.n_forms], np.uint32)
+    shapes = np.array(
+        [
+            rng.choice([Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED, Shape.CASELESS, AS_FORM])
+            for _ in choice
+        ],
+        np.uint8,
+    )
+    out = bytes(write(buf, words, choice, t.symbols, plain, sentence_case, shapes)).decode()
+    assert lower(out) == lower(text)
+    assert fixed(out, plain) == fixed(text, plain)
+
+    if not sentence_case:
+        low, formed = lower(text).encode(), bytes(write(buf, words, choice, t.symbols, plain, False))
+        tokens = [t.words(np.frombuffer(data, np.uint8)) for data in (low, formed)]
+        expected, before = b"", 0
+        for i, (s, e, kind) in enumerate(zip(*words[:3], strict=True)):
+            small, form = (data[w.starts[i] : w.ends[i]] for data, w in zip((low, formed), tokens, strict=True))
+            if kind not in (MARKS, PROTECTED, NEWLINE) and shapes[i] != AS_FORM and choice[i] == words.first_labels[i]:
+                form = spelled(small.decode(), shapes[i]).encode()
+                around = bytes(buf[:s]).decode()[::-1], bytes(buf[e:]).decode()
+                if "Σ" in form.decode() and any(map(reaches_cased, around)):
+                    form = small
+            expected += bytes(buf[before:s]) + form
+            before = e
+        assert out == (expected + bytes(buf[before:])).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "expected"),
+    [
+        ("US OOV i 1990S o’neill abcdefghij", Shape.LOWER, "us oov i 1990s o’neill abcdefghij"),
+        ("us OOV I 1990s O’NEILL abcdefghij", Shape.CAPITALIZED, "Us Oov I 1990S O’neill Abcdefghij"),
+        ("us Oov i 1990s o’neill abcdefghij", Shape.UPPER, "US OOV I 1990S O’NEILL ABCDEFGHIJ"),
+        ("us mcx-Y mcdonald o’neill oovs", Shape.MIXED, "Us Mcx-Y McDonald O’Neill OOVs"),
+        ("Us oOv", Shape.CASELESS, "us oov"),
+        ("Us oOv", AS_FORM, "US oov"),
+        ("http://X.org @Me ... B", Shape.UPPER, "http://X.org @Me ... B"),
+        ("οδος σας's Σ", Shape.UPPER, "ΟΔΟΣ σας'S Σ"),
+        ("12345678abc éABCDEFGH", Shape.CAPITALIZED, "12345678Abc Éabcdefgh"),
+    ],
+)
+def test_shapes(text, shape, expected):
+    t = transducer(["US", "us"], False)
+    buf = np.frombuffer(text.encode(), np.uint8)
+    for behind in (b"", b"\n" + b" " * 8):  # at the end of the text, and in front of it
+        longer = np.concatenate([buf, np.frombuffer(behind, np.uint8)])
+        found = t.words(longer)
+        shapes = np.full(len(found.first_labels), shape, np.uint8)
+        out = bytes(write(longer, found, found.first_labels, t.symbols, False, False, shapes))
+        assert out.decode() == expected + behind.decode()
+
+
+def test_another_form_than_the_first_is_not_written_in_a_shape():
+    t = transducer(["US", "us"], False)
+    buf = np.frombuffer(b"us Us US", np.uint8)
+    words = t.words(buf)
+    shapes = np.full(3, Shape.CAPITALIZED, np.uint8)
+    assert bytes(write(buf, words, words.first_labels + np.uint32(1), t.symbols, False, False, shapes)) == b"us us us"
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "expected"),
+    [
+        ("us x\n“us", Shape.LOWER, "Us x\n“Us"),
+        ("us x\n“us", Shape.UPPER, "US X\n“US"),
+        ("itunes x", Shape.MIXED, "iTunes X"),
+        ("Itunes X", Shape.LOWER, "Itunes x"),
+    ],
+)
+def test_sentence_case_comes_after_shapes(text, shape, expected):
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = UNKNOWING[False].words(buf)
+    shapes = np.full(len(words.first_labels), shape, np.uint8)
+    assert (
+        bytes(write(buf, words, words.first_labels, UNKNOWING[False].symbols, False, True, shapes)).decode() == expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "forms", "expected"),
+    [
+        ("10:30 f-16 IN THE 1990s", ["F-00", "0000S", "in"], "10:30 F-16 in the 1990S"),
+        ("o’neill o'neill’s", ["O'Neill", "'S"], "O’Neill O'Neill’S"),
+        ("o'1’2'3", ["O'0'0'0"], "o'1’2'3"),  # no word, but five
+        ("r’n'b1’x2", ["R'N'B0'X0"], "R’N'B1’X2"),
+        ("well-known x-y", ["Well-Known", "X"], "Well-Known X-y"),
+        ("HTTP://X.ORG @Me #Tag", ["<URL>"], "HTTP://X.ORG @Me #Tag"),
+        ("a…B—c", ["...", "--", "C"], "a…b—C"),
+        ("ISTANBUL İX i̇x", ["İx", "istanbul"], "istanbul İx İx"),
+        ("ⱥ Ɫ", ["Ⱥ", "ɫ"], "Ⱥ ɫ"),
+        ("ΟΔΟΣ. ΟΔΟΣ's", ["Οδος", "ΟΔΟΣ", "Οδοσ"], "Οδος. Οδοσ's"),
+    ],
+)
+def test_golden(text, forms, expected):
+    """All words in their first form."""
+    t = transducer(forms, False)
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = t.words(buf)
+    assert bytes(write(buf, words, words.first_labels, t.symbols, False, False)).decode() == expected
+
+
+def test_only_the_case_of_ascii_letters_is_copied_from_a_form():
+    """Bytes that differ in the bit of case alone, as a quote and a control character do, are something else."""
+    rng = random.Random(1)
+    for a in range(256):
+        for b in {a, a ^ 0x20, a ^ 0x40, rng.randrange(256)}:
+            size = rng.randrange(1, 20)
+            at = rng.randrange(size)
+            token = bytes(rng.choices(b"aZ'0\xc3", k=size))
+            text = np.frombuffer(token[:at] + bytes([a]) + token[at + 1 :] + b"x" * 8, np.uint8)
+            data = np.frombuffer(b".." + token[:at] + bytes([b]) + token[at + 1 :] + b"y" * 8, np.uint8)
+            letters = a < 128 and chr(a).isalpha() and a ^ b in (0, 0x20)
+            assert _changes(text, 0, size, data, 2) == (a != b, a != b and not letters)
+            assert _changes(text[:-1], 0, size, data, 2) == (True, True)
+            assert _changes(text, 0, size, data[:-1], 2) == (True, True)
+
+
+SENTENCES = {
+    "hello world": "Hello world",
+    "HELLO WORLD": "Hello world",
+    "\"hello world": "\"Hello world",
+    "``hello world": "``Hello world",
+    "“hello” world": "“Hello” world",
+    "‘hello": "‘Hello",
+    "„hello": "„Hello",
+    "« hello": "« Hello",
+    "(hello": "(Hello",
+    "[ hello": "[ Hello",
+    "- hello": "- Hello",
+    "-- hello": "-- Hello",
+    "— “hello": "— “Hello",
+    "‐ hello": "‐ Hello",
+    "― hello": "― Hello",
+    "• hello": "• Hello",
+    "¿qué?": "¿Qué?",
+    "'hello'": "'Hello'",
+    "'tis": "'Tis",
+    "'s hello": "'s hello",
+    "... hello": "... hello",
+    "… hello": "… hello",
+    ", hello": ", hello",
+    ") hello": ") hello",
+    "1 hello": "1 hello",
+    "1990s hello": "1990s hello",
+    "“1” hello": "“1” hello",
+    "@me hello": "@me hello",
+    "http://x hello": "http://x hello",
+    "  \thello": "  \tHello",
+    "a\nb\n\n“\nc": "A\nB\n\n“\nC",
+    "x-ray": "X-ray",
+    "o'neill": "O'neill",
+    "don't": "Don't",
+    "u.s. x": "U.s. x",
+    "ßx": "ßx",
+    "ŉx": "ŉx",
+    "ǆx ǆ": "ǅx ǆ",
+    "ıx": "ıx",
+    "ix": "Ix",
+    "i\u0307x": "I\u0307x",
+    "σας": "Σας",
+    "ςας": "ςας",
+    "ſx": "ſx",
+    "ﬁx": "ﬁx",
+    "éx": "Éx",
+    "e\u0301x": "E\u0301x",
+    "\u0301ex": "\u0301ex",
+    "ɫx": "Ɫx",
+    "ამბავი": "ამბავი",
+    "𐐨x": "𐐀x",
+    "日x": "日x",
+    "": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_sentence_case(text):
+    assert written(UNKNOWING[False], text, random.Random(1), sentence_case=True) == SENTENCES[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hello world", "Hello world"),
+        ("`` hello", "`` Hello"),
+        ("\" ' ( hello", "\" ' ( Hello"),
+        ("\"hello world", "\"Hello world"),
+        ("“-hello world", "“-Hello world"),
+        ("... hello", "... hello"),
+        ("-1 hello", "-1 hello"),
+        ("-\nhello", "-\nHello"),
+    ],
+)  # fmt: skip
+def test_sentence_case_of_pretokenized_text(text, expected):
+    assert written(UNKNOWING[True], text, random.Random(1), sentence_case=True) == expected
+
+
+def test_a_word_with_a_capital_keeps_it():
+    t = transducer(["iPhone", "McDonald", "eBay's", "US"], False)
+    text = "iphone\n“mcdonald\nebay's\nus\nunknown"
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = t.words(buf)
+    out = bytes(write(buf, words, words.first_labels, t.symbols, False, True)).decode()
+    assert out == "iPhone\n“McDonald\nEbay's\nUS\nUnknown"

@@ -1,0 +1,179 @@
+"""transducer.py: T's ranges against the symbol table's own search, and its hash table in tight corners."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.models import FORMS
+
+from capfst.casing import transducer
+from capfst.casing.transducer import Transducer
+from capfst.fst.symbols import Symbols, check
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, canonical, tokenize
+from capfst.text.unicode import INFO, TO_LOWER, lower, lower_bytes, lower_into
+
+
+def transducer_of(forms: list[str], pretokenized: bool = False) -> Transducer:
+    symbols = Symbols.from_words(sorted(forms, key=lambda form: (lower(form).encode(), forms.index(form))))
+    return Transducer(symbols, check(symbols), pretokenized)
+
+
+def forms_of(t: Transducer, text: str) -> list[tuple[str, list[str]]]:
+    """Each word of a text with its surface forms."""
+    data = text.encode()
+    return [
+        (data[s:e].decode(), [t.symbols[label] for label in range(first, first + forms)])
+        for s, e, _, first, forms in zip(*t.words(np.frombuffer(data, np.uint8)), strict=True)
+    ]
+
+
+def reference(t: Transducer, starts: np.ndarray, text: str) -> list[tuple[int, int, int, range]]:
+    """(start, end, kind, labels) of the words, from `Symbols.forms`, if no form has a Σ."""
+    data = text.encode()
+    buf = np.frombuffer(data, np.uint8)
+    out = np.empty(2 * buf.size + 8, np.uint8)
+    found = []
+    end = 0  # of a known compound
+    for s, e, kind in zip(*tokenize(data, t.pretokenized), strict=True):
+        if s < end:
+            continue
+        word = data[s:e]
+        if kind in (WORD, COMPOUND):
+            word = out[: lower_into(buf, s, e, 0, buf.size, out, 0, INFO, TO_LOWER)].tobytes()
+        if not t.pretokenized:
+            word = out[: canonical(np.frombuffer(word, np.uint8), 0, len(word), kind, out)].tobytes()
+        labels = range(0) if kind == NEWLINE else t.symbols.forms(word.decode(), starts)
+        if kind == COMPOUND:
+            if not labels:
+                continue
+            end = e
+        found.append((int(s), int(e), int(kind), labels))
+    return found
+
+
+VOCABULARY = [
+    *(form for form in FORMS if "Σ" not in form), "<url>", "<unk>", "well-known", "Well-Known", "F-00", "f-00", "00:00",
+    "n't", "N'T", "...", "--", '"', "0", "İ", "I\u0307", "é", "É", "internationalisation", "Internationalisation",
+    "ß", "ẞ", "k", "K", "<url", "''", "don't",
+]  # fmt: skip
+PIECES = st.sampled_from(
+    [*VOCABULARY, *map(str.upper, VOCABULARY), *map(str.title, VOCABULARY), "f-16", "x-y", "http://x", "don’t", "10:30"]
+)
+TEXTS = st.lists(
+    PIECES | st.sampled_from([" ", "\n", "  ", "-", "'s", "’S", "Kelvin", "\0", "\u00a0"]), max_size=10
+).map(" ".join)
+
+
+@settings(deadline=None, max_examples=400)
+@given(vocabulary=st.lists(st.sampled_from(VOCABULARY), unique=True), text=TEXTS | st.text(), plain=st.booleans())
+def test_ranges_are_those_of_the_symbol_table(vocabulary, text, plain):
+    t = transducer_of([*vocabulary, "<unk>"] if "<unk>" not in vocabulary else vocabulary, plain)
+    words = t.words(np.frombuffer(text.encode(), np.uint8))
+    found = [
+        (int(s), int(e), int(kind), range(first, first + forms))
+        for s, e, kind, first, forms in zip(*words, strict=True)
+    ]
+    assert found == reference(t, check(t.symbols), text)
+
+
+GOLDEN = [
+    (["US", "us", "Us"], "us uS U.S. usa", [("us", 3), ("uS", 3), ("U.S.", 0), ("usa", 0)]),
+    (["00:00", "F-00"], "10:30 f-16 F-1", [("10:30", 1), ("f-16", 1), ("F", 0), ("-", 0), ("1", 0)]),
+    (["don't", "o'Neill", "O'Neill"], "O’NEILL o'neill", [("O’NEILL", 2), ("o'neill", 2)]),
+    (["well-known", "well", "-"], "Well-Known well-x", [("Well-Known", 1), ("well", 1), ("-", 1), ("x", 0)]),
+    (["<url>", "..."], "http://X … .. @me", [("http://X", 1), ("…", 1), ("..", 1), ("@me", 1)]),
+    (["İ", "i"], "İ i̇ I ı", [("İ", 1), ("i̇", 1), ("I", 1), ("ı", 0)]),
+    (["<unk>", "<"], "<unk>", [("<", 1), ("unk", 0), (">", 0)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("vocabulary", "text", "expected"), GOLDEN)
+def test_golden(vocabulary, text, expected):
+    assert [(word, len(forms)) for word, forms in forms_of(transducer_of(vocabulary), text)] == expected
+
+
+def test_pretokenized_words_are_taken_as_they_are():
+    t = transducer_of(["It's", "it's", "1990", "0000", "’s", "<unk>", "a-b", "<s>x"], pretokenized=True)
+    found = forms_of(t, "IT'S 1990 1991 ’S 's <UNK> A-B a-c <S>X <epsilon>")
+    assert [len(forms) for _, forms in found] == [2, 1, 0, 1, 0, 1, 1, 0, 1, 0]
+
+
+GREEK = ["Οδος", "ΟΔΟΣ", "οδος", "οδοσ", "Οδοσ", "Σ", "σ", "ς", "a.Σ.", "A.σ.", "A.ς.", "δ", "Δ"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "forms"),
+    [
+        ("οδος", "οδος", ["Οδος", "ΟΔΟΣ", "οδος"]),
+        ("ΟΔΟΣ!", "ΟΔΟΣ", ["Οδος", "ΟΔΟΣ", "οδος"]),
+        ("οδοσ", "οδοσ", ["οδοσ", "Οδοσ"]),
+        ("ΟΔΟΣ's", "ΟΔΟΣ", ["οδοσ", "Οδοσ"]),  # no Σ in them: whatever stands around, they are lowered alike
+        ("οδος's", "οδος", []),  # the s would make the Σ of ΟΔΟΣ a σ
+        ("Σ σ", "Σ", ["Σ", "σ"]),
+        ("1:Σ", "Σ", ["Σ", "σ"]),
+        ("a:Σ", "Σ", ["ς"]),  # a final sigma
+        ("a:σ", "σ", []),
+        ("a.ς.", "a.ς.", ["a.Σ.", "A.ς."]),
+        ("A.Σ.:b", "A.Σ.", ["A.σ."]),
+        ("a.ς.:b", "a.ς.", []),
+        ("ΟΔΟΣ:δ", "δ", ["δ", "Δ"]),
+    ],
+)
+def test_sigma(text, word, forms):
+    """A form that would change the line's lowercase, since what is joined to it makes its Σ another sigma, is none."""
+    t = transducer_of(GREEK)
+    assert dict(forms_of(t, text))[word] == forms
+    data = text.encode()
+    for s, e, _, first, count in zip(*t.words(np.frombuffer(data, np.uint8)), strict=True):
+        for label in range(first, first + count):
+            assert lower_bytes(data[:s] + t.symbols.utf8(label) + data[e:]) == lower_bytes(data)
+
+
+def test_many_words():
+    """200,000 words are found, and as many others are not."""
+    rng = random.Random(2)
+    made = {"".join(rng.choices("abcdefgé", k=rng.randint(1, 20))) for _ in range(520_000)}
+    everything = sorted(made, key=str.encode)
+    rng.shuffle(everything)
+    known, others = sorted(everything[:200_000], key=str.encode), everything[200_000:]
+    assert len(others) > 200_000
+    symbols = Symbols.from_words(known)
+    t = Transducer(symbols, check(symbols), pretokenized=True)
+    words = t.words(np.frombuffer(" ".join(known).upper().encode(), np.uint8))
+    assert (words.n_forms == 1).all()
+    assert np.array_equal(words.first_labels, np.arange(1, len(known) + 1))
+    words = t.words(np.frombuffer(" ".join(others).encode(), np.uint8))
+    assert not words.n_forms.any()
+
+
+@pytest.mark.parametrize(
+    "words", [[b"a" * 9, b"b" * 9, b"c" * 9], [b"a" * 9, b"a" * 11, b"a" * 10], [b"a", b"a\0", b"a\0\0"]]
+)
+def test_equal_hashes(words):
+    """Words in the same slot, even with the same hash, are told apart."""
+    table = transducer.Index(np.zeros(4, transducer.SLOT), np.zeros(100, np.uint64), np.zeros(4, np.int64))
+    key = np.uint64(0x61)
+    used = 0
+    slots = []
+    probes = [np.frombuffer(word.ljust(-len(word) % 8 + len(word), b"\0"), np.uint64) for word in words]
+    for label, (word, parts) in enumerate(zip(words, probes, strict=True), 1):
+        slot = transducer._slot(3, key, parts, 0, len(word), *table)
+        assert table.slots[slot]["rest"] == 0
+        table.slots[slot] = (key, label, 1 << 4 | min(len(word), 9))
+        table.parts[used] = len(word)
+        table.parts[used + 1 : used + 1 + len(parts)] = parts
+        table.places[label] = used
+        used += 1 + len(parts)
+        slots.append(slot)
+    assert len(set(slots)) == 3
+    for word, parts, slot in zip(words, probes, slots, strict=True):
+        assert transducer._slot(3, key, parts, 0, len(word), *table) == slot
+
+
+def test_kinds_are_kept():
+    t = transducer_of(["well-known", "a", "<unk>"])
+    words = t.words(np.frombuffer(b"a well-known a-b, x@y\n", np.uint8))
+    kinds = [WORD, COMPOUND, WORD, MARKS, WORD, MARKS, PROTECTED, NEWLINE]
+    assert words.token_types.tolist() == kinds

@@ -1,0 +1,119 @@
+"""context/kinds.py: which sources are of one kind, and what words speak for it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capfst.context import domains as kinds
+from capfst.context.domains import MOST, counted, evidence, grouped
+
+WORDS = 400
+RNG = np.random.default_rng(5)
+TEXTS = RNG.dirichlet(np.full(WORDS, 0.3), 50)
+"""How likely each word is in texts that have little in common."""
+
+
+def text(which: int, size: int = 20_000, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([which, seed]).multinomial(size, TEXTS[which])
+
+
+def groups(*sources: np.ndarray) -> list[int]:
+    return grouped(np.array(sources)).tolist()
+
+
+def test_halves_of_a_text_are_of_one_kind() -> None:
+    assert groups(text(0, seed=1), text(0, seed=2)) == [0, 0]
+    assert groups(text(0)) == [0]
+
+
+def test_different_texts_are_not() -> None:
+    assert groups(text(0, 20_000), text(1, 30_000)) == [1, 0]  # the largest is the first
+    assert groups(text(0, 9000), text(1, 30_000), text(0, 9000, 1), text(2, 5000), text(1, 4000, 1)) == [1, 0, 1, 2, 0]
+
+
+def test_a_mixture_is_of_its_own_kind_if_it_is_unlike_both() -> None:
+    half = text(0, 10_000, 1) + text(1, 10_000, 1)
+    assert groups(text(0, 50_000), text(1, 40_000), half) == [0, 1, 2]
+    tenth = text(0, 19_500, 1) + text(1, 500, 1)
+    assert groups(text(0, 50_000), text(1, 40_000), tenth) == [0, 1, 0]
+
+
+def test_more_kinds_than_there_may_be_are_merged() -> None:
+    found = groups(*(text(k, 30_000 - k) for k in range(MOST + 3)))
+    assert set(found) == set(range(MOST))
+    near = [text(0, 9000, seed) + text(k, 4000) for seed, k in enumerate(range(1, MOST + 1))]
+    found = groups(*(text(k, 30_000 - k) for k in range(10, 10 + MOST - 1)), *near)
+    assert len(set(found[: MOST - 1])) == MOST - 1
+    assert len(set(found[MOST - 1 :])) == 1  # what is more alike is merged
+
+
+def test_small_sources_join_what_they_are_most_like() -> None:
+    large = [text(k % 3, 5000 + k, seed=k) for k in range(kinds._COMPARED)]
+    small = [text(k % 3, 1500, seed=100 + k) for k in range(20)]
+    found = groups(*small, *large)
+    assert all(found[k] == found[20 + k % 3] for k in range(20))
+    assert len(set(found)) == 3
+
+
+def test_a_source_without_frequent_words() -> None:
+    assert groups(text(0), np.zeros(WORDS, int))[0] == 0
+    assert groups(np.zeros(WORDS, int)) == [0]
+
+
+@settings(deadline=None)
+@given(counts=st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=1, max_size=9))
+def test_kinds_are_numbered_by_size(counts: list[list[int]]) -> None:
+    found = groups(*map(np.array, counts))
+    sizes = np.bincount(found, [sum(row) for row in counts])
+    assert sorted(set(found)) == list(range(len(sizes)))
+    assert sizes.tolist() == sorted(sizes, reverse=True)
+    assert len(sizes) <= MOST
+
+
+def test_evidence_is_for_the_kind_that_has_the_word_oftener() -> None:
+    #                   only one  the other  as often  rare    seldom here
+    counts = np.array([[50_000, 0, 90_000, 40, 20_000], [0, 50_000, 90_000, 0, 40_000]])
+    told = evidence(counts)
+    assert told.dtype == np.int8
+    assert told.shape == (5, 2)
+    signs = np.sign(told).tolist()
+    assert signs[0] == [1, -1]
+    assert signs[1] == [-1, 1]
+    assert abs(told[2]).max() < 10
+    assert signs[3] == [0, 0]
+    assert signs[4] == [-1, 1]
+    # ln (p(word | kind) / p(word)), in 32nds
+    assert told[4, 1] == pytest.approx(32 * np.log(40_000 / 180_000 / (60_000 / 340_000)), abs=3)
+
+
+def test_evidence_stays_in_its_byte() -> None:
+    told = evidence(np.array([[10**7, 0], [0, 10**7]]))
+    assert told.min() == -127
+    assert told.max() <= 127
+    assert evidence(np.zeros((1, 3), int)).tolist() == [[0], [0], [0]]
+
+
+@settings(deadline=None)
+@given(words=st.lists(st.integers(1, 4), min_size=200, max_size=400))
+def test_one_kind_has_no_evidence(words: list[int]) -> None:
+    assert not evidence(np.bincount(words, minlength=5)[None]).any()
+
+
+def test_sources_of_labels() -> None:
+    rng = np.random.default_rng(1)
+    word_of = np.array([0, 0, *np.repeat(np.arange(1, WORDS), 2), 0])  # two labels a word
+
+    def source(which: int) -> np.ndarray:
+        words = rng.choice(WORDS - 1, 9000, p=TEXTS[which, :-1] / TEXTS[which, :-1].sum()) + 1
+        labels = 2 * words + rng.integers(0, 2, 9000)
+        labels[::10] = 0
+        return labels.astype(np.uint32)
+
+    sources = [source(0), source(1), source(0), np.zeros(0, np.uint32)]
+    totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=WORDS) for labels in sources).astype(float)
+    found, told = counted(sources, word_of, totals)
+    assert found[:3].tolist() == [0, 1, 0]
+    for labels, kind in zip(sources, found[:3], strict=False):
+        votes = told[word_of[labels[labels > 0]]].sum(0)
+        assert votes.argmax() == kind

@@ -1,0 +1,207 @@
+"""context/learn.py: one pass of AdaGrad over sentences, against a twin in plain Python."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import plain_context as twin
+
+from capfst.casing.shapes import Shape, shapes
+from capfst.context import features, learn
+from capfst.context.learn import Facts, Tables, softmax
+from capfst.context.words import BARE, described, habits
+from capfst.fst.symbols import Symbols, check
+
+FORMS = [",", "<unk>", "a", "A", "iphone", "Iphone", "IPHONE", "iPhone", "new", "New", "york", "York"]
+SYMBOLS = Symbols.from_words(FORMS)
+STARTS = check(SYMBOLS)
+WORD_OF = np.array([0, *np.repeat(np.arange(len(STARTS) - 1), np.diff(STARTS))])
+SHAPE_OF = shapes(SYMBOLS)
+SHAPE_OF[2] = Shape.CASELESS  # <unk>
+CLASSES = np.arange(12, dtype=np.uint8).reshape(6, 2)
+LEADS = np.array([0, 1, 2, 0, 0, 0], np.uint8)
+MANY = [["New", "York", ",", "new", "York", "a"], ["York", "New", "iPhone", ",", "IPHONE"]]
+
+sentences = st.lists(st.sampled_from(FORMS), max_size=20)
+corpora = st.lists(sentences, max_size=6)
+
+
+def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
+    return np.array([n for line in corpus for n in (*(FORMS.index(form) + 1 for form in line), 0)], np.uint32)
+
+
+def facts_of(corpus: Sequence[Sequence[str]]) -> Facts:
+    """What is known after a corpus."""
+    return Facts(
+        WORD_OF, SHAPE_OF, described(SYMBOLS, STARTS), LEADS, CLASSES, habits(labels_of(corpus), WORD_OF, SHAPE_OF)
+    )
+
+
+@settings(deadline=None)
+@given(z=st.lists(st.floats(-50, 50), min_size=4, max_size=4))
+def test_softmax(z: list[float]) -> None:
+    p = np.array(z)
+    total = softmax(p)
+    assert p.tolist() == pytest.approx(twin.softmax(z))
+    assert p.sum() == pytest.approx(1)
+    assert total == pytest.approx(math.log(sum(map(math.exp, z))))
+
+
+class Learner:
+    """AdaGrad on tables of rows of weights and sums of squared gradients, in double precision."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = [table.astype(float).tolist() for table in tables]
+        self.losses, self.count = [0.0, 0.0], 0
+
+    def scores(self, stage: int, found: list[int], z: list[float]) -> list[float]:
+        table = self.tables[stage]
+        return [z[k] + sum(table[f % len(table)][k] for f in found) for k in twin.SHAPES]
+
+    def step(self, stage: int, found: list[int], p: list[float], truth: int) -> None:
+        table = self.tables[stage]
+        for row in (table[f % len(table)] for f in found):
+            for k in twin.SHAPES:
+                gradient = p[k] - (k == truth)
+                row[4 + k] += gradient**2
+                row[k] -= learn.RATES[stage] * gradient / math.sqrt(row[4 + k])
+
+    def line(
+        self, facts: list[twin.Fact], at: list[int], owns: dict[int, list[int]], truths: dict[int, int | None]
+    ) -> None:
+        """Learns from a line: owns, truths: of its words that have case; None teaches nothing."""
+        decisions = [features.NO_DECISION] * len(facts)
+        p: dict[int, list[float]] = {}
+        for t in (t for t in at if t in truths):
+            found = twin.own_features(owns[t], facts[t].evidence) + twin.first_features(facts, t)
+            p[t] = twin.softmax(self.scores(0, found, [0.0] * 4))
+            decisions[t] = twin.decision(p[t])
+            if (truth := truths[t]) is not None:
+                self.count += 1
+                self.losses[0] -= math.log(p[t][truth])
+                if p[t][truth] < learn.CERTAIN:
+                    self.step(0, found, p[t], truth)
+        capitals = sum(twin.is_capital(decisions[t]) for t in p)
+        for t, q in p.items():
+            if (truth := truths[t]) is None or max(q) >= learn.SURE:
+                continue
+            found = twin.second_features(facts, decisions, t, capitals, len(p))
+            z = twin.softmax(self.scores(1, found, [learn.BASE * math.log(x + 1e-12) for x in q]))
+            self.losses[1] -= math.log(z[truth])
+            if z[truth] < learn.CERTAIN:
+                self.step(1, found, z, truth)
+
+    def corpus(self, corpus: Sequence[Sequence[str]], known: Facts) -> tuple[float, float, int]:
+        """Learns from sentences, as learn.learn."""
+        for sentence in corpus:
+            counts = known.counts.copy()
+            facts, owns, truths = [], {}, {}
+            begins = True
+            for place, form in enumerate(sentence, 2):
+                label = FORMS.index(form) + 1
+                number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
+                hashes = known.hashes[number].tolist()
+                e = BARE
+                if shape != Shape.CASELESS:
+                    owns[place] = hashes
+                    n = counts[number].tolist()
+                    if begins:
+                        best = max(twin.SHAPES, key=lambda k: n[k])
+                        truths[place] = best if sum(n) >= 20 and n[best] > 0.98 * sum(n) else None
+                    else:
+                        n[shape] -= 1
+                        truths[place] = shape
+                    begins = False
+                    e = twin.evidence(n)
+                place = min(place - 2, features.FAR)
+                facts.append(twin.Fact(hashes[0], hashes[7], e, int(LEADS[number]), place, *CLASSES[number].tolist()))
+            every, (places,) = twin.lines_of([facts])
+            self.line(every, places, owns, truths)
+        return self.losses[0], self.losses[1], self.count
+
+
+def tables(rng: np.random.Generator | None = None, rows: int = 64) -> Tables:
+    """Small tables, with collisions; with random weights, if wanted."""
+    made = Tables.of((rows, rows // 2))
+    if rng:
+        for table in made:
+            table[:, :4] = rng.normal(0, 0.3, (len(table), 4))
+    return made
+
+
+@settings(deadline=None, max_examples=60)
+@given(corpus=corpora, times=st.sampled_from([1, 30]), seed=st.none() | st.integers(0, 9))
+def test_learning_is_the_twins(corpus: list[list[str]], times: int, seed: int | None) -> None:
+    """times: how often the corpus was met, so that words may be certain; what is learned from is it once."""
+    known = facts_of(corpus * times)
+    learned = tables(None if seed is None else np.random.default_rng(seed))
+    slow = Learner(learned)
+    before = known.counts.copy()
+    found = learn.learn(labels_of(corpus), known, learned)
+    expected = slow.corpus(corpus, known)
+    assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    assert (known.counts == before).all()
+    for table, wanted in zip(learned, slow.tables, strict=True):
+        np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
+
+
+def test_nothing_is_learned_from_no_sentence() -> None:
+    learned = tables()
+    assert learn.learn(np.zeros(0, np.uint32), facts_of(MANY), learned) == (0, 0, 0)
+    assert learn.learn(np.zeros(3, np.uint32), facts_of(MANY), learned) == (0, 0, 0)
+    assert not learned.first[:, :4].any()
+
+
+def test_an_only_occurrence_is_learned_from_as_unseen() -> None:
+    """Its evidence leaves it out: a first sight of `iPhone` says nothing of `iPhone`."""
+    known = facts_of([["new", "iPhone"]])
+    learned = Tables.of((1 << 12, 1 << 12))
+    learn.learn(labels_of([["new", "iPhone"]]), known, learned)
+    row = twin.mixed(1, 0) % (1 << 12)  # the feature of UNSEEN
+    assert learned.first[row, 3] > 0 > learned.first[row, 0]
+
+
+@pytest.mark.parametrize(
+    ("habit", "taught"),
+    [
+        ([["a"]], 0),  # the place wants the capital: nothing is known
+        ([["a", *["New"] * 19]], 0),  # too rare
+        ([["a", *["New"] * 20]], 1),
+        ([["a", *["New"] * 20, "new"]], 0),  # in doubt
+        ([["a", *["New"] * 50, "new"]], 1),
+    ],
+)
+def test_the_first_word_teaches_its_usual_shape_if_that_is_beyond_doubt(habit: list[list[str]], taught: int) -> None:
+    learned = tables()
+    for first in ("new", "New"):
+        assert learn.learn(labels_of([[",", first, ","]]), facts_of(habit), learned)[2] == taught
+    weights = learned.first[:, :4].sum(0)
+    assert weights.argmax() == (1 if taught else 0)
+    assert weights.any() == bool(taught)
+
+
+def test_what_is_certain_teaches_no_more() -> None:
+    corpus = [["a", *["New", "York"] * 4]] * 10
+    known, learned = facts_of(corpus), tables(rows=4096)
+    for _ in range(500):
+        before = Tables(*(table.copy() for table in learned))
+        loss, _, count = learn.learn(labels_of(corpus), known, learned)
+        if all((a == b).all() for a, b in zip(before, learned, strict=True)):
+            break
+    else:
+        pytest.fail("it goes on learning")
+    assert 0 < loss / count < -math.log(learn.CERTAIN)
+
+
+def test_renewed_tables_keep_their_weights() -> None:
+    known, learned = facts_of(MANY), tables()
+    learn.learn(labels_of(MANY), known, learned)
+    other = Tables(*(table.copy() for table in learned))
+    other.renew()
+    for table, renewed in zip(learned, other, strict=True):
+        assert (renewed[:, :4] == table[:, :4]).all()
+        assert (renewed[:, 4:] == np.float32(learn.CAUTION)).all()
+    assert (learned.first[:, 4:] > np.float32(learn.CAUTION)).any()

@@ -1,0 +1,283 @@
+"""Recasing with a context model: what holds of any text and of both engines; what is unseen; where the file is."""
+
+import itertools
+import math
+import os
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support import contextual
+
+from capfst.casing.shapes import AS_FORM, Shape
+from capfst.context import learn
+from capfst.context.model import path_of
+from capfst.errors import CapfstError
+from capfst.recaser import Recaser, load, reopen
+from capfst.text.tokenizer import PROTECTED, tokenize
+from capfst.text.unicode import lower
+
+OPTIONS = [
+    {},
+    {"sentence_case": True},
+    {"oov": "pass"},
+    {"sentence_case": True, "oov": "pass", "start_token": "<unk>"},
+]
+WORDS = """
+    the python unicode string i c api ascii none true is in of class object for , . a 's note clguba hagvy
+    mcfoo o’neill jean-paul xyzzy dvds mp3 zzz état οδος ΟΔΟΣ i̇x ŉa ßa ǆa 漢 X@y.z it's é e.g.
+""".split()  # noqa: SIM905
+words = st.sampled_from(WORDS).flatmap(lambda w: st.sampled_from([w, w, w.upper(), w.title()]))
+lines = st.lists(words, max_size=7).map(" ".join)
+real = st.sampled_from([*contextual.LINES, *contextual.UNHEARD, *contextual.OTHERS])
+texts = (
+    st.lists(lines | real, max_size=3).map("\n".join)
+    | st.lists(words | st.characters(codec="utf-8"), max_size=12).map("".join)
+    | st.text(max_size=20)
+)
+
+
+@pytest.fixture(scope="module", params=range(len(OPTIONS)), ids=str)
+def engines(request: pytest.FixtureRequest, contextual_model: Path) -> list[Recaser]:
+    return [load(contextual_model, engine=engine, **OPTIONS[request.param]) for engine in ("fast", "openfst")]
+
+
+@pytest.fixture(scope="module")
+def recaser(contextual_model: Path) -> Recaser:
+    return load(contextual_model)
+
+
+@settings(deadline=None, max_examples=15)
+@given(lines=st.lists(lines | real, max_size=3), n=st.integers(1, 5))
+def test_both_engines_say_the_same(engines: list[Recaser], lines: list[str], n: int) -> None:
+    fast, slow = engines
+    text = "\n".join(lines)
+    assert slow.recase(text) == fast.recase(text)
+    assert slow.costs(text).tolist() == pytest.approx(fast.costs(text).tolist(), rel=1e-9)
+    for line in lines:
+        found, slowly = fast.nbest(line[:80], n), slow.nbest(line[:80], n)
+        assert [cost for cost, _ in slowly] == pytest.approx([cost for cost, _ in found], rel=1e-4, abs=1e-4)
+        assert slowly[0] == (pytest.approx(found[0][0]), found[0][1])
+
+
+def without_protected(text: str) -> str:
+    """The text with a stand-in for each token that passes through as it is."""
+    data = text.encode()
+    for start, end, kind in reversed(list(zip(*tokenize(data, False), strict=True))):
+        if kind == PROTECTED:
+            data = data[:start] + b"\x1a" + data[end:]
+    return data.decode()
+
+
+@settings(deadline=None, max_examples=80)
+@given(text=texts)
+@example("ΟΔΟΣ's οδοσ. İX i̇x ŉa ΐ “mcfoo” X@Y.Z ﬁn\n\nDŽA\r\n")
+def test_any_text(engines: list[Recaser], text: str) -> None:
+    fast = engines[0]
+    out = fast.recase(text)
+    assert lower(out) == lower(text)
+    assert "\n".join(fast.recase(line) for line in text.split("\n")) == out
+    assert fast.recase(out) == out
+    for other in (lower(text), text.upper(), text.title()):
+        if lower(other) == lower(text):
+            assert without_protected(fast.recase(other)) == without_protected(out)
+
+
+def test_threads_and_blocks_give_the_same(recaser: Recaser) -> None:
+    every = [f"{line}\n".lower().encode() for line in contextual.UNHEARD + contextual.OTHERS[:100]]
+    whole = recaser.recase(b"".join(every).decode())
+    for size, jobs in itertools.product([1, 7, 300], [1, 3]):
+        blocks = [b"".join(every[k : k + size]) for k in range(0, len(every), size)]
+        assert b"".join(recaser.recase_blocks(blocks, jobs)).decode() == whole
+    assert list(recaser.recase_lines(whole.lower().splitlines())) == whole.splitlines()
+
+
+@settings(deadline=None, max_examples=40)
+@given(line=lines, n=st.integers(1, 30))
+def test_nbest(engines: list[Recaser], line: str, n: int) -> None:
+    fast = engines[0]
+    found = fast.nbest(line, n)
+    assert found[0] == (pytest.approx(fast.costs(line)[0]), fast.recase(line))
+    costs, casings = [cost for cost, _ in found], [casing for _, casing in found]
+    assert costs == sorted(costs)
+    assert len(set(casings)) == len(casings) <= n
+    assert {lower(casing) for casing in casings} == {lower(line)}
+
+
+# ---- confidence
+
+
+def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
+    """For each token, by its casing, what the cheapest path and choice of shapes costs: all of them tried."""
+    buf = np.frombuffer(line.encode(), np.uint8)
+    words = recaser.transducer.words(buf)
+    weighed = recaser._weigh(buf, words, every=True)
+    assert weighed.arc_costs is not None
+    assert weighed.options is not None
+    offsets = np.cumsum(words.n_forms) - words.n_forms
+
+    def tokens(labels: np.ndarray, shape: int) -> list[str]:
+        shapes = np.full(len(labels), shape, np.uint8)
+        data = bytes(recaser._write(buf, words, labels, weighed._replace(shapes=shapes)))
+        found = recaser.transducer.words(np.frombuffer(data, np.uint8))
+        return [data[s:e].decode() for s, e in zip(found.starts, found.ends, strict=True)]
+
+    found: list[dict[str, float]] = [{} for _ in words.token_types]
+    for lm, labels in recaser.engine.nbest(words, 10**6):
+        ways: list[list[tuple[float, str]]] = []  # of each word: costs and casings
+        in_shape = [tokens(labels, shape) for shape in (*range(4), AS_FORM)]
+        for i, (label, first, forms) in enumerate(zip(labels, words.first_labels, words.n_forms, strict=True)):
+            if label == first:
+                ways.append([(float(cost), in_shape[k][i]) for k, cost in enumerate(weighed.options[i])])
+            else:
+                ways.append([(float(weighed.arc_costs[offsets[i] + label - first]), in_shape[4][i])])
+            assert forms or label == 0
+        cheapest = [min(way)[0] for way in ways]
+        for i, way in enumerate(ways):
+            others = lm + sum(cheapest) - cheapest[i]
+            for cost, text in way:
+                found[i][text] = min(found[i].get(text, math.inf), others + cost)
+    return found
+
+
+@settings(deadline=None, max_examples=40)
+@given(line=st.lists(words, max_size=4).map(" ".join))
+@example("mcfoo PYTHON")
+@example("Xyzzy THE")
+def test_confidence_is_the_distance_to_the_cheapest_other_casing(engines: list[Recaser], line: str) -> None:
+    fast = engines[0]
+    text, changes = fast.confidence(line)
+    assert text == fast.recase(line)
+    data = line.encode()
+    spans = fast.transducer.words(np.frombuffer(text.encode(), np.uint8))
+    best = [text.encode()[s:e].decode() for s, e in zip(spans.starts, spans.ends, strict=True)]
+    before = fast.transducer.words(np.frombuffer(data, np.uint8))
+    changed = [
+        i for i, (s, e) in enumerate(zip(before.starts, before.ends, strict=True)) if data[s:e].decode() != best[i]
+    ]
+    assert [change.word for change in changes] == [best[i] for i in changed]
+    assert [text[change.start : change.end] for change in changes] == [best[i] for i in changed]
+    found = alternatives(fast, line)
+    odds = [
+        min((cost for casing, cost in found[i].items() if casing != best[i]), default=math.inf) - found[i][best[i]]
+        for i in changed
+    ]
+    assert [change.log_odds for change in changes] == pytest.approx(odds, rel=1e-5, abs=1e-4)
+
+
+def test_confidence_in_guesses_is_finite(recaser: Recaser) -> None:
+    _, (change,) = recaser.confidence("the XYZZY")
+    assert 0 < change.log_odds < math.inf
+    _, (passed,) = load(recaser.model.path, oov="pass").confidence("the XYZZY")
+    assert passed.log_odds == math.inf
+
+
+# ---- with and without
+
+
+UNHEARD = "\n".join(contextual.UNHEARD).lower()
+
+
+def test_the_context_is_told_to_be_left_out(contextual_model: Path, tmp_path: Path) -> None:
+    alone = shutil.copy(contextual_model, tmp_path / "alone.fst")
+    without = load(alone)
+    assert without.context is None
+    ignored = load(contextual_model, context=False)
+    assert ignored.context is None
+    assert ignored.recase(UNHEARD) == without.recase(UNHEARD)
+    assert (ignored.costs(UNHEARD) == without.costs(UNHEARD)).all()
+    assert ignored.recase(UNHEARD) != load(contextual_model).recase(UNHEARD)
+    path_of(alone).write_bytes(b"x")
+    with pytest.raises(CapfstError, match=r"alone\.fst\.context is damaged"):
+        load(alone)
+    assert load(alone, context=False).recase(UNHEARD) == without.recase(UNHEARD)
+
+
+def oov_words(recaser: Recaser, text: str) -> list[str]:
+    data = recaser.recase(text).encode()
+    words = recaser.transducer.words(np.frombuffer(data, np.uint8))
+    unknown = (words.n_forms == 0) & (words.token_types < PROTECTED)
+    return [data[s:e].decode() for s, e in zip(words.starts[unknown], words.ends[unknown], strict=True)]
+
+
+def test_unseen_words_are_guessed_or_passed(contextual_model: Path) -> None:
+    guessed = oov_words(load(contextual_model), UNHEARD)
+    passed = oov_words(load(contextual_model, oov="pass"), UNHEARD)
+    assert len(passed) > 20
+    assert passed == [word.lower() for word in guessed]
+    assert any(word[0].isupper() for word in guessed)
+    with pytest.raises(CapfstError, match="cannot be treated as 'drop': use one of guess, pass"):
+        load(contextual_model, oov="drop")
+
+
+def test_unseen_casings_are_written(recaser: Recaser) -> None:
+    """Where the words around want it, a word is written as the corpus never has it."""
+    text = "\n".join(contextual.UNHEARD + contextual.OTHERS).lower()
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = recaser.transducer.words(buf)
+    weighed = recaser._weigh(buf, words)
+    assert weighed.shapes is not None
+    choice = recaser.engine.best(words, weighed.arc_costs)
+    unseen = (weighed.shapes != AS_FORM) & (choice == words.first_labels) & (words.n_forms > 0)
+    assert unseen.any()
+    data = recaser.recase(text).encode()
+    for i in np.flatnonzero(unseen):
+        word = data[words.starts[i] : words.ends[i]].decode()
+        forms = [
+            recaser.model.symbols[k] for k in range(words.first_labels[i], words.first_labels[i] + words.n_forms[i])
+        ]
+        assert word not in forms
+        as_shape: dict[int, Callable[[str], str]] = {Shape.CAPITALIZED: str.capitalize, Shape.UPPER: str.upper}
+        assert word == as_shape.get(int(weighed.shapes[i]), str.lower)(word)
+
+
+# ---- in other processes
+
+
+@pytest.fixture
+def copied(contextual_model: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "cap.fst"
+    for source, target in ((contextual_model, path), (path_of(contextual_model), path_of(path))):
+        shutil.copy(source, target)
+    reopen.cache_clear()
+    return path
+
+
+@pytest.mark.parametrize("options", [{}, {"oov": "pass"}, {"context": False}, {"sentence_case": True}])
+def test_a_recaser_is_pickled_with_its_context(copied: Path, options: dict[str, object]) -> None:
+    recaser = load(copied, **options)  # type: ignore[arg-type]
+    again = pickle.loads(pickle.dumps(recaser))
+    assert again is not recaser
+    assert (again.context is None) == (recaser.context is None)
+    assert again.options == recaser.options
+    assert again.recase(UNHEARD) == recaser.recase(UNHEARD)
+
+
+def test_a_context_that_has_gone_is_noticed(copied: Path) -> None:
+    pickled, without = pickle.dumps(load(copied)), pickle.dumps(load(copied, context=False))
+    os.remove(path_of(copied))
+    with pytest.raises(CapfstError, match="not the one that the work began with"):
+        pickle.loads(pickled)
+    assert pickle.loads(without).context is None
+    bare = pickle.dumps(load(copied))
+    reopen.cache_clear()
+    assert pickle.loads(bare).context is None
+
+
+def test_another_context_is_noticed(copied: Path, tmp_path: Path) -> None:
+    pickled = pickle.dumps(load(copied))
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learn, "RATES", tuple(2 * rate for rate in learn.RATES))
+        trained = contextual.train(other / "cap.fst")
+    assert trained.read_bytes() == copied.read_bytes()
+    shutil.copy(path_of(trained), path_of(copied))
+    assert load(copied).context is not None
+    with pytest.raises(CapfstError, match="not the one that the work began with"):
+        pickle.loads(pickled)

@@ -1,0 +1,134 @@
+"""context/sample.py: which sentences the context model learns from."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from capfst.context.sample import chosen, quotas, sample, slices
+from capfst.corpus import labels as walks
+
+sentences = st.lists(st.integers(0, 6), max_size=40)
+"""The lengths of a source's sentences, in words."""
+
+
+def labels_of(lengths: list[int]) -> np.ndarray:
+    """Sentences of so many words, all of which differ."""
+    made: list[int] = []
+    for length in lengths:
+        made += [*range(len(made) + 1, len(made) + 1 + length), 0]
+    return np.array(made, np.uint32)
+
+
+def split(labels: np.ndarray) -> list[list[int]]:
+    ends = np.flatnonzero(labels == 0) + 1
+    assert len(labels) == (ends[-1] if len(ends) else 0), "the last sentence is not whole"
+    return [labels[a:b].tolist() for a, b in pairwise([0, *ends])]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "expected"),
+    [
+        ([5, 3], 8, [5, 3]),
+        ([5, 3], 100, [5, 3]),
+        ([5, 3], 7, [4, 3]),
+        ([100, 3, 100], 43, [20, 3, 20]),
+        ([100, 3, 30], 43, [20, 3, 20]),
+        ([0, 7, 0], 5, [0, 5, 0]),
+        ([1, 1, 1], 2, [0, 1, 1]),
+        ([9, 9], 1, [0, 1]),
+        ([], 5, []),
+    ],
+)
+def test_quotas(sizes: list[int], most: int, expected: list[int]) -> None:
+    assert quotas(np.array(sizes, np.int64), most).tolist() == expected
+
+
+@given(sizes=st.lists(st.integers(0, 50), max_size=9), most=st.integers(0, 200))
+def test_quotas_are_all_or_as_many_as_of_any_other(sizes: list[int], most: int) -> None:
+    share = quotas(np.array(sizes, np.int64), most)
+    assert share.sum() == min(most, sum(sizes))
+    assert (share <= sizes).all()
+    cut = [int(n) for n, size in zip(share, sizes, strict=True) if n < size]
+    if cut:
+        assert min(cut) >= share.max() - 1 or share.max() <= min(cut)
+        assert max(cut) - min(cut) <= 1
+
+
+@settings(deadline=None)
+@given(lengths=sentences, share=st.floats(0, 1))
+@example(lengths=[3] * 10, share=1)
+def test_chosen_sentences_are_whole_in_order_and_evenly_spread(lengths: list[int], share: float) -> None:
+    labels = labels_of(lengths)
+    quota = int(len(labels) * share)
+    found = split(chosen(labels, 0, quota, len(labels)))
+    every = split(labels)
+    numbers = [every.index(sentence) for sentence in found if len(sentence) > 1]
+    assert numbers == sorted(numbers)
+    assert all(sentence in every for sentence in found)
+    if share == 1:
+        assert found == every
+    # Of each run of sentences as many as its share, but for one.
+    for n in range(len(every) + 1):
+        part = split(chosen(labels_of(lengths[:n]), 0, quota, len(labels)))
+        assert abs(len(part) - n * quota / max(1, len(labels))) <= 1
+
+
+@settings(deadline=None)
+@given(length=st.integers(0, 6), number=st.integers(1, 60), share=st.floats(0, 1))
+def test_sentences_of_one_length_make_up_the_quota(length: int, number: int, share: float) -> None:
+    labels = labels_of([length] * number)
+    quota = int(len(labels) * share)
+    assert abs(len(chosen(labels, 0, quota, len(labels))) - quota) <= length + 1
+
+
+@settings(deadline=None)
+@given(
+    lengths=sentences, share=st.floats(0, 1), cuts=st.lists(st.integers(0, 40), max_size=4), piece=st.integers(1, 50)
+)
+def test_parts_of_a_source_are_chosen_from_as_the_whole(
+    lengths: list[int], share: float, cuts: list[int], piece: int
+) -> None:
+    """As Spark does; and whatever the pieces in which a file is read."""
+    labels = labels_of(lengths)
+    quota = int(len(labels) * share)
+    whole = chosen(labels, 0, quota, len(labels)).tolist()
+    ends = [0, *np.flatnonzero(labels == 0) + 1]
+    bounds = [0, *sorted(min(cut, len(lengths)) for cut in cuts), len(lengths)]
+    parts = [chosen(labels[ends[a] : ends[b]], a, quota, len(labels)) for a, b in pairwise(bounds)]
+    assert np.concatenate(parts).tolist() == whole
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(walks, "_CHUNK", piece)
+        assert chosen(labels, 0, quota, len(labels)).tolist() == whole
+
+
+def test_large_numbers_do_not_wrap() -> None:
+    """Sources of 10⁹ labels, of which the last sentences are as likely to be chosen."""
+    labels = labels_of([0] * 1000)
+    assert len(chosen(labels, 10**8, 8 * 10**6, 10**9)) == 8
+
+
+@settings(deadline=None)
+@given(sources=st.lists(sentences, min_size=1, max_size=4), most=st.integers(0, 300))
+def test_samples_are_of_each_source(sources: list[list[int]], most: int) -> None:
+    parts = [labels_of(lengths) for lengths in sources]
+    ends = np.cumsum([len(part) for part in parts])
+    found = sample(np.concatenate(parts), ends, most)
+    quota = quotas(np.diff([0, *ends]), most)
+    for part, taken, n in zip(parts, found, quota, strict=True):
+        assert taken.tolist() == chosen(part, 0, n, len(part)).tolist()
+        if most >= ends[-1]:
+            assert taken.tolist() == part.tolist()
+
+
+@settings(deadline=None)
+@given(lengths=sentences, number=st.integers(1, 50))
+def test_slices_are_all_sentences_in_order(lengths: list[int], number: int) -> None:
+    labels = labels_of(lengths)
+    found = slices(labels, number)
+    assert len(found) == number
+    assert [sentence for part in found for sentence in split(part)] == split(labels)
+    # None is larger than its share and one sentence.
+    assert max(map(len, found)) <= len(labels) / number + max(lengths, default=0) + 2

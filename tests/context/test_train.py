@@ -1,0 +1,118 @@
+"""context/train.py and training.py: a corpus in, a context model beside the model."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import contextual
+
+import capfst
+from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import sample
+from capfst.context.features import LEADS
+from capfst.context.train import Local, fit
+from capfst.corpus import files as corpus_files
+from capfst.errors import CapfstError
+from capfst.fst.symbols import Symbols, check
+from capfst.recaser import Recaser, load
+from capfst.text.unicode import lower
+
+
+def trained(folder: Path, *texts: str, **options: object) -> Recaser:
+    """A model of texts, each of which is a source."""
+    files = [folder / f"{number}.txt" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_files, "_SMALL", 1)
+        capfst.train(files, folder / "cap.fst", clean=False, **options)  # type: ignore[arg-type]
+    return load(folder / "cap.fst")
+
+
+def test_what_is_known_of_the_words(contextual_model: Path) -> None:
+    context = load(contextual_model).context
+    assert context is not None
+    symbols = load(contextual_model).model.symbols
+    labels = {symbol: label for label, symbol in enumerate(symbols)}
+    leads = context.known["lead"]
+    assert sorted(leads[leads > 0].tolist()) == list(range(1, LEADS + 1))
+    assert leads[labels["the"]] < leads[labels["class"]]
+    for symbol in ("<unk>", ",", "0"):
+        assert context.shapes[labels[symbol]] == Shape.CASELESS
+    told = context.known["told"][:, :2]
+    assert np.sign(told[labels["the"]] - told[labels["gur"]]).tolist() in ([1, -1], [-1, 1])
+
+
+TINY = ["A b.\n", "a\n", ".\n", "A\nB\n", "A B C d\n" * 40, "x\n" * 40, "<unk> b\n"]
+
+
+@pytest.mark.parametrize("text", TINY)
+def test_tiny_corpora(tmp_path: Path, text: str) -> None:
+    recaser = trained(tmp_path, text, order=1)
+    assert recaser.context is not None
+    for line in (text, "a b c d", "XYZZY 's .", ""):
+        assert lower(recaser.recase(line)) == lower(line)
+
+
+def test_empty_sources(tmp_path: Path) -> None:
+    help_, rot13 = ("\n".join(lines) for lines in (contextual.LINES[:300], contextual.OTHERS[:300]))
+    folders = [tmp_path / "with", tmp_path / "without"]
+    for folder, texts in zip(folders, (["", help_, "\n", "", rot13, ""], [help_, rot13]), strict=True):
+        folder.mkdir()
+        trained(folder, *texts)
+    one, other = (load(folder / "cap.fst").context for folder in folders)
+    assert one is not None
+    assert other is not None
+    for a, b in zip(one[:-1], other[:-1], strict=True):
+        assert (a == b).all()
+
+
+def test_pretokenized_text(tmp_path: Path) -> None:
+    recaser = trained(tmp_path, "\n".join(contextual.LINES[:500]), pretokenized=True)
+    assert recaser.pretokenized
+    slow = load(recaser.model.path, engine="openfst")
+    text = "\n".join([*contextual.UNHEARD[:60], "Ab-Cd’s (xyzzy 1.2.3a ...", "'A ΟΔΟΣ' “É”"])
+    out = recaser.recase(text)
+    assert out == slow.recase(text) == recaser.recase(lower(text)) == recaser.recase(out)
+    assert lower(out) == lower(text)
+    assert "\n".join(map(recaser.recase, text.split("\n"))) == out
+
+
+def test_a_sample_is_learned_from(tmp_path: Path) -> None:
+    """But the habits of the words are those of the whole corpus."""
+    text = "\n".join(contextual.LINES[:600])
+    whole = trained(tmp_path, text).context
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample, "MOST", 500)
+        part = trained(tmp_path, text).context
+    assert whole is not None
+    assert part is not None
+    assert part.first.size < whole.first.size
+    assert (part.known["evidence"] == whole.known["evidence"]).all()
+
+
+@contextmanager
+def silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], object]]:
+    yield lambda more: None
+
+
+def test_progress_and_memory() -> None:
+    symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
+    labels = np.array([2, 3, 4, 0, 4, 4, 0], np.uint32)
+    arguments = (symbols, check(symbols), np.array([2, 0, 1, 1, 3]), Local(labels, np.array([7])))
+    done: list[int] = []
+    totals: list[int] = []
+
+    @contextmanager
+    def show(total: int, description: str, unit: str) -> Iterator[Callable[[int], object]]:
+        totals.append(total)
+        yield done.append
+
+    fitted = fit(*arguments, None, show)
+    assert sum(done) == sum(totals) == len(labels)
+    assert len(fitted.weights) == fitted.told.shape[1] == 1
+    assert fitted.known.counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
+    with pytest.raises(CapfstError, match=r"1 MiB of memory are too little .*--memory.*--no-context"):
+        fit(*arguments, 1 << 20, silent)

@@ -1,0 +1,174 @@
+"""context/weigh.py: the arithmetic of its kernels, and all of it against a slow twin that reads the same arrays."""
+
+import math
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import contextual
+from support import plain_context as twin
+from support import slow_context as slow
+
+from capfst.casing.shapes import AS_FORM, Shape
+from capfst.context import weigh
+from capfst.context.model import SHARED, ZERO
+from capfst.recaser import Recaser, load
+from capfst.system.kernels import kernel
+
+BITS = 5
+rows = st.tuples(st.integers(0, SHARED), *[st.integers(1, 255)] * 3)
+
+
+@kernel
+def _exponential(x, out):  # type: ignore[no-untyped-def]
+    for i in range(x.size):
+        out[i] = weigh._exp(x[i])
+
+
+def test_exponential() -> None:
+    x = -np.arange(0, 87, 0.001, dtype=np.float32)
+    found = np.empty_like(x)
+    _exponential(x, found)
+    np.testing.assert_allclose(found, np.exp(x.astype(float)), rtol=2e-5)
+    assert found[0] == 1
+
+
+@settings(deadline=None)
+@given(z=st.lists(st.floats(-80, 80, width=32), min_size=4, max_size=4))
+def test_softmax(z: list[float]) -> None:
+    scores, p = np.array(z, np.float32), np.empty(4, np.float32)
+    total = weigh._softmax(scores, p)
+    assert p.tolist() == pytest.approx(twin.softmax(z), rel=1e-4, abs=1e-30)
+    assert total == pytest.approx(math.log(sum(map(math.exp, z))), rel=1e-5, abs=1e-4)
+
+
+@settings(deadline=None)
+@given(
+    table=st.lists(rows, min_size=1 << BITS, max_size=1 << BITS),
+    found=st.lists(st.integers(0, SHARED << BITS) | st.integers(0, 2**64 - 1), min_size=1, max_size=40),
+)
+def test_sums_leave_out_rows_that_others_have(table: list[tuple[int, ...]], found: list[int]) -> None:
+    packed = np.array([a | b << 8 | c << 16 | owner << 24 for owner, a, b, c in table], np.uint32)
+    packed[:3] = ZERO
+    lanes = weigh._sum(packed, weigh._bits(len(packed)), np.array(found, np.uint64), len(found))
+    assert [weigh._weight(lanes, shape, len(found)) for shape in range(4)] == slow.total(packed, found)
+
+
+def test_bits() -> None:
+    assert [weigh._bits(1 << bits) for bits in range(25)] == list(range(25))
+
+
+# ---- whole texts
+
+MADE_UP = """\
+THE iPod of McDonald's, o'neill's and dvds; X-Ray mp3s in New-York
+  the python’s état-major ΟΔΟΣ ㏂ 漢字 X@y.z http://A.b #Tag 1990 ... “Python” 'tis
+
+a
+I é É 3D U. <unk> <URL>
+"""
+
+
+@pytest.fixture(scope="module")
+def recaser(contextual_model: Path) -> Recaser:
+    return load(contextual_model)
+
+
+def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
+    context = recaser.context
+    assert context is not None
+    assert len(context.scales) == 2
+    assert (context.first[0] != context.first[1]).any()
+    assert {0, 1, 2, 3, SHARED} == set((context.first[0] >> 24).tolist())
+
+
+def compare(recaser: Recaser, text: str, guess: bool) -> slow.Said:
+    """What the twin and the kernels say of a text, which is the same."""
+    context = recaser.context
+    assert context is not None
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = recaser.transducer.words(buf)
+    found = weigh.weigh(context, buf, words, recaser.pretokenized, guess, every=True)
+    assert found.weights is not None
+    assert found.shapes is not None
+    assert found.options is not None
+    wanted = slow.said(context, buf, words, recaser.pretokenized, guess)
+    np.testing.assert_allclose(
+        found.options[: len(wanted.options)], np.reshape(wanted.options, (-1, 5)), rtol=1e-3, atol=1e-3
+    )
+    assert found.weights.tolist() == pytest.approx(list(chain(*wanted.weights)), rel=1e-3, abs=1e-3)
+    assert found.shapes.tolist() == wanted.shapes
+    # The options are not computed unless they are asked for.
+    usual = weigh.weigh(context, buf, words, recaser.pretokenized, guess)
+    assert usual.options is None
+    assert usual.shapes is not None
+    assert (usual.weights == found.weights).all()
+    assert (usual.shapes == found.shapes).all()
+    return wanted
+
+
+@pytest.mark.parametrize("guess", [True, False])
+def test_texts_are_weighed_as_by_the_twin(recaser: Recaser, guess: bool) -> None:
+    texts = [MADE_UP.rstrip("\n"), "", "\n\n", "\n".join(contextual.OTHERS[:20] + contextual.LINES[:20])]
+    texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
+    shapes = {shape for text in texts for shape in compare(recaser, text, guess).shapes}
+    assert shapes > ({Shape.LOWER, Shape.CAPITALIZED, AS_FORM} if guess else {AS_FORM})
+
+
+def test_words_that_white_space_separates(recaser: Recaser) -> None:
+    recaser = load(recaser.model.path)
+    recaser.pretokenized = recaser.transducer.pretokenized = True
+    compare(recaser, MADE_UP, True)
+
+
+def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> None:
+    context = recaser.context
+    assert context is not None
+    text = MADE_UP + "\n".join(contextual.UNHEARD[:100])
+    buf = np.frombuffer(text.encode(), np.uint8)
+    words = recaser.transducer.words(buf)
+    weighed = weigh.weigh(context, buf, words, False, True, every=True)
+    assert weighed.arc_costs is not None
+    assert weighed.shapes is not None
+    assert weighed.options is not None
+    offsets = np.cumsum(words.n_forms) - words.n_forms
+    kinds = set()
+    for i, (first, forms) in enumerate(zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)):
+        option, shape = weighed.options[i], int(weighed.shapes[i])
+        least = option.min()
+        assert option[4 if shape == AS_FORM else shape] == least
+        seen = set(context.shapes[first : first + forms].tolist()) if forms else set()
+        unseen = {k for k in range(4) if option[k] < np.inf}
+        assert not seen & unseen
+        if forms:
+            assert weighed.arc_costs[offsets[i]] == least
+            assert option[4] < np.inf
+            assert unseen <= {Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER}
+            kinds.add("caseless" if seen == {Shape.CASELESS} else "known" if shape == AS_FORM else "unseen casing")
+            if seen == {Shape.CASELESS}:
+                assert not unseen
+        elif unseen:
+            assert unseen == {Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED}
+            assert option[4] == np.inf
+            kinds.add("guessed")
+        else:
+            kinds.add("no word")
+    assert kinds == {"caseless", "known", "unseen casing", "guessed", "no word"}
+
+
+def test_a_line_is_of_the_kind_of_its_words(recaser: Recaser) -> None:
+    """The weights of a line that could be of either kind depend on its other words."""
+    context = recaser.context
+    assert context is not None
+
+    def costs(line: str) -> np.ndarray:
+        buf = np.frombuffer(line.encode(), np.uint8)
+        options = weigh.weigh(context, buf, recaser.transducer.words(buf), False, True, every=True).options
+        assert options is not None
+        return options[0]
+
+    near = "xyzzy , , , ".lower()
+    assert (costs(near + contextual.LINES[7].lower()) != costs(near + contextual.OTHERS[7].lower())).any()

@@ -1,0 +1,216 @@
+"""Clean: what each filter rejects, and the kernel against its twin in plain Python."""
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from capfst.corpus.filters import CLOSES, ENDS, FILTERS, OPENS, Report, clean, select
+from capfst.corpus.read import read_blocks
+from capfst.errors import CapfstError
+from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER
+
+NAMES = ("kept", *(filter.name for filter in FILTERS))
+
+
+def verdict(line: str, *skip: str) -> str:
+    _, counts = clean(line.encode() + b"\n", select(skip))
+    return NAMES[int(counts.argmax())]
+
+
+GOLDENS = [
+    ("kept", "The cat sat on the mat."),
+    ("kept", "Is it?\r"),
+    ("kept", "Yes."),
+    ("kept", "  Élan vital!  "),
+    ("kept", "“Oh, Sir Pitt!”"),
+    ("kept", "'\" ( I said so . ) ''"),
+    ("kept", "`` It 's late , '' she said ."),
+    ("kept", "– Da ist er!« "),
+    ("kept", "¿Qué tal?"),
+    ("kept", "İstanbul güzel."),
+    ("kept", "Ⅳ is a number in capitals."),
+    ("kept", "And then…"),
+    ("kept", "And then ... ."),
+    ("kept", "John Smith met Mary Jones in New York City."),
+    ("kept", "Die Katze des Nachbarn saß im Garten vor dem Haus auf der Mauer."),
+    ("kept", "The IAEA, UNESCO and UNICEF of the UN agreed."),
+    ("kept", "NATO."),
+    ("kept", "No, no, no, no!"),
+    ("kept", "He thought. . . . then he spoke."),
+    ("kept", "The population was 8,565 at the 2000 census ."),
+    ("blank", ""),
+    ("blank", " \t\r"),
+    ("blank", "\u3000\xa0"),
+    ("long", "The " + "very " * 2000 + "long sentence."),
+    ("control", "The cat\0 sat."),
+    ("control", "The c\x02at sat."),
+    ("control", "The c\x92at sat."),
+    ("control", "Sch\ufffdn."),
+    ("control", "The \ue000 cat."),
+    ("start", "the cat sat."),
+    ("start", "4. The cat sat."),
+    ("start", "“...And then he went."),
+    ("start", "* The cat sat."),
+    ("start", "\u4e2d\u6587."),
+    ("start", "(\"'"),
+    ("end", "The cat sat"),
+    ("end", "The cat sat:"),
+    ("end", "The cat sat. 12"),
+    ("end", "The cat sat. ("),
+    ("punctuation", "Druin, A., Foss, E., Hutchinson, H., Golub, E., & Hatley, L. (2010)."),
+    ("punctuation", "Contents -- - -- - -- - -- 1."),
+    ("capitals", "Prizes, Contracts & Grants: What Should I Do?"),
+    ("capitals", "TWO CATS SAT ON THE MAT AND SLEPT."),
+    ("shouting", "LADIES AND GENTLEMEN!"),
+    ("shouting", "Hear me say THE SAME THING OVER AGAIN."),
+    ("repetition", "No, no, no, no, no!"),
+    ("repetition", "Never! never - NEVER never, never."),
+    ("repetition", "Please go now, please go now, please go now, please go now."),
+    ("repetition", "And so ....."),
+    ("repetition", "And so . . . . ."),
+]
+
+
+@pytest.mark.parametrize(("expected", "line"), GOLDENS)
+def test_goldens(expected, line):
+    assert verdict(line) == expected
+
+
+def test_every_filter_has_a_golden_and_a_switch():
+    for name in NAMES[1:]:
+        lines = [line for expected, line in GOLDENS if expected == name]
+        assert lines
+        assert all(verdict(line, name) != name for line in lines)
+    assert all(verdict(line, *NAMES[1:]) == "kept" for _, line in GOLDENS)
+
+
+def test_unknown_filter():
+    with pytest.raises(CapfstError, match=r"no filter is called 'strat'; there are blank, long, .*start"):
+        select(["end", "strat"])
+
+
+def twin(line: str) -> str:
+    """The definition, with strings and lists."""
+    kinds = [int(INFO[ord(c)]) & CLASS for c in line]
+    visible = [c for c, kind in zip(line, kinds, strict=True) if kind != SPACE]
+    alphanumeric = {c for c, kind in zip(line, kinds, strict=True) if kind in (LETTER, NUMBER, MARK)}
+    letters = [c for c, kind in zip(line, kinds, strict=True) if kind == LETTER]
+    marks = [c for c in visible if c not in alphanumeric]
+    pieces = "".join(" " if kind == SPACE else c for c, kind in zip(line, kinds, strict=True)).split(" ")
+    words = [tuple(TO_LOWER[ord(c)] for c in piece if c in alphanumeric) for piece in pieces]
+    words = [word for word in words if word]
+    spelled = [spelling for piece in pieces if (spelling := [c for c in piece if c in letters])]
+
+    def is_upper(c: str) -> bool:
+        return bool(INFO[ord(c)] & IS_UPPER)
+
+    head = "".join(visible).lstrip(OPENS)
+    tail = "".join(visible).rstrip(CLOSES)
+    capitalised = sum(is_upper(word[0]) for word in spelled[1:])
+    inner = sum(is_upper(c) for word in spelled for c in word[1:])
+    repeated = sum(word in words[max(0, n - 4) : n] for n, word in enumerate(words))
+    runs = [(c, len(list(run))) for c, run in groupby(visible)]
+    runs += [(word, len(list(run))) for word, run in groupby(words)]
+    tests = {
+        "blank": not visible,
+        "long": len(line.encode()) > 10_000,
+        "control": any(int(INFO[ord(c)]) & CLASS == OTHER or c == "\ufffd" for c in line),
+        "start": not (head and is_upper(head[0])),
+        "end": not (tail and tail[-1] in ENDS),
+        "punctuation": len(marks) > 6 + 0.15 * len(visible),
+        "capitals": capitalised > 2 + 0.6 * (len(spelled) - 1),
+        "shouting": inner > 6 + 0.3 * len(letters),
+        "repetition": any(n > 4 for what, n in runs if what not in alphanumeric) or repeated > 2 + 0.4 * len(words),
+    }
+    return next((name for name, rejected in tests.items() if rejected), "kept")
+
+
+ALPHABET = "aabcABÉéσΣİß1 2   \t\r..,!?…\"'“”()-–—\u0301\0\ufffd\u4e2d\U0001d400😀"
+PHRASES = st.sampled_from(
+    [
+        "A",
+        "a",
+        "no",
+        "No",
+        "NATO",
+        "the cat",
+        "The Cat",
+        "Paris",
+        "III",
+        "über",
+        "...",
+        ". . .",
+        ",",
+        "--",
+        "''",
+    ]
+)
+SENTENCES = st.lists(PHRASES, max_size=30).map(lambda words: "And " + " ".join(words) + " .")
+
+
+@given(st.one_of(st.text(), st.text(ALPHABET), SENTENCES).map(lambda line: line.replace("\n", " ")))
+@example("A" + "\u0301" * 6 + ".")
+def test_twin(line):
+    assert verdict(line) == twin(line)
+
+
+@pytest.mark.parametrize("line", [line for _, line in GOLDENS])
+def test_twin_on_goldens(line):
+    assert verdict(line) == twin(line)
+
+
+@given(st.lists(st.one_of(st.text(ALPHABET), SENTENCES), max_size=12), st.sets(st.sampled_from(NAMES[1:])))
+def test_blocks(lines, skip):
+    """Kept lines are copied, in order; every line is counted once; blocks add up."""
+    lines = [line.replace("\n", " ") for line in lines]
+    kept, counts = clean("".join(line + "\n" for line in lines).encode(), select(skip))
+    verdicts = [verdict(line, *skip) for line in lines]
+    assert kept.decode() == "".join(line + "\n" for line, v in zip(lines, verdicts, strict=True) if v == "kept")
+    assert [int(count) for count in counts] == [verdicts.count(name) for name in NAMES]
+    assert not skip & set(verdicts)
+
+
+def test_block_without_a_last_newline():
+    with pytest.raises(ValueError, match="newline"):
+        clean(b"The cat sat.")
+
+
+def test_report():
+    report = Report(select(["long"]))
+    for block in (b"The cat sat.\nthe cat sat.\n", b"The cat sat\nThe cat.\n\n"):
+        report.add(clean(block, report.on)[1])
+    assert report.as_dict() == {
+        "lines": 5,
+        "kept": 2,
+        "rejected": {name: int(name in ("blank", "start", "end")) for name in NAMES[1:] if name != "long"},
+    }
+    text = str(report)
+    assert text.startswith("kept 2 of 5 lines (40.0 %)\n")
+    assert [line.split()[:2] for line in text.splitlines()[1:4]] == [
+        ["blank", "1"],
+        ["long", "off"],
+        ["control", "0"],
+    ]
+    assert "0.0 %" in str(Report())
+
+
+@pytest.mark.parametrize(
+    ("corpus", "least", "most"),
+    [
+        ("wikipedia_truecase", 0.99, 1.0),  # tokenised
+        ("wikipedia_wikisplit", 0.99, 1.0),
+        ("openstax", 0.98, 1.0),
+        ("taskmaster_dialogs", 0.85, 0.92),  # many lines without capitals and periods
+    ],
+)
+def test_share_kept_of_corpora(corpus, least, most):
+    file = Path(__file__).parents[2] / "shared/data/train/en" / f"{corpus}.txt.zst"
+    if not file.exists():
+        pytest.skip("the corpora are not here")
+    report = Report()
+    for block in read_blocks([file]):
+        report.add(clean(block)[1])
+    assert least < report.kept / report.lines < most

@@ -1,0 +1,172 @@
+"""intern.py and vocabulary.py: against dictionaries, over any number of interners and cuts of the text."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capfst.corpus.intern import Interner, _find
+from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, Streams, settle
+from capfst.errors import CapfstError
+from capfst.fst.symbols import check
+from capfst.system.buckets import Store
+from capfst.text.tokenizer import COMPOUND, NEWLINE, canonical, tokenize
+from capfst.text.unicode import lower_bytes
+
+UNKNOWN = b"<unk>"
+
+
+def canonical_bytes(token: bytes, kind: int, pretokenized: bool) -> bytes:
+    if pretokenized:
+        return token
+    out = np.empty(max(8, len(token)), np.uint8)
+    return out[: canonical(np.frombuffer(token, np.uint8), 0, len(token), kind, out)].tobytes()
+
+
+Learned = tuple[list[bytes], list[int], list[int]]
+"""A vocabulary, the counts of its forms, and the text in labels."""
+
+
+def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: int | None = None) -> Learned:
+    found = [
+        (int(s), int(e), int(kind), canonical_bytes(text[s:e], kind, pretokenized))
+        for s, e, kind in zip(*tokenize(text, pretokenized), strict=True)
+    ]
+    compounds = Counter(lower_bytes(word) for _, _, kind, word in found if kind == COMPOUND)
+    words: list[bytes | None] = []  # None: a line's end
+    skip = 0  # parts before this offset belong to a compound that is kept
+    for s, e, kind, word in found:
+        if kind == NEWLINE:
+            words.append(None)
+        elif kind == COMPOUND:
+            if compounds[lower_bytes(word)] >= COMPOUND_COUNT:
+                words.append(word)
+                skip = e
+        elif s >= skip:
+            words.append(word)
+    counts = Counter(word for word in words if word not in (None, UNKNOWN))
+    ties = sorted({*counts, UNKNOWN}, key=lambda word: (word == lower_bytes(word), word), reverse=True)
+    tied = {word: i for i, word in enumerate(ties)}
+    frequent = sorted(counts, key=lambda word: (-counts[word], lower_bytes(word), tied[word]))[:max_words]
+    known = {UNKNOWN, *(word for word in frequent if counts[word] >= min_count)}
+    words = [word if word is None or word in known else UNKNOWN for word in words]
+    counts = Counter(words)
+    forms = sorted(known, key=lambda word: (lower_bytes(word), -counts[word], tied[word]))
+    label = {word: i for i, word in enumerate(forms, 1)} | {None: 0}
+    return forms, [counts[form] for form in forms], [label[word] for word in words]
+
+
+def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: int | None) -> Learned:
+    """The same from capfst; block i goes to interner 7i mod `interners`."""
+    learners = [Interner() for _ in range(interners)]
+    streams = Streams(Store(None))
+    for i, block in enumerate(blocks):
+        number = i * 7 % interners
+        streams.append(number, learners[number].block(block, pretokenized))
+    vocabulary, labels = settle(learners, streams, *cuts)
+    check(vocabulary.symbols)
+    forms = [vocabulary.symbols.utf8(label) for label in range(1, len(vocabulary.symbols))]
+    assert forms[vocabulary.unknown - 1] == UNKNOWN
+    assert vocabulary.counts[0] == np.count_nonzero(labels == 0)
+    return forms, vocabulary.counts[1:].tolist(), labels.tolist()
+
+
+WORDS = [
+    *["the", "The", "THE", "US", "us", "U.S.", "don't", "it's", "1990", "1991", ",", "...", "x@y", "#a", "é", "É"],
+    *["ΟΔ", "ΟΔΟΣ", "οδος", "well-known", "Well-Known", "a-b", "A-b", "F-16", "f-15", "-", "<unk>", "\0", "İx"],
+]  # fmt: skip
+OTHERS = st.text(max_size=3).filter(lambda text: text not in RESERVED)
+LINES = st.lists(st.sampled_from(WORDS) | OTHERS, max_size=6).map(" ".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    lines=st.lists(LINES, max_size=8),
+    interners=st.integers(1, 3),
+    size=st.integers(1, 4),
+    plain=st.booleans(),
+    min_count=st.integers(1, 3),
+    max_words=st.none() | st.integers(0, 9),
+)
+def test_against_dictionaries(lines, interners, size, plain, min_count, max_words):
+    lines = [f"{part}\n".encode() for line in lines for part in line.split("\n")]
+    blocks = [b"".join(lines[i : i + size]) for i in range(0, len(lines), size)]
+    expected = reference(b"".join(lines), plain, min_count, max_words)
+    assert learn(blocks, interners, plain, min_count, max_words) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a well-known man", []),
+        ("a well-known Well-Known man", ["well-known", "Well-Known"]),
+        ("well-known\n\nWELL-KNOWN", ["well-known", "WELL-KNOWN"]),
+        ("F-16 F-35", ["F-00"]),
+        ("well-known-to x well-known", []),
+        ("x-x-x x-x", []),
+        ("a-x b-x a-x", ["a-x"]),
+    ],
+)
+def test_compounds_are_words_from_their_second_occurrence(text, kept):
+    forms, counts, labels = learn([text.encode()], 1, False)
+    assert sorted(form.decode() for form in forms if b"-" in form[1:]) == sorted(kept)
+    assert sum(counts) == sum(label > 0 for label in labels)
+
+
+def test_tables_grow():
+    """More words, of more bytes, than the tables begin with; one word larger than they are."""
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdE", k=rng.randint(1, 24))) for _ in range(90_000)]
+    words[50_000] = "x" * 1_000_000
+    lines = [f"{' '.join(words[i : i + 9])}\n".encode() for i in range(0, len(words), 9)]
+    expected = reference(b"".join(lines), True)
+    assert len(expected[0]) > 1 << 16
+    assert learn([b"".join(lines)], 1, True) == expected
+    assert learn([b"".join(lines[i : i + 500]) for i in range(0, len(lines), 500)], 3, True) == expected
+
+
+def test_equal_hashes():
+    """Of words with the same hash bits each has its own slot."""
+    words = [np.frombuffer(word, np.uint8) for word in (b"abc", b"xyz")]
+    data, offsets = np.concatenate(words), np.array([0, 3, 6])
+    slots = np.zeros(4, np.uint64)
+    first, _ = _find(slots, data, offsets, words[0], 3)
+    _, tag = _find(slots, data, offsets, words[1], 3)
+    slots[:] = int(tag) << 32 | 1  # everywhere the other word, as if its hash were that of this one
+    slots[first] = 0
+    assert _find(slots, data, offsets, words[1], 3)[0] == first
+
+
+def test_order_of_forms():
+    """By lowercase form as UTF-8, then count; ties: lower case, then Title, then UPPER."""
+    forms, counts, _ = learn(["b B B é É a A A a Z z Z zz k K ω Ω ÿ Ÿ US us Us <UNK>".encode()], 1, True)
+    assert b" ".join(forms).decode() == "<UNK> <unk> a A B b k K us Us US Z z zz é É ÿ Ÿ ω Ω"
+    assert counts == [1, 0, 2, 2, 2, 1, 1, 1, 1, 1, 1, 2, *[1] * 8]
+
+
+def test_max_words_of_equal_counts():
+    """Which of them stay does not depend on where in the text they are."""
+    for text in ["b B a A", "A a B b"]:
+        assert [learn([text.encode()], 1, True, 1, n)[0] for n in (1, 2, 3)] == [
+            [UNKNOWN, b"a"],
+            [UNKNOWN, b"a", b"A"],
+            [UNKNOWN, b"a", b"A", b"b"],
+        ]
+
+
+def test_unknown():
+    """`<unk>` in a tokenised corpus is the LM's `<unk>`; in raw text it is three words."""
+    assert learn([b"a <unk> <unk>\n"], 1, True) == ([b"<unk>", b"a"], [2, 1], [2, 1, 1, 0])
+    assert learn([b"<unk>\n"], 1, False) == ([b"<", UNKNOWN, b">", b"unk"], [1, 0, 1, 1], [1, 4, 3, 0])
+    assert learn([], 1, False) == ([UNKNOWN], [0], [])
+
+
+@pytest.mark.parametrize("word", RESERVED)
+def test_reserved(word):
+    with pytest.raises(CapfstError, match=f"the corpus has the word '{word}'"):
+        learn([f"a {word} b\n".encode()], 1, True)
+    learn([f"a {word} b {word.upper()}\n".encode()], 1, False)
+    learn([f"a x{word} b {word.upper()}\n".encode()], 1, True)

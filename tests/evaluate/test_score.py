@@ -1,0 +1,279 @@
+"""Scores: goldens by hand, the kernel against plain Python, sums, files and errors."""
+
+import gzip
+import json
+
+import pytest
+from backports import zstd
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.capitals import capitalization_errors
+from support.line_pairs import line_pairs
+
+from capfst.errors import CapfstError
+from capfst.evaluate import compare
+from capfst.evaluate.score import Scores, score_files, score_lines
+from capfst.text.unicode import lower
+
+# Each unit of text in all its casings; İ is one character in upper case and two in lower case.
+
+
+def plain(reference, hypothesis, skip_first=False, in_vocabulary=None):
+    """The groups and character counts of one line, with nothing but the methods of str."""
+    groups = {name: [0, 0] for name in ("all", *compare.CLASSES, "in vocabulary", "out of vocabulary")}
+    proposed = gold = hits = 0
+    kept = []
+    for ref, hyp in zip(reference.split(), hypothesis.split(), strict=True):
+        if skip_first and any(c.isalpha() or c.lower() != c.upper() for c in ref):
+            skip_first = False
+            continue
+        kept.append((ref, hyp))
+        cased = [c for c in ref if c.isupper() or c.islower() or c.istitle()]
+        upper = [c.lower() != c for c in cased]
+        if not cased:
+            kind = "none"
+        elif not any(upper):
+            kind = "lower"
+        elif upper[0] and not any(upper[1:]):
+            kind = "Capitalized"
+        else:
+            kind = "UPPER" if all(upper) else "mixed"
+        vocabulary = "out of vocabulary" if in_vocabulary and not in_vocabulary(ref) else "in vocabulary"
+        for group in ("all", kind, vocabulary):
+            groups[group][0] += 1
+            groups[group][1] += ref == hyp
+        proposed += any(c.lower() != c for c in hyp)
+        gold += any(upper)
+        hits += any(upper) and ref == hyp
+    if not in_vocabulary:
+        del groups["in vocabulary"], groups["out of vocabulary"]
+    errors = capitalization_errors(*map(" ".join, zip(*kept, strict=True))) if kept else (0, 0, 0, 0)
+    return {name: tuple(pair) for name, pair in groups.items()}, (proposed, gold, hits), tuple(errors)
+
+
+def found(scores):
+    record = scores.to_dict()
+    return (
+        scores.groups,
+        tuple(record["capitalized_tokens"].values()),
+        tuple(record["uppercase_characters"].values()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "accuracy", "precision", "recall", "f1", "cer"),
+    [
+        ("the cat", "the cat", 100, None, None, None, None),
+        ("", "", None, None, None, None, None),
+        ("New York is big", "New york is Big", 50, 50, 50, 50, 50),  # NB for NY
+        ("I am in NASA now", "I am in Nasa now", 80, 50, 50, 50, 60),
+        ("I am", "i am", 50, None, 0, 0, 100),
+        ("i am", "I am", 50, 0, None, 0, None),
+        ("My iPhone and my McDonald X-ray", "My iphone and my Mcdonald X-Ray", 50, 100 / 3, 25, 200 / 7, 60),
+        ("U.S. 42 % .", "u.s. 42 % .", 75, None, 0, 0, 100),
+        ("İzmir ISPARTA", "i̇zmir Isparta", 0, 0, 0, 0, 87.5),
+        ("ΟΔΟΣ Σας", "οδος σας", 0, None, 0, 0, 100),
+        ("ὈΔΥΣΣΕΎΣ", "ὈΔΥΣΣΕΎΣ", 100, 100, 100, 100, 0),
+    ],
+)
+def test_golden(reference, hypothesis, accuracy, precision, recall, f1, cer):
+    scores = score_lines([reference], [hypothesis])
+    expected = {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1, "cer": cer}
+    assert scores.measures == {
+        name: value if value is None else pytest.approx(value) for name, value in expected.items()
+    }
+    assert (scores.accuracy, scores.precision, scores.recall, scores.f1, scores.cer) == tuple(scores.measures.values())
+
+
+@pytest.mark.parametrize(
+    ("token", "kind"),
+    [
+        *((token, "lower") for token in ("a", "o'neill", "3rd", "ß", "straße", "ª")),
+        *((token, "Capitalized") for token in ("I", "Paris", "X-ray", "'Tis", "(Yes", "10M", "ǅ", "İ")),
+        *((token, "UPPER") for token in ("NASA", "U.S.", "AT&T", "R2D2", "ΣΑΣ", "ⒶⒷ")),
+        *((token, "mixed") for token in ("iPhone", "McDonald", "O'Neill", "NASA's", "New-York", "eX")),
+        *((token, "none") for token in ("42", "…", "中文", "א", "😀")),
+    ],
+)
+def test_class(token, kind):
+    assert score_lines([token], [token]).groups[kind] == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "skipped"),
+    [
+        ("The Cat", "The"),
+        ("“ The Cat", "The"),
+        ("42 Cats", "Cats"),
+        ("( 1 ) A Cat", "A"),
+        ("中 Cat", "中"),
+        ("42 .", None),
+        ("", None),
+    ],
+)
+def test_skip_first(line, skipped):
+    scores = score_lines([line], [lower(line)], skip_first=True)
+    left = line.split()
+    if skipped:
+        left.remove(skipped)
+    assert scores.groups["all"][0] == len(left)
+    assert scores.to_dict()["uppercase_characters"]["reference"] == sum(c.isupper() for token in left for c in token)
+    assert "skip-first:yes" in scores.signature
+
+
+@given(line_pairs(), st.booleans(), st.booleans())
+@example(("İ i̇İ", "i̇ İi̇"), False, False)
+def test_kernel_equals_plain_python(pair, skip_first, vocabulary):
+    predicate = (lambda token: len(token) < 3) if vocabulary else None
+    assert found(score_lines(*([line] for line in pair), skip_first, predicate)) == plain(*pair, skip_first, predicate)
+
+
+@given(st.lists(line_pairs(), max_size=6), st.integers(0, 6), st.booleans())
+def test_parts_add_up_to_the_whole(pairs, cut, skip_first):
+    def scores(part):
+        return score_lines([ref for ref, _ in part], [hyp for _, hyp in part], skip_first, str.isalpha)
+
+    assert scores(pairs[:cut]) + scores(pairs[cut:]) == scores(pairs)
+    assert scores(pairs).lines == len(pairs)
+
+
+@given(st.lists(line_pairs(), min_size=1, max_size=4))
+def test_swapping_swaps_precision_and_recall(pairs):
+    references, hypotheses = zip(*pairs, strict=True)
+    there, back = score_lines(references, hypotheses), score_lines(hypotheses, references)
+    assert (there.accuracy, there.precision, there.recall, there.f1) == (
+        back.accuracy,
+        back.recall,
+        back.precision,
+        back.f1,
+    )
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=30), max_size=5))
+def test_any_text_is_perfect_against_itself(lines):
+    scores = score_lines(lines, lines)
+    assert scores.accuracy in (100, None)
+    assert scores.f1 in (100, None)
+    assert scores.cer in (0, None)
+    assert score_lines(lines, map(lower, lines)).precision is None  # nothing proposed, and no error
+
+
+def test_batches_make_no_difference(monkeypatch):
+    reference = [f"Line {k} of the New York Times" for k in range(50)]
+    hypothesis = [line.title() if k % 3 else line for k, line in enumerate(reference)]
+    whole = score_lines(reference, hypothesis, in_vocabulary=str.islower)
+    monkeypatch.setattr(compare, "BATCH", 100)
+    monkeypatch.setattr(compare, "_KNOWN", 3)
+    assert score_lines(reference, hypothesis, in_vocabulary=str.islower) == whole
+
+
+def test_lines_with_more_capitals_than_are_aligned_at_once():
+    reference = "NASA " * compare.STRETCH
+    hypothesis = "Nasa NASA " * (compare.STRETCH // 2)
+    scores = score_lines([reference, "Hi"], [hypothesis, "hi"])
+    assert found(scores)[2] == (4 * compare.STRETCH + 1, 3 * compare.STRETCH // 2 + 1, 0, 0)
+
+
+def test_scores_of_different_kinds_do_not_add_up():
+    with pytest.raises(ValueError, match="skip-first:yes"):
+        Scores() + Scores(skip_first=True)
+
+
+def test_renderings():
+    scores = score_lines(
+        ["The UN met in New York ."] * 200,
+        ["The un met in New york ."] * 200,
+        in_vocabulary=lambda t: t != "UN",
+    )
+    assert (
+        scores.table().rpartition("\n\n")[0]
+        == """\
+                   tokens  correct  accuracy
+all                 1,400    1,000     71.43
+lower                 400      400    100.00
+Capitalized           600      400     66.67
+UPPER                 200        0      0.00
+mixed                   0        0         –
+none                  200      200    100.00
+in vocabulary       1,200    1,000     83.33
+out of vocabulary     200        0      0.00
+
+tokens with a capital  proposed  reference  correct  precision  recall     F1
+                            400        800      400     100.00   50.00  66.67
+
+upper-case characters  reference  deletions  insertions  substitutions    CER
+                           1,000        600           0              0  60.00"""
+    )
+    record = json.loads(json.dumps(scores.to_dict()))
+    assert record["tokens"]["UPPER"] == {"tokens": 200, "correct": 0, "accuracy": 0}
+    assert record["cer"] == 60
+    assert record["signature"] == scores.signature == scores.table().splitlines()[-1]
+    assert scores.signature.startswith("capfst-score|v:")
+    assert scores.signature.endswith("|tok:space|skip-first:no|vocabulary:yes")
+    assert "vocabulary" not in Scores().table().rpartition("\n")[0]
+
+
+REFERENCE = "The Cat\n\nsat on Mr. Smith’s mat\n"
+HYPOTHESIS = "The cat\n\nsat on mr. Smith’s mat\n"
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis"),
+    [
+        (REFERENCE.encode(), HYPOTHESIS.encode()),
+        (REFERENCE.encode(), HYPOTHESIS.strip().encode()),  # no newline at the end
+        (REFERENCE.replace("\n", "\r\n").encode(), HYPOTHESIS.encode()),
+        (b"\xef\xbb\xbf" + REFERENCE.encode(), HYPOTHESIS.encode()),
+        (REFERENCE.encode(), HYPOTHESIS.replace(" ", "  ").encode()),
+        (gzip.compress(REFERENCE.encode()), zstd.compress(HYPOTHESIS.encode())),
+    ],
+)
+def test_files(tmp_path, reference, hypothesis):
+    (tmp_path / "ref").write_bytes(reference)
+    (tmp_path / "hyp").write_bytes(hypothesis)
+    expected = score_lines(REFERENCE.splitlines(), (line.encode() for line in HYPOTHESIS.splitlines()))
+    assert score_files(tmp_path / "ref", str(tmp_path / "hyp")) == expected
+    assert (expected.lines, expected.groups["all"]) == (3, (7, 5))
+
+
+def test_empty_files(tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    assert score_files(tmp_path / "empty", tmp_path / "empty") == Scores()
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "message"),
+    [
+        (
+            "a\nThe Brown fox\n",
+            "A\nthe red fox\n",
+            r"line 2 of .*hyp is not that of .*ref in another casing: from column 5 on, "
+            r"the reference has 'The Brown fox' and the hypothesis 'the red fox'; .*recase the reference's own",
+        ),
+        ("a b\n", "a\n", r"line 1 .*column 3 .*'a b' and the hypothesis 'a';"),
+        ("a\n", "a b\n", r"line 1 .*column 2 "),
+        ("to day\n", "today\n", r"line 1 .*column 3 "),
+        ("İi\n", "iI\n", r"line 1 .*column 1 "),
+        (f"{'x ' * 99}é\n", f"{'x ' * 99}e\n", r"column 199 on, the reference has '…(x ){10}é' and"),
+        ("a\nb\nc\n", "a\nc\n", r"line 2 .*'b' and the hypothesis 'c'"),
+        ("a\nb\n", "A\n", r"hyp has only 1 lines, but .*ref goes on; .*"),
+        ("a\n", "A\n\n", r"ref has only 1 lines, but .*hyp goes on; .*"),
+        ("", "A\n", r"ref has only 0 lines"),
+        ("a\n", b"\xff\n", r"hyp: not UTF-8 at byte 0"),
+    ],
+)
+def test_errors(tmp_path, reference, hypothesis, message):
+    (tmp_path / "ref").write_text(reference, encoding="utf-8")
+    (tmp_path / "hyp").write_bytes(hypothesis if isinstance(hypothesis, bytes) else hypothesis.encode())
+    with pytest.raises(CapfstError, match=message):
+        score_files(tmp_path / "ref", tmp_path / "hyp")
+
+
+def test_lines_that_are_not_utf8():
+    with pytest.raises(CapfstError, match="line 2 of the hypothesis is not UTF-8 at its byte 1"):
+        score_lines(["a", "b"], [b"A", b"b\xe9"])
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(CapfstError, match="nowhere"):
+        score_files(tmp_path / "nowhere", tmp_path / "nowhere")

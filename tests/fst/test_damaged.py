@@ -1,0 +1,257 @@
+"""Files that are no models, or no more: each is refused with a reason, none does harm."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import pywrapfst
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.models import Model, arcs_of, backoff_models, backoff_of, build, in_one_folder, openfst, tiny, vector
+
+from capfst.errors import CapfstError
+from capfst.fst.read import CapFst
+from capfst.fst.validate import MAX_ORDER, problem, read
+from capfst.fst.write import ARC, STATE
+
+
+def opens(path: Path, content: bytes) -> CapFst | None:
+    """The model in a file of this content, all numbers in it in range; None if it is refused."""
+    path.write_bytes(content)
+    try:
+        model = CapFst.open(path)
+    except CapfstError as error:
+        assert str(path) in str(error)
+        return None
+    labels, states = len(model.symbols) - 1, len(model.states)
+    assert 0 <= model.start < states
+    assert ((model.arcs["ilabel"] >= 0) & (model.arcs["ilabel"] <= labels)).all()
+    assert ((model.arcs["nextstate"] >= 0) & (model.arcs["nextstate"] < states)).all()
+    assert (model.arcs["weight"] > -np.inf).all()
+    assert model.arcs["ilabel"][:labels].tolist() == list(range(1, labels + 1))
+    ends = model.states["pos"].astype(int) + model.states["narcs"]
+    assert [0, *ends[:-1]] == model.states["pos"].tolist()
+    assert ends[-1] == len(model.arcs)
+    for s in range(1, states):
+        assert backoff_of(model, s)[1] < s
+        assert (np.diff(arcs_of(model, s)["ilabel"]) > 0).all()
+    assert model.starts[-1] == len(model.symbols)
+    assert all(list(model.symbols))
+    return model
+
+
+def test_every_truncation_is_refused(tmp_path: Path) -> None:
+    tiny().save(tmp_path / "cap.fst")
+    content = (tmp_path / "cap.fst").read_bytes()
+    for size in range(len(content)):
+        assert opens(tmp_path / "short.fst", content[:size]) is None
+    assert opens(tmp_path / "long.fst", content + b"\0") is None
+    assert opens(tmp_path / "same.fst", content) is not None
+
+
+@settings(in_one_folder, max_examples=500)
+@given(data=st.data())
+def test_changed_bytes_are_refused_or_harmless(data: st.DataObject, tmp_path: Path) -> None:
+    tiny().save(tmp_path / "cap.fst")
+    content = bytearray((tmp_path / "cap.fst").read_bytes())
+    at = data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=3))
+    for i in at:
+        content[i] = data.draw(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]) | st.integers(0, 255))
+    opens(tmp_path / "changed.fst", bytes(content))
+
+
+@settings(in_one_folder, max_examples=200)
+@given(data=st.data())
+def test_changed_numbers_are_refused_or_harmless(data: st.DataObject, tmp_path: Path) -> None:
+    """Of the header and the symbol table: as 32 or 64 bits, small, huge or negative."""
+    tiny().save(tmp_path / "cap.fst")
+    content = bytearray((tmp_path / "cap.fst").read_bytes())
+    size = data.draw(st.sampled_from([4, 8]))
+    at = data.draw(st.integers(0, 300))
+    value = data.draw(st.sampled_from([0, 1, 2, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1]))
+    content[at : at + size] = (value % 2 ** (8 * size)).to_bytes(size, "little")
+    opens(tmp_path / "changed.fst", bytes(content))
+
+
+Change = Callable[[npt.NDArray, npt.NDArray], None]
+
+
+def put(where: str, field: str, at: int, value: float) -> Change:
+    def change(states: npt.NDArray, arcs: npt.NDArray) -> None:
+        (states if where == "states" else arcs)[field][at] = value
+
+    return change
+
+
+def label(at: int, value: int) -> Change:
+    def change(states: npt.NDArray, arcs: npt.NDArray) -> None:
+        arcs["ilabel"][at] = arcs["olabel"][at] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change, state, message",
+    [
+        (put("states", "final", 0, np.inf), 0, "as the empty context"),
+        (put("states", "final", 0, np.nan), 0, "final weight is nan"),
+        (put("states", "final", 2, -np.inf), 2, "final weight is -inf"),
+        (put("states", "pos", 2, 5), 2, "do not lie between"),
+        (put("states", "pos", 2, 2**32 - 1), 2, "do not lie between"),
+        (put("states", "narcs", 0, 3), 0, "as the empty context"),
+        (put("states", "narcs", 0, 5), 0, "as the empty context"),
+        (put("states", "narcs", 3, 0), 3, "do not lie between"),
+        (put("states", "narcs", 3, 2**32 - 1), 3, "do not lie between"),
+        (put("states", "niepsilons", 0, 1), 0, "number of ε arcs"),
+        (put("states", "noepsilons", 3, 0), 3, "number of ε arcs"),
+        (put("arcs", "olabel", 5, 1), 1, "different input and output labels"),
+        (put("arcs", "weight", 4, np.nan), 1, "is not a number"),
+        (put("arcs", "weight", 0, -np.inf), 0, "is not a number"),
+        (put("arcs", "nextstate", 5, 4), 1, "leads to no state"),
+        (put("arcs", "nextstate", 3, -1), 0, "leads to no state"),
+        (put("arcs", "nextstate", 6, 2), 2, "not a backoff to a state before it"),
+        (label(0, 0), 0, "do not rise"),
+        (label(2, 2), 0, "do not rise"),
+        (label(3, 5), 0, "do not rise"),
+        (label(4, 1), 1, "not a backoff to"),
+        (label(5, 5), 1, "do not rise"),
+        (label(5, -1), 1, "do not rise"),
+        (label(7, 0), 2, "do not rise"),
+    ],
+)
+def test_damaged_states_and_arcs(tmp_path: Path, change: Change, state: int, message: str) -> None:
+    model = tiny()
+    model.save(tmp_path / "cap.fst")
+    content = bytearray((tmp_path / "cap.fst").read_bytes())
+    arcs = np.frombuffer(content, ARC, len(model.arcs), len(content) - model.arcs.nbytes)
+    # The states' 80 bytes need no padding.
+    states = np.frombuffer(content, STATE, 4, len(content) - model.arcs.nbytes - model.states.nbytes)
+    np.testing.assert_array_equal(states, model.states)
+    change(states, arcs)
+    (tmp_path / "cap.fst").write_bytes(content)
+    with pytest.raises(CapfstError, match=f"is damaged: state {state}: .*{message}.*: copy it again"):
+        CapFst.open(tmp_path / "cap.fst")
+
+
+@settings(deadline=None)
+@given(model=backoff_models(), data=st.data())
+def test_kernel_and_twin_object_to_the_same_state(model: Model, data: st.DataObject) -> None:
+    labels = len(model.symbols) - 1
+    for _ in range(data.draw(st.integers(0, 2))):
+        array = data.draw(st.sampled_from([model.states, model.arcs]))
+        field = data.draw(st.sampled_from(array.dtype.names))
+        value = data.draw(st.sampled_from([0, 1, 2, labels, labels + 1, 2**31 - 1]))
+        if field in ("final", "weight"):
+            value = data.draw(st.sampled_from([0, np.nan, np.inf, -np.inf]))
+        array[field][data.draw(st.integers(0, len(array) - 1))] = value
+    with ThreadPoolExecutor(1) as pool:
+        bad, depth, _ = read(model.states, model.arcs, labels, pool)
+    before = range(len(model.states) if bad < 0 else bad)
+    assert not any(problem(model.states, model.arcs, labels, depth, s) for s in before)
+    if bad >= 0:
+        assert problem(model.states, model.arcs, labels, depth, bad)
+
+
+def chain(order: int) -> Model:
+    """The n-grams of `order` words, all the same."""
+    contexts = {(1,) * n: 0.5 for n in range(1, order)}
+    return build(["a"], {(1,) * n: 1.0 for n in range(1, order + 1)}, contexts, {(): 1.0})
+
+
+def test_the_greatest_order(tmp_path: Path) -> None:
+    assert chain(MAX_ORDER).save(tmp_path / "cap.fst").ngrams == (2, *[1] * (MAX_ORDER - 1))
+    with pytest.raises(CapfstError, match=f"its order is greater than {MAX_ORDER}"):
+        chain(MAX_ORDER + 1).save(tmp_path / "cap.fst")
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["it", "", "works"], "symbol 2 is empty"),
+        (["works", "it"], r"symbol 2 \('it'\) is out of order"),
+        (["it", "It", "it"], r"symbol 3 \('it'\) is out of order or there twice"),
+        (["Zebra", "ähre", "Öl", "ätna"], r"symbol 4 \('ätna'\) is out of order"),
+        (["<epsilon>", "a"], "<epsilon> is among its words"),
+        ([], "cannot have 1 symbols"),
+    ],
+)
+def test_wrong_symbols(tmp_path: Path, words: list[str], message: str) -> None:
+    with pytest.raises(CapfstError, match=message):
+        build(words, {(i,): 1 for i in range(1, len(words) + 1)}, {(1,): 1}, {(): 1}).save(tmp_path / "cap.fst")
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "the file is empty"),
+        (b"\x1f\x8b\x08\x00", "a gzip file: decompress it first"),
+        (b"\x28\xb5\x2f\xfd\x00", "a zstd file: decompress it first"),
+        (b"\n\\data\\\nngram 1=2\n", "an ARPA file: train a model"),
+        (b"mmap lm http://kheafield.com/code format version 5\n\0", "a KenLM binary"),
+        (b"This is a text.\n", "no OpenFst file"),
+        (b"abc", "ends inside its header"),
+        (bytes(1000), "no OpenFst file"),
+    ],
+)
+def test_foreign_files(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "cap.fst"
+    path.write_bytes(content)
+    with pytest.raises(CapfstError, match=f"cannot use the model {path}: .*{message}"):
+        CapFst.open(path)
+
+
+def test_other_fsts(tmp_path: Path) -> None:
+    path = str(tmp_path / "other.fst")
+    fst = vector(tiny())
+
+    def refused(message: str) -> None:
+        with pytest.raises(CapfstError, match=message):
+            CapFst.open(path)
+
+    fst.write(path)
+    refused("vector<standard>, version 2, not aligned const<standard>: convert it with `fstconvert")
+    pywrapfst.convert(pywrapfst.Fst.read(path), "const").write(path)
+    refused("const<standard>, version 2, not aligned")
+    pywrapfst.arcmap(pywrapfst.Fst.read(path), map_type="to_log").write(path)
+    refused("vector<log>")
+    for setting, message in [
+        (lambda: fst.set_output_symbols(fst.input_symbols()), "no output symbols"),
+        (lambda: fst.set_input_symbols(None), "must have input symbols"),
+    ]:
+        setting()
+        fst.write(path)
+        openfst("fstconvert", "--fst_type=const", "--fst_align", path, path)
+        refused(message)
+
+
+def test_a_symbol_table_of_another_name(tmp_path: Path) -> None:
+    tiny().save(tmp_path / "cap.fst")
+    content = (tmp_path / "cap.fst").read_bytes()
+    (tmp_path / "cap.fst").write_bytes(content.replace(b"capfst|v", b"words|||"))
+    with pytest.raises(CapfstError, match="name is no capfst signature: 'words"):
+        CapFst.open(tmp_path / "cap.fst")
+
+
+def test_property_bits_that_lie(tmp_path: Path) -> None:
+    tiny().save(tmp_path / "cap.fst")
+    content = bytearray((tmp_path / "cap.fst").read_bytes())
+    content[33 + 3] ^= 0b11 << 4  # input labels sorted → not sorted
+    (tmp_path / "cap.fst").write_bytes(content)
+    with pytest.raises(CapfstError, match="property bits contradict"):
+        CapFst.open(tmp_path / "cap.fst")
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("missing.fst", "No such file or directory: check the path"),
+        (".", "not a regular file"),
+        ("/dev/null", "not a regular file"),
+    ],
+)
+def test_places_where_no_file_is(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(CapfstError, match=message):
+        CapFst.open(tmp_path / name)

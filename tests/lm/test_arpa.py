@@ -1,0 +1,241 @@
+"""ARPA files: those of KenLM, SRILM, IRSTLM and OpenGrm; there and back; what is wrong with bad ones, and where."""
+
+import gzip
+import io
+import math
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.acceptors import check_conventions
+from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
+
+from capfst.errors import CapfstError
+from capfst.fst.backoff import token_costs
+from capfst.fst.symbols import Symbols
+from capfst.lm.arpa_lines import number
+from capfst.lm.arpa_read import read_arpa
+from capfst.lm.arpa_write import _put_number, write_arpa
+from capfst.lm.build import Model, Options, build, estimate
+from capfst.lm.compile import compile_levels
+
+KENLM = """\\data\\
+ngram 1=5
+ngram 2=4
+ngram 3=1
+
+\\1-grams:
+-1.2\t<unk>\t0
+0\t<s>\t-0.3
+-0.9\t</s>\t0
+-0.5\tB\t-0.2
+-0.7\tb\t-0.1
+
+\\2-grams:
+-0.4\t<s> B\t-0.25
+-0.6\t<s> b\t0
+-0.3\tB b\t0.15
+-0.2\tb </s>\t0
+
+\\3-grams:
+-0.1\t<s> B b
+
+\\end\\
+"""
+# No <unk>; blanks; -99; a pruned suffix (`b b` is the suffix of a trigram); numbers with exponents.
+SRILM = """
+\\data\\
+ngram 1=4
+ngram 2=2
+ngram 3=1
+
+\\1-grams:
+-0.9\t</s>
+-99\t<s>\t-3.0e-01
+-0.5\tB\t-0.2
+-0.7\tb\t-0.1
+
+\\2-grams:
+-0.4\t<s> B\t-0.25
+-0.3\tB b\t0.15
+
+\\3-grams:
+-0.1\tB b b
+
+\\end\\
+"""
+IRSTLM = """iARPA
+
+\\data\\
+ngram  1=         5
+ngram  2=         3
+
+
+\\1-grams:
+-1.2 <unk>
+-1.0 <s> -0.3
+-0.9 </s>
+-0.5 B -0.2
+-0.7 b -0.1
+\\2-grams:
+-0.4 <s> B
+-0.2 b </s>
+-0.5 </s> <s>
+\\end\\
+"""
+FORMS = ["<unk>", "B", "b"]
+
+
+def read(text: str) -> tuple[dict, dict]:
+    words, levels = read_arpa(io.BytesIO(text.encode()))
+    assert sorted(words) == sorted(FORMS)
+    prob, weight = grams_of(levels, words)
+    return {gram: math.log10(p) for gram, p in prob.items()}, {gram: math.log10(w) for gram, w in weight.items()}
+
+
+def test_kenlm() -> None:
+    prob, weight = read(KENLM)
+    assert prob == pytest.approx(
+        {
+            ("<unk>",): -1.2,
+            ("</s>",): -0.9,
+            ("B",): -0.5,
+            ("b",): -0.7,
+            ("<s>", "B"): -0.4,
+            ("<s>", "b"): -0.6,
+            ("B", "b"): -0.3,
+            ("b", "</s>"): -0.2,
+            ("<s>", "B", "b"): -0.1,
+        }
+    )
+    assert weight == pytest.approx({("<s>",): -0.3, ("B",): -0.2, ("b",): -0.1, ("<s>", "B"): -0.25, ("B", "b"): 0.15})
+
+
+def test_symbols_are_sorted_as_ours() -> None:
+    """By lowercase form, then by how likely they are: B before b."""
+    assert read_arpa(io.BytesIO(KENLM.encode())).words == FORMS
+
+
+def test_srilm() -> None:
+    prob, weight = read(SRILM)
+    assert prob["<unk>",] == pytest.approx(-100)
+    assert prob["b", "b"] == pytest.approx(-0.1 - 0.7), "what it is by backing off"
+    assert prob["B", "b", "b"] == pytest.approx(-0.1)
+    assert weight["<s>",] == pytest.approx(-0.3)
+
+
+def test_irstlm() -> None:
+    prob, _ = read(IRSTLM)
+    assert ("b", "</s>") in prob
+    assert len(prob) == 4 + 2, "`</s> <s>` is in no sentence"
+
+
+def test_backoff_of_what_nothing_extends_counts() -> None:
+    """`B b` is a context for its weight's sake: P(<unk> | B b) is 0.15 - 0.1 - 1.2."""
+    model = compile_levels(read_arpa(io.BytesIO(KENLM.encode())).levels)
+    found = token_costs(*model, np.array([2, 3, 1], np.uint32))
+    assert -found / math.log(10) == pytest.approx([-0.4, -0.1, 0.15 - 0.1 - 1.2])
+
+
+def test_gzipped(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(KENLM.encode()))
+    assert read_arpa(tmp_path / "a.gz").words == FORMS
+
+
+@settings(deadline=None, max_examples=30)
+@given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
+def test_there_and_back(corpus: list[list[str]], order: int, limit: int | None) -> None:
+    levels = estimate(labels_of(corpus), len(WORDS), order, Options(max_ngrams=limit))
+    states, arcs, start = compile_levels(levels)
+    with tempfile.TemporaryDirectory() as folder:
+        write_arpa(f"{folder}/model.arpa", states, arcs, start, Symbols.from_words(WORDS))
+        words, found = read_arpa(f"{folder}/model.arpa")
+    prob, weight = grams_of(levels)
+    prob_back, weight_back = grams_of(found, words)
+    assert prob_back == pytest.approx(prob, rel=1e-6)
+    for context in weight | weight_back:  # a weight of 1 may be said or not
+        assert weight_back.get(context, 1) == pytest.approx(weight.get(context, 1), rel=1e-6)
+    own = Model(*compile_levels(found), [])
+    check_conventions(own, len(WORDS))
+    assert len(own.states) == len(states)
+
+
+def edit(old: str, new: str) -> str:
+    assert old in KENLM
+    return KENLM.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 0, "no \\data\\ line"),
+        ("hello\nworld\n", 2, "no \\data\\ line"),
+        (edit("ngram 2=4\n", ""), 3, "the number of 2-grams should be here"),
+        (edit("ngram 2=4", "ngram 2=5"), 18, "1 2-grams are missing"),
+        (edit("ngram 2=4", "ngram 2=3"), 17, "fewer n-grams than there are"),
+        (edit("ngram 1=5", "ngram 1=6"), 13, "1 1-grams are missing"),
+        (edit("ngram 1=5", "ngram 1=4"), 11, "fewer n-grams than there are"),
+        (edit("\\2-grams:\n", ""), 13, "\\2-grams: should be here"),
+        (edit("\n\\end\\\n", ""), 20, "\\end\\ should follow: it was cut off"),
+        (KENLM[: KENLM.index("B b\t0.15")], 16, "should have a log probability, 2 words"),
+        (edit("-0.3\tB b", "-0.3\tB c"), 16, "not among the 1-grams"),
+        (edit("-0.3\tB b", "nan\tB b"), 16, "no number"),
+        (edit("-0.3\tB b", "-0.3x\tB b"), 16, "no number"),
+        (edit("B b\t0.15", "B b\tnan"), 16, "no number"),
+        (edit("-0.3\tB b", "0.3\tB b"), 16, "above 0"),
+        (edit("0.15", "0.15 0.15"), 16, "should have a log probability, 2 words"),
+        (edit("-0.3\tB b\t0.15", "-0.4\t<s> B\t0"), 16, "is there twice"),
+        (edit("-0.1\t<s> B b", "-0.1\tb B b"), 20, "no n-gram themselves"),
+        (edit("-0.5\tB", "-0.5\tb"), 11, "'b' is there twice"),
+        (edit("-0.5\tB", "0.5\tB"), 10, "above 0"),
+        (edit("-0.5\tB", "minus\tB"), 10, "no number"),
+        (edit("-0.5\tB\t-0.2", "-0.5"), 10, "should have a log probability, 1 words"),
+        (edit("-0.9\t</s>\t0", "-0.9\tc\t0"), 11, "no </s> among the 1-grams"),
+        (edit("ngram 3=1", "ngram 3=1\nngram 4=0\nngram 5=0\nngram 6=0"), 7, "6 orders"),
+    ],
+)
+def test_bad_files(text: str, line: int, message: str) -> None:
+    with pytest.raises(CapfstError) as error:
+        read_arpa(io.BytesIO(text.encode()))
+    assert message in str(error.value)
+    assert f"line {line}:" in str(error.value)
+
+
+def test_not_utf8() -> None:
+    with pytest.raises(CapfstError, match=r"line 10: .*UTF-8"):
+        read_arpa(io.BytesIO(KENLM.encode().replace(b"\tB\t", b"\t\xff\t", 1)))
+
+
+def test_cut_off_gzip(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(KENLM.encode())[:-20])
+    with pytest.raises(CapfstError, match="cannot read on"):
+        read_arpa(tmp_path / "a.gz")
+
+
+@given(st.floats(-220, 300) | st.sampled_from([0.0, -99.0, 1e-7, -9.99999999]))
+def test_numbers_out_and_in(cost: float) -> None:
+    out = np.zeros(40, np.uint8)
+    text = out[: _put_number(cost, out, 0)].tobytes().decode()
+    expected = max(-99.0, -cost / math.log(10))
+    assert float(text) == pytest.approx(expected, abs=1e-7)
+
+
+@given(st.floats(-1e12, 1e12) | st.integers(-(10**18), 10**18), st.sampled_from(["", "e", ".4f", "g", "+.3e"]))
+def test_number_as_python_reads_it(value: float, form: str) -> None:
+    text = format(value, form)
+    found = number(np.frombuffer(text.encode(), np.uint8), 0, len(text))
+    assert found == pytest.approx(float(text), rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("text", ["", "-", ".", "e5", "1e", "1.2.3", "1-", "x", "nan", "--1"])
+def test_no_number(text: str) -> None:
+    assert math.isnan(number(np.frombuffer(text.encode(), np.uint8), 0, len(text)))
+
+
+def test_model_without_backoff_arcs(tmp_path: Path) -> None:
+    model = build(labels_of([list("ab")]), len(WORDS), 1)
+    write_arpa(tmp_path / "one.arpa", model.states, model.arcs, model.start, Symbols.from_words(WORDS))
+    assert (tmp_path / "one.arpa").read_text().startswith("\\data\\\nngram 1=10\n\n\\1-grams:\n-99\t<s>\t0\n")

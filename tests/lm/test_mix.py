@@ -1,0 +1,96 @@
+"""Mixing: probabilities are the weighted sums, contexts sum to 1, weights are the best ones."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.acceptors import sum_to_one
+from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
+
+from capfst.errors import CapfstError
+from capfst.fst.backoff import token_costs
+from capfst.lm.arpa_read import Arpa
+from capfst.lm.build import Model, Options, build, estimate
+from capfst.lm.compile import compile_levels
+from capfst.lm.decompile import decompile
+from capfst.lm.mix import mix, tune
+
+OTHERS = ["<unk>", *"abcxyz"]
+
+
+def test_of(corpus: list[list[str]], order: int, limit: int | None, words: list[str] = WORDS) -> Arpa:
+    return Arpa(words, estimate(labels_of(corpus), len(words), order, Options(max_ngrams=limit)))
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, corpora, st.integers(1, 4), st.integers(1, 4), st.floats(0.05, 0.95), st.none() | st.integers(9, 50))
+def test_weighted_sums(one: list, two: list, m: int, n: int, weight: float, limit: int | None) -> None:
+    models = [test_of(one, m, limit), test_of(two, n, None)]
+    words, levels = mix(models, (weight, 1 - weight))
+    assert sorted(words) == sorted(WORDS)
+    states, arcs, start = compile_levels(levels)
+    sum_to_one(Model(states, arcs, start, []), len(words))
+    both = [grams_of(model.levels) for model in models]
+
+    def probability(k: int, gram: tuple[str, ...]) -> float:
+        prob, gamma = both[k]
+        return prob[gram] if gram in prob else gamma.get(gram[:-1], 1) * probability(k, gram[1:])
+
+    for gram, p in grams_of(levels, words)[0].items():
+        assert p == pytest.approx(weight * probability(0, gram) + (1 - weight) * probability(1, gram), rel=1e-5)
+
+
+def test_words_of_one_model_only() -> None:
+    one = test_of([list("abca")], 2, None)
+    two = Arpa(OTHERS, estimate(np.array([2, 5, 6, 7, 0], np.uint32), len(OTHERS), 2))
+    words, levels = mix([one, two], (0.5, 0.5))
+    assert set(words) == {*WORDS, *OTHERS}
+    states, arcs, start = compile_levels(levels)
+    sum_to_one(Model(states, arcs, start, []), len(words))
+    prob, _ = grams_of(levels, words)
+    assert prob["x",] == pytest.approx(grams_of(two.levels, OTHERS)[0]["x",] / 2)
+
+
+@pytest.mark.parametrize("weights", [(1.0,), (0.7, 0.7), (-0.1, 1.1)])
+def test_bad_weights(weights: tuple[float, ...]) -> None:
+    model = test_of([list("ab")], 2, None)
+    with pytest.raises(CapfstError, match="as many weights that sum to 1"):
+        mix([model, model], weights)
+
+
+def test_tuned_weights_are_the_best() -> None:
+    rng = np.random.default_rng(3)
+    found = rng.exponential(2, (2, 500))
+    best = tune(found)
+    assert best.sum() == pytest.approx(1)
+
+    def cost(weight: float) -> float:
+        return float(-np.log(weight * np.exp(-found[0]) + (1 - weight) * np.exp(-found[1])).sum())
+
+    assert all(cost(best[0]) <= cost(w) + 1e-6 for w in np.linspace(0.01, 0.99, 99))
+
+
+def test_tune_leaves_out_what_nobody_knows() -> None:
+    inf = math.inf
+    assert tune(np.array([[1.0, inf, inf], [inf, 1.0, inf]])) == pytest.approx([0.5, 0.5])
+    assert tune(np.array([[1.0, inf], [inf, inf]])) == pytest.approx([1, 0], abs=1e-5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
+def test_decompile(corpus: list[list[str]], order: int, limit: int | None) -> None:
+    model = build(labels_of(corpus), len(WORDS), order, Options(max_ngrams=limit))
+    states, arcs, start = compile_levels(decompile(model.states, model.arcs, model.start))
+    assert start == model.start
+    assert states.tobytes() == model.states.tobytes()
+    assert arcs.tobytes() == model.arcs.tobytes()
+    labels = labels_of(corpus)
+    assert (
+        token_costs(states, arcs, start, labels).tolist()
+        == token_costs(model.states, model.arcs, model.start, labels).tolist()
+    )

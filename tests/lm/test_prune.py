@@ -1,0 +1,134 @@
+"""Entropy pruning: what is left is a whole model, the best n-grams of the full one, and sums to 1."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.acceptors import check_conventions, random_labels, sum_to_one
+from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
+
+from capfst.evaluate.perplexity import perplexity
+from capfst.lm.backoff_model import Level, normalize
+from capfst.lm.build import Options, build, estimate
+from capfst.lm.compile import compile_levels
+from capfst.lm.prune import _weigh
+
+
+def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], float]:
+    """The twin: the relative entropy between the model and the one without this n-gram, summed over all words, at most
+    what the best n-grams of its context have for their room."""
+    prob, gamma = kneser_ney(corpus, order)
+    raw = raw_counts(corpus, order)
+    tokens = sum(raw[1].values())
+    discounts = discounts_of(corpus, order)
+
+    def given_shorter(word: str, context: tuple[str, ...]) -> float:
+        return prob[(*context, word)] if (*context, word) in prob else gamma[context] * given_shorter(word, context[1:])
+
+    scores = {}
+    for gram in prob:
+        context = gram[:-1]
+        if not context:
+            continue
+        words = {end[-1] for end in prob if end[:-1] == context}
+        count = sum(raw[len(gram)][(*context, word)] for word in words)
+        share = (count - discounts[len(context)][min(count, 3)]) / tokens
+        left = words - {gram[-1]}
+        weight = 1 - sum(prob[(*context, word)] for word in left)
+        weight /= 1 - sum(given_shorter(word, context[1:]) for word in left)
+        loss = 0.0
+        for word in ["</s>", *WORDS]:
+            p = given_shorter(word, context)
+            q = p if word in left else weight * given_shorter(word, context[1:])
+            loss += p * math.log(p / q)
+        scores[gram] = share * loss
+    for context in {gram[:-1] for gram in scores}:
+        own = 52 / 16 if len(context) > 1 else 36 / 16  # state, backoff arc, the arc to the state
+        grams = sorted((gram for gram in scores if gram[:-1] == context), key=scores.__getitem__, reverse=True)
+        totals = itertools.accumulate(scores[gram] for gram in grams)
+        worth = max(total / (own + j) for j, total in enumerate(totals, 1))
+        scores.update({gram: min(scores[gram], worth) for gram in grams})
+    return scores
+
+
+def test_what_is_alone_in_its_context_goes_first() -> None:
+    """Its state goes with it: of two equally good n-grams, the one that shares a context stays."""
+    size = np.array([1, 3, 2], np.uint32)
+    score = np.array([4, 4, 3, 1, 0, 0], np.float32)
+    _weigh(size, 2.25, score)
+    np.testing.assert_allclose(score, [4 / 3.25, 7 / 4.25, 7 / 4.25, 1, 0, 0], rtol=1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(corpora, st.integers(2, 4), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]))
+def test_scores(corpus: list[list[str]], order: int, threshold: float) -> None:
+    labels = labels_of(corpus)
+    full, _ = grams_of(estimate(labels, len(WORDS), order))
+    kept, _ = grams_of(estimate(labels, len(WORDS), order, Options(threshold=threshold)))
+    assert {gram: full[gram] for gram in kept} == pytest.approx(kept, rel=1e-6)
+    scores = scores_of(corpus, order)
+    slack = 1e-3 * threshold + 1e-7
+    best = {gram for gram, score in scores.items() if score > threshold + slack}
+    parts = {gram[i:j] for gram in best for i in range(len(gram)) for j in range(i + 1, len(gram) + 1)}
+    assert parts & set(full) <= set(kept)
+    for gram in set(full) - set(kept):
+        assert scores[gram] < threshold + slack
+
+
+@settings(deadline=None)
+@given(corpora, st.integers(2, 5), st.floats(0, 1))
+def test_whole_model_within_the_limit(corpus: list[list[str]], order: int, part: float) -> None:
+    labels = labels_of(corpus)
+    total = sum(len(level) for level in estimate(labels, len(WORDS), order))
+    limit = len(WORDS) + 1 + int(part * (total - len(WORDS) - 1))
+    model = build(labels, len(WORDS), order, Options(max_ngrams=limit))
+    assert model.ngrams[0] == len(WORDS) + 1
+    assert sum(model.ngrams) <= limit
+    check_conventions(model, len(WORDS))
+    sum_to_one(model, len(WORDS))
+
+
+def test_nothing_to_prune_gives_the_full_model() -> None:
+    labels = random_labels()
+    full, same = build(labels, 300, 3), build(labels, 300, 3, Options(max_ngrams=10**9))
+    assert full.arcs.tobytes() == same.arcs.tobytes()
+    states, arcs, _ = compile_levels(estimate(labels, 300, 3))
+    assert states.tobytes() == full.states.tobytes()
+    assert arcs.tobytes() == full.arcs.tobytes()
+
+
+def test_threshold_of_zero_drops_nothing() -> None:
+    labels = random_labels()
+    for one, other in zip(estimate(labels, 300, 3), estimate(labels, 300, 3, Options(threshold=0.0)), strict=True):
+        np.testing.assert_array_equal(one.cost, other.cost)
+        np.testing.assert_allclose(one.backoff, other.backoff, atol=1e-4)
+
+
+def test_the_smaller_the_worse_on_the_training_text() -> None:
+    labels = random_labels()
+    sizes = [12_731, 8_000, 3_000, 1_000, 301]
+    models = [build(labels, 300, 3, Options(max_ngrams=size)) for size in sizes]
+    assert [sum(model.ngrams) for model in models] == pytest.approx(sizes, rel=0.02)
+    found = [perplexity(m.states, m.arcs, m.start, [labels], 300).including_oov for m in models]
+    assert found == sorted(found)
+
+
+def test_cutoffs_and_pruning_together() -> None:
+    model = build(random_labels(), 300, 4, Options(cutoffs=(0, 0, 1), max_ngrams=4000))
+    check_conventions(model, 300)
+    sum_to_one(model, 300)
+
+
+def test_backoffs_of_a_context_without_rest() -> None:
+    """Where the n-grams have all the probability, nothing is left to back off to."""
+    one = np.zeros(1, np.uint32)
+    half = np.full(2, np.log(2))
+    levels = [
+        Level(np.arange(2, dtype=np.uint32), np.zeros(2, np.uint32), np.zeros(2, np.uint32), half, np.zeros(2)),
+        Level(one + 1, one, one + 1, np.zeros(1), np.zeros(1)),
+    ]
+    normalize(*levels)
+    assert levels[0].backoff.tolist() == [np.inf, 0.0]

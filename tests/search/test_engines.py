@@ -1,0 +1,175 @@
+"""The engines: both find the least cost over all casings, which is tried here by enumeration, and agree on ties."""
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.models import FORMS, TIED, backoff_models, random_model
+
+from capfst.casing.transducer import ArcCosts, CasingCosts, Words
+from capfst.recaser import Recaser
+from capfst.text.tokenizer import NEWLINE
+
+WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!"]
+LINES = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
+
+
+def weights_of(words: Words, rng: random.Random) -> ArcCosts | None:
+    """None, or costs for all forms, tied or not, some of them infinite."""
+    kind = rng.randrange(3)
+    if kind == 0:
+        return None
+    some = [*TIED, -0.5, math.inf] if kind == 1 else [rng.uniform(-3, 8) for _ in range(20)]
+    return np.array(rng.choices(some, k=int(words.n_forms.sum())), np.float32)
+
+
+def enumerated(recaser: Recaser, ranges: list[range], costs: list[list[float]]) -> list[tuple[float, tuple[int, ...]]]:
+    """All casings with their costs, by one arc after the other; cheapest first, ties by label."""
+    found = []
+    for labels in itertools.product(*ranges):
+        cost, state = 0.0, recaser.engine.start
+        for label, forms, beside in zip(labels, ranges, costs, strict=True):
+            more, state = recaser.lm.arc(state, label)
+            cost += more + beside[label - forms[0]]
+        found.append((cost + recaser.lm.final(state), labels))
+    return sorted(found)
+
+
+def casings(
+    recaser: Recaser, words: Words, weights: ArcCosts | None, line: slice = slice(None)
+) -> list[tuple[float, list[int]]]:
+    """All casings of a line and their costs; OOV words have the label 0."""
+    ends = np.cumsum(words.n_forms)[line].tolist()
+    known = words.n_forms[line].tolist()
+    beside = np.zeros(int(words.n_forms.sum())) if weights is None else weights
+    costs = [beside[end - k : end].tolist() if k else [0.0] for end, k in zip(ends, known, strict=True)]
+    unknown = range(recaser.lm.unknown, recaser.lm.unknown + 1)
+    ranges = [range(a, a + k) if k else unknown for a, k in zip(words.first_labels[line].tolist(), known, strict=True)]
+    return [
+        (cost, [label if k else 0 for label, k in zip(labels, known, strict=True)])
+        for cost, labels in enumerated(recaser, ranges, costs)
+    ]
+
+
+def words_of(recaser: Recaser, text: str) -> Words:
+    return recaser.transducer.words(np.frombuffer(text.encode(), np.uint8))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("models")
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    model=backoff_models(),
+    lines=st.lists(LINES, max_size=4),
+    start=st.sampled_from(["and", "<unk>", "It"]),
+    chunk=st.integers(1, 9),
+    rng=st.randoms(use_true_random=False),
+)
+def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, chunk, rng):
+    model = model.save(folder / "m.fst")
+    fast = Recaser(model, start_token=start)
+    slow = Recaser(model, start_token=start, engine="openfst")
+    words = words_of(fast, "\n".join(lines))
+    weights = weights_of(words, rng)
+    fast_choice, fast_costs = fast.engine.search(words, weights, chunk)
+    slow_choice, slow_costs = slow.engine.search(words, weights)
+    begin = 0
+    ends = [*np.flatnonzero(words.token_types == NEWLINE), len(words.token_types)]
+    assert len(fast_costs) == len(slow_costs) == len(ends)
+    for k, end in enumerate(ends):
+        line = slice(begin, end)
+        begin = end + 1
+        cost, expected = casings(fast, words, weights, line)[0]
+        assert fast_choice[line].tolist() == expected
+        assert slow_choice[line].tolist() == expected
+        assert [fast_costs[k], slow_costs[k]] == pytest.approx([cost, cost], rel=1e-9, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=100)
+@given(model=backoff_models(), line=LINES, n=st.integers(1, 9), rng=st.randoms(use_true_random=False))
+def test_nbest_is_the_head_of_all_casings(folder, model, line, n, rng):
+    recaser = Recaser(model.save(folder / "n.fst"))
+    words = words_of(recaser, line)
+    weights = weights_of(words, rng)
+    everything = casings(recaser, words, weights)
+    finite = [casing for casing in everything if casing[0] < math.inf][:n] or everything[:1]
+    found = recaser.engine.nbest(words, n, weights)
+    assert [cost for cost, _ in found] == pytest.approx([cost for cost, _ in finite], rel=1e-9, abs=1e-9)
+    assert [choice.tolist() for _, choice in found] == [labels for _, labels in finite]
+    slow = Recaser(recaser.model, engine="openfst").engine.nbest(words, n, weights)
+    assert [cost for cost, _ in slow] == pytest.approx([cost for cost, _ in finite], rel=1e-4, abs=1e-4)
+
+
+@settings(deadline=None, max_examples=100)
+@given(model=backoff_models(), line=LINES, rng=st.randoms(use_true_random=False))
+def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rng):
+    recaser = Recaser(model.save(folder / "p.fst"))
+    words = words_of(recaser, line)
+    weights = weights_of(words, rng)
+    everything = casings(recaser, words, weights)
+    expected = [
+        min(cost for cost, labels in everything if labels[i] == label)
+        for i, (first, forms) in enumerate(zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True))
+        for label in range(first, first + forms)
+    ]
+    slow = Recaser(recaser.model, engine="openfst")
+    for engine in (recaser.engine, slow.engine):
+        assert engine.marginals(words, weights).tolist() == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_marginals_of_a_word_that_is_there_twice(folder):
+    model = random_model(random.Random(3), order=2, forms=len(FORMS), ngrams=100).save(folder / "t.fst")
+    fast, slow = (Recaser(model, engine=engine).engine for engine in ("fast", "openfst"))
+    for line in ("mcdonald mcdonald", "it us it us it"):
+        words = words_of(Recaser(model), line)
+        assert slow.marginals(words).tolist() == pytest.approx(fast.marginals(words).tolist(), rel=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(model=backoff_models(), line=LINES, n=st.integers(1, 6), sentence_case=st.booleans())
+def test_nbest_gives_different_casings(folder, model, line, n, sentence_case):
+    recaser = Recaser(model.save(folder / "c.fst"), sentence_case=sentence_case)
+    written = recaser.nbest(line, n)
+    assert written[0] == (pytest.approx(recaser.costs(line)[0]), recaser.recase(line))
+    everything = recaser.engine.nbest(words_of(recaser, line), 10**6)
+    buf = np.frombuffer(line.encode(), np.uint8)
+    different = dict.fromkeys(
+        bytes(recaser._write(buf, words_of(recaser, line), choice, CasingCosts())).decode() for _, choice in everything
+    )
+    assert [casing for _, casing in written] == list(different)[:n]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    model=backoff_models(), line=LINES, case=st.sampled_from([str.lower, str.upper, str.title]), sentence=st.booleans()
+)
+def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(folder, model, line, case, sentence):
+    recaser = Recaser(model.save(folder / "o.fst"), sentence_case=sentence)
+    line = case(line)
+    text, changes = recaser.confidence(line)
+    assert text == recaser.recase(line)
+    # All casings, as they are written, word by word.
+    buf = np.frombuffer(line.encode(), np.uint8)
+    words = words_of(recaser, line)
+    spelled = []
+    for cost, choice in recaser.engine.nbest(words, 10**6):
+        data = bytes(recaser._write(buf, words, choice, CasingCosts()))
+        tokens = words_of(recaser, data.decode())
+        spelled.append((cost, [data[s:e].decode() for s, e in zip(tokens.starts, tokens.ends, strict=True)]))
+    before = [line.encode()[s:e].decode() for s, e in zip(words.starts, words.ends, strict=True)]
+    changed = [i for i, word in enumerate(spelled[0][1]) if word != before[i]]
+    assert [text[change.start : change.end] for change in changes] == [change.word for change in changes]
+    assert [change.word for change in changes] == [spelled[0][1][i] for i in changed]
+    if spelled[0][0] < math.inf:
+        odds = [
+            min((cost for cost, path in spelled if path[i] != spelled[0][1][i]), default=math.inf) - spelled[0][0]
+            for i in changed
+        ]
+        assert [change.log_odds for change in changes] == pytest.approx(odds, rel=1e-9, abs=1e-9)

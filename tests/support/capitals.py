@@ -1,0 +1,10 @@
+"""Capitalization errors of whole texts, by the kernel."""
+
+from capfst.evaluate.cer import code_points, edits
+from capfst.text.unicode import INFO, IS_UPPER
+
+
+def capitalization_errors(reference, hypothesis):
+    """(upper-case characters of the reference, deletions, insertions, substitutions)."""
+    ref, hyp = (codes[INFO[codes] & IS_UPPER != 0] for codes in map(code_points, (reference, hypothesis)))
+    return len(ref), *edits(ref, len(ref), hyp, len(hyp))

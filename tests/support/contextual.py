@@ -1,0 +1,27 @@
+"""A small model with a context model, of two kinds of text: Python's help, and the same in ROT13."""
+
+import codecs
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import pytest
+
+import capfst
+from capfst.corpus import files as corpus_files
+
+_LINES = [line.strip() for text in topics.values() for line in text.split("\n") if line.strip()]
+LINES = _LINES[:2500]
+OTHERS = [codecs.encode(line, "rot13") for line in LINES[:1500]]
+UNHEARD = _LINES[-400:]
+"""Lines that are not in the model, nearly."""
+
+
+def train(path: Path) -> Path:
+    """Trains the model. Each file is a source of its own, small as it is."""
+    files = [path.with_name(name) for name in ("help.txt", "rot13.txt")]
+    for file, lines in zip(files, (LINES, OTHERS), strict=True):
+        file.write_text("\n".join(lines), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_files, "_SMALL", 1)
+        capfst.train(files, path, clean=False)
+    return path

@@ -1,0 +1,180 @@
+"""Small backoff models for tests: consistent states, arcs and symbols, as compile.py would make them, any weights."""
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pynini
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from capfst.fst.read import CapFst
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import Symbols
+from capfst.fst.write import ARC, STATE, write_fst
+from capfst.text.unicode import lower
+
+SIGNATURE = Signature("0.1.0", 3, "kn", "none", "capfst", "default", "00000000")
+UNKNOWN = "<unk>"
+FORMS = """
+    it It IT us US Us i I new New NEW york York YORK mcdonald McDonald Mcdonald MCDONALD mcDonald iphone iPhone IPHONE
+    's 'S . , 0 a A AT&T at&t e.g. E.G. straße Straße STRASSE éa ÉA Éa ﬁn ǆ ǅ Ǆ Οδος ΟΔΟΣ οδος и И 𐐨 𐐀 don DON Don
+""".split()  # noqa: SIM905
+TIED = [0.0, 0.5, 1.0, 2.0]
+
+in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+class Model(NamedTuple):
+    """The arguments of `write_fst`, and what was put in."""
+
+    states: npt.NDArray
+    arcs: npt.NDArray
+    symbols: Symbols
+    start: int
+    contexts: list[tuple[int, ...]]  # labels before each state; 0 is <s>
+    ngrams: tuple[int, ...]  # number of n-grams by the length of the backoff chain from their context
+
+    def save(self, path: str | os.PathLike[str]) -> CapFst:
+        write_fst(path, self.states, self.arcs, self.symbols, self.start, SIGNATURE)
+        return CapFst.open(path)
+
+
+def build(words: list[str], arcs: dict, backoffs: dict, finals: dict) -> Model:
+    """The model of these tables, keyed by tuples of labels: n-gram → cost, context → backoff, context → final cost.
+
+    The contexts are the keys of `backoffs`, and () for the root, where `arcs` must have each label. `</s>` is not
+    listed behind a context that `finals` lacks.
+    """
+    contexts = [(), *sorted(backoffs, key=lambda context: (len(context), context))]
+    number = {context: state for state, context in enumerate(contexts)}
+    longest = max(map(len, contexts))
+
+    def longest_known(history: tuple[int, ...]) -> int:
+        history = history[max(0, len(history) - longest) :]
+        while history not in number:
+            history = history[1:]
+        return number[history]
+
+    after: dict[tuple[int, ...], list[int]] = {context: [] for context in contexts}
+    for *context, label in arcs:
+        after[tuple(context)].append(label)
+    states = np.zeros(len(contexts), STATE)
+    depth = [0] * len(contexts)
+    ngrams = [0] * (longest + 1)
+    rows: list[tuple[int, int, float, int]] = []
+    for state, context in enumerate(contexts):
+        first = len(rows)
+        if context:
+            lower_state = longest_known(context[1:])
+            depth[state] = depth[lower_state] + 1
+            rows.append((0, 0, backoffs[context], lower_state))
+        ngrams[depth[state]] += len(after[context]) + (context in finals)
+        for label in sorted(after[context]):
+            gram = (*context, label)
+            rows.append((label, label, arcs[gram], longest_known(gram)))
+        states[state] = (finals.get(context, np.inf), first, len(rows) - first, bool(context), bool(context))
+    listed = tuple(np.trim_zeros(ngrams, "b"))
+    return Model(states, np.array(rows, ARC), Symbols.from_words(words), number.get((0,), 0), contexts, listed)
+
+
+def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 20, ties: bool = False) -> Model:
+    """A model with n-grams up to `order`, of `forms` surface forms (`<unk>` among them), from `ngrams` longer n-grams.
+
+    With `ties`, costs are of a few values, so that paths tie. Some costs are infinite, some backoff costs negative. The
+    costs are no probabilities.
+    """
+    chosen = [*rng.sample(FORMS, min(forms, len(FORMS)) - 1), UNKNOWN]  # in the order of their counts
+    words = sorted(chosen, key=lambda word: (lower(word).encode(), chosen.index(word)))
+
+    def cost(low: float) -> float:
+        if rng.randint(0, 19) == 0:
+            return np.inf
+        return rng.choice(TIED) + low if ties else rng.uniform(low, 8)
+
+    grams: set[tuple[int, ...]] = set()
+    if order > 1:
+        for _ in range(rng.randint(0, ngrams)):
+            gram = tuple(rng.randint(1, len(words)) for _ in range(rng.randint(2, order)))
+            if rng.randint(0, 3) == 0:
+                gram = (0, *gram[1:])  # behind <s>
+            # As in any ARPA file: with an n-gram also what it begins and ends with.
+            for i in range(len(gram)):
+                grams |= {gram[i:j] for j in range(i + 2, len(gram) + 1)}
+    contexts = {gram[:-1] for gram in grams}
+    if order > 1:
+        contexts.add((0,))  # the start state
+        # States without any arc but the backoff, as pruning leaves them.
+        contexts |= {gram for gram in grams if len(gram) < order and rng.randint(0, 9) == 0}
+    arcs = {(label,): cost(0) for label in range(1, len(words) + 1)} | {gram: cost(0) for gram in sorted(grams)}
+    backoffs = {context: cost(-1) for context in sorted(contexts)}
+    finals = {context: cost(0) for context in sorted(contexts) if rng.randint(0, 2) == 0}
+    finals = {context: final for context, final in finals.items() if final < np.inf}
+    return build(words, arcs, backoffs, finals | {(): rng.uniform(0.1, 5)})
+
+
+def backoff_models(max_order: int = 5) -> st.SearchStrategy[Model]:
+    """Random models of order 1 … max_order, for hypothesis: they shrink."""
+    return st.builds(
+        random_model,
+        st.randoms(use_true_random=False),
+        order=st.integers(1, max_order),
+        forms=st.integers(1, 16),
+        ngrams=st.integers(0, 20),
+        ties=st.booleans(),
+    )
+
+
+def tiny() -> Model:
+    """a bigram model: P(It | <s>), P(works | It), </s> after works."""
+    unk, it, big_it, works = 1, 2, 3, 4
+    return build(
+        ["<unk>", "it", "It", "works"],
+        {(unk,): 4, (it,): 2, (big_it,): 3, (works,): np.inf, (0, big_it): 0.5, (big_it, works): 1.5},
+        {(0,): 0.25, (big_it,): -0.125, (works,): 0},
+        {(): 5, (works,): 0.75},
+    )
+
+
+def vector(model: Model) -> pynini.Fst:
+    """The same acceptor, added to OpenFst arc by arc."""
+    fst = pynini.Fst()
+    fst.add_states(len(model.states))
+    fst.set_start(model.start)
+    for s, state in enumerate(model.states):
+        if state["final"] < np.inf:
+            fst.set_final(s, float(state["final"]))
+        for arc in model.arcs[state["pos"] : state["pos"] + state["narcs"]]:
+            fst.add_arc(s, pynini.Arc(*(value.item() for value in arc)))
+    table = pynini.SymbolTable(str(SIGNATURE))
+    for label, symbol in enumerate(model.symbols):
+        table.add_symbol(symbol, label)
+    fst.set_input_symbols(table)
+    return fst
+
+
+def openfst(command: str, *arguments: str | Path) -> bytes:
+    """The output of one of OpenFst's own programs (Debian: libfst-tools)."""
+    if shutil.which(command) is None:
+        pytest.skip(f"{command} is not installed")
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def arcs_of(model: CapFst, state: int) -> npt.NDArray:
+    """ARC[narcs]: the state's arcs, the backoff (if it has one) in front."""
+    first = int(model.states["pos"][state])
+    return model.arcs[first : first + int(model.states["narcs"][state])]
+
+
+def backoff_of(model: CapFst, state: int) -> tuple[float, int]:
+    """(cost, backoff state) of a state other than 0."""
+    arc = arcs_of(model, state)[0]
+    return float(arc["weight"]), int(arc["nextstate"])

@@ -1,0 +1,116 @@
+import errno
+import os
+import resource
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+from capfst.errors import CapfstError
+from capfst.system.atomic import replacing
+
+OLD, NEW = b"what was there", b"what is new"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "out").write_bytes(OLD)
+    return tmp_path
+
+
+def only_old_left(folder: Path) -> bool:
+    return os.listdir(folder) == ["out"] and (folder / "out").read_bytes() == OLD
+
+
+def test_replaces_at_the_end(folder: Path) -> None:
+    with replacing(folder / "out") as file:
+        file.write(NEW)
+        assert (folder / "out").read_bytes() == OLD
+        temporary = [name for name in os.listdir(folder) if name != "out"]
+        assert len(temporary) == 1
+        assert temporary[0].startswith(".capfst-")
+        assert temporary[0].endswith(".tmp")
+    assert os.listdir(folder) == ["out"]
+    assert (folder / "out").read_bytes() == NEW
+
+
+def test_makes_a_file_with_ordinary_permissions(tmp_path: Path) -> None:
+    (tmp_path / "ordinary").touch()
+    with replacing(str(tmp_path / "made")) as file:
+        file.write(NEW)
+    assert (tmp_path / "made").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, OSError, CapfstError])
+def test_an_exception_changes_nothing_and_comes_through(folder: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error) as caught, replacing(folder / "out") as file:
+        file.write(NEW)
+        raise error("of the block")
+    assert type(caught.value) is error
+    assert only_old_left(folder)
+
+
+@pytest.mark.parametrize("size", [1, 1 << 24])
+def test_a_write_that_fails(folder: Path, size: int) -> None:
+    """With a limit on the size of files, which fails like a full disk: in the block, or when the buffer is flushed."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        message = r"cannot write .*out: File too large .* raise the limit"
+        with pytest.raises(CapfstError, match=message), replacing(folder / "out") as file:
+            file.write(bytes(size))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert only_old_left(folder)
+
+
+@pytest.mark.parametrize(
+    "function, number, advice",
+    [
+        ("fsync", errno.ENOSPC, "free some space"),
+        ("fsync", errno.EIO, "check the folder and the disk"),
+        ("replace", errno.EACCES, "choose a folder that you may write to"),
+    ],
+)
+def test_the_end_fails(folder: Path, monkeypatch: pytest.MonkeyPatch, function: str, number: int, advice: str) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, function, fail)
+    message = f"{os.strerror(number)}.*{advice}"
+    with pytest.raises(CapfstError, match=message), replacing(folder / "out") as file:
+        file.write(NEW)
+    assert only_old_left(folder)
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("missing/out", "No such file or directory .in folder .*missing.: make the folder first"),
+        ("out/out", "Not a directory"),
+        (".", "it is a folder: name a file in it"),
+        ("x" * 300, "File name too long"),
+        ("pipe", "it is not a regular file"),
+    ],
+)
+def test_places_that_cannot_be_written(folder: Path, name: str, message: str) -> None:
+    if name == "pipe":
+        os.mkfifo(folder / name)
+    with pytest.raises(CapfstError, match=f"cannot write .*{message}"), replacing(folder / name):
+        pytest.fail("there is nothing to write to")
+    if name == "pipe":
+        assert stat.S_ISFIFO((folder / name).stat().st_mode)
+        (folder / name).unlink()
+    assert only_old_left(folder)
+
+
+def test_a_link_stays(folder: Path) -> None:
+    link = folder / "link"
+    link.symlink_to("out")
+    with replacing(link) as file:
+        file.write(NEW)
+    assert link.is_symlink()
+    assert (folder / "out").read_bytes() == NEW

@@ -1,0 +1,327 @@
+"""recase.py: the whole way with both engines: what holds of any text, goldens, and the ways to call it."""
+
+import io
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.models import FORMS, Model, build, random_model
+
+import capfst
+from capfst import recaser as recase
+from capfst.errors import CapfstError
+from capfst.recaser import ENGINES, Recaser
+from capfst.text.tokenizer import PROTECTED, tokenize
+from capfst.text.unicode import lower
+
+
+def model(costs: Mapping[str, float], bigrams: str = "") -> Model:
+    """A unigram model of these forms and `<unk>`, or with bigrams "a b, c d", each of the cost 0.1."""
+    words = sorted([*costs, "<unk>"], key=lambda form: (lower(form).encode(), costs.get(form, 0.0)))
+    label = {form: i for i, form in enumerate(words, 1)} | {"<s>": 0}
+    arcs = {(i,): costs.get(form, 9.0) for form, i in label.items() if i}
+    arcs |= {tuple(label[form] for form in bigram.split()): 0.1 for bigram in bigrams.split(", ") if bigram}
+    return build(words, arcs, {gram[:1]: 0.0 for gram in arcs if len(gram) == 2}, {(): 1.0})
+
+
+def recaser(path: Path, made: Model, pretokenized: bool = False, **options) -> Recaser:
+    opened = made.save(path)
+    if pretokenized:
+        opened.signature = replace(opened.signature, tokenizer="none")
+    return Recaser(opened, **options)
+
+
+# ---- what holds of any text
+
+SETTINGS = [
+    {"start_token": "and"},
+    {"start_token": "It"},
+    {"start_token": "<unk>", "pretokenized": True},
+    {"sentence_case": True},
+    {"sentence_case": True, "pretokenized": True},
+]
+WORDS = [*FORMS, *map(str.lower, FORMS), *map(str.upper, FORMS)]
+OTHERS = [
+    "oov",
+    "Oov",
+    "ΟΔΟΣ's",
+    "i̇",
+    "İ",
+    "don’t",
+    "X@y.z",
+    "#Tag",
+    "http://A.b",
+    "1990",
+    "new-York",
+    "A-a",
+    "...",
+    "”",
+]
+MARKS = [" ", "  ", "\n", "\r\n", ", ", "'", "-", "\t", "\0", "\u00a0", " “"]
+lines = st.lists(st.sampled_from([*WORDS, *OTHERS]), max_size=6).map(" ".join)
+pieces = st.lists(st.sampled_from([*WORDS, *OTHERS, *MARKS]) | st.characters(codec="utf-8"), max_size=9)
+texts = st.lists(lines, max_size=3).map("\n".join) | pieces.map("".join) | st.text(max_size=20)
+
+
+@pytest.fixture(scope="module", params=range(len(SETTINGS)), ids=str)
+def engines(request, tmp_path_factory) -> list[Recaser]:
+    """Recasers of a random trigram model, with each engine."""
+    rng = random.Random(request.param)
+    made = random_model(rng, order=3, forms=len(FORMS) + 1, ngrams=400)
+    path = tmp_path_factory.mktemp("recase") / "m.fst"
+    return [recaser(path, made, engine=engine, **SETTINGS[request.param]) for engine in ENGINES]
+
+
+def without_protected(text: str, pretokenized: bool) -> str:
+    """The text with a stand-in for each token that passes through as it is."""
+    data = text.encode()
+    places = [(s, e) for s, e, kind in zip(*tokenize(data, pretokenized), strict=True) if kind == PROTECTED]
+    for start, end in reversed(places):
+        data = data[:start] + b"\x1a" + data[end:]
+    return data.decode()
+
+
+@settings(deadline=None, max_examples=100)
+@given(text=texts)
+@example("οδος's ΟΔΟΣ. It's “don’t” X@Y.Z İ\n\nUS")
+def test_any_text(engines, text):
+    fast, slow = engines
+    out = fast.recase(text)
+    assert slow.recase(text) == out
+    assert lower(out) == lower(text)
+    assert out.count("\n") == text.count("\n")
+    # Lines do not know of each other.
+    assert "\n".join(fast.recase(line) for line in text.split("\n")) == out
+    # All casings of a text are recased to one, a fixed point, but for what passes through as it is.
+    assert fast.recase(out) == out
+    of_lowercase = fast.recase(lower(text))
+    assert without_protected(of_lowercase, fast.pretokenized) == without_protected(out, fast.pretokenized)
+
+
+# ---- goldens
+
+FORMS_OF_COST = {
+    1.0: "us it iPhone McDonald O'Neill U.S. do n't and the Bill , 's new told York York-based they 're all senators",
+    1.2: "00:00 A-00 <url>",
+    1.5: "New",
+    2.0: "US It Do And The bill 'S",
+    3.0: "Us IT",
+    5.0: "don't ALL",
+}
+COSTS = {form: cost for cost, forms in FORMS_OF_COST.items() for form in forms.split()}
+BIGRAMS = "<s> It, <s> US, and the, And US, the US, New York, New York-based, <unk> Us, the <url>, <url> It"
+GOLDEN = {
+    "us the us": "us the US",
+    "US THE US, IPHONE": "us the US, iPhone",
+    "dont don't they're THEY’RE": "dont don't they're they’re",
+    "mcdonald o'neill O’NEILL'S": "McDonald O'Neill O’Neill's",
+    "u.s. senators told us": "U.S. senators told us",
+    "new york 's mayor , bill": "New York 's mayor , Bill",
+    "new-york new york-based york-bases": "new-York New York-based York-bases",
+    "ALL CAPS INPUT": "all caps input",
+    "xx us": "xx Us",
+    "the HTTP://X.Y it a-10 10:30": "the HTTP://X.Y It A-10 10:30",
+    "it it": "it it",
+    "": "",
+    "\n\n": "\n\n",
+    "it\r\n \tus\0us\n": "it\r\n \tus\0us\n",
+}
+SENTENCES = {
+    "it it": "It it",
+    "“it": "“It",
+    "do n't": "Do n't",
+    "mayor us": "Mayor Us",
+    "iphone us": "iPhone us",
+    "u.s. us": "U.S. us",
+    "us us\nus": "US us\nUS",
+    "http://it it": "http://it It",
+    "... it": "... it",
+}
+
+
+@pytest.fixture(scope="module")
+def golden_file(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("golden") / "golden.fst"
+    model(COSTS, BIGRAMS).save(path)
+    return path
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_golden(golden_file, engine):
+    recaser = capfst.load(golden_file, engine=engine)
+    assert {text: recaser.recase(text) for text in GOLDEN} == GOLDEN
+    recaser = capfst.load(golden_file, engine=engine, sentence_case=True)
+    assert {text: recaser.recase(text) for text in SENTENCES} == SENTENCES
+
+
+@pytest.mark.parametrize(
+    ("start_token", "text", "expected"),
+    [
+        ("and", "us", "us"),
+        ("And", "us", "US"),
+        ("the", "us", "US"),
+        ("<unk>", "us", "Us"),
+        ("what the model does not know", "us", "Us"),
+        ("New", "york", "York"),
+    ],
+)
+def test_start_token(golden_file, start_token, text, expected):
+    for engine in ENGINES:
+        assert capfst.load(golden_file, start_token=start_token, engine=engine).recase(text) == expected
+
+
+def test_pretokenized(tmp_path):
+    costs = {"Don't": 1.0, "A-10": 1.0, '"Us': 1.0, "1990": 1.0, "U.S": 1.0, "HTTP://x": 1.0, "’Tis": 1.0}
+    for engine in ENGINES:
+        plain = recaser(tmp_path / "p.fst", model(costs), pretokenized=True, engine=engine)
+        out = plain.recase("don't don’t A-10 a-11 \"US 1990 u.s http://X ’tis\0'tis <UNK>")
+        assert out == "Don't don’t A-10 a-11 \"Us 1990 U.S HTTP://x ’Tis\0'tis <unk>"
+
+
+# ---- ways to call it
+
+
+@pytest.fixture(scope="module")
+def golden(golden_file) -> Recaser:
+    return capfst.load(golden_file)
+
+
+@settings(deadline=None, max_examples=60)
+@given(batch=st.lists(texts | lines.map("{}\n".format), max_size=8), ahead=st.integers(1, 4))
+def test_lines(golden, batch, ahead):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recase, "_LINES", ahead)
+        assert list(golden.recase_lines(batch)) == [golden.recase(line) for line in batch]
+
+
+def test_lines_are_taken_as_needed(golden):
+    def endless():
+        while True:
+            yield "THE US\n"
+
+    assert list(islice(golden.recase_lines(endless()), 10_000)) == ["the US\n"] * 10_000
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    batch=st.lists(lines.filter(lambda line: "\n" not in line), min_size=1, max_size=20),
+    ends=st.lists(st.integers(0, 20), max_size=8).map(sorted),
+    jobs=st.sampled_from([1, 3]),
+    last=st.sampled_from(["", "\n"]),
+)
+def test_blocks(golden, batch, ends, jobs, last):
+    """Whatever the blocks and the threads, the text is the same; blocks keep their order and their number."""
+    text = "\n".join(batch) + last
+    whole = text.encode().splitlines(keepends=True)
+    blocks = [b"".join(whole[i:j]) for i, j in zip([0, *ends], [*ends, len(whole)], strict=True)]
+    recased = [bytes(block) for block in golden.recase_blocks(iter(blocks), jobs)]
+    assert [lower(block.decode()) for block in recased] == [lower(block.decode()) for block in blocks]
+    assert b"".join(recased).decode() == golden.recase(text)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_blocks_are_taken_as_needed(golden, jobs):
+    taken = 0
+
+    def endless():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield b"THE US\n"
+
+    recased = golden.recase_blocks(endless(), jobs)
+    assert [bytes(next(recased)) for _ in range(5)] == [b"the US\n"] * 5
+    recased.close()
+    assert taken <= 5 + 2 * jobs + 2
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_an_error_of_the_source_comes_through(golden, jobs):
+    def broken():
+        yield b"US\n"
+        raise CapfstError("bad input")
+
+    with pytest.raises(CapfstError, match="bad input"):
+        list(golden.recase_blocks(broken(), jobs))
+
+
+def test_lone_surrogates(golden):
+    assert golden.recase("US \ud800 THE\udfff US") == "us \ud800 the\udfff US"
+
+
+def test_long_lines(golden):
+    """A line of many words, and a word of many letters, with a path that is open to its end."""
+    assert golden.recase("THE US " * 50_000) == "the US " * 50_000
+    word = "X" * 1_000_000
+    assert golden.recase(f"US {word}, THE US") == f"us {word.lower()}, the US"
+    assert golden.recase("IT-" * 300_000) == "it-" * 300_000
+
+
+def test_nbest(golden):
+    found = golden.nbest("us it", 20)
+    costs = [cost for cost, _ in found]
+    assert {casing for _, casing in found} == {f"{a} {b}" for a in ("us", "US", "Us") for b in ("it", "It", "IT")}
+    assert len(found) == 9
+    assert costs == sorted(costs)
+    # and, us, it and </s>
+    assert found[0] == (pytest.approx(4.0), "us it")
+    assert golden.nbest("us it", 2) == found[:2]
+    assert golden.nbest("", 3) == [(pytest.approx(2.0), "")]
+    assert golden.nbest("Oov", 3) == [(pytest.approx(11.0), "oov")]
+    casings = [casing for _, casing in golden.nbest("“us” HTTP://X", 9)]
+    assert casings == ["“Us” HTTP://X", "“us” HTTP://X", "“US” HTTP://X"]
+    with pytest.raises(ValueError, match="one line"):
+        golden.nbest("us\n", 1)
+
+
+def test_costs(golden):
+    assert golden.costs("us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
+    assert golden.costs("us it\nOov").tolist() == pytest.approx([4, 11])
+    assert golden.costs("").tolist() == pytest.approx([2])
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "changes"),
+    [
+        ("us it", "us it", []),
+        ("the us!", "the US!", [(4, 6, "US", 0.9)]),  # "the US" costs 0.1, us 1
+        ("“IPHONE” İ us", "“iPhone” i̇ Us", [(1, 7, "iPhone", math.inf), (9, 11, "i̇", math.inf), (12, 14, "Us", 0.9)]),
+        ("", "", []),
+    ],
+)  # fmt: skip
+def test_confidence(golden, line, text, changes):
+    found = golden.confidence(line)
+    assert found[0] == text
+    assert [change[:3] for change in found[1]] == [change[:3] for change in changes]
+    assert [change.log_odds for change in found[1]] == pytest.approx([change[3] for change in changes])
+
+
+def test_confidence_takes_one_line(golden):
+    with pytest.raises(ValueError, match="one line"):
+        golden.confidence("us\n")
+
+
+def test_knows(golden):
+    assert golden.knows("IPHONE")
+    assert golden.knows("don't")
+    assert golden.knows("O’Neill's")
+    assert golden.knows("York-Based")
+    assert not golden.knows("york-bound")
+    assert not golden.knows("us!")
+
+
+def test_errors(golden_file, tmp_path):
+    with pytest.raises(CapfstError, match="no engine 'slow': use one of fast, openfst"):
+        capfst.load(golden_file, engine="slow")
+    with pytest.raises(CapfstError, match=r"none\.fst"):
+        capfst.load(tmp_path / "none.fst")
+
+
+def test_file_objects_are_lines(golden):
+    assert list(golden.recase_lines(io.StringIO("THE US\nIT"))) == ["the US\n", "it"]

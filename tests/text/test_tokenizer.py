@@ -1,0 +1,376 @@
+"""tokenize.py: golden tables; a second tokenizer, of regular expressions; what must hold of any text."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from capfst.text import tokenizer as tok
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, tokenize
+from capfst.text.unicode import (
+    CLASS,
+    INFO,
+    IS_UPPER,
+    LETTER,
+    MARK,
+    NUMBER,
+    OTHER,
+    PUNCT,
+    SPACE,
+    TO_LOWER,
+    lower,
+    lower_into,
+)
+
+LETTERS_OF_KINDS = "wcmpn"
+Token = tuple[int, str]
+
+
+def tokens(text: str, pretokenized: bool = False) -> list[Token]:
+    data = text.encode()
+    return [(int(k), data[s:e].decode()) for s, e, k in zip(*tokenize(data, pretokenized), strict=True)]
+
+
+def canonical(token: str, kind: int) -> str:
+    buf = np.frombuffer(token.encode(), np.uint8)
+    out = np.zeros(max(8, buf.size) + 8, np.uint8)
+    size = tok.canonical(buf, 0, buf.size, kind, out)
+    assert size <= max(5, buf.size) and not out[size:].any()
+    return out[:size].tobytes().decode()
+
+
+def words(text: str) -> list[str]:
+    """The tokens as the LM knows them, compounds in parts."""
+    return [canonical(token, kind) for kind, token in tokens(text) if kind != COMPOUND]
+
+
+# ---- goldens
+
+SAME = [  # raw text, the same text as the Penn Treebank has it
+    ("I don't think so.", "I do n't think so ."),
+    ("DON'T can't won’t", "DO N'T ca n't wo n’t"),
+    ("They're here; we've won, I'm sure he'd say she'll", "They 're here ; we 've won , I 'm sure he 'd say she 'll"),
+    ("I'd've y'all's don't've", "I 'd 've y'all 's do n't 've"),
+    ("New York's mayor, Bill", "New York 's mayor , Bill"),
+    ("the dogs' bowls", "the dogs ' bowls"),
+    ("'it's' his", "' it 's ' his"),
+    ("O'Neill's o'neill McDonald rock'n'roll cap'n", "O'Neill 's o'neill McDonald rock'n'roll cap'n"),
+    ("U.S. senators, e.g. Ph.D.s, said the U.S.'s", "U.S. senators , e.g. Ph.D.s , said the U.S. 's"),
+    ("J. K. Rowling", "J. K. Rowling"),
+    ("1,234.5 people at 10:30 in the 1990s, '90s", "1,234.5 people at 10:30 in the 1990s , ' 90s"),
+    ("AT&T's R&D (Q&A)", "AT&T 's R&D ( Q&A )"),
+    ('"Yes," she said. "No."', "`` Yes , '' she said . `` No . ''"),
+    ("“Yes” — ‘no’… well", "`` Yes '' -- ` no ' ... well"),
+    ("mother-in-law's well-known", "mother-in-law 's well-known"),
+    ("$5, 5% #1!?", "$ 5 , 5 % # 1 ! ?"),
+    ("x (a) [b] {c}.", "x ( a ) [ b ] { c } ."),
+    ("wait...what? No--yes", "wait ... what ? No -- yes"),
+]
+
+
+@pytest.mark.parametrize(("raw", "treebank"), SAME)
+def test_raw_and_treebank_text_have_the_same_words(raw, treebank):
+    assert words(raw) == words(treebank)
+
+
+# The words of a line as the LM knows them; a compound in brackets, followed by its parts.
+GOLDEN = {
+    "Hello, world!": "Hello , world !",
+    "do n't N'T n't don’t isn't": "do n't N'T n't do n't is n't",
+    "an't it't 't 't's": "a n't it't ' t ' t 's",
+    "'s 'S 'really 'll ’re 's' 'd'": "'s 'S ' really 'll 're ' s ' ' d '",
+    "'tis 'em '80s 's-h": "' tis ' em ' 00s 's - h",
+    "O'Neill d'Artagnan l'été rock'n'roll o'clock": "O'Neill d'Artagnan l'été rock'n'roll o'clock",
+    "U.S. U.S.A. a.m. Ph.D. e.g., i.e.": "U.S. U.S.A. a.m. Ph.D. e.g. , i.e.",
+    "J. K. Rowling and I. So do I... J... etc. No. A.": "J. K. Rowling and I . So do I ... J ... etc . No . A.",
+    "İ. i̇. É. Q&A. a_b. x.yz.": "İ . i̇ . É. Q&A . a_b . x.yz .",
+    "1,234.5 10:30 1/2 3.14. 1,a a,1 1: 1990s 3.5kg ٣,٤": "0,000.0 00:00 0/0 0.00 . 0 , a a , 0 0 : 0000s 0.0kg ٣,٤",
+    "AT&T a&b &amp; a& &b 1&2 é&é": "AT&T a&b & amp ; a & & b 0 & 0 é&é",
+    "example.com end.Next a..b .5 5.": "example.com end.Next a ... b . 0 0 .",
+    "snake_case _emph_ a__b": "snake_case _ emph _ a __ b",
+    "mother-in-law U.S.-based F-16": "[mother-in-law] mother - in - law [U.S.-based] U.S. - based [F-00] F - 00",
+    "2003-04 a-b-n't -x x- a--b a–b": "[0000-00] 0000 - 00 [a-b-n't] a - b - n't - x x - a -- b a -- b",
+    "\"a\" ``b'' “c” „d‟ «e» ''' ‹f›": "\" a \" \" b \" \" c \" \" d \" \" e \" ' ‹ f ›",
+    "`a' ‘b’ ‚c‛": "' a ' ' b ' ' c '",
+    "- -- --- ---- – — ― ‒ − ‐": "- -- -- -- -- -- -- -- − ‐",
+    ". .. ... .... … ……": ". ... ... ... ... ...",
+    "!!!!! ?? ?! $$$$ 😀😀😀😀😀": "!!! ?? ? ! $$$ 😀😀😀",
+    "http://x.org/a?b=c. https://x_y/(z)! ftp://": "<url> . <url> ) ! <url>",
+    "HTTP://X, git://a www.foo.com WWW.X.ORG/y, www. www": "<url> , <url> <url> <url> , www . www",
+    "<http://x.org> \"http://x\"y (see http://x).": '< <url> > " <url> " y ( see <url> ) .',
+    "me@x.org, a.b+c-d_e@f-g.com! foo@ @": "<url> , <url> ! foo @ @",
+    "o'neil@x.com 1,2!b@c.d “bob@x.com” (bob@x)": '<url> 0,0 ! <url> " <url> " ( <url> )',
+    "bob@x.com,ann@y.com mailto:bob@x to:bob@x": "<url> mailto : <url> to : <url>",
+    "and/or a/b /usr/bin/x. ~/y ./z ../q/../r (/x) ='/y' x/y/": "and / or a / b <url> . <url> <url> <url> "
+    "( <url> ) = ' <url> ' x / y /",
+    r"C:\Windows\x c:\ AB:\x \\srv\x \x": r"<url> <url> AB : \ x <url> \ x",
+    "@name: @me's @ #tag, #C# C# #1 @1 @_x a@ a#b": "<url> : <url> 's @ <url> , <url> # C # # 0 <url> <url> a @ a # b",
+    "日本語のテキスト。中文 ไทย עַבְרִית हिन्दी": "日本語のテキスト 。 中文 ไทย עַבְרִית हिन्दी",
+    "école école": "école école",
+    "❤️ ❤ 👩‍💻👍🏽 ☺️☺️ 1️⃣ #️⃣": "❤ ❤ 👩 💻 👍 🏽 ☺ ☺ 0️⃣ #",
+    "½ x² № 5€ °C ™": "½ x² № 0 € ° C ™",
+    "<unk> <s> </s> <url>": "< unk > < s > < / s > < url >",
+    "a\0b\x01c\u200bd\u2028e\u00a0f\x85g\u3000h\ufeff\tk\r": "a b c d e f g h k",
+    "": "",
+    " \t ": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_golden(text):
+    shown = [f"[{canonical(t, k)}]" if k == COMPOUND else canonical(t, k) for k, t in tokens(text)]
+    assert " ".join(shown) == GOLDEN[text]
+
+
+def test_lines():
+    text = "a\n\nb\r\n\r\nc\rd\x0be\x0cf"
+    assert [token for _, token in tokens(text)] == ["a", "\n", "\n", "b", "\n", "\n", "c", "d", "e", "f"]
+
+
+def test_long_tokens():
+    parts = [
+        "x" * 1_000_000, "1," * 300_000 + "1", "a-" * 300_000 + "a", "U." * 300_000, "語" * 300_000, "." * 1_000_000,
+        "e\u0301" * 300_000, "@" + "x" * 1_000_000, "http://" + "!a" * 500_000, "a@b" + "!" * 500_000,
+        "(/a!" * 200_000, "a@b`!" * 100_000, "'" * 500_000 + "Σ" * 10,
+    ]  # fmt: skip
+    found = tokens("\n".join(parts))
+    lines: list[list[str]] = [[]]
+    for kind, _ in found:
+        if kind == NEWLINE:
+            lines.append([])
+        else:
+            lines[-1].append(LETTERS_OF_KINDS[kind])
+    assert ["".join(line)[:8] for line in lines] == [
+        "w", "w", "cwmwmwmw", "w", "w", "m", "w", "p", "p", "pm", "mpm", "pmmpmmpm", "mw",
+    ]  # fmt: skip
+    assert len(lines[2]) == 1 + 2 * 300_000 + 1
+
+
+# ---- a second tokenizer
+
+SPECIAL = {LETTER: "λ", NUMBER: "ν", MARK: "μ", SPACE: " ", OTHER: "\0"}
+A, L, N = "[A-Za-zλ0-9νμ]", "[A-Za-zλ]", "[0-9ν]"
+CLITIC = rf"['’](?i:ll|re|ve|[smd])(?!{A})"
+NOT = rf"(?i:n['’]t)(?!{A})"
+UNIT = (
+    rf"(?: {L} μ* (?: & (?={L}) )? | {N} μ* (?: [,:/] (?={N}) )? | μ"
+    rf"| (?!{CLITIC}) ['’] (?={L}) | [._] (?={A}) )".replace(" ", "")
+)
+WORD_AT = re.compile(rf"{NOT}|(?={A}){UNIT}(?:(?!{NOT}){UNIT})*")
+INITIAL = re.compile(rf"μ*{L}μ*")
+NAME = re.compile(rf"(?:@(?=[A-Za-zλ0-9ν_])|\#(?=[A-Za-zλ_]))(?:{A}|_)+")
+PATH = re.compile(rf"(?:/|(?:~\.?|\.\.?)/\.?|\\\\)(?<![~.\\]/\.)(?={A})|(?:~\.?|\.\.?)/(?=\.)")
+STRETCH = re.compile(r'[^<>"` \n\0]*')
+CLITIC_AT = re.compile(rf"{CLITIC}")
+RUN = re.compile(r"(.)\1*μ*", re.DOTALL)
+
+
+def sketch(text: str) -> str:
+    """The text with a stand-in for each character whose class alone counts."""
+
+    def stand_in(c: str) -> str:
+        kind = INFO[ord(c)] & CLASS
+        if c == "\n" or kind == PUNCT or (c.isascii() and kind in (LETTER, NUMBER)):
+            return c
+        return "I" if c == "İ" else SPECIAL[kind]
+
+    return "".join(map(stand_in, text))
+
+
+def reference(text: str) -> list[tuple[int, int, int]]:
+    """(start, end, kind) in characters."""
+    s = sketch(text)
+    found: list[tuple[int, int, int]] = []
+
+    def word(i: int) -> int:
+        """The end of the word at i; 0 if there is none."""
+        match = WORD_AT.match(s, i)
+        if not match:
+            return 0
+        segments = match[0].split(".")
+        initial = INITIAL.fullmatch(segments[-1]) and (len(segments) > 1 or s[i] not in "iI")
+        return match.end() + bool(initial and s[match.end() :][:1] == "." and s[match.end() :][:2] != "..")
+
+    def stretch(i: int) -> int:
+        end = STRETCH.match(s, i).end()
+        while end > i and INFO[ord(text[end - 1])] & CLASS == PUNCT and s[end - 1] not in "/\\_=":
+            end -= 1
+        return end
+
+    def joins(token: tuple[int, int, int]) -> bool:
+        return token[2] == WORD or (token[2] == MARKS and token[1] - token[0] == 1 and s[token[0]] in "._%+-")
+
+    i = 0
+    while i < len(s):
+        if s[i] == "\n":
+            found.append((i, i + 1, NEWLINE))
+            i += 1
+        elif s[i] in " \0":
+            i += 1
+        elif end := word(i):
+            start = i
+            parts = [(start, end, WORD)]
+            while s[end : end + 1] == "-" and (after := word(end + 1)):
+                parts += [(end, end + 1, MARKS), (end + 1, after, WORD)]
+                end = after
+            whole = (start, end, COMPOUND)
+            if s[end : end + 1] == "@" and re.match(A, s[end + 1 :][:1]):
+                while found and found[-1][1] == start and joins(found[-1]):
+                    start = found.pop()[0]
+                    if found and found[-1][2] == COMPOUND and found[-1][0] == start:
+                        found.pop()
+                end = stretch(end)
+                found.append((start, end, PROTECTED))
+            elif (
+                re.match(r"(?i:www\.)" + A, s[start:end])
+                or s.startswith("://", end)
+                or (s.startswith(":\\", end) and re.fullmatch(A + "μ*", s[start:end]))
+            ):
+                end = stretch(end)
+                found.append((start, end, PROTECTED))
+            else:
+                found += parts if len(parts) == 1 else [whole, *parts]
+            i = end
+        else:
+            attached = bool(found) and found[-1][1] == i and found[-1][2] == WORD
+            begins = i == 0 or s[i - 1] in " \n\0([{\"'`="
+            clitic = CLITIC_AT.match(s, i)
+            if clitic and (attached or s[clitic.end() :][:1] not in ("'", "’")):
+                end, kind = clitic.end(), WORD
+            elif not attached and (name := NAME.match(s, i)):
+                end, kind = name.end(), PROTECTED
+            elif not attached and begins and PATH.match(s, i):
+                end, kind = stretch(i), PROTECTED
+            else:
+                end, kind = RUN.match(s, i).end(), MARKS
+            found.append((i, end, kind))
+            i = end
+    return found
+
+
+PIECES = [
+    *"aBiInNtTsSdDmxwW019 \n'’._-&,:/\\@#~%+=<>\"`!(]–…",
+    *"éÉİıKſßẞΣσςǅⒶ漢٣½\u0301\u0307\ufe0f\u200d\u00ad😀“”\0\u200b\u00a0\u2028",
+    "./", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b", ":\\",
+]  # fmt: skip
+texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
+
+
+@settings(deadline=None, max_examples=1500)
+@given(texts)
+@example("o'n@x 1,2!b@c a-1,2!c@d a-b.c-d@e isn't@x")
+@example("../.x ~/.x ~./x ~.. ./. \\\\. /.")
+def test_against_regular_expressions(text):
+    data = text.encode()
+    places = np.cumsum([0, *(len(c.encode()) for c in text)])
+    expected = [(places[start], places[end], kind) for start, end, kind in reference(text)]
+    assert list(zip(*tokenize(data), strict=True)) == expected
+
+
+def canonical_reference(token: str, kind: int) -> str:
+    if kind == PROTECTED:
+        return "<url>"
+    if kind != MARKS:
+        return re.sub("[0-9]", "0", token).replace("’", "'")
+    mark = token[0]
+    size = len(token) - len(token.lstrip(mark))
+    if mark in "'`‘’‚‛":
+        return '"' if size == 2 else "'"
+    if mark in '"“”„‟«»':
+        return '"'
+    if mark in "‒–—―" or (mark == "-" and size > 1):
+        return "--"
+    if mark == "…" or (mark == "." and size > 1):
+        return "..."
+    return mark * min(size, 3)
+
+
+# ---- what must hold of any text
+
+
+@settings(deadline=None, max_examples=700)
+@given(texts)
+def test_offsets_increase_and_tokens_cover_words(text):
+    data = text.encode()
+    found = tokenize(data)
+    assert len(found.starts) <= tok.capacity(len(data))
+    covered = np.zeros(len(data), bool)
+    end = 0  # of the tokens so far
+    compound = 0  # end of the last compound
+    for s, e, kind in zip(*found, strict=True):
+        assert s < e
+        assert s >= end
+        if s >= compound:
+            assert compound == 0 or end == compound  # its parts make up all of it
+            compound = 0
+        if kind == COMPOUND:
+            compound = e
+        else:
+            end = e
+        covered[s:e] = True
+        data[s:e].decode()
+        assert (kind == NEWLINE) == (data[s:e] == b"\n")
+        if kind in (WORD, COMPOUND, MARKS):
+            assert canonical(data[s:e].decode(), kind) == canonical_reference(data[s:e].decode(), kind)
+    place = 0
+    for c in text:
+        size = len(c.encode())
+        if INFO[ord(c)] & CLASS in (LETTER, NUMBER, MARK, PUNCT):
+            assert covered[place : place + size].all(), c
+        elif c != "\n":
+            assert INFO[ord(c)] & IS_UPPER == 0
+        place += size
+
+
+@settings(deadline=None, max_examples=700)
+@given(st.lists(texts, min_size=1, max_size=3))
+@example(["http://", "www.", "www.x", "x@", "C:\\", "'s", "a-"])
+def test_lines_are_independent(parts):
+    """A line's tokens are the same at the end of a buffer, with a line end behind, and with other lines around."""
+    assert tokens("\n".join(parts)) == [
+        token for i, part in enumerate(parts) for token in [(NEWLINE, "\n")] * (i > 0) + tokens(part)
+    ]
+
+
+def lowered_tokens(text: str) -> list[Token]:
+    """The tokens of a text, each then lowercased where it stands."""
+    data = text.encode()
+    buf = np.frombuffer(data, np.uint8)
+    out = np.zeros(2 * buf.size + 8, np.uint8)
+    found = []
+    for s, e, kind in zip(*tokenize(data), strict=True):
+        size = lower_into(buf, s, e, 0, buf.size, out, 0, INFO, TO_LOWER)
+        found.append((int(kind), out[:size].tobytes().decode()))
+    return found
+
+
+@settings(deadline=None, max_examples=1500)
+@given(texts)
+@example("aİ&b İ:\\x İ. K:\\x aİ'sİ @İ 1İ,2 -İ")
+def test_case_does_not_matter(text):
+    """The tokens of a text and of its lowercase are the same but for case: on this all training and recasing rests."""
+    assert tokens(lower(text)) == lowered_tokens(text)
+
+
+FRAMES = """
+    {0} a{0} {0}b {0}'s a'{0} '{0} n{0}'t {0}n't {0}. x.{0}. {0}.. {0}.b {0}&b a&{0} 1,{0} {0},1 {0}:\\x {0}://x @{0}
+    a@{0} {0}@b #{0} /{0} {0}-{0} www.{0} ww{0}.x {0}{0} _{0}_
+"""
+
+
+def test_case_of_no_letter_matters():
+    capitals = [chr(code) for code in np.flatnonzero(INFO & IS_UPPER)]
+    assert len(capitals) > 1400
+    text = "\n".join(FRAMES.format(c) for c in capitals)
+    assert tokens(lower(text)) == lowered_tokens(text)
+
+
+@settings(deadline=None)
+@given(st.text(st.sampled_from("aÉ.'@ \n\t\r\x0b\x0c\0\x1c\x85\u00a0\u2028-"), max_size=30))
+def test_pretokenized(text):
+    lines = [re.findall(r"[^ \t\r\v\f\0]+", line) for line in text.split("\n")]
+    expected = [token for line in lines for token in [*((WORD, word) for word in line), (NEWLINE, "\n")]]
+    assert tokens(text, pretokenized=True) == expected[:-1]
+    assert [t.encode() for k, t in tokens(text, True) if k == WORD] == text.replace("\0", " ").encode().split()
