@@ -1,8 +1,11 @@
 """Recasing: text in, text in its best casing out, P = bestpath(S ∘ T ∘ LM).
 
-The way of a buffer of lines: words and their surface forms (transducer.py: S ∘ T) → what the forms cost in their
-context (context/) → the best path through the LM (fast.py, or openfst.py, which says the same in FSTs) → the text in
-the forms of that path (surface.py). Nothing but case changes; lines and white space stay.
+The way of a buffer of lines: words and their surface forms (casing/transducer.py: S ∘ T) → what the forms cost in their
+context (context/) → the best path through the LM (search/fast.py, or search/openfst.py, which says the same in FSTs) →
+the text in the forms of that path (casing/surface.py). Nothing but case changes; lines and white space stay.
+
+A Recaser that is pickled travels as the path of its model, which each process maps for itself: so a task costs no
+loading, and all processes of a machine share the mapping.
 """
 
 from __future__ import annotations
@@ -84,7 +87,7 @@ class Recaser:
         self.transducer = making.result()
 
     def _make_transducer(self, context: bool) -> Transducer:
-        """And the context. Has a line pass through both, as that loads the kernels while the engine is being made."""
+        """Builds the transducer, loads the context model, and warms the kernels of both while the engine is built."""
         if context:
             self.context = Context.beside(self.model)
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)

@@ -16,7 +16,7 @@ from capfst.casing.transducer import Words, is_joined
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import get_eight, kernel, put_eight
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
-from capfst.text.unicode import IS_UPPER, LETTER, TO_LOWER, decode, encode, lower_into, within
+from capfst.text.unicode import CLASS, IS_UPPER, LETTER, TO_LOWER, decode, encode, lower_into, within
 
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -156,62 +156,63 @@ def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write(buf, size, plain, sentence_case, starts, ends, kinds, first, n, choice, shaped, shapes,  # type: ignore[no-untyped-def]
-           data, offsets, lower_table, spelling, room, out):  # fmt: skip
-    info = spelling.info
-    i = 0  # all of buf[:i] is written
-    j = 0
+def _write(buf, words, choice, shapes, data, offsets, pretokenized, sentence_case, to_lower, spelling, room, out):  # type: ignore[no-untyped-def]
+    """Writes the text to `out`; its size. shapes: as in `write`, or empty. room: for a word and more."""
+    token_types = words.token_types
+    info, size = spelling.info, buf.size
+    n_copied = 0  # all of buf[:n_copied] is written
+    j = 0  # at the end of what is written
     begins = True  # no word of the line yet
-    for t in range(n):
-        kind = kinds[t]
-        s, e = starts[t], ends[t]
-        if kind == NEWLINE:
+    for i in range(choice.size):
+        start, end = words.starts[i], words.ends[i]
+        if token_types[i] == NEWLINE:
             begins = True
             continue
-        if kind == MARKS or kind == PROTECTED:
-            begins = begins and kind == MARKS and _opens(decode(buf, s, size)[0])
+        if token_types[i] == MARKS or token_types[i] == PROTECTED:
+            begins = begins and token_types[i] == MARKS and _opens(decode(buf, start, size)[0])
             continue
-        label = choice[t]
+        label = choice[i]
         form, form_end = offsets[label], offsets[label + 1]
-        capital = sentence_case and begins
-        spelled = shaped and shapes[t] != AS_FORM and label == first[t]
-        if spelled:
-            if shapes[t] != Shape.MIXED and not capital:
-                is_ascii, same = _is_spelled(buf, s, e, shapes[t])
-                if is_ascii and same:
+        is_first = sentence_case and begins
+        is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
+        if is_spelled:
+            if shapes[i] != Shape.MIXED and not is_first:
+                is_ascii, is_same = _is_spelled(buf, start, end, shapes[i])
+                if is_ascii and is_same:
                     continue
                 if is_ascii:
-                    j = _put_spelled(buf, s, e, shapes[t], out, _copy(buf, i, s, out, j))
-                    i = e
+                    j = _put_spelled(buf, start, end, shapes[i], out, _copy(buf, n_copied, start, out, j))
+                    n_copied = end
                     continue
-        elif form_end - form == e - s and label != 0 and not capital:
-            changed, otherwise = _changes(buf, s, e, data, form)
-            if not changed:
+        elif form_end - form == end - start and label != 0 and not is_first:
+            is_changed, in_more_than_case = _changes(buf, start, end, data, form)
+            if not is_changed:
                 continue
-            if not otherwise:  # the LM writes neither a digit nor an apostrophe of it differently
-                j = _copy(data, form, form_end, out, _copy(buf, i, s, out, j))
-                i = e
+            if not in_more_than_case:  # the LM writes neither a digit nor an apostrophe of it differently
+                j = _copy(data, form, form_end, out, _copy(buf, n_copied, start, out, j))
+                n_copied = end
                 continue
-        j = _copy(buf, i, s, out, j)
+        j = _copy(buf, n_copied, start, out, j)
         word = j
-        if spelled:
-            j = spell(out, word, lower_into(buf, s, e, 0, size, out, j, info, lower_table), shapes[t], room, spelling)
-            if has_sigma(out, word, j) and is_joined(buf, s, e, size, info):
-                j = lower_into(buf, s, e, 0, size, out, word, info, lower_table)
+        if is_spelled:
+            j = lower_into(buf, start, end, 0, size, out, j, info, to_lower)
+            j = spell(out, word, j, shapes[i], room, spelling)
+            if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
+                j = lower_into(buf, start, end, 0, size, out, word, info, to_lower)
         elif label == 0:
-            j = lower_into(buf, s, e, 0, size, out, j, info, lower_table)
-        elif plain:
+            j = lower_into(buf, start, end, 0, size, out, j, info, to_lower)
+        elif pretokenized:
             j = _copy(data, form, form_end, out, j)
         else:
-            j = _copy_form(buf, s, e, data, form, form_end, out, j)
-        i = e
-        if capital:
-            while plain and word < j and _opens(decode(out, word, j)[0]):
+            j = _copy_form(buf, start, end, data, form, form_end, out, j)
+        n_copied = end
+        if is_first:
+            while pretokenized and word < j and _opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]
             begins = word == j
-            if word < j and info[decode(out, word, j)[0]] & 7 == LETTER:
+            if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
                 j = _capitalize(out, word, j, room, info, spelling.title)
-    return _copy(buf, i, size, out, j)
+    return _copy(buf, n_copied, size, out, j)
 
 
 def write(
@@ -230,11 +231,8 @@ def write(
     """
     room = _GROWTH * int((words.ends - words.starts).max(initial=0)) + 8
     out = np.empty(_GROWTH * buf.size + 8, np.uint8)
-    shaped = shapes is not None
     size = _write(
-        buf, buf.size, pretokenized, sentence_case, words.starts, words.ends, words.token_types,
-        words.first_labels, len(choice), choice, shaped, _NO_SHAPES if shapes is None else shapes, symbols.data,
-        symbols.offsets, TO_LOWER, SPELLING,
-        np.empty(room, np.uint8), out,
+        buf, words, choice, _NO_SHAPES if shapes is None else shapes, symbols.data, symbols.offsets, pretokenized,
+        sentence_case, TO_LOWER, SPELLING, np.empty(room, np.uint8), out,
     )  # fmt: skip
     return out[:size].data

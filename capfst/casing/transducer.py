@@ -21,10 +21,11 @@ _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(0x8080808080808080)
 _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
+_LENGTH = np.uint32(15)  # the bits of a slot's `n_forms_length` that hold the length
 
-SLOT = np.dtype([("key", "u8"), ("first", "u4"), ("rest", "u4")])
+SLOT = np.dtype([("key", "u8"), ("first_label", "u4"), ("n_forms_length", "u4")])
 """A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form; and how many
-forms it has << 4 | how many bytes, 9 if more than 8. 0 in `rest`: the slot is empty."""
+forms it has << 4 | how many bytes, 9 if more than 8. 0 in `n_forms_length`: the slot is empty."""
 
 
 class Index(NamedTuple):
@@ -36,96 +37,99 @@ class Index(NamedTuple):
 
 
 @kernel
-def _eight(text, at, end):  # type: ignore[no-untyped-def]
-    """text[at:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
-    if at + _EIGHT <= text.size:
-        return get_eight(text, at) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - at)))
+def _eight(text, begin, end):  # type: ignore[no-untyped-def]
+    """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
+    if begin + _EIGHT <= text.size:
+        return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
     part = np.uint64(0)
-    for i in range(at, min(end, at + _EIGHT)):
-        part |= np.uint64(text[i]) << np.uint64(8 * (i - at))
+    for i in range(begin, min(end, begin + _EIGHT)):
+        part |= np.uint64(text[i]) << np.uint64(8 * (i - begin))
     return part
 
 
 @kernel
-def _canonical_eight(part, plain):  # type: ignore[no-untyped-def]
-    """Eight bytes of ASCII with small letters and, unless `plain`, with digits as 0."""
+def _canonical_eight(part, pretokenized):  # type: ignore[no-untyped-def]
+    """Eight bytes of ASCII with small letters and, unless `pretokenized`, with digits as 0."""
     part |= within(part, 65, 90) >> np.uint64(2)
-    if not plain:
+    if not pretokenized:
         part &= ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
     return part
 
 
 @kernel
-def _key(found, place, size):  # type: ignore[no-untyped-def]
-    """Words of up to 8 bytes are their own key (with their length); longer ones are hashed and compared."""
-    key = found[place]
-    for i in range(place + 1, place + ((size + 7) >> 3)):
+def _key(parts, begin, size):  # type: ignore[no-untyped-def]
+    """The key of a word of `size` bytes in parts[begin:]. Words of up to 8 bytes are their own key (with their length);
+    longer ones are hashed and compared."""
+    key = parts[begin]
+    for i in range(begin + 1, begin + ((size + 7) >> 3)):
         key *= _PRIME
-        key ^= key >> np.uint64(32) ^ found[i]
+        key ^= key >> np.uint64(32) ^ parts[i]
     return key
 
 
 @kernel
-def _ideal(key, size, slots):  # type: ignore[no-untyped-def]
+def _first_slot(key, size, slots):  # type: ignore[no-untyped-def]
     """The slot where the search for a key begins."""
-    at = (key + np.uint64(size)) * _PRIME
-    return np.int64((at ^ at >> np.uint64(32)) & np.uint64(slots.size - 1))
+    hashed = (key + np.uint64(size)) * _PRIME
+    return np.int64((hashed ^ hashed >> np.uint64(32)) & np.uint64(slots.size - 1))
 
 
 @kernel
-def _slot(at, key, found, place, size, slots, parts, places):  # type: ignore[no-untyped-def]
-    """The slot, from `at` on, of the word in found[place:]; if it has none, the empty one for it."""
-    short = np.uint32(min(size, 9))
-    while slots[at].rest != 0:
-        if slots[at].key == key and slots[at].rest & np.uint32(15) == short:
-            same = True
+def _find_slot(slot, key, parts, begin, size, index):  # type: ignore[no-untyped-def]
+    """The slot, from `slot` on, of the word in parts[begin:]; if it has none, the empty one for it."""
+    slots = index.slots
+    length = np.uint32(min(size, 9))
+    while slots[slot].n_forms_length != 0:
+        if slots[slot].key == key and slots[slot].n_forms_length & _LENGTH == length:
+            is_same = True
             if size > _EIGHT:
-                other = places[slots[at].first]
-                same = parts[other] == np.uint64(size)
+                other = index.places[slots[slot].first_label]
+                is_same = index.parts[other] == np.uint64(size)
                 for i in range((size + 7) >> 3):
-                    same = same and parts[other + 1 + i] == found[place + i]
-            if same:
+                    is_same = is_same and index.parts[other + 1 + i] == parts[begin + i]
+            if is_same:
                 break
-        at = at + 1 if at + 1 < slots.size else 0
-    return at
+        slot = slot + 1 if slot + 1 < slots.size else 0
+    return slot
 
 
 @kernel
-def _build(data, offsets, starts, word, info, lower_table, slots, parts, places):  # type: ignore[no-untyped-def]
+def _build(data, offsets, starts, word, info, to_lower, index):  # type: ignore[no-untyped-def]
     """Fills an index; `word` is room for one."""
+    slots, parts = index.slots, index.parts
     used = np.int64(0)
     for k in range(starts.size - 1):
         label = starts[k]
         start, end = offsets[label], offsets[label + 1]
-        size = lower_into(data, start, end, start, end, word, 0, info, lower_table)
+        size = lower_into(data, start, end, start, end, word, 0, info, to_lower)
         parts[used] = size
         for i in range(0, size, _EIGHT):
             parts[used + 1 + (i >> 3)] = _eight(word, i, size)
         key = _key(parts, used + 1, size)
-        at = _slot(_ideal(key, size, slots), key, parts, used + 1, size, slots, parts, places)
-        slots[at].key = key
-        slots[at].first = label
-        slots[at].rest = (starts[k + 1] - label) << 4 | min(size, 9)
+        slot = _find_slot(_first_slot(key, size, slots), key, parts, used + 1, size, index)
+        slots[slot].key = key
+        slots[slot].first_label = label
+        slots[slot].n_forms_length = (starts[k + 1] - label) << 4 | min(size, 9)
         if size > _EIGHT:
-            places[label] = used
+            index.places[label] = used
             used += 1 + ((size + 7) >> 3)
 
 
-def index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
+def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     """The index of T; `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`)."""
-    table = Index(
+    index = Index(
         np.zeros(1 << max(4, int(2 * starts.size - 1).bit_length()), SLOT),
         np.empty(symbols.data.size * 3 // 16 + 2 * starts.size + 2, np.uint64),
         np.empty(len(symbols), np.int64),
     )
     word = np.empty(np.diff(symbols.offsets).max() * 3 // 2, np.uint8)
-    _build(symbols.data, symbols.offsets, starts, word, INFO, TO_LOWER, *table)
-    return table
+    _build(symbols.data, symbols.offsets, starts, word, INFO, TO_LOWER, index)
+    return index
 
 
 @kernel
 def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
-    """Whether a cased letter is joined to buf[start:end] by IGNORABLE characters only, so that the lowercase of a
+    """Whether a cased letter is joined to buf[start:end] by IS_IGNORABLE characters only, so that the lowercase of a
     capital sigma in the token could depend on what stands outside it."""
     i = start
     while i > 0:
@@ -147,97 +151,101 @@ def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _has_sigma(data, offsets, first, forms):  # type: ignore[no-untyped-def]
-    found = False
-    for i in range(offsets[first], offsets[first + forms] - 1):
-        found |= data[i] == 0xCE and data[i + 1] == 0xA3
-    return found
+def _has_sigma(data, offsets, first_label, n_forms):  # type: ignore[no-untyped-def]
+    """Whether one of these forms has a capital sigma."""
+    has_sigma = False
+    for i in range(offsets[first_label], offsets[first_label + n_forms] - 1):
+        has_sigma |= data[i] == 0xCE and data[i + 1] == 0xA3
+    return has_sigma
 
 
 @kernel
-def _spell(buf, size, plain, start, end, kind, info, lower_table, lowered, word, found, place):  # type: ignore[no-untyped-def]
-    """Writes a token as the LM knows it, in lowercase, to found[place:]; its length, and whether it is ASCII."""
-    if kind == WORD or kind == COMPOUND:
+def _normalize(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word, parts, begin):  # type: ignore[no-untyped-def]
+    """Writes a token as the LM knows it, in lowercase, to parts[begin:]; its length, and whether it is ASCII."""
+    if token_type == WORD or token_type == COMPOUND:
         every = np.uint64(0)
         for i in range(start, end, _EIGHT):
             part = _eight(buf, i, end)
             every |= part
-            found[place + ((i - start) >> 3)] = _canonical_eight(part, plain)
+            parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized)
         if every & _HIGH == np.uint64(0):
             return end - start, True
-        length = lower_into(buf, start, end, 0, size, lowered, 0, info, lower_table)
-        if plain:
+        length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, to_lower)
+        if pretokenized:
             for i in range(length):
                 word[i] = lowered[i]
         else:
-            length = canonical(lowered, 0, length, kind, word)
+            length = canonical(lowered, 0, length, token_type, word)
     else:
-        length = canonical(buf, start, end, kind, word)
+        length = canonical(buf, start, end, token_type, word)
     for i in range(0, length, _EIGHT):
-        found[place + (i >> 3)] = _eight(word, i, length)
+        parts[begin + (i >> 3)] = _eight(word, i, length)
     return length, False
 
 
 @allocating
-def _match(buf, size, plain, starts, ends, kinds, n, first, forms,  # type: ignore[no-untyped-def]
-           data, offsets, info, lower_table, slots, parts, places):  # fmt: skip
-    """Fills first[i], forms[i]: token i has the surface forms first[i] … first[i] + forms[i] − 1.
+def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, index):  # type: ignore[no-untyped-def]
+    """Fills in the surface forms of the first n_tokens words.
 
-    Compounds that the model knows take the place of their parts, the others go; returns the number of tokens left.
+    Compounds that the model knows take the place of their parts, the others go; returns the number of words left.
     """
+    starts, ends, token_types = words.starts, words.ends, words.token_types
+    slots = index.slots
     longest = 8
-    for i in range(n):
+    for i in range(n_tokens):
         longest = max(longest, ends[i] - starts[i])
     lowered, word = np.empty(longest * 3 // 2 + 8, np.uint8), np.empty(longest * 3 // 2 + 8, np.uint8)
-    found = np.empty(size // 2 + 2 * _BLOCK, np.uint64)
-    place, length = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-    key, at = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.int64)
-    ascii_only = np.empty(_BLOCK, np.bool_)
-    j = 0
+    # Of the tokens of a block: their bytes eight by eight, where these begin, lengths, keys, slots.
+    parts = np.empty(buf.size // 2 + 2 * _BLOCK, np.uint64)
+    begins, lengths = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    keys, first_slots = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.int64)
+    are_ascii = np.empty(_BLOCK, np.bool_)
+    n_words = 0
     covered = 0  # by a compound
-    for block in range(0, n, _BLOCK):
+    for block in range(0, n_tokens, _BLOCK):
         used = np.int64(0)
-        for i in range(block, min(n, block + _BLOCK)):
-            if kinds[i] == NEWLINE:
+        for i in range(block, min(n_tokens, block + _BLOCK)):
+            if token_types[i] == NEWLINE:
                 continue
             b = i - block
-            place[b] = used
-            width = ends[i] - starts[i]
+            begins[b] = used
+            size = ends[i] - starts[i]
             part = _eight(buf, starts[i], ends[i])
-            if width <= _EIGHT and part & _HIGH == np.uint64(0) and (kinds[i] == WORD or width == 1):
-                length[b], ascii_only[b] = width, True
-                backtick = part == np.uint64(96) and kinds[i] != WORD
-                key[b] = np.uint64(39) if backtick else _canonical_eight(part, plain)
+            if size <= _EIGHT and part & _HIGH == np.uint64(0) and (token_types[i] == WORD or size == 1):
+                lengths[b], are_ascii[b] = size, True
+                is_backtick = part == np.uint64(96) and token_types[i] != WORD
+                keys[b] = np.uint64(39) if is_backtick else _canonical_eight(part, pretokenized)
             else:
-                length[b], ascii_only[b] = _spell(
-                    buf, size, plain, starts[i], ends[i], kinds[i], info, lower_table, lowered, word, found, used
+                lengths[b], are_ascii[b] = _normalize(
+                    buf, starts[i], ends[i], token_types[i], pretokenized, info, to_lower, lowered, word, parts, used
                 )
-                used += (length[b] + 7) >> 3
-                key[b] = _key(found, place[b], length[b])
-            at[b] = _ideal(key[b], length[b], slots)
-            prefetch(slots, at[b])
-        for i in range(block, min(n, block + _BLOCK)):
-            s, e, kind = starts[i], ends[i], kinds[i]
-            if kind == NEWLINE:
-                starts[j], ends[j], kinds[j], first[j], forms[j] = s, e, kind, 0, 0
-                j += 1
-                continue
-            if s < covered:
-                continue
-            b = i - block
-            slot = at[b]
-            if length[b] > _EIGHT or slots[slot].key != key[b] or slots[slot].rest & np.uint32(15) != length[b]:
-                slot = _slot(slot, key[b], found, place[b], length[b], slots, parts, places)
-            label, number = slots[slot].first, slots[slot].rest >> np.uint32(4)
-            if not ascii_only[b] and _has_sigma(data, offsets, label, number) and is_joined(buf, s, e, size, info):
-                label, number = np.uint32(0), np.uint32(0)
-            if kind == COMPOUND:
-                if number == 0:
+                used += (lengths[b] + 7) >> 3
+                keys[b] = _key(parts, begins[b], lengths[b])
+            first_slots[b] = _first_slot(keys[b], lengths[b], slots)
+            prefetch(slots, first_slots[b])
+        for i in range(block, min(n_tokens, block + _BLOCK)):
+            start, end, token_type = starts[i], ends[i], token_types[i]
+            label, n_forms = np.uint32(0), np.uint32(0)
+            if token_type != NEWLINE:
+                if start < covered:
                     continue
-                covered = e
-            starts[j], ends[j], kinds[j], first[j], forms[j] = s, e, kind, label, number
-            j += 1
-    return j
+                b = i - block
+                slot, length = first_slots[b], lengths[b]
+                if length > _EIGHT or slots[slot].key != keys[b] or slots[slot].n_forms_length & _LENGTH != length:
+                    slot = _find_slot(slot, keys[b], parts, begins[b], length, index)
+                label, n_forms = slots[slot].first_label, slots[slot].n_forms_length >> np.uint32(4)
+                # A form that the lowercase of the whole line would not give back is not offered.
+                has_sigma = not are_ascii[b] and _has_sigma(data, offsets, label, n_forms)
+                if has_sigma and is_joined(buf, start, end, buf.size, info):
+                    label, n_forms = np.uint32(0), np.uint32(0)
+                if token_type == COMPOUND:
+                    if n_forms == 0:
+                        continue
+                    covered = end
+            starts[n_words], ends[n_words], token_types[n_words] = start, end, token_type
+            words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
+            n_words += 1
+    return n_words
 
 
 class Words(NamedTuple):
@@ -276,7 +284,7 @@ class Transducer:
     def __init__(self, symbols: Symbols, starts: npt.NDArray[np.int64], pretokenized: bool) -> None:
         self.symbols = symbols
         self.pretokenized = pretokenized
-        self.index = index(symbols, starts)
+        self.index = build_index(symbols, starts)
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """The words of valid UTF-8, any number of lines."""
@@ -287,7 +295,6 @@ class Transducer:
         else:
             n = scan(buf, buf.size, INFO, *words[:3])
         n = _match(
-            buf, buf.size, self.pretokenized, words.starts, words.ends, words.token_types, n, words.first_labels,
-            words.n_forms, self.symbols.data, self.symbols.offsets, INFO, TO_LOWER, *self.index,
-        )  # fmt: skip
+            buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, TO_LOWER, self.index
+        )
         return Words._make(a[:n] for a in words)

@@ -1,11 +1,11 @@
 """The engine `fast`: bestpath(S ∘ T ∘ LM) by lazy composition over the mapped arcs.
 
-In: the words of a buffer with the labels of their surface forms (transducer.py), and the model. Out: for each word the
-label that the best path gives it. Same paths and costs as `openfst.py`, without building an FST.
+In: the words of a buffer with the labels of their surface forms (casing/transducer.py), and the model. Out: for each
+word the label that the best path gives it. Same paths and costs as `openfst.py`, without building an FST.
 
 Two steps for a chunk of words: `compose` (lattice.py) finds the LM states that some casing of the words leads to, and
-their arcs (find.py); `search` (viterbi.py) finds the best path through them. `nbest.py` finds the n best
-of a line, and the best through each form.
+their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. `nbest.py` finds the n best of a line,
+and the best through each form.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy.typing as npt
 from capfst.casing.transducer import ArcCosts, Casing, Words
 from capfst.errors import CapfstError
 from capfst.fst.backoff import LanguageModel
-from capfst.search import nbest
 from capfst.search.lattice import IRREGULAR
-from capfst.search.lookup import tables
+from capfst.search.lookup import lookup_tables
+from capfst.search.nbest import best_paths, line_lattice, max_marginals
 from capfst.search.viterbi import search
 from capfst.text.tokenizer import NEWLINE
 
@@ -36,56 +36,46 @@ class Engine:
         self.path = lm.model.path
         self.start = start
         self.unknown = lm.unknown
-        self.tables = tables(lm.model)
+        self.tables = lookup_tables(lm.model)
 
-    def best(self, words: Words, weights: ArcCosts | None = None, chunk: int = CHUNK) -> npt.NDArray[np.uint32]:
-        """The label of each word on its line's best path; 0 for OOV words and line ends."""
-        return self.search(words, weights, chunk)[0]
+    def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> npt.NDArray[np.uint32]:
+        """uint32[n]: the label of each word on its line's best path; 0 for OOV words and line ends."""
+        return self.search(words, arc_costs, chunk)[0]
 
     def search(
-        self, words: Words, weights: ArcCosts | None = None, chunk: int = CHUNK
+        self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
-        """As `best`; and the cost of each line's best path, one more than there are line ends."""
+        """As `best`; and the cost (−ln P) of each line's best path, float64[line ends + 1]."""
         choice = np.empty(len(words.token_types), np.uint32)
         costs = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE))
-        if not search(
-            words.token_types, words.first_labels, words.n_forms, *_weighed(words, weights), self.unknown, self.start,
-            *self.tables, chunk, choice, costs,
-        ):  # fmt: skip
+        offsets, of_forms = _by_word(words, arc_costs)
+        if not search(words, offsets, of_forms, self.unknown, self.start, self.tables, chunk, choice, costs):
             raise self._irregular()
         return choice, costs
 
-    def nbest(self, words: Words, n: int, weights: ArcCosts | None = None) -> list[Casing]:
+    def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         """The n cheapest casings of one line (fewer if there are fewer), cheapest first.
 
         If none has a finite cost, they are the most frequent forms, at the cost +inf.
         """
         n = min(n, math.prod(max(1, forms) for forms in words.n_forms.tolist()))
-        found = nbest.best_paths(words.first_labels, words.n_forms, *self._line(words, weights), n)
-        return list(zip(found[0].tolist(), found[1], strict=True)) or [
-            (np.inf, np.where(words.n_forms, words.first_labels, 0))
-        ]
+        costs, labels = best_paths(words, *self._lattice(words, arc_costs), n)
+        most_frequent = np.inf, np.where(words.n_forms, words.first_labels, 0)
+        return list(zip(costs.tolist(), labels, strict=True)) or [most_frequent]
 
-    def marginals(self, words: Words, weights: ArcCosts | None = None) -> npt.NDArray[np.float64]:
+    def marginals(self, words: Words, arc_costs: ArcCosts | None = None) -> npt.NDArray[np.float64]:
         """float64[sum of forms]: what the cheapest path of the line through each form of each word costs, +inf if none
         is finite. The words are those of one line."""
-        least = np.empty(words.n_forms.sum())
-        nbest.through(words.n_forms, *self._line(words, weights), least)
-        return least
+        costs: npt.NDArray[np.float64] = max_marginals(words, *self._lattice(words, arc_costs))
+        return costs
 
-    def _line(self, words: Words, weights: ArcCosts | None) -> tuple[Any, ...]:
-        made = nbest.lattice(
-            words.token_types,
-            words.first_labels,
-            words.n_forms,
-            *_weighed(words, weights),
-            self.unknown,
-            self.start,
-            *self.tables,
+    def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
+        chunk, lattice, n_nodes = line_lattice(
+            words, *_by_word(words, arc_costs), self.unknown, self.start, self.tables
         )
-        if made[0] == IRREGULAR:
+        if n_nodes == IRREGULAR:
             raise self._irregular()
-        return self.tables.states, self.tables.arcs, *made
+        return chunk, lattice, self.tables, n_nodes
 
     def _irregular(self) -> CapfstError:
         return CapfstError(
@@ -93,8 +83,8 @@ class Engine:
         )
 
 
-def _weighed(words: Words, weights: ArcCosts | None) -> tuple[npt.NDArray[np.int64], ArcCosts]:
-    """Where the weights of each word's forms begin; and the weights, with a 0 for OOV words. Both may be empty."""
-    if weights is None:
+def _by_word(words: Words, arc_costs: ArcCosts | None) -> tuple[npt.NDArray[np.int64], ArcCosts]:
+    """Where the costs of each word's forms begin; and the costs, with a 0 for OOV words. Both may be empty."""
+    if arc_costs is None:
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    return np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms, np.append(weights, np.float32(0))
+    return np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms, np.append(arc_costs, np.float32(0))

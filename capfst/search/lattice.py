@@ -1,8 +1,9 @@
 """Lazy S ∘ T ∘ LM: the lattice of a chunk of words, over the mapped arcs.
 
-In: the words of a chunk with the labels of their surface forms, and the model (find.py). Out: the nodes of each *gap*,
-which is the place between two words: the LM states that some casing of the words before it leads to, and their
-backoffs; and for each node a row: what each form of the word behind the gap costs, and the node it leads to.
+In: the words of a chunk with the labels of their surface forms, and the model (lookup.py). Out: the nodes of each
+*position*, which is a place between two words: the LM states that some casing of the words before it leads to, and
+their backoffs; and for each node a row of edges: what each form of the word behind the position costs, and the node it
+leads to.
 
 Nodes are looked up in rounds: the words give the states of one word of context, their arcs those of two words, and so
 on. So the look-ups of a round do not wait for each other, and prefetching hides the memory's latency.
@@ -15,273 +16,366 @@ the same, is in the rows.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from capfst.search.lookup import STEP, hashed, probe, signpost
-from capfst.system.kernels import kernel, prefetch
+import numpy as np
+import numpy.typing as npt
+
+from capfst.search.lookup import STEP, find_slot, hash_label, search_sparse_index, slot_arc, slot_tag
+from capfst.system.kernels import allocating, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
 _AHEAD = 12  # words
+_LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
 NO_ROOM, IRREGULAR = -1, -2
 
 NODE = np.dtype(
     [
         ("best", "f8"),  # the cost of the best path, +inf if there is none
         ("link", "i8"),  # the node before it on that path << 32 | the form it takes from there, 0 for the first
-        ("lift", "f8"),  # what the backoffs to `into` cost
-        ("into", "i4"),  # the first node that has a row: itself, its backoff, its backoff's …; itself at a line's end
-        ("row", "i4"),  # where that row begins, among the edges
+        ("backoff_cost", "f8"),  # of all backoffs from it to its resolved node
+        ("resolved", "i4"),  # the first of it, its backoff, its backoff's … that has a row; itself at a line's end
+        ("row", "i4"),  # the first of its edges
     ]
 )
-"""What the search needs of a node. The first node of a gap is the root, then come the states of one form."""
+"""What the search needs of a node. The first node of a position is the root, then come the states of one form."""
 PLACE = np.dtype(
     [
         ("state", "i4"),
-        ("next", "i4"),  # node of the gap; behind the last is the first, the root
-        ("gap", "i4"),
-        ("back", "i4"),  # the node of the backoff
-        ("pos", "u4"),
+        ("next", "i4"),  # node of the position; behind the last is the first, the root
+        ("position", "i4"),
+        ("backoff", "i4"),  # the node of its backoff state
+        ("pos", "u4"),  # its state's first arc
         ("narcs", "u4"),
-        ("at", "i4"),  # how far the look-up is
-        ("bow", "f4"),
+        ("cursor", "i4"),  # how far its look-up is: a slot, a place in the sparse index, an arc; 0: it has no such arc
+        ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
 )
 """What composition needs of a node. Behind the root the longest contexts come first, so that backoffs come last."""
 EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
+class Chunk(NamedTuple):
+    """The words of a chunk, line ends among them. An OOV word has one form, `<unk>`."""
+
+    token_types: npt.NDArray[np.uint8]
+    first_labels: npt.NDArray[np.uint32]  # of the word's forms
+    n_forms: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]  # of the word's costs in arc_costs
+    arc_costs: npt.NDArray[np.float32]  # what forms cost beside the LM, −ln; empty: nothing
+
+
+class Lattice(NamedTuple):
+    """The nodes and edges of a chunk, and room for making them."""
+
+    roots: npt.NDArray[np.int32]  # [positions + 1]: the root of each position, and the number of nodes
+    first_expanded: npt.NDArray[np.int32]  # [positions]: the first node of the position that has a row of its own
+    next_expanded: npt.NDArray[np.int32]  # [nodes]: the next one, −1 behind the last
+    nodes: npt.NDArray  # NODE
+    places: npt.NDArray  # PLACE, by node
+    edges: npt.NDArray  # EDGE
+    queue: npt.NDArray[np.int32]  # nodes of longer contexts, in the order in which they are found
+    pending: npt.NDArray[np.int32]  # nodes whose arcs for the word are found, or known to be missing
+
+
+@allocating
+def new_lattice(words, room):  # type: ignore[no-untyped-def]
+    """A lattice for as many words, with room for as many nodes and edges."""
+    return Lattice(
+        np.empty(words + 2, np.int32),
+        np.empty(words + 2, np.int32),
+        np.empty(room, np.int32),
+        np.empty(room, NODE),
+        np.empty(room, PLACE),
+        np.empty(room, EDGE),
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+    )
+
+
 @kernel
-def _chain(states, arcs, state, gap, base, count, nodes, places):  # type: ignore[no-untyped-def]
-    """Makes the nodes of a state and its backoffs, backoffs first; returns the number of nodes."""
+def first_node(lattice, position):  # type: ignore[no-untyped-def]
+    """The node of a position's longest context."""
+    return np.int64(lattice.places[np.int64(lattice.roots[position])].next)
+
+
+@kernel
+def compose(chunk, lattice, tables, start, here):  # type: ignore[no-untyped-def]
+    """The lattice of a chunk; the number of nodes, NO_ROOM for them, or IRREGULAR, a model not of n-grams.
+
+    Paths begin in the state `here`, and behind a line's end in the state `start`.
+    """
+    n_nodes, n_edges, n_queued = _short_contexts(chunk, lattice, tables, start, here)
+    if n_nodes < 0:
+        return n_nodes
+    n_pending = _look_up_hashed(chunk, lattice, tables)
+    n_done = np.int64(0)
+    while True:
+        n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued)
+        if n_nodes < 0 or n_done == n_queued:
+            return n_nodes
+        n_pending = _look_up_longer(chunk, lattice, tables, n_done, n_queued)
+        if n_pending < 0:
+            return n_pending
+        n_done = n_queued
+
+
+@kernel
+def _short_contexts(chunk, lattice, tables, start, here):  # type: ignore[no-untyped-def]
+    """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start.
+
+    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    """
+    nodes, places, edges, queue = lattice.nodes, lattice.places, lattice.edges, lattice.queue
+    forms, slots, arc_costs = tables.forms, tables.slots, chunk.arc_costs
+    size, limit = chunk.token_types.size, slots.size >> 1
+    room = min(nodes.size, edges.size)
+    weighted = arc_costs.size > 0
+    n_nodes, n_edges, n_queued = np.int64(0), np.int64(0), np.int64(0)
+    for position in range(size + 1):
+        if position + _AHEAD < size:
+            prefetch(forms, chunk.first_labels[position + _AHEAD])
+        root = n_nodes
+        if root == room:
+            return np.int64(NO_ROOM), n_edges, n_queued
+        lattice.roots[position] = lattice.first_expanded[position] = root
+        lattice.next_expanded[root] = -1
+        nodes[root].best = np.inf
+        nodes[root].backoff_cost = 0
+        nodes[root].resolved = root
+        nodes[root].row = n_edges
+        places[root].state = 0
+        places[root].next = root
+        n_nodes += 1
+        if position == 0 or chunk.token_types[position - 1] == NEWLINE:
+            if n_nodes + _LONGEST_CONTEXT > room:
+                return np.int64(NO_ROOM), n_edges, n_queued
+            state = here if position == 0 else start
+            n_nodes = _add_context(tables, state, position, root, n_nodes, nodes, places)
+        else:
+            label, n_forms = np.int64(chunk.first_labels[position - 1]), np.int64(chunk.n_forms[position - 1])
+            if n_nodes + n_forms > room:
+                return np.int64(NO_ROOM), n_edges, n_queued
+            for k in range(n_forms):
+                form = forms[label + k]
+                nodes[n_nodes].best = np.inf
+                place = places[n_nodes]
+                place.state = form.state
+                place.position = position
+                place.backoff = root
+                place.next = places[root].next
+                places[root].next = n_nodes
+                place.pos = form.pos
+                place.narcs = form.narcs
+                place.backoff_arc = form.backoff_cost
+                n_nodes += 1
+        if position < size and chunk.token_types[position] != NEWLINE:
+            label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
+            if n_edges + n_forms > room:
+                return np.int64(NO_ROOM), n_edges, n_queued
+            hashed = hash_label(label)
+            for node in range(root + 1, n_nodes):
+                nodes[node].resolved = root
+                nodes[node].row = n_edges
+                nodes[node].backoff_cost = places[node].backoff_arc
+                if places[node].pos < limit:
+                    begin, n_slots = 2 * np.int64(places[node].pos), 2 * np.int64(places[node].narcs)
+                    slot = hashed * n_slots >> 32
+                    places[node].cursor = slot
+                    prefetch(slots, begin + slot)
+                else:
+                    queue[n_queued] = node
+                    n_queued += 1
+            for k in range(n_forms):
+                edges[n_edges].cost = forms[label + k].cost
+                if weighted:
+                    edges[n_edges].cost += arc_costs[chunk.offsets[position] + k]
+                edges[n_edges].target = n_nodes + 1 + k
+                n_edges += 1
+        else:
+            for node in range(root + 1, n_nodes):
+                nodes[node].resolved = node
+                nodes[node].backoff_cost = 0
+    lattice.roots[size + 1] = n_nodes
+    return n_nodes, n_edges, n_queued
+
+
+@kernel
+def _add_context(tables, state, position, root, n_nodes, nodes, places):  # type: ignore[no-untyped-def]
+    """Makes the nodes of a state and its backoffs, backoffs first; the number of nodes."""
+    states, arcs = tables.states, tables.arcs
     length = np.int64(0)
     backoff = np.int64(state)
     while backoff != 0:
         length += 1
         backoff = np.int64(arcs[states[backoff].pos].nextstate)
-    for node in range(count + length - 1, count - 1, -1):
+    for node in range(n_nodes + length - 1, n_nodes - 1, -1):
         place = places[node]
         place.state = state
-        place.gap = gap
-        place.back = place.next = node - 1
+        place.position = position
+        place.backoff = place.next = node - 1
         place.pos = states[state].pos
         place.narcs = states[state].narcs
-        place.bow = arcs[place.pos].weight
+        place.backoff_arc = arcs[place.pos].weight
         nodes[node].best = np.inf
         state = arcs[place.pos].nextstate
     if length > 0:
-        places[base].next = count + length - 1
-        places[count].back = places[count].next = base
-    return count + length
+        places[root].next = n_nodes + length - 1
+        places[n_nodes].backoff = places[n_nodes].next = root
+    return n_nodes + length
 
 
 @kernel
-def compose(  # type: ignore[no-untyped-def]
-    kinds, first, forms, at_weights, weights, start, here,
-    states, arcs, table, slots, posts, bits, bases, heads, queue, hits, nodes, places, edges, others,
-):  # fmt: skip
-    """The lattice of a chunk; returns the number of nodes, NO_ROOM for them, or IRREGULAR, a model not of n-grams.
-
-    Gap g is before word g; bases[g] is its root; the nodes with a row are heads[g], others[heads[g]], … until −1.
-    Paths begin in the state `here`, and behind a line's end in `start`. Word g has the forms first[g] … first[g] +
-    forms[g] − 1, which cost weights[at_weights[g]:] more, if there are any.
-    """
-    heavy = weights.size > 0
-    size, limit = kinds.size, slots.size >> 1
-    room = min(nodes.size, edges.size)
-    tags = (np.int64(1) << (32 - bits)) - 1
-    inside = (np.int64(1) << bits) - 1
-    count, used = np.int64(0), np.int64(0)
-    last = np.int64(0)  # in the queue
-    for gap in range(size + 1):
-        if gap + _AHEAD < size:
-            prefetch(table, first[gap + _AHEAD])
-        base = count
-        bases[gap] = heads[gap] = base
-        others[base] = -1
-        nodes[base].best = np.inf
-        nodes[base].lift = 0
-        nodes[base].into = base
-        nodes[base].row = used
-        places[base].state = 0
-        places[base].next = base
-        count += 1
-        if gap == 0 or kinds[gap - 1] == NEWLINE:
-            if count + 16 > room:
-                return NO_ROOM
-            count = _chain(states, arcs, here if gap == 0 else start, gap, base, count, nodes, places)
-        else:
-            label, number = np.int64(first[gap - 1]), np.int64(forms[gap - 1])
-            if count + number > room:
-                return NO_ROOM
-            for k in range(number):
-                form = table[label + k]
-                nodes[count].best = np.inf
-                place = places[count]
-                place.state = form.state
-                place.gap = gap
-                place.back = base
-                place.next = places[base].next
-                places[base].next = count
-                place.pos = form.pos
-                place.narcs = form.narcs
-                place.bow = form.bow
-                count += 1
-        if gap < size and kinds[gap] != NEWLINE:
-            label, number = np.int64(first[gap]), np.int64(forms[gap])
-            if used + number > room:
-                return NO_ROOM
-            h = hashed(label)
-            for node in range(base + 1, count):
-                nodes[node].into = base
-                nodes[node].row = used
-                nodes[node].lift = places[node].bow
-                if places[node].pos < limit:
-                    begin, span = 2 * np.int64(places[node].pos), 2 * np.int64(places[node].narcs)
-                    slot = h * span >> 32
-                    places[node].at = slot
-                    prefetch(slots, begin + slot)
-                else:
-                    queue[last] = node
-                    last += 1
-            for k in range(number):
-                edges[used].cost = table[label + k].cost
-                if heavy:
-                    edges[used].cost += weights[at_weights[gap] + k]
-                edges[used].target = count + 1 + k
-                used += 1
-        else:
-            for node in range(base + 1, count):
-                nodes[node].into = node
-                nodes[node].lift = 0
-    bases[size + 1] = count
-
-    # One word of context.
-    asked = np.int64(0)
-    for gap in range(size):
-        if kinds[gap] == NEWLINE:
+def _look_up_hashed(chunk, lattice, tables):  # type: ignore[no-untyped-def]
+    """Looks up the words behind contexts of one word, which have hash tables; the number of pending nodes."""
+    places, pending, slots, arcs = lattice.places, lattice.pending, tables.slots, tables.arcs
+    limit = slots.size >> 1
+    n_pending = np.int64(0)
+    for position in range(chunk.token_types.size):
+        if chunk.token_types[position] == NEWLINE:
             continue
-        tag = hashed(first[gap]) & tags
-        for node in range(np.int64(bases[gap]) + 1, np.int64(bases[gap + 1])):
+        tag = slot_tag(tables, hash_label(chunk.first_labels[position]))
+        for node in range(np.int64(lattice.roots[position]) + 1, np.int64(lattice.roots[position + 1])):
             place = places[node]
             if place.pos < limit and place.narcs > 1:
-                begin, span = 2 * np.int64(place.pos), 2 * np.int64(place.narcs)
-                slot = probe(slots, begin, span, np.int64(place.at), tag, bits)
-                at = np.int64(slots[begin + slot]) & inside
-                prefetch(arcs, place.pos + at)
-                place.at = slot
-                hits[asked] = node
-                asked += 1 if at > 0 else 0
-    for k in range(asked):
-        place = places[hits[k]]
-        label, number = np.int64(first[place.gap]), np.int64(forms[place.gap])
+                begin, n_slots = 2 * np.int64(place.pos), 2 * np.int64(place.narcs)
+                slot = find_slot(tables, begin, n_slots, np.int64(place.cursor), tag)
+                arc = slot_arc(tables, begin + slot)
+                prefetch(arcs, place.pos + arc)
+                place.cursor = slot
+                pending[n_pending] = node
+                n_pending += 1 if arc > 0 else 0
+    for k in range(n_pending):
+        place = places[pending[k]]
+        label, n_forms = np.int64(chunk.first_labels[place.position]), np.int64(chunk.n_forms[place.position])
         pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-        at = pos + (np.int64(slots[2 * pos + place.at]) & inside)
-        while at > pos and not label <= arcs[at].ilabel < label + number:  # another word of the same tag
-            slot = np.int64(place.at) + 1
-            slot = probe(slots, 2 * pos, 2 * narcs, slot if slot < 2 * narcs else 0, hashed(label) & tags, bits)
-            place.at = slot
-            at = pos + (np.int64(slots[2 * pos + slot]) & inside)
-        place.at = at if at > pos else 0
+        arc = pos + slot_arc(tables, 2 * pos + place.cursor)
+        while arc > pos and not label <= arcs[arc].ilabel < label + n_forms:  # another word of the same tag
+            slot = np.int64(place.cursor) + 1
+            tag = slot_tag(tables, hash_label(label))
+            slot = find_slot(tables, 2 * pos, 2 * narcs, slot if slot < 2 * narcs else 0, tag)
+            place.cursor = slot
+            arc = pos + slot_arc(tables, 2 * pos + slot)
+        place.cursor = arc if arc > pos else 0
+    return n_pending
 
-    done = np.int64(0)
-    while True:
-        for k in range(asked):
-            node = np.int64(hits[k])
-            place = places[node]
-            back = np.int64(place.back)
-            nodes[node].into = nodes[back].into
-            row = np.int64(nodes[back].row)
-            nodes[node].row = row
-            lift = nodes[back].lift + place.bow
-            nodes[node].lift = lift
-            at = np.int64(place.at)
-            if at > 0:
-                gap = np.int64(place.gap)
-                label, number = np.int64(first[gap]), np.int64(forms[gap])
-                if max(count, used, last) + number > room:
-                    return NO_ROOM
-                looks = 1 if gap + 1 < size and kinds[gap + 1] != NEWLINE else 0
-                end = np.int64(place.pos) + np.int64(place.narcs)
-                nodes[node].into = node
-                nodes[node].lift = 0
-                nodes[node].row = used
-                others[node] = heads[gap]
-                heads[gap] = node
-                for form in range(number):
-                    target = edges[row + form].target
-                    if at < end and arcs[at].ilabel == label + form:
-                        edges[used].cost = arcs[at].weight
-                        if heavy:
-                            edges[used].cost += weights[at_weights[gap] + form]
-                        state = arcs[at].nextstate
-                        shorter = target
-                        if places[target].state != state:
-                            before = np.int64(bases[gap + 1])
-                            target = np.int64(places[before].next)
-                            while places[target].state > state:
-                                before = target
-                                target = np.int64(places[target].next)
-                            if places[target].state != state:
-                                places[count].state = state
-                                places[count].gap = gap + 1
-                                places[count].back = shorter
-                                places[count].next = target
-                                places[before].next = count
-                                nodes[count].best = np.inf
-                                nodes[count].into = count  # until it is looked up
-                                nodes[count].lift = 0
-                                target = count
-                                count += 1
-                                prefetch(states, state)
-                                queue[last] = target
-                                last += looks
-                        at += 1
-                    else:
-                        edges[used].cost = lift + edges[row + form].cost
-                    edges[used].target = target
-                    used += 1
-        if done == last:
-            break
-        # Longer contexts, by their length.
-        for k in range(done, last):
-            place = places[queue[k]]
-            state = np.int64(place.state)
-            pos, narcs = np.int64(states[state].pos), np.int64(states[state].narcs)
-            place.pos = pos
-            place.narcs = narcs
-            prefetch(arcs, pos)
-            if narcs > STEP:
-                prefetch(posts, np.int64(pos + narcs * table[first[place.gap]].share) // STEP)
+
+@kernel
+def _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+    """Gives the pending nodes rows of their own, if they have an arc for the word, and makes the nodes of the longer
+    contexts that these arcs lead to.
+
+    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    """
+    nodes, places, edges, queue = lattice.nodes, lattice.places, lattice.edges, lattice.queue
+    first_expanded, next_expanded = lattice.first_expanded, lattice.next_expanded
+    states, arcs, arc_costs = tables.states, tables.arcs, chunk.arc_costs
+    size = chunk.token_types.size
+    room = min(nodes.size, edges.size)
+    weighted = arc_costs.size > 0
+    for k in range(n_pending):
+        node = np.int64(lattice.pending[k])
+        place = places[node]
+        backoff = np.int64(place.backoff)
+        nodes[node].resolved = nodes[backoff].resolved
+        row = np.int64(nodes[backoff].row)
+        nodes[node].row = row
+        backoff_cost = nodes[backoff].backoff_cost + place.backoff_arc
+        nodes[node].backoff_cost = backoff_cost
+        arc = np.int64(place.cursor)
+        if arc == 0:
+            continue
+        position = np.int64(place.position)
+        label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
+        if max(n_nodes, n_edges, n_queued) + n_forms > room:
+            return np.int64(NO_ROOM), n_edges, n_queued
+        has_next = 1 if position + 1 < size and chunk.token_types[position + 1] != NEWLINE else 0
+        end = np.int64(place.pos) + np.int64(place.narcs)
+        nodes[node].resolved = node
+        nodes[node].backoff_cost = 0
+        nodes[node].row = n_edges
+        next_expanded[node] = first_expanded[position]
+        first_expanded[position] = node
+        for form in range(n_forms):
+            target = edges[row + form].target
+            if arc < end and arcs[arc].ilabel == label + form:
+                edges[n_edges].cost = arcs[arc].weight
+                if weighted:
+                    edges[n_edges].cost += arc_costs[chunk.offsets[position] + form]
+                state = arcs[arc].nextstate
+                shorter = target
+                if places[target].state != state:
+                    before = np.int64(lattice.roots[position + 1])
+                    target = np.int64(places[before].next)
+                    while places[target].state > state:
+                        before = target
+                        target = np.int64(places[target].next)
+                    if places[target].state != state:
+                        places[n_nodes].state = state
+                        places[n_nodes].position = position + 1
+                        places[n_nodes].backoff = shorter
+                        places[n_nodes].next = target
+                        places[before].next = n_nodes
+                        nodes[n_nodes].best = np.inf
+                        nodes[n_nodes].resolved = n_nodes  # until it is looked up
+                        nodes[n_nodes].backoff_cost = 0
+                        target = n_nodes
+                        n_nodes += 1
+                        prefetch(states, state)
+                        queue[n_queued] = target
+                        n_queued += has_next
+                arc += 1
             else:
-                for line in range(pos + 4, pos + narcs, 4):
-                    prefetch(arcs, line)
-        for k in range(done, last):
-            place = places[queue[k]]
-            pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-            if narcs > STEP:
-                low, high = (pos + STEP) // STEP, (pos + narcs + STEP - 1) // STEP
-                label = np.int64(first[place.gap])
-                guess = np.int64(pos + narcs * table[label].share) // STEP
-                post = signpost(posts, low, high, guess, label)
-                place.at = post
-                for line in range((post - 1) * STEP, post * STEP, 4):
-                    prefetch(arcs, line)
-        asked = np.int64(0)
-        for k in range(done, last):
-            node = np.int64(queue[k])
-            place = places[node]
-            label, number = np.int64(first[place.gap]), np.int64(forms[place.gap])
-            pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-            if places[place.back].state != arcs[pos].nextstate:
-                return IRREGULAR
-            place.bow = arcs[pos].weight
-            at, end = pos + 1, pos + narcs
-            if narcs > STEP:
-                at = max(at, (np.int64(place.at) - 1) * STEP)
-            while at < end and arcs[at].ilabel < label:
-                at += 1
-            place.at = at if at < end and arcs[at].ilabel < label + number else 0
-            hits[asked] = node
-            asked += 1
-        done = last
-    return count
+                edges[n_edges].cost = backoff_cost + edges[row + form].cost
+            edges[n_edges].target = target
+            n_edges += 1
+    return n_nodes, n_edges, n_queued
+
+
+@kernel
+def _look_up_longer(chunk, lattice, tables, begin, end):  # type: ignore[no-untyped-def]
+    """Looks up the words behind the longer contexts queue[begin:end]; the number of pending nodes, or IRREGULAR."""
+    places, queue, pending = lattice.places, lattice.queue, lattice.pending
+    states, arcs, forms, sparse_index = tables.states, tables.arcs, tables.forms, tables.sparse_index
+    for k in range(begin, end):
+        place = places[queue[k]]
+        state = np.int64(place.state)
+        pos, narcs = np.int64(states[state].pos), np.int64(states[state].narcs)
+        place.pos = pos
+        place.narcs = narcs
+        prefetch(arcs, pos)
+        if narcs > STEP:
+            share = forms[chunk.first_labels[place.position]].share_below
+            prefetch(sparse_index, np.int64(pos + narcs * share) // STEP)
+        else:
+            for line in range(pos + 4, pos + narcs, 4):
+                prefetch(arcs, line)
+    for k in range(begin, end):
+        place = places[queue[k]]
+        pos, narcs = np.int64(place.pos), np.int64(place.narcs)
+        if narcs > STEP:
+            low, high = (pos + STEP) // STEP, (pos + narcs + STEP - 1) // STEP
+            label = np.int64(chunk.first_labels[place.position])
+            guess = np.int64(pos + narcs * forms[label].share_below) // STEP
+            entry = search_sparse_index(sparse_index, low, high, guess, label)
+            place.cursor = entry
+            for line in range((entry - 1) * STEP, entry * STEP, 4):
+                prefetch(arcs, line)
+    n_pending = np.int64(0)
+    for k in range(begin, end):
+        node = np.int64(queue[k])
+        place = places[node]
+        label, n_forms = np.int64(chunk.first_labels[place.position]), np.int64(chunk.n_forms[place.position])
+        pos, narcs = np.int64(place.pos), np.int64(place.narcs)
+        if places[place.backoff].state != arcs[pos].nextstate:
+            return np.int64(IRREGULAR)
+        place.backoff_arc = arcs[pos].weight
+        arc, last = pos + 1, pos + narcs
+        if narcs > STEP:
+            arc = max(arc, (np.int64(place.cursor) - 1) * STEP)
+        while arc < last and arcs[arc].ilabel < label:
+            arc += 1
+        place.cursor = arc if arc < last and arcs[arc].ilabel < label + n_forms else 0
+        pending[n_pending] = node
+        n_pending += 1
+    return n_pending

@@ -1,9 +1,9 @@
 """Where a state's arcs for a word are: the forms of a word are neighbours in every state, so one search finds them all.
 
-In: the mapped model. Out: `Tables`, derived from it in a few hundredths of a second and read-only, and kernels that
-look up a word in them. The states of one word of context are the most asked and the largest: they have a hash table
-over their words. In a longer context, signposts (every few arcs' label) tell which few arcs to read; where to look
-among them is guessed from how many arcs have a lower label elsewhere. Both touch as little memory as can be,
+In: the mapped model. Out: `LookupTables`, derived from it in a few hundredths of a second and read-only, and kernels
+that look up a word in them. The states of one word of context are the most asked and the largest: they have a hash
+table over their words. In a longer context a sparse index (the label of every few arcs) tells which few arcs to read;
+where to look in it is guessed from how many arcs have a lower label elsewhere. Both touch as little memory as can be,
 and tell early enough what they will touch for it to be prefetched.
 """
 
@@ -16,90 +16,98 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.read import CapFst
+from capfst.system.binary_search import lower_bound
 from capfst.system.kernels import kernel
 
 STEP = 16
-"""Arcs from one signpost to the next: 256 bytes."""
+"""Arcs from one entry of the sparse index to the next: 256 bytes."""
 PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 FORM = np.dtype(
     [
         ("cost", "f4"),  # of the unigram
-        ("bow", "f4"),  # the cost of the backoff from its state
+        ("backoff_cost", "f4"),  # from its state
         ("state", "i4"),  # the context of this one form; 0 if nothing follows it
         ("pos", "u4"),  # of the state's arcs, the backoff first
         ("narcs", "u4"),
-        ("share", "f4"),  # of all arcs that have a lower label
+        ("share_below", "f4"),  # of all arcs: those that have a lower label
     ]
 )
 """A surface form. The forms of a word are in one place, which is what their states are not."""
 
 
-class Tables(NamedTuple):
-    """The arguments of the kernels."""
+class LookupTables(NamedTuple):
+    """What kernels know of a model."""
 
-    states: npt.NDArray
-    arcs: npt.NDArray
+    states: npt.NDArray  # STATE
+    arcs: npt.NDArray  # ARC
     forms: npt.NDArray  # FORM, by label
     slots: npt.NDArray[np.uint32]  # the hash tables, that of state s at 2 pos … 2 (pos + narcs)
-    posts: npt.NDArray[np.int32]  # the labels of the arcs 0, STEP, 2 STEP, …
-    bits: int  # the lowest bits of a slot: an arc, counted from pos; the others: a tag; 0: the slot is empty
+    sparse_index: npt.NDArray[np.int32]  # the labels of the arcs 0, STEP, 2 STEP, …
+    arc_bits: int  # the lowest bits of a slot: an arc, counted from pos; the others: a tag; 0: the slot is empty
 
 
 @kernel
-def hashed(label):  # type: ignore[no-untyped-def]
+def hash_label(label):  # type: ignore[no-untyped-def]
     """32 bits."""
     return np.int64(np.uint64(label) * PRIME >> np.uint64(16) & np.uint64(0xFFFFFFFF))
 
 
 @kernel
-def probe(slots, begin, size, slot, tag, bits):  # type: ignore[no-untyped-def]
+def slot_tag(tables, hashed):  # type: ignore[no-untyped-def]
+    """The bits of a label's hash that its slot holds."""
+    return hashed & ((np.int64(1) << (32 - tables.arc_bits)) - 1)
+
+
+@kernel
+def slot_arc(tables, slot):  # type: ignore[no-untyped-def]
+    """The arc that slots[slot] leads to, counted from its state's first; 0: the slot is empty."""
+    return np.int64(tables.slots[slot]) & ((np.int64(1) << tables.arc_bits) - 1)
+
+
+@kernel
+def find_slot(tables, begin, size, slot, tag):  # type: ignore[no-untyped-def]
     """The first slot of slots[begin : begin + size], from `slot` on and round, that has the tag or is empty."""
-    value = np.int64(slots[begin + slot])
-    while value != 0 and value >> bits != tag:
+    value = np.int64(tables.slots[begin + slot])
+    while value != 0 and value >> tables.arc_bits != tag:
         slot = slot + 1 if slot + 1 < size else 0
-        value = np.int64(slots[begin + slot])
+        value = np.int64(tables.slots[begin + slot])
     return slot
 
 
 @kernel
-def signpost(posts, low, high, guess, label):  # type: ignore[no-untyped-def]
-    """The first of the signposts low:high that is not below the label (`high` if there is none), sought from `guess`
-    on."""
+def search_sparse_index(sparse_index, low, high, guess, label):  # type: ignore[no-untyped-def]
+    """The first of the entries low:high that is not below the label (`high` if there is none), sought from `guess` on
+    in steps that double."""
     if low < high:
         step = np.int64(1)
         guess = min(max(guess, low), high - 1)
-        if posts[guess] < label:
+        if sparse_index[guess] < label:
             low = guess + 1
-            while low + step <= high and posts[low + step - 1] < label:
+            while low + step <= high and sparse_index[low + step - 1] < label:
                 low += step
                 step *= 2
             high = min(high, low + step - 1)
         else:
             high = guess
-            while high - step >= low and posts[high - step] >= label:
+            while high - step >= low and sparse_index[high - step] >= label:
                 high -= step
                 step *= 2
             low = max(low, high - step + 1)
-        while low < high:
-            middle = (low + high) >> 1
-            if posts[middle] < label:
-                low = middle + 1
-            else:
-                high = middle
+        low = lower_bound(sparse_index, low, high, label)
     return low
 
 
 @kernel
-def _fill_posts(arcs, posts):  # type: ignore[no-untyped-def]
-    for k in range(posts.size):
-        posts[k] = arcs[k * STEP].ilabel
+def _fill_sparse_index(arcs, sparse_index):  # type: ignore[no-untyped-def]
+    for k in range(sparse_index.size):
+        sparse_index[k] = arcs[k * STEP].ilabel
 
 
 @kernel
-def _fill_slots(states, arcs, begin, end, word_of, slots, bits):  # type: ignore[no-untyped-def]
+def _fill_slots(tables, word_of, begin, end):  # type: ignore[no-untyped-def]
     """The hash tables of the states begin … end − 1; word_of[l]: the label of the most frequent form of l's word."""
-    tags = (np.int64(1) << (32 - bits)) - 1
+    states, arcs, slots = tables.states, tables.arcs, tables.slots
     for state in range(begin, end):
         pos = np.int64(states[state].pos)
         narcs = np.int64(states[state].narcs)
@@ -108,39 +116,40 @@ def _fill_slots(states, arcs, begin, end, word_of, slots, bits):  # type: ignore
             word = np.int64(word_of[arcs[pos + k].ilabel])
             if word != before:
                 before = word
-                h = hashed(word)
-                slot = h * 2 * narcs >> 32
+                hashed = hash_label(word)
+                slot = hashed * 2 * narcs >> 32
                 while slots[2 * pos + slot] != 0:
                     slot = slot + 1 if slot + 1 < 2 * narcs else 0
-                slots[2 * pos + slot] = (h & tags) << bits | k
+                slots[2 * pos + slot] = slot_tag(tables, hashed) << tables.arc_bits | k
 
 
 @kernel
-def _fill_forms(states, arcs, first, end, counts, forms):  # type: ignore[no-untyped-def]
+def _fill_forms(tables, first, end, counts):  # type: ignore[no-untyped-def]
     """The forms; the shares are those of arcs[first:end], of which counts[label], 0 at first, is the number."""
-    for at in range(first, end):
-        counts[arcs[at].ilabel] += 1
-    total, lower = max(1, end - first - counts[0]), np.int64(0)
+    states, arcs, forms = tables.states, tables.arcs, tables.forms
+    for arc in range(first, end):
+        counts[arcs[arc].ilabel] += 1
+    total, below = max(1, end - first - counts[0]), np.int64(0)
     for label in range(1, forms.size):
         forms[label].cost = arcs[label - 1].weight
-        forms[label].share = lower / total
-        lower += counts[label]
+        forms[label].share_below = below / total
+        below += counts[label]
         state = arcs[label - 1].nextstate
         if state != 0:
             forms[label].state = state
             forms[label].pos = states[state].pos
             forms[label].narcs = states[state].narcs
-            forms[label].bow = arcs[states[state].pos].weight
+            forms[label].backoff_cost = arcs[states[state].pos].weight
 
 
-def tables(model: CapFst) -> Tables:
+def lookup_tables(model: CapFst) -> LookupTables:
     """The tables of a model, made in two threads."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
     # As many words, and `<s>`, are the states of one word of context at most, which come first.
-    longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
-    singles = 1 + (int(np.argmax(longer)) if longer.any() else len(longer))
+    is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
+    singles = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
     end = int(states["pos"][singles]) if singles < len(states) else len(arcs)
-    made = Tables(
+    tables = LookupTables(
         states,
         arcs,
         np.zeros(labels, FORM),
@@ -153,11 +162,11 @@ def tables(model: CapFst) -> Tables:
     half = max(1, int(np.searchsorted(states["pos"][:singles], end // 2)))
     with ThreadPoolExecutor(2) as pool:
         jobs = [
-            pool.submit(_fill_slots, states, arcs, 1, half, word_of, made.slots, made.bits),
-            pool.submit(_fill_slots, states, arcs, half, singles, word_of, made.slots, made.bits),
-            pool.submit(_fill_posts, arcs, made.posts),
-            pool.submit(_fill_forms, states, arcs, labels - 1, end, np.zeros(labels, np.int64), made.forms),
+            pool.submit(_fill_slots, tables, word_of, 1, half),
+            pool.submit(_fill_slots, tables, word_of, half, singles),
+            pool.submit(_fill_sparse_index, arcs, tables.sparse_index),
+            pool.submit(_fill_forms, tables, labels - 1, end, np.zeros(labels, np.int64)),
         ]
     for job in jobs:
         job.result()
-    return made
+    return tables

@@ -1,10 +1,10 @@
 """bestpath: an exact Viterbi search over the lattices of a text, chunk by chunk.
 
-In: the words of a text with the labels of their surface forms, and the model (find.py). Out: for each word the label
+In: the words of a text with the labels of their surface forms, and the model (lookup.py). Out: for each word the label
 that its line's best path gives it, and the costs of these paths.
 
-`advance` takes the paths to a gap's nodes on over the word behind it. No path stops at a node that has no arc for its
-gap's word: what it costs from there on is what it costs from the backoff, where it stops instead. A chunk ends where
+`advance` takes the paths to a position's nodes on over the word behind it. No path stops at a node that has no arc for
+that word: what it costs from there on is what it costs from the backoff, where it stops instead. A chunk ends where
 all paths agree, or with a line, so lines may be of any length.
 Costs are −ln P, added in double precision. Ties go to the more frequent form of the first word in which paths differ.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from capfst.fst.backoff import final_cost
-from capfst.search.lattice import EDGE, IRREGULAR, NODE, PLACE, compose
+from capfst.search.lattice import IRREGULAR, Chunk, compose, first_node, new_lattice
 from capfst.system.kernels import allocating, kernel
 from capfst.text.tokenizer import NEWLINE
 
@@ -24,176 +24,194 @@ _FORM = np.int64(0xFFFFFFFF)
 @kernel
 def _precedes(nodes, a, b):  # type: ignore[no-untyped-def]
     """Whether the path with the last link a has, in the first word where they differ, a lower form than b's."""
-    less = False
+    is_less = False
     while a != b:
         if a & _FORM != b & _FORM:
-            less = a & _FORM < b & _FORM
+            is_less = a & _FORM < b & _FORM
         a, b = nodes[a >> 32].link, nodes[b >> 32].link
-    return less
+    return is_less
 
 
 @kernel
 def _relax(nodes, target, cost, link):  # type: ignore[no-untyped-def]
+    """Has the best path to a node come by this link, if it is better than the one known."""
     old, old_link = nodes[target].best, nodes[target].link
-    less = cost < old
-    nodes[target].best = cost if less else old
-    nodes[target].link = link if less else old_link
+    is_less = cost < old
+    nodes[target].best = cost if is_less else old
+    nodes[target].link = link if is_less else old_link
     if (cost == old) & (cost < np.inf) and _precedes(nodes, link, old_link):
         nodes[target].link = link
 
 
 @kernel
-def begin(places, nodes, base, cost):  # type: ignore[no-untyped-def]
-    """Has the paths begin at a gap's longest context, or where its backoffs lead."""
-    node = np.int64(places[base].next)
-    into = np.int64(nodes[node].into)
-    nodes[into].best = cost + nodes[node].lift
-    nodes[into].link = 0
+def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
+    """Has the paths begin at a position's longest context, or where its backoffs lead."""
+    nodes = lattice.nodes
+    node = first_node(lattice, position)
+    resolved = np.int64(nodes[node].resolved)
+    nodes[resolved].best = cost + nodes[node].backoff_cost
+    nodes[resolved].link = 0
 
 
 @kernel
-def advance(nodes, edges, others, node, number):  # type: ignore[no-untyped-def]
-    """Takes the best paths to a gap's nodes on, from the first that has a row, with each of the `number` forms of the
-    word behind it, to the nodes that have rows for the next word."""
+def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
+    """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
+    have rows for the next word."""
+    nodes, edges = lattice.nodes, lattice.edges
+    node = np.int64(lattice.first_expanded[position])
     while node >= 0:
         row = np.int64(nodes[node].row)
         best = nodes[node].best
-        for k in range(number):
+        for k in range(n_forms):
             target = np.int64(edges[row + k].target)
-            _relax(
-                nodes, np.int64(nodes[target].into), best + (edges[row + k].cost + nodes[target].lift), node << 32 | k
-            )
-        node = np.int64(others[node])
+            cost = best + (edges[row + k].cost + nodes[target].backoff_cost)
+            _relax(nodes, np.int64(nodes[target].resolved), cost, node << 32 | k)
+        node = np.int64(lattice.next_expanded[node])
 
 
 @kernel
-def _settle(nodes, node, begin, end, first, forms, choice):  # type: ignore[no-untyped-def]
-    """Writes the choice for the words begin … end − 1 from the best path to `node`, in the gap behind them."""
+def _trace_back(lattice, node, begin, end, first_labels, n_forms, choice):  # type: ignore[no-untyped-def]
+    """Writes the choice for the words begin … end − 1 from the best path to `node`, at the position behind them."""
     for word in range(end - 1, begin - 1, -1):
-        link = nodes[node].link
-        choice[word] = first[word] + np.uint32(link & _FORM) if forms[word] > 0 else np.uint32(0)
+        link = lattice.nodes[node].link
+        choice[word] = first_labels[word] + np.uint32(link & _FORM) if n_forms[word] > 0 else np.uint32(0)
         node = link >> 32
 
 
 @kernel
-def finish(states, arcs, places, nodes, base):  # type: ignore[no-untyped-def]
-    """The node of the gap where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
-    winner, least = np.int64(-1), np.inf
-    node = np.int64(base)
+def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
+    """The node of the position where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
+    nodes, places = lattice.nodes, lattice.places
+    best, least = np.int64(-1), np.inf
+    root = np.int64(lattice.roots[position])
+    node = root
     while True:
         node = np.int64(places[node].next)
         if nodes[node].best < np.inf:
-            cost = nodes[node].best + final_cost(states, arcs, places[node].state)
-            if cost < least or (
-                cost == least and cost < np.inf and _precedes(nodes, nodes[node].link, nodes[winner].link)
-            ):
-                winner, least = node, cost
-        if node == base:
-            return winner, least
+            cost = nodes[node].best + final_cost(tables.states, tables.arcs, places[node].state)
+            is_tie = cost == least and cost < np.inf
+            if cost < least or (is_tie and _precedes(nodes, nodes[node].link, nodes[best].link)):
+                best, least = node, cost
+        if node == root:
+            return best, least
 
 
 @allocating
-def _meet(bases, places, nodes, gap):  # type: ignore[no-untyped-def]
-    """The last gap up to `gap` where all paths to `gap` are in one node, and that node; −1 if there is no path."""
-    base = np.int64(bases[gap])
-    alive = [base for _ in range(nodes[base].best < np.inf)]
-    node = np.int64(places[base].next)
-    while node != base:
+def _common_node(lattice, position):  # type: ignore[no-untyped-def]
+    """The last position up to this one where all paths to this one are in one node, and that node; −1 if there is no
+    path."""
+    nodes, places = lattice.nodes, lattice.places
+    root = np.int64(lattice.roots[position])
+    alive = [root for _ in range(nodes[root].best < np.inf)]
+    node = np.int64(places[root].next)
+    while node != root:
         if nodes[node].best < np.inf:
             alive.append(node)
         node = np.int64(places[node].next)
     if len(alive) == 0:
-        return gap, np.int64(-1)
+        return position, np.int64(-1)
     while len(alive) > 1:
-        gap -= 1
-        met = [nodes[alive[0]].link >> 32]
+        position -= 1
+        before = [nodes[alive[0]].link >> 32]
         for node in alive:
-            if nodes[node].link >> 32 not in met:
-                met.append(nodes[node].link >> 32)
-        alive = met
-    return gap, alive[0]
+            if nodes[node].link >> 32 not in before:
+                before.append(nodes[node].link >> 32)
+        alive = before
+    return position, alive[0]
 
 
 @kernel
-def candidates(first, forms, offsets, last, unknown, labels, numbers, at):  # type: ignore[no-untyped-def]
-    """The candidates of a chunk's words: labels[i] … labels[i] + numbers[i] − 1, whose weights begin at at[i].
+def fill_chunk(words, offsets, begin, unknown, chunk):  # type: ignore[no-untyped-def]
+    """Makes a chunk of the words from `begin` on, as many as it holds.
 
-    An OOV word has `<unk>`, as which it passes through; its weight is the last.
+    An OOV word has the form `<unk>`, as which it passes through; its arc cost is the last.
     """
-    for word in range(first.size):
-        known = forms[word] > 0
-        labels[word] = first[word] if known else unknown
-        numbers[word] = forms[word] if known else 1
-        at[word] = offsets[word] if offsets.size > 0 and known else last
+    last = chunk.arc_costs.size - 1
+    for i in range(chunk.token_types.size):
+        word = begin + i
+        is_known = words.n_forms[word] > 0
+        chunk.token_types[i] = words.token_types[word]
+        chunk.first_labels[i] = words.first_labels[word] if is_known else unknown
+        chunk.n_forms[i] = words.n_forms[word] if is_known else 1
+        chunk.offsets[i] = offsets[word] if offsets.size > 0 and is_known else last
 
 
 @allocating
-def search(kinds, first, forms, offsets, weights, unknown, start,  # type: ignore[no-untyped-def]
-           states, arcs, table, slots, posts, bits, chunk, choice, costs):  # fmt: skip
-    """Fills choice[i] with the label of word i on its line's best path, 0 for OOV words, and costs with those of the
-    lines' best paths. Each line starts in the state `start`; choice[i] of a line's end says nothing.
+def new_chunk(size, arc_costs):  # type: ignore[no-untyped-def]
+    """A chunk of so many words, to be filled."""
+    return Chunk(
+        np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64),
+        arc_costs,
+    )  # fmt: skip
 
-    False if the model is not one of n-grams.
+
+@allocating
+def _first_words(chunk, size):  # type: ignore[no-untyped-def]
+    """The part of a chunk that so many words fill."""
+    return Chunk(
+        chunk.token_types[:size], chunk.first_labels[:size], chunk.n_forms[:size], chunk.offsets[:size],
+        chunk.arc_costs,
+    )  # fmt: skip
+
+
+@allocating
+def search(words, offsets, arc_costs, unknown, start, tables, usual_size, choice, costs):  # type: ignore[no-untyped-def]
+    """Fills choice[i] with the label of word i on its line's best path, 0 for OOV words, and costs with those of the
+    lines' best paths (−ln P). Each line starts in the state `start`; choice[i] of a line's end says nothing.
+
+    offsets[i]: where the costs of word i's forms begin in arc_costs, whose last one is an OOV word's; both may be
+    empty. usual_size: of a chunk, in words. False if the model is not one of n-grams.
     """
-    n = kinds.size
-    room = 16 * chunk + 256
-    bases, heads = np.empty(chunk + 2, np.int32), np.empty(chunk + 2, np.int32)
-    labels, numbers, weighed = np.empty(chunk, np.uint32), np.empty(chunk, np.uint32), np.empty(chunk, np.int64)
-    queue, hits, others = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    nodes, places, edges = np.empty(room, NODE), np.empty(room, PLACE), np.empty(room, EDGE)
+    n = words.token_types.size
+    room = 16 * usual_size + 256
+    buffer, lattice = new_chunk(usual_size, arc_costs), new_lattice(usual_size, room)
     line, lines = 0, 0  # its first word; those before it
-    at = 0
-    here, cost = np.int64(start), 0.0  # where all paths are before word `at`
-    size = chunk
-    while at <= n:
-        size = min(size, n - at)
-        stop = at + size
-        if size > labels.size:
-            bases, heads = np.empty(2 * size + 2, np.int32), np.empty(2 * size + 2, np.int32)
-            labels, numbers = np.empty(2 * size, np.uint32), np.empty(2 * size, np.uint32)
-            weighed = np.empty(2 * size, np.int64)
-        last = weights.size - 1
-        candidates(first[at:stop], forms[at:stop], offsets[at:stop], last, unknown, labels, numbers, weighed)
-        count = compose(
-            kinds[at:stop], labels, numbers, weighed, weights, start, here,
-            states, arcs, table, slots, posts, bits, bases, heads, queue, hits, nodes, places, edges, others,
-        )  # fmt: skip
-        if count == IRREGULAR:
+    begin, size = 0, usual_size
+    here, cost = np.int64(start), 0.0  # where all paths are before word `begin`
+    while begin <= n:
+        size = min(size, n - begin)
+        if size > buffer.token_types.size:
+            buffer, lattice = new_chunk(2 * size, arc_costs), new_lattice(2 * size, room)
+        chunk = _first_words(buffer, size)
+        fill_chunk(words, offsets, begin, unknown, chunk)
+        n_nodes = compose(chunk, lattice, tables, start, here)
+        if n_nodes == IRREGULAR:
             return False
-        if count < 0:
+        if n_nodes < 0:
             room *= 2
-            queue, hits, others = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-            nodes, places, edges = np.empty(room, NODE), np.empty(room, PLACE), np.empty(room, EDGE)
+            lattice = new_lattice(buffer.token_types.size, room)
             continue
-        begin(places, nodes, np.int64(bases[0]), cost)
-        settled = 0
-        for gap in range(size + 1):
-            word = at + gap
-            if word < n and gap == size:
+        start_paths(lattice, 0, cost)
+        end = begin + size
+        first_labels, n_forms = words.first_labels[begin:end], words.n_forms[begin:end]
+        traced = 0  # the words of the chunk whose choice is written
+        for position in range(size + 1):
+            word = begin + position
+            if word < n and position == size:
                 break
-            if word < n and kinds[word] != NEWLINE:
-                advance(nodes, edges, others, np.int64(heads[gap]), np.int64(numbers[gap]))
+            if word < n and words.token_types[word] != NEWLINE:
+                advance(lattice, position, np.int64(chunk.n_forms[position]))
                 continue
-            node, costs[lines] = finish(states, arcs, places, nodes, bases[gap])
+            node, costs[lines] = best_final(lattice, tables, position)
             if node >= 0:
-                _settle(nodes, node, settled, gap, first[at:stop], forms[at:stop], choice[at:stop])
+                _trace_back(lattice, node, traced, position, first_labels, n_forms, choice[begin:end])
             else:
                 for i in range(line, word):  # the tie of infinite costs
-                    choice[i] = first[i] if forms[i] > 0 else 0
+                    choice[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
             if word == n:
                 return True
-            settled = gap + 1
+            traced = position + 1
             line = word + 1
             lines += 1
-            begin(places, nodes, np.int64(bases[gap + 1]), 0.0)
-        gap, node = _meet(bases, places, nodes, size)
+            start_paths(lattice, position + 1, 0.0)
+        position, node = _common_node(lattice, size)
         if node < 0:  # no casing of the line so far has a finite cost, as its end will show
             here, cost = np.int64(0), np.inf
-            at, size = stop, chunk
-        elif gap == 0:
+            begin, size = end, usual_size
+        elif position == 0:
             size *= 2  # the paths through the chunk part in its first word
         else:
-            _settle(nodes, node, settled, gap, first[at:stop], forms[at:stop], choice[at:stop])
-            here, cost = np.int64(places[node].state), nodes[node].best
-            at, size = at + gap, chunk
+            _trace_back(lattice, node, traced, position, first_labels, n_forms, choice[begin:end])
+            here, cost = np.int64(lattice.places[node].state), lattice.nodes[node].best
+            begin, size = begin + position, usual_size
     return True

@@ -159,8 +159,8 @@ def test_equal_hashes(words):
     slots = []
     probes = [np.frombuffer(word.ljust(-len(word) % 8 + len(word), b"\0"), np.uint64) for word in words]
     for label, (word, parts) in enumerate(zip(words, probes, strict=True), 1):
-        slot = transducer._slot(3, key, parts, 0, len(word), *table)
-        assert table.slots[slot]["rest"] == 0
+        slot = transducer._find_slot(3, key, parts, 0, len(word), table)
+        assert table.slots[slot]["n_forms_length"] == 0
         table.slots[slot] = (key, label, 1 << 4 | min(len(word), 9))
         table.parts[used] = len(word)
         table.parts[used + 1 : used + 1 + len(parts)] = parts
@@ -169,7 +169,7 @@ def test_equal_hashes(words):
         slots.append(slot)
     assert len(set(slots)) == 3
     for word, parts, slot in zip(words, probes, slots, strict=True):
-        assert transducer._slot(3, key, parts, 0, len(word), *table) == slot
+        assert transducer._find_slot(3, key, parts, 0, len(word), table) == slot
 
 
 def test_kinds_are_kept():
