@@ -16,26 +16,28 @@ from capfst.text.tokenizer import NEWLINE, canonical
 
 
 @allocating
-def _exact(buf, plain, starts, ends, kinds, first, forms, data, offsets, unknown, labels):  # type: ignore[no-untyped-def]
+def _label(buf, words, pretokenized, data, offsets, unknown, labels):  # type: ignore[no-untyped-def]
+    """Fills in the label of each word as it is cased; unknown: that of `<unk>`."""
+    starts, ends = words.starts, words.ends
     word = np.empty(max(8, (ends - starts).max() if ends.size else 0), np.uint8)
     for i in range(starts.size):
-        labels[i] = 0 if kinds[i] == NEWLINE else unknown
-        if forms[i] == 0:
+        labels[i] = 0 if words.token_types[i] == NEWLINE else unknown
+        if words.n_forms[i] == 0:
             continue
-        if plain:
+        if pretokenized:
             size = ends[i] - starts[i]
             word[:size] = buf[starts[i] : ends[i]]
         else:
-            size = canonical(buf, starts[i], ends[i], kinds[i], word)
-        for label in range(first[i], first[i] + forms[i]):
+            size = canonical(buf, starts[i], ends[i], words.token_types[i], word)
+        for label in range(words.first_labels[i], words.first_labels[i] + words.n_forms[i]):
             start = offsets[label]
             if offsets[label + 1] - start == size:
-                same = True
+                is_same = True
                 for k in range(size):
                     if data[start + k] != word[k]:
-                        same = False
+                        is_same = False
                         break
-                if same:
+                if is_same:
                     labels[i] = label
                     break
 
@@ -44,35 +46,36 @@ def labels(
     buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, unknown: int, pretokenized: bool
 ) -> npt.NDArray[np.uint32]:
     """The labels of the words as they are cased; `unknown` for what the vocabulary lacks, 0 for line ends."""
-    found = np.empty(len(words.token_types), np.uint32)
-    _exact(buf, pretokenized, *words, symbols.data, symbols.offsets, unknown, found)
-    return found
+    labels = np.empty(len(words.token_types), np.uint32)
+    _label(buf, words, pretokenized, symbols.data, symbols.offsets, unknown, labels)
+    return labels
 
 
 @allocating
-def _join(buf, plain, starts, ends, kinds, out):  # type: ignore[no-untyped-def]
-    j = 0
+def _join(buf, words, pretokenized, out):  # type: ignore[no-untyped-def]
+    """Writes the words to `out`; the size of the text."""
+    size = 0
     begins = True
-    for i in range(starts.size):
-        if kinds[i] == NEWLINE:
-            out[j] = 10
-            j += 1
+    for i in range(words.starts.size):
+        start, end = words.starts[i], words.ends[i]
+        if words.token_types[i] == NEWLINE:
+            out[size] = 10
+            size += 1
             begins = True
             continue
         if not begins:
-            out[j] = 32
-            j += 1
+            out[size] = 32
+            size += 1
         begins = False
-        if plain:
-            size = ends[i] - starts[i]
-            out[j : j + size] = buf[starts[i] : ends[i]]
-            j += size
+        if pretokenized:
+            out[size : size + end - start] = buf[start:end]
+            size += end - start
         else:
-            j += canonical(buf, starts[i], ends[i], kinds[i], out[j:])
-    return j
+            size += canonical(buf, start, end, words.token_types[i], out[size:])
+    return size
 
 
 def spaced(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> memoryview:
     """The words as the LM knows them, case and all, a space between two; a line stays a line."""
     out = np.empty(2 * buf.size + 6 * len(words.token_types) + 8, np.uint8)
-    return out[: _join(buf, pretokenized, *words[:3], out)].data
+    return out[: _join(buf, words, pretokenized, out)].data

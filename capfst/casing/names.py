@@ -22,6 +22,7 @@ _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
 _APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
 _VOWELS = tuple(b"aeiouy")
 _BEHIND_I, _BEHIND_E = tuple(b"bhjkpw"), tuple(b"bhjw")  # consonants that seldom follow where i, e begin a common word
+NOWHERE = np.int64(-1)
 _INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
 
 
@@ -160,7 +161,8 @@ def pattern(data, start, end):  # type: ignore[no-untyped-def]
 @kernel
 def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
-    `two`; the offset after it."""
+    `two` (NOWHERE: none); the offset after it. All integers are int64, so that it is compiled
+    once."""
     wanted = False
     i = start
     while i < end:
@@ -183,26 +185,28 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
 @kernel
 def _put_part(word, start, end, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
+    none = np.int64(0)
     behind = _behind_apostrophe(word, start, end)
     if behind > 0:
-        french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, while it is O'Neill
-        return put(word, start, end, 0, -1 if french else start, behind, out, j, spelling)
+        is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, while it is O'Neill
+        return put(word, start, end, none, NOWHERE if is_french else start, behind, out, j, spelling)
     if _is_mac(word, start, end):
-        return put(word, start, end, 0, start, start + 2, out, j, spelling)
-    return put(word, start, end, 0, start, -1, out, j, spelling)
+        return put(word, start, end, none, start, start + 2, out, j, spelling)
+    return put(word, start, end, none, start, NOWHERE, out, j, spelling)
 
 
 @kernel
 def _put_whole(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes a word without hyphens in mixed case, if a rule gives it any, else capitalised."""
-    letters = 0 if _is_mac(word, 0, size) else _letters(word, 0, size)
+    start, none = np.int64(0), np.int64(0)
+    letters = none if _is_mac(word, start, size) else _letters(word, start, size)
     if 3 <= letters <= 5 and word[size - 1] == _S:
-        return put(word, 0, size, size - 1, -1, -1, out, j, spelling)
+        return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
     if letters >= 6 and word[0] == _M and word[1] == _A and word[2] == _C:
-        return put(word, 0, size, 0, 0, 3, out, j, spelling)
+        return put(word, start, size, none, start, start + 3, out, j, spelling)
     if letters >= 4 and (word[0] == _E or word[0] == _I) and _consonant(word[1]):
-        return put(word, 0, size, 0, 1, -1, out, j, spelling)
-    return _put_part(word, 0, size, out, j, spelling)
+        return put(word, start, size, none, start + 1, NOWHERE, out, j, spelling)
+    return _put_part(word, start, size, out, j, spelling)
 
 
 @kernel
@@ -226,7 +230,7 @@ def put_mixed(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
                     as_is = True
                     capitals = end if spelling.parts[k, 1] else 0
         if as_is:
-            j = put(word, start, end, capitals, -1, -1, out, j, spelling)
+            j = put(word, start, end, capitals, NOWHERE, NOWHERE, out, j, spelling)
         else:
             j = _put_part(word, start, end, out, j, spelling)
         if end < size:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from capfst.casing.names import put, put_mixed
+from capfst.casing.names import NOWHERE, put, put_mixed
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import kernel
 from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, IS_UPPER, decode, is_final_sigma
@@ -118,7 +118,8 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
     if shape == Shape.MIXED:
         j = put_mixed(room, size, out, start, spelling)
     else:
-        j = put(room, 0, size, size if shape == Shape.UPPER else 0, 0, -1, out, start, spelling)
+        first = np.int64(0)
+        j = put(room, first, size, size if shape == Shape.UPPER else first, first, NOWHERE, out, start, spelling)
     if has_sigma(out, start, j) and not _restores(out, start, j, room, size, spelling.info):
         for k in range(size):
             out[start + k] = room[k]

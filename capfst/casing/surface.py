@@ -48,7 +48,7 @@ def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-
         return end
     for k in range(i, end):
         room[k - i] = out[k]
-    j = encode(title[code], out, start)
+    j = encode(np.int64(title[code]), out, start)
     for k in range(end - i):
         out[j + k] = room[k]
     return j + end - i

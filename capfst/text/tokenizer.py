@@ -1,8 +1,8 @@
 """Lines of UTF-8 → tokens with their offsets (design: S is made of words).
 
-In: a buffer of whole lines. Out, in text order: `starts`, `ends` (byte offsets) and `kinds` of the tokens. Nothing is
-copied and nothing is decided about case: every rule treats a text and its lowercase alike, so that training on cased
-text and restoring lowercased text see the same tokens.
+In: a buffer of whole lines. Out, in text order: `starts`, `ends` (byte offsets) and `token_types` of the tokens.
+Nothing is copied and nothing is decided about case: every rule treats a text and its lowercase alike, so that training
+on cased text and restoring lowercased text see the same tokens.
 
 * WORD: letters, marks and digits with the punctuation that belongs inside (`o'neill`, `at&t`, `1,234.5`, `10:30`,
   `example.com`), abbreviations with their periods (`U.S.`, `Ph.D.`, the initial `J.`), clitics (`'s`, `n't`, `'ll`)
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.system.kernels import kernel
-from capfst.text.unicode import INFO, LETTER, MARK, NUMBER, PUNCT, SPACE, decode
+from capfst.text.unicode import CLASS, INFO, LETTER, MARK, NUMBER, PUNCT, SPACE, decode
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
 PROTECTED_CLASS = b"<url>"
@@ -50,13 +50,19 @@ def _class(buf, i, end, info):  # type: ignore[no-untyped-def]
     if i >= end:
         return SPACE
     if buf[i] < 128:
-        return info[buf[i]] & 7
-    return info[decode(buf, i, end)[0]] & 7
+        return info[buf[i]] & CLASS
+    return info[decode(buf, i, end)[0]] & CLASS
 
 
 @kernel
-def _is_alphanumeric(c):  # type: ignore[no-untyped-def]
-    return c == LETTER or c == NUMBER or c == MARK
+def _is_alphanumeric(char_class):  # type: ignore[no-untyped-def]
+    return char_class == LETTER or char_class == NUMBER or char_class == MARK
+
+
+@kernel
+def _joins(buf, i, end, mark, info):  # type: ignore[no-untyped-def]
+    """Whether buf[i] is this ASCII mark, with a letter or digit right behind it."""
+    return i < end and buf[i] == mark and _is_alphanumeric(_class(buf, i + 1, end, info))
 
 
 @kernel
@@ -84,47 +90,47 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     letters = 0  # in the segment since the last inner period
     others = 0
     while i < end:
-        b = buf[i]
-        if b < 128:
-            cp, j = np.int64(b), i + 1
+        byte = buf[i]
+        if byte < 128:
+            code, after = np.int64(byte), i + 1
         else:
-            cp, j = decode(buf, i, end)
-        c = info[cp] & 7
-        if c == LETTER or c == NUMBER or c == MARK:
-            if c == LETTER:
+            code, after = decode(buf, i, end)
+        char_class = info[code] & CLASS
+        if char_class == LETTER or char_class == NUMBER or char_class == MARK:
+            if char_class == LETTER:
                 letters += 1
-                last = c
-            elif c == NUMBER:
+                last = char_class
+            elif char_class == NUMBER:
                 others += 1
-                last = c
-            i = j
+                last = char_class
+            i = after
             continue
-        if b == _APOSTROPHE or cp == _RIGHT_QUOTE:
-            if _class(buf, j, end, info) != LETTER:
+        if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
+            if _class(buf, after, end, info) != LETTER:
                 break
-            clitic = _clitic_end(buf, j, end, info)
+            clitic = _clitic_end(buf, after, end, info)
             if clitic >= 0:
-                if buf[j] | 32 != 116:
+                if buf[after] | 32 != 116:
                     break
                 if buf[i - 1] | 32 == 110:  # n't: the n belongs to the clitic
                     return clitic if i - 1 == start else i - 1
-        elif b == _PERIOD:
-            if not _is_alphanumeric(_class(buf, j, end, info)):
+        elif byte == _PERIOD:
+            if not _is_alphanumeric(_class(buf, after, end, info)):
                 break
             periods += 1
             letters = -1  # the character after it counts from 0 below
             others = 0
-        elif b == _AMP:
-            if last != LETTER or _class(buf, j, end, info) != LETTER:
+        elif byte == _AMP:
+            if last != LETTER or _class(buf, after, end, info) != LETTER:
                 break
-        elif b == _COMMA or b == _COLON or b == _SLASH:
-            if last != NUMBER or _class(buf, j, end, info) != NUMBER:
+        elif byte == _COMMA or byte == _COLON or byte == _SLASH:
+            if last != NUMBER or _class(buf, after, end, info) != NUMBER:
                 break
-        elif b != _UNDERSCORE or not _is_alphanumeric(_class(buf, j, end, info)):
+        elif byte != _UNDERSCORE or not _is_alphanumeric(_class(buf, after, end, info)):
             break
         letters += 1 if letters < 0 else 2  # inner marks other than the period make a longer segment
-        last = c
-        i = j
+        last = char_class
+        i = after
     if (
         i < end
         and buf[i] == _PERIOD
@@ -142,23 +148,23 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
     start = i
     while i < end:
-        b = buf[i]
-        if b == 60 or b == 62 or b == _QUOTE or b == _BACKTICK:
+        byte = buf[i]
+        if byte == 60 or byte == 62 or byte == _QUOTE or byte == _BACKTICK:
             break
-        if b < 128:
+        if byte < 128:
             j = i + 1
         else:
             j = decode(buf, i, end)[1]
-        c = _class(buf, i, end, info)
-        if c == SPACE or c == 0:
+        char_class = _class(buf, i, end, info)
+        if char_class == SPACE or char_class == 0:
             break
         i = j
     while i > start:
         j = i - 1
         while j > start and buf[j] & 0xC0 == 0x80:
             j -= 1
-        cp = decode(buf, j, end)[0]
-        if info[cp] & 7 != PUNCT or cp == _SLASH or cp == _BACKSLASH or cp == _UNDERSCORE or cp == 61:
+        code = decode(buf, j, end)[0]
+        if info[code] & CLASS != PUNCT or code == _SLASH or code == _BACKSLASH or code == _UNDERSCORE or code == 61:
             break
         i = j
     return i
@@ -167,8 +173,8 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
 @kernel
 def _name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     while i < end:
-        c = _class(buf, i, end, info)
-        if not (_is_alphanumeric(c) or buf[i] == _UNDERSCORE):
+        char_class = _class(buf, i, end, info)
+        if not (_is_alphanumeric(char_class) or buf[i] == _UNDERSCORE):
             break
         i = decode(buf, i, end)[1]
     return i
@@ -211,7 +217,7 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _address_start(buf, word, starts, ends, kinds, n):  # type: ignore[no-untyped-def]
+def _address_start(buf, word, starts, ends, token_types, n):  # type: ignore[no-untyped-def]
     """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
     words and single . _ % + - without space between."""
     while n > 0 and (
@@ -219,9 +225,9 @@ def _address_start(buf, word, starts, ends, kinds, n):  # type: ignore[no-untype
         or (
             ends[n - 1] == word
             and (
-                kinds[n - 1] == WORD
+                token_types[n - 1] == WORD
                 or (
-                    kinds[n - 1] == MARKS
+                    token_types[n - 1] == MARKS
                     and ends[n - 1] - starts[n - 1] == 1
                     and buf[word - 1] in (_PERIOD, _UNDERSCORE, _PERCENT, _PLUS, _HYPHEN)
                 )
@@ -246,8 +252,8 @@ def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
-    """Fills `starts`, `ends`, `kinds` with the tokens of buf[:end]; returns their number.
+def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-def]
+    """Fills `starts`, `ends`, `token_types` with the tokens of buf[:end]; returns their number.
 
     The arrays hold `capacity(end)` entries at least.
     """
@@ -255,136 +261,144 @@ def scan(buf, end, info, starts, ends, kinds):  # type: ignore[no-untyped-def]
     i = 0
     chunk = 0  # start of the stretch without white space
     while i < end:
-        b = buf[i]
-        if b == _SPACE:
+        byte = buf[i]
+        if byte == _SPACE:
             i += 1
             chunk = i
             continue
-        if b == _NL:
-            starts[n], ends[n], kinds[n] = i, i + 1, NEWLINE
+        if byte == _NL:
+            starts[n], ends[n], token_types[n] = i, i + 1, NEWLINE
             n += 1
             i += 1
             chunk = i
             continue
-        if b < 128:
-            cp, j = np.int64(b), i + 1
+        if byte < 128:
+            code, after = np.int64(byte), i + 1
         else:
-            cp, j = decode(buf, i, end)
-        c = info[cp] & 7
-        if c == LETTER or c == NUMBER or c == MARK:
-            e = _word_end(buf, i, end, info)
+            code, after = decode(buf, i, end)
+        char_class = info[code] & CLASS
+        if char_class == LETTER or char_class == NUMBER or char_class == MARK:
+            token_end = _word_end(buf, i, end, info)
             first = n
-            if e < end and buf[e] == _HYPHEN and _is_alphanumeric(_class(buf, e + 1, end, info)):
+            if _joins(buf, token_end, end, _HYPHEN, info):
                 n += 1
-                s = i
+                part = i
                 while True:
-                    starts[n], ends[n], kinds[n] = s, e, WORD
+                    starts[n], ends[n], token_types[n] = part, token_end, WORD
                     n += 1
-                    if not (e < end and buf[e] == _HYPHEN and _is_alphanumeric(_class(buf, e + 1, end, info))):
+                    if not _joins(buf, token_end, end, _HYPHEN, info):
                         break
-                    starts[n], ends[n], kinds[n] = e, e + 1, MARKS
+                    starts[n], ends[n], token_types[n] = token_end, token_end + 1, MARKS
                     n += 1
-                    s = e + 1
-                    e = _word_end(buf, s, end, info)
-                starts[first], ends[first], kinds[first] = i, e, COMPOUND
+                    part = token_end + 1
+                    token_end = _word_end(buf, part, end, info)
+                starts[first], ends[first], token_types[first] = i, token_end, COMPOUND
             else:
-                starts[n], ends[n], kinds[n] = i, e, WORD
+                starts[n], ends[n], token_types[n] = i, token_end, WORD
                 n += 1
-            if e < end and buf[e] == _AT and _is_alphanumeric(_class(buf, e + 1, end, info)):
-                n = _address_start(buf, i, starts, ends, kinds, n)
-                e = _protected_end(buf, e, end, info)
-                ends[n], kinds[n] = e, PROTECTED
+            if _joins(buf, token_end, end, _AT, info):
+                n = _address_start(buf, i, starts, ends, token_types, n)
+                token_end = _protected_end(buf, token_end, end, info)
+                ends[n], token_types[n] = token_end, PROTECTED
                 n += 1
-            elif (b | 32 == 119 or (e < end and buf[e] == _COLON)) and _is_url_start(buf, i, e, end, info):
-                e = _protected_end(buf, e, end, info)
-                starts[first], ends[first], kinds[first] = i, e, PROTECTED
+            elif (byte | 32 == 119 or (token_end < end and buf[token_end] == _COLON)) and _is_url_start(
+                buf, i, token_end, end, info
+            ):
+                token_end = _protected_end(buf, token_end, end, info)
+                starts[first], ends[first], token_types[first] = i, token_end, PROTECTED
                 n = first + 1
-            i = e
+            i = token_end
             continue
-        if c != PUNCT:
-            i = j
+        if char_class != PUNCT:
+            i = after
             chunk = i
             continue
-        attached = n > 0 and ends[n - 1] == i and kinds[n - 1] == WORD
-        if b == _APOSTROPHE or cp == _RIGHT_QUOTE:
-            e = _clitic_end(buf, j, end, info)
+        attached = n > 0 and ends[n - 1] == i and token_types[n - 1] == WORD
+        if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
+            token_end = _clitic_end(buf, after, end, info)
             if (
-                e >= 0
-                and not (j < end and buf[j] | 32 == 116)
-                and (attached or not (e < end and (buf[e] == _APOSTROPHE or decode(buf, e, end)[0] == _RIGHT_QUOTE)))
+                token_end >= 0
+                and not (after < end and buf[after] | 32 == 116)
+                and (
+                    attached
+                    or not (
+                        token_end < end
+                        and (buf[token_end] == _APOSTROPHE or decode(buf, token_end, end)[0] == _RIGHT_QUOTE)
+                    )
+                )
             ):
-                starts[n], ends[n], kinds[n] = i, e, WORD
+                starts[n], ends[n], token_types[n] = i, token_end, WORD
                 n += 1
-                i = e
+                i = token_end
                 continue
         if not attached:
-            e = i
-            if b == _AT or b == _HASH:
-                k = _class(buf, j, end, info)
-                if k == LETTER or (b == _AT and k == NUMBER) or (j < end and buf[j] == _UNDERSCORE):
-                    e = _name_end(buf, j, end, info)
+            token_end = i
+            if byte == _AT or byte == _HASH:
+                k = _class(buf, after, end, info)
+                if k == LETTER or (byte == _AT and k == NUMBER) or (after < end and buf[after] == _UNDERSCORE):
+                    token_end = _name_end(buf, after, end, info)
             elif (
-                (b == _SLASH or b == _TILDE or b == _PERIOD or b == _BACKSLASH)
+                (byte == _SLASH or byte == _TILDE or byte == _PERIOD or byte == _BACKSLASH)
                 and (i == chunk or buf[i - 1] in (40, 91, 123, _QUOTE, _APOSTROPHE, _BACKTICK, 61))
                 and _is_path_start(buf, i, end, info)
             ):
-                e = _protected_end(buf, i, end, info)
-            if e > i:
-                starts[n], ends[n], kinds[n] = i, e, PROTECTED
+                token_end = _protected_end(buf, i, end, info)
+            if token_end > i:
+                starts[n], ends[n], token_types[n] = i, token_end, PROTECTED
                 n += 1
-                i = e
+                i = token_end
                 continue
-        e = _run_end(buf, i, j, end)
-        while e < end and _class(buf, e, end, info) == MARK:
-            e = decode(buf, e, end)[1]
-        starts[n], ends[n], kinds[n] = i, e, MARKS
+        token_end = _run_end(buf, i, after, end)
+        while token_end < end and _class(buf, token_end, end, info) == MARK:
+            token_end = decode(buf, token_end, end)[1]
+        starts[n], ends[n], token_types[n] = i, token_end, MARKS
         n += 1
-        i = e
+        i = token_end
     return n
 
 
 @kernel
-def scan_spaced(buf, end, starts, ends, kinds):  # type: ignore[no-untyped-def]
+def scan_spaced(buf, end, starts, ends, token_types):  # type: ignore[no-untyped-def]
     """As `scan`, for text that is tokenised already: tokens are what ASCII white space (and NUL) separates, as in
     KenLM."""
     n = 0
     i = 0
     while i < end:
-        b = buf[i]
-        if b == _NL:
-            starts[n], ends[n], kinds[n] = i, i + 1, NEWLINE
+        byte = buf[i]
+        if byte == _NL:
+            starts[n], ends[n], token_types[n] = i, i + 1, NEWLINE
             n += 1
             i += 1
-        elif b == _SPACE or 9 <= b <= 13 or b == 0:
+        elif byte == _SPACE or 9 <= byte <= 13 or byte == 0:
             i += 1
         else:
             s = i
             while i < end and not (buf[i] == _SPACE or 9 <= buf[i] <= 13 or buf[i] == 0):
                 i += 1
-            starts[n], ends[n], kinds[n] = s, i, WORD
+            starts[n], ends[n], token_types[n] = s, i, WORD
             n += 1
     return n
 
 
 @kernel
-def canonical(buf, start, end, kind, out):  # type: ignore[no-untyped-def]
+def canonical(buf, start, end, token_type, out):  # type: ignore[no-untyped-def]
     """Writes the token buf[start:end] into `out` as the LM knows it, case unchanged; returns its length."""
-    if kind == PROTECTED:
+    if token_type == PROTECTED:
         for k in range(5):
             out[k] = PROTECTED_CLASS[k]
         return 5
-    if kind == MARKS:
+    if token_type == MARKS:
         return _canonical_marks(buf, start, end, out)
     j = 0
     i = start
     while i < end:
-        b = buf[i]
-        if _ZERO <= b <= _NINE:
-            b = np.uint8(_ZERO)
-        elif b == 0xE2 and buf[i + 1] == 0x80 and buf[i + 2] == 0x99:
-            b = np.uint8(_APOSTROPHE)
+        byte = buf[i]
+        if _ZERO <= byte <= _NINE:
+            byte = np.uint8(_ZERO)
+        elif byte == 0xE2 and buf[i + 1] == 0x80 and buf[i + 2] == 0x99:
+            byte = np.uint8(_APOSTROPHE)
             i += 2
-        out[j] = b
+        out[j] = byte
         j += 1
         i += 1
     return j
@@ -392,19 +406,19 @@ def canonical(buf, start, end, kind, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
-    cp, after = decode(buf, start, end)
+    code, after = decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word
     length = (run - start) // (after - start)
-    if cp == _APOSTROPHE or cp == _BACKTICK or 0x2018 <= cp <= 0x201B:  # ' ` ‘ ’ ‚ ‛
+    if code == _APOSTROPHE or code == _BACKTICK or 0x2018 <= code <= 0x201B:  # ' ` ‘ ’ ‚ ‛
         out[0] = _QUOTE if length == 2 else _APOSTROPHE  # `` and '' are double quotes
         return 1
-    if cp == _QUOTE or 0x201C <= cp <= 0x201F or cp == 0xAB or cp == 0xBB:  # “ ” „ ‟ « »
+    if code == _QUOTE or 0x201C <= code <= 0x201F or code == 0xAB or code == 0xBB:  # “ ” „ ‟ « »
         out[0] = _QUOTE
         return 1
-    if 0x2012 <= cp <= 0x2015 or (cp == _HYPHEN and length > 1):  # ‒ – — ―
+    if 0x2012 <= code <= 0x2015 or (code == _HYPHEN and length > 1):  # ‒ – — ―
         out[0] = out[1] = _HYPHEN
         return 2
-    if cp == 0x2026 or (cp == _PERIOD and length > 1):  # …
+    if code == 0x2026 or (code == _PERIOD and length > 1):  # …
         out[0] = out[1] = out[2] = _PERIOD
         return 3
     length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word

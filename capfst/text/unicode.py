@@ -165,11 +165,11 @@ def lower_into(
             continue
         code, after = decode(buf, i, end)
         if code == CAPITAL_SIGMA and is_final_sigma(buf, i, after, context_start, context_end, info):
-            j = encode(FINAL_SIGMA, out, j)
+            j = encode(np.int64(FINAL_SIGMA), out, j)
         else:
-            j = encode(lower_table[code], out, j)
+            j = encode(np.int64(lower_table[code]), out, j)
             if code == DOTTED_CAPITAL_I:
-                j = encode(DOT_ABOVE, out, j)
+                j = encode(np.int64(DOT_ABOVE), out, j)
         i = after
     return j
 
