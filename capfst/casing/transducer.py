@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.symbols import Symbols
+from capfst.system.hashing import PRIME
 from capfst.system.kernels import allocating, get_eight, kernel, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, TO_LOWER, decode, lower_into, within
 
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(0x8080808080808080)
 _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
@@ -62,7 +62,7 @@ def _key(parts, begin, size):  # type: ignore[no-untyped-def]
     longer ones are hashed and compared."""
     key = parts[begin]
     for i in range(begin + 1, begin + ((size + 7) >> 3)):
-        key *= _PRIME
+        key *= PRIME
         key ^= key >> np.uint64(32) ^ parts[i]
     return key
 
@@ -70,7 +70,7 @@ def _key(parts, begin, size):  # type: ignore[no-untyped-def]
 @kernel
 def _first_slot(key, size, slots):  # type: ignore[no-untyped-def]
     """The slot where the search for a key begins."""
-    hashed = (key + np.uint64(size)) * _PRIME
+    hashed = (key + np.uint64(size)) * PRIME
     return np.int64((hashed ^ hashed >> np.uint64(32)) & np.uint64(slots.size - 1))
 
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
+from capfst.system.hashing import PRIME
 from capfst.system.kernels import kernel
 
 STEP = 16
 """Arcs from one entry of the sparse index to the next: 256 bytes."""
-PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 FORM = np.dtype(
     [
