@@ -11,7 +11,6 @@ loading, and all processes of a machine share the mapping.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +29,7 @@ from capfst.context.weigh import weigh
 from capfst.errors import CapfstError
 from capfst.fst.backoff import LanguageModel
 from capfst.fst.read import CapFst
+from capfst.search import fast
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import in_order
 from capfst.text.tokenizer import NEWLINE
@@ -83,7 +83,7 @@ class Recaser:
             raise CapfstError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._make_transducer, context)
-            self.engine = importlib.import_module(f"capfst.search.{engine}").Engine(self.lm, self._start)
+            self.engine = _engine(engine, self.lm, self._start)
         self.transducer = making.result()
 
     def _make_transducer(self, context: bool) -> Transducer:
@@ -93,7 +93,7 @@ class Recaser:
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
-        self._write(line, words, words.first_labels, self._weigh(line, words))
+        self._write(line, words, words.first_labels, self._casing_costs(line, words))
         return transducer
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,8 +124,8 @@ class Recaser:
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
         """The words of valid UTF-8, and all of it in its best casing."""
         words = self.transducer.words(buf)
-        weighed = self._weigh(buf, words)
-        return words, self._write(buf, words, self.engine.best(words, weighed.arc_costs), weighed)
+        casing_costs = self._casing_costs(buf, words)
+        return words, self._write(buf, words, self.engine.best(words, casing_costs.arc_costs), casing_costs)
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
@@ -135,13 +135,13 @@ class Recaser:
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""
         buf, words = self._line(text)
-        weighed = self._weigh(buf, words)
+        casing_costs = self._casing_costs(buf, words)
         best: dict[str, float] = {}
         paths = n
         while True:
-            found = self.engine.nbest(words, paths, weighed.arc_costs)
+            found = self.engine.nbest(words, paths, casing_costs.arc_costs)
             for cost, choice in found:
-                casing = str(self._write(buf, words, choice, weighed), "utf-8", "surrogatepass")
+                casing = str(self._write(buf, words, choice, casing_costs), "utf-8", "surrogatepass")
                 best.setdefault(casing, cost + self._start_cost)
             if len(best) >= n or len(found) < paths:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
@@ -151,22 +151,22 @@ class Recaser:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
         buf = np.frombuffer(_utf8(text), np.uint8)
         words = self.transducer.words(buf)
-        costs = self.engine.search(words, self._weigh(buf, words).arc_costs)[1] + self._start_cost
+        costs = self.engine.search(words, self._casing_costs(buf, words).arc_costs)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
     def confidence(self, text: str) -> tuple[str, list[Change]]:
         """One line in its best casing, and for each word that this changes its place, and the log-odds against any
         other casing of it (+inf if it has none)."""
         buf, words = self._line(text)
-        weighed = self._weigh(buf, words, every=True)
+        casing_costs = self._casing_costs(buf, words, every=True)
         return changes(
             buf,
             words,
-            self.engine.best(words, weighed.arc_costs),
-            self.engine.marginals(words, weighed.arc_costs),
-            weighed,
+            self.engine.best(words, casing_costs.arc_costs),
+            self.engine.marginals(words, casing_costs.arc_costs),
+            casing_costs,
             lambda choice, shapes: np.frombuffer(
-                self._write(buf, words, choice, weighed._replace(shapes=shapes)), np.uint8
+                self._write(buf, words, choice, casing_costs._replace(shapes=shapes)), np.uint8
             ),
             self.transducer.words,
         )
@@ -194,15 +194,23 @@ class Recaser:
             raise ValueError("this takes one line, without its line end")
         return buf, words
 
-    def _weigh(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
+    def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
         if self.context is None:
             return CasingCosts()
         return weigh(self.context, buf, words, self.pretokenized, self.guess, every)
 
     def _write(
-        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], weighed: CasingCosts
+        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], casing_costs: CasingCosts
     ) -> memoryview:
-        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, weighed.shapes)
+        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, casing_costs.shapes)
+
+
+def _engine(name: str, lm: LanguageModel, start: int) -> Any:
+    if name == "fast":
+        return fast.Engine(lm, start)
+    from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+
+    return openfst.Engine(lm, start)
 
 
 class Batch(NamedTuple):

@@ -38,7 +38,7 @@ PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ 
 def part(model: Path, number: int, **options: object) -> Recaser:
     """A recaser with the first parts only, 1 … 4."""
     recaser = load(model, context=number > 1, **options)  # type: ignore[arg-type]
-    whole = recaser._weigh
+    whole = recaser._casing_costs
 
     def weighed(buf: np.ndarray, words: Words, every: bool = False) -> CasingCosts:
         found = whole(buf, words, True)
@@ -52,7 +52,7 @@ def part(model: Path, number: int, **options: object) -> Recaser:
         return CasingCosts(weights, shapes)
 
     if number in (2, 3):
-        recaser._weigh = weighed  # type: ignore[method-assign]
+        recaser._casing_costs = weighed  # type: ignore[method-assign]
     return recaser
 
 

@@ -38,50 +38,55 @@ def changes(
     words: Words,
     choice: Labels,
     marginals: npt.NDArray[np.float64],
-    weighed: CasingCosts,
-    written: Callable[[Labels, Shapes | None], Buffer],
-    tokens: Callable[[Buffer], Words],
+    casing_costs: CasingCosts,
+    write: Callable[[Labels, Shapes | None], Buffer],
+    tokenize: Callable[[Buffer], Words],
 ) -> tuple[str, list[Change]]:
-    """The text of a line's best path, and what it changes. `marginals`: what the best path through each form costs;
-    `written`: the text of any path, with unseen casings in any shapes; `tokens`: the words of a text."""
+    """The text of a line's best path, and what it changes.
 
-    def spelled(labels: Labels, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
-        text = written(labels, shapes)
-        found = tokens(text)
+    choice: the labels of the best path. marginals: float64[sum of forms], what the best path through each form costs.
+    write: gives the text of any path, with unseen casings in any shapes. tokenize: gives the words of a text.
+    """
+
+    def spell(labels: Labels, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
+        """A casing of the line: its text, its words, and where these start."""
+        text = write(labels, shapes)
+        tokens = tokenize(text)
         data = text.tobytes()
-        return data, [data[s:e] for s, e in zip(found.starts, found.ends, strict=True)], found.starts.tolist()
+        return data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens.starts.tolist()
 
-    data, best, starts = spelled(choice, weighed.shapes)
+    data, best, starts = spell(choice, casing_costs.shapes)
     offsets = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
-    others: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # spellings of each word, and their costs
+    spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of each word, and their costs
     for k in range(int(words.n_forms.max(initial=1))):  # the k-th form of each word
-        has = words.n_forms > k
-        costs = np.full(len(has), np.inf)
-        costs[has] = marginals[offsets[has] + k]
-        if k == 0 and weighed.arc_costs is not None and weighed.options is not None:
-            # Its weight is the least of the options; where there is no form, only they are left.
-            costs[has] -= weighed.arc_costs[offsets[has]]
-            costs[~has] = 0
-            for shape, option in enumerate(weighed.options.T.astype(np.float64)):
-                shapes = np.full(len(has), AS_FORM if shape == N_SHAPES else shape, np.uint8)
-                others.append((spelled(words.first_labels, shapes)[1], costs + option))
+        has_form = words.n_forms > k
+        costs = np.full(len(has_form), np.inf)
+        costs[has_form] = marginals[offsets[has_form] + k]
+        if k == 0 and casing_costs.arc_costs is not None and casing_costs.options is not None:
+            # Its arc cost is the least of the options; where there is no form, only they are left.
+            costs[has_form] -= casing_costs.arc_costs[offsets[has_form]]
+            costs[~has_form] = 0
+            for shape, option in enumerate(casing_costs.options.T.astype(np.float64)):
+                shapes = np.full(len(has_form), AS_FORM if shape == N_SHAPES else shape, np.uint8)
+                spellings.append((spell(words.first_labels, shapes)[1], costs + option))
         else:
-            others.append((spelled(np.where(has, words.first_labels + np.uint32(k), choice), None)[1], costs))
-    found, at, characters = [], 0, 0
-    for i, (s, e) in enumerate(zip(words.starts, words.ends, strict=True)):
+            labels = np.where(has_form, words.first_labels + np.uint32(k), choice)
+            spellings.append((spell(labels, None)[1], costs))
+    changed, written, n_characters = [], 0, 0
+    for i, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
         word = best[i]
-        if word == buf[s:e].tobytes():
+        if word == buf[start:end].tobytes():
             continue
-        characters += len(_text(data[at : starts[i]]))
-        at = starts[i]
-        least = min((costs[i] for texts, costs in others if texts[i] == word), default=math.inf)
-        other = min((costs[i] for texts, costs in others if texts[i] != word), default=math.inf)
+        n_characters += len(_text(data[written : starts[i]]))
+        written = starts[i]
+        least = min((costs[i] for texts, costs in spellings if texts[i] == word), default=math.inf)
+        other = min((costs[i] for texts, costs in spellings if texts[i] != word), default=math.inf)
         if least == math.inf and words.n_forms[i]:
-            odds = 0.0  # no casing of the line has a finite cost
+            log_odds = 0.0  # no casing of the line has a finite cost
         else:
-            odds = math.inf if other == math.inf else max(0.0, float(other - least))
-        found.append(Change(characters, characters + len(_text(word)), _text(word), odds))
-    return _text(data), found
+            log_odds = math.inf if other == math.inf else max(0.0, float(other - least))
+        changed.append(Change(n_characters, n_characters + len(_text(word)), _text(word), log_odds))
+    return _text(data), changed
 
 
 def _text(data: bytes) -> str:

@@ -6,8 +6,8 @@ their costs. The executable specification: each factor is an FST of its own, com
 * S: the sentence, an acceptor; a lowercase word's label is that of its most frequent form.
 * T: one state; an arc from each lowercase word to each of its surface forms.
 * W: what the forms cost beside the LM, if anything: a linear acceptor, as S is; S ∘ T ∘ W is S ∘ T with these costs.
-* LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (lm.py): OpenFst composes ε as
-  ε, but a backoff arc is a failure arc.
+* LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (fst/backoff.py): OpenFst
+  composes ε as ε, but a backoff arc is a failure arc.
 
 Costs are −ln P. OpenFst adds them in single precision; so paths within a small margin of its best are kept, and
 compared exactly. Ties go to the more frequent form of the first word in which paths differ.
@@ -96,12 +96,12 @@ def _exact_best(lm: LanguageModel, start: int, p: pynini.Fst, words: Sequence[ra
     behind: list[dict[int, tuple[float, int, int, int]]] = [{p.start(): (0.0, start, -1, 0)}]
 
     def labels(i: int, state: int) -> tuple[int, ...]:
-        found = []
+        path = []
         while i:
             _, _, state, label = behind[i][state]
-            found.append(label)
+            path.append(label)
             i -= 1
-        return tuple(reversed(found))
+        return tuple(reversed(path))
 
     size = len(words)
     for i, forms in enumerate(words):
@@ -158,8 +158,8 @@ def best_paths(
         return [_exact_best(lm, start, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), words, costs)]
     # More than n, as equal costs at the margin are decided here.
     paths = _labels(pynini.shortestpath(p, nshortest=2 * n + 8))
-    found = ((_cost(lm, start, labels, words, costs), labels) for labels in paths)
-    return sorted(path for path in found if path[0] < np.inf)[:n]
+    with_costs = ((_cost(lm, start, labels, words, costs), labels) for labels in paths)
+    return sorted(path for path in with_costs if path[0] < np.inf)[:n]
 
 
 def _lines(words: Words) -> Iterator[slice]:
@@ -182,33 +182,33 @@ class Engine:
         unknown = range(self.lm.unknown, self.lm.unknown + 1)
         return [range(a, a + k) if k else unknown for a, k in zip(first, forms, strict=True)]
 
-    def best(self, words: Words, weights: ArcCosts | None = None) -> npt.NDArray[np.uint32]:
+    def best(self, words: Words, arc_costs: ArcCosts | None = None) -> npt.NDArray[np.uint32]:
         """The label of each word on its line's best path; 0 for OOV words and line ends."""
-        return self.search(words, weights)[0]
+        return self.search(words, arc_costs)[0]
 
     def search(
-        self, words: Words, weights: ArcCosts | None = None
+        self, words: Words, arc_costs: ArcCosts | None = None
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
         """As `best`; and the cost of each line's best path, one more than there are line ends."""
         choice, costs = np.zeros(len(words.token_types), np.uint32), []
         for line in _lines(words):
-            cost, choice[line] = self._best_paths(words, line, weights)[0]
+            cost, choice[line] = self._best_paths(words, line, arc_costs)[0]
             costs.append(cost)
         choice[words.n_forms == 0] = 0
         return choice, np.array(costs)
 
-    def nbest(self, words: Words, n: int, weights: ArcCosts | None = None) -> list[Casing]:
+    def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         """The n cheapest casings of one line (fewer if there are fewer), cheapest first; OOV words have the label 0."""
-        paths = self._best_paths(words, slice(None), weights, n)
+        paths = self._best_paths(words, slice(None), arc_costs, n)
         return [(cost, np.where(words.n_forms > 0, labels, 0).astype(np.uint32)) for cost, labels in paths]
 
-    def marginals(self, words: Words, weights: ArcCosts | None = None) -> npt.NDArray[np.float64]:
+    def marginals(self, words: Words, arc_costs: ArcCosts | None = None) -> npt.NDArray[np.float64]:
         """float64[sum of forms]: what the cheapest path of the line through each form of each word costs, +inf if none
         is finite. The words are those of one line."""
         ranges = self.ranges(words, slice(None))
         # W, even if it costs nothing, has one word have one form, where T has all forms of the same word elsewhere.
         free = [[0.0] * len(forms) for forms in ranges]
-        costs = free if weights is None else self._costs(words, slice(None), weights)
+        costs = free if arc_costs is None else self._costs(words, slice(None), arc_costs)
         least = []
         for i in np.flatnonzero(words.n_forms):
             for k, form in enumerate(ranges[i]):
@@ -217,13 +217,13 @@ class Engine:
                 least.append(best_paths(self.lm, self.start, only, 1, costs_of_only)[0][0])
         return np.array(least)
 
-    def _best_paths(self, words: Words, line: slice, weights: ArcCosts | None, n: int = 1) -> list[Path]:
-        costs = None if weights is None else self._costs(words, line, weights)
+    def _best_paths(self, words: Words, line: slice, arc_costs: ArcCosts | None, n: int = 1) -> list[Path]:
+        costs = None if arc_costs is None else self._costs(words, line, arc_costs)
         return best_paths(self.lm, self.start, self.ranges(words, line), n, costs)
 
     @staticmethod
-    def _costs(words: Words, line: slice, weights: ArcCosts) -> list[list[float]]:
-        """The weights of each word's forms; 0 for an OOV word."""
+    def _costs(words: Words, line: slice, arc_costs: ArcCosts) -> list[list[float]]:
+        """The costs of each word's forms; 0 for an OOV word."""
         ends = np.cumsum(words.n_forms, dtype=np.int64)[line].tolist()
         forms = words.n_forms[line].tolist()
-        return [weights[end - k : end].tolist() or [0.0] for end, k in zip(ends, forms, strict=True)]
+        return [arc_costs[end - k : end].tolist() or [0.0] for end, k in zip(ends, forms, strict=True)]
