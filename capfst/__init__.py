@@ -20,7 +20,7 @@ _HOMES = {"CapfstError": "errors", "Recaser": "recaser", "load": "recaser", "tra
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first used: loading numba takes longer than a short command.
+    # Imported at first use: loading numba takes longer than a short command does.
     if name not in _HOMES:
         raise AttributeError(f"module 'capfst' has no attribute {name!r}")
     import importlib  # noqa: PLC0415

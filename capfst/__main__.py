@@ -1,5 +1,6 @@
-"""python -m capfst"""
+"""`python -m capfst`: the command line."""
 
 from capfst.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,4 +2,4 @@
 
 
 class CapfstError(Exception):
-    """An error in the user's input or surroundings; the command line prints it as one line and exits with 1."""
+    """An error in the user's input or environment. The command line prints it as one line and exits with status 1."""

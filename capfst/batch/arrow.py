@@ -1,20 +1,18 @@
 """Recasing a column of text in Arrow's layout, without a Python object for each row.
 
-In: an array of strings, each row any number of lines. Out: an array of the same type and length, each row in its best
-casing, nulls where there were nulls.
+In: an array of strings, each row of any number of lines. Out: an array of the same type and length, each row in its
+best casing, nulls where there were nulls. Needs pyarrow, as whoever imports this says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from capfst.errors import CapfstError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _NEWLINE = 10
 
@@ -24,11 +22,11 @@ class NotUtf8Error(CapfstError):
 
 
 def recase_array(recase: Callable[[bytes], memoryview], array: pa.Array) -> pa.Array:
-    """The rows of a `string` or `large_string` array in their best casing, as `recase` gives it, which is called once
-    at most. NotUtf8Error if they are not UTF-8."""
-    import pyarrow as pa  # noqa: PLC0415  (an optional part)
-    import pyarrow.compute as pc  # noqa: PLC0415
+    """The rows of a `string` or `large_string` array in the casing that `recase` gives them; it is called once at most.
 
+    Raises:
+        NotUtf8Error: a row is not UTF-8.
+    """
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
@@ -40,7 +38,8 @@ def recase_array(recase: Callable[[bytes], memoryview], array: pa.Array) -> pa.A
         return array
     bounds = np.frombuffer(offsets, width)[rows.offset : rows.offset + len(rows) + 1]
     ends = bounds[1:].astype(np.int64) - bounds[0]
-    # Each row gets a line end, which is found again by its number: the text's length may change, its lines do not.
+    # Each row gets a line end, which is found again by its number: recasing may change the text's length, but not its
+    # lines.
     text = np.insert(np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]], ends, _NEWLINE)
     lines = np.searchsorted(np.flatnonzero(text == _NEWLINE), ends + np.arange(len(ends)))
     recased = np.frombuffer(recase(text.tobytes()), np.uint8)

@@ -1,4 +1,4 @@
-"""How a run goes on, on stderr: one bar for all files on a terminal, else a line for each file; errors in any case."""
+"""Progress of a run, on stderr: one bar for all files on a terminal, else a line for each file; errors in any case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capfst.system.progress import Advance, clock, progress
 
 
 class Display:
-    """A listener (`run.py`)."""
+    """The `Listener` of a run (`run.py`) that prints."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -35,7 +35,7 @@ class Display:
             self._advance = self._stack.enter_context(progress(size, "recasing"))
 
     def advance(self, more: int) -> None:
-        self._read += more  # a sum that two threads make at once is shown too small for once
+        self._read += more  # not locked: two threads at once may lose some, which only the display shows
         self._advance(more)
 
     def file(self, report: FileReport) -> None:

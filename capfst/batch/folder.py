@@ -1,4 +1,4 @@
-"""The output folder of a run: made, kept to one run at a time, cleared of what killed runs have left half-written."""
+"""The output folder of a run: it is made, locked, and cleared of what killed runs have left half-written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from capfst.errors import CapfstError
 
-_ASIDE = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # as atomic.py calls them
+_TEMPORARY = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # as atomic.py calls them
 
 
 def make_folder(folder: Path) -> None:
@@ -23,7 +23,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keeps other runs out of the folder. Where the file system cannot, it does not."""
+    """Keeps other runs out of the folder, if its file system has locks."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):
@@ -37,9 +37,9 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def clear(folders: Iterable[Path]) -> None:
-    """Removes what killed runs have left half-written."""
+    """Removes the temporary files of killed runs."""
     for folder in folders:
         with suppress(OSError):
             for path in folder.iterdir():
-                if _ASIDE.fullmatch(path.name):
+                if _TEMPORARY.fullmatch(path.name):
                     path.unlink(missing_ok=True)

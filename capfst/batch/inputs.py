@@ -1,4 +1,4 @@
-"""Names → files, and where their outputs go: the input tree again, below one folder.
+"""Names → files, and where their outputs go: to the same tree as the inputs', below one folder.
 
 A file in a named folder keeps its path below that folder; a match of a pattern keeps its path below the pattern's
 folders without wildcards; a file that is named itself keeps its name.
@@ -24,7 +24,7 @@ class Item(NamedTuple):
 
 class Plan(NamedTuple):
     items: list[Item]
-    left_out: list[str]  # files of folders that are no text by their names
+    left_out: list[str]  # files in the folders that are no text by their names
 
 
 def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:

@@ -1,7 +1,7 @@
 """JSON lines: one field of each object is recased; every other byte of the line stays.
 
-The field is a string, or null. Of its escapes those stay that stand for what has no case; what is escaped and changes
-its case stays escaped.
+The field is a string or null. In the string, the escapes of characters that do not change stay as they are; a character
+that is escaped and changes its case is escaped again.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 
-from capfst.batch.lines import MalformedError, Text
-from capfst.batch.protocol import Options
+from capfst.batch.lines import LineFormat, MalformedError
+from capfst.batch.protocol import BatchOptions
 
 _space = re.compile(r"[ \t\r\n]*").match
 _escapes = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.)"
-).split  # a character each; every other part of the list
+).split  # an escaped character each; those are the odd parts of the list
 _escaped_ascii = re.compile(r"\\u00[0-7]").search
 _json = json.JSONDecoder(parse_int=str, parse_float=str)
 _value = _json.scan_once  # type: ignore[attr-defined]
 
 
-class Jsonl(Text):
-    def __init__(self, path: Path, options: Options) -> None:
+class Jsonl(LineFormat):
+    def __init__(self, path: Path, options: BatchOptions) -> None:
         super().__init__(path, options)
         self.field = options.field
         self.settings |= {"field": options.field}
@@ -32,13 +32,13 @@ class Jsonl(Text):
 
     def find(self, line: str, number: int) -> slice | None:
         line = line.removesuffix("\n")
-        if place := self._only(line):
+        if place := self._find_fast(line):
             return place
-        at = 1 if number == 1 and line.startswith("\ufeff") else 0
-        if not line[at:].strip():
+        start = 1 if number == 1 and line.startswith("\ufeff") else 0
+        if not line[start:].strip():
             return None
         try:
-            return _field(line, at, self.field)
+            return _find_field(line, start, self.field)
         except StopIteration as error:
             raise MalformedError(f"broken JSON, column {error.value + 1}: a value is missing") from error
         except json.JSONDecodeError as error:
@@ -46,8 +46,8 @@ class Jsonl(Text):
         except RecursionError as error:
             raise MalformedError("JSON that is nested too deeply") from error
 
-    def _only(self, line: str) -> slice | None:
-        """The place of the field's string, found fast, if the key stands in the line but once, as it is."""
+    def _find_fast(self, line: str) -> slice | None:
+        """As `_find_field`, if the line holds the key only once, without escapes; else None."""
         keys = list(self._keys(line))
         if len(keys) != 1 or ("\\u00" in line and _escaped_ascii(line)):
             return None
@@ -56,64 +56,64 @@ class Jsonl(Text):
             text, end = scanstring(line, keys[0].end())
         except (ValueError, RecursionError):
             return None
-        # The only key of this name is an inner object's if the outermost one has none.
+        # The key that was found may be that of an inner object.
         return slice(keys[0].end(), end - 1) if isinstance(record, dict) and record.get(self.field) == text else None
 
-    def text(self, raw: str) -> str:
+    def unescape(self, raw: str) -> str:
         return scanstring(raw + '"', 0)[0] if "\\" in raw else raw
 
-    def raw(self, old: str, recased: str) -> str:
+    def escape(self, old: str, recased: str) -> str:
         if "\\" not in old:
             return recased
         parts = _escapes(old)
-        at = 0
+        end = 0
         for i, part in enumerate(parts):
-            size = 1 if i % 2 else len(part)
-            new = recased[at : at + size]
-            at += size
+            start, end = end, end + (1 if i % 2 else len(part))
+            new = recased[start:end]
             if i % 2 == 0:
                 parts[i] = new
             elif scanstring(part + '"', 0)[0] != new:
                 parts[i] = json.dumps(new)[1:-1]
         raw = "".join(parts)
         try:
-            aligned = at == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
+            aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
         except json.JSONDecodeError:
             aligned = False
         return raw if aligned else json.dumps(recased)[1:-1]  # the recased text has more characters, or fewer
 
 
-def _field(line: str, at: int, field: str) -> slice | None:
-    """Where the string in the object's field `field` is, without its quotes; the last one of several. None: null."""
+def _find_field(line: str, start: int, field: str) -> slice | None:
+    """Where the string in the object's field `field` is, without its quotes, the last one of several; None for null.
+    The object begins at `start`."""
 
-    def after_space(at: int) -> int:
-        return _space(line, at).end()  # type: ignore[union-attr]
+    def after_space(i: int) -> int:
+        return _space(line, i).end()  # type: ignore[union-attr]
 
-    def expect(character: str, at: int) -> int:
-        if not line.startswith(character, at):
-            raise json.JSONDecodeError(f"{character} expected", line, at)
-        return after_space(at + 1)
+    def expect(character: str, i: int) -> int:
+        if not line.startswith(character, i):
+            raise json.JSONDecodeError(f"{character} expected", line, i)
+        return after_space(i + 1)
 
-    found: tuple[object, int, int] | None = None
-    at = expect("{", after_space(at))
-    more = not line.startswith("}", at)
+    member: tuple[object, int, int] | None = None  # value, start and end in the line
+    i = expect("{", after_space(start))
+    more = not line.startswith("}", i)
     while more:
-        if not line.startswith('"', at):
-            raise json.JSONDecodeError('" expected', line, at)
-        name, at = scanstring(line, at + 1)
-        start = expect(":", after_space(at))
-        value, end = _value(line, start)
+        if not line.startswith('"', i):
+            raise json.JSONDecodeError('" expected', line, i)
+        name, i = scanstring(line, i + 1)
+        value_start = expect(":", after_space(i))
+        value, value_end = _value(line, value_start)
         if name == field:
-            found = value, start, end
-        at = after_space(end)
-        more = line.startswith(",", at)
+            member = value, value_start, value_end
+        i = after_space(value_end)
+        more = line.startswith(",", i)
         if more:
-            at = after_space(at + 1)
-    if expect("}", at) != len(line):
-        raise json.JSONDecodeError("an object must be all of the line", line, at)
-    if found is None:
+            i = after_space(i + 1)
+    if expect("}", i) != len(line):
+        raise json.JSONDecodeError("an object must be all of the line", line, i)
+    if member is None:
         raise MalformedError(f"the object has no field {field!r}")
-    value, start, end = found
+    value, start, end = member
     if value is not None and line[start] != '"':
         raise MalformedError(f"the field {field!r} is no string")
     return slice(start + 1, end - 1) if value is not None else None

@@ -1,8 +1,8 @@
-"""The manifest: what is done, in a file of JSON lines in the output folder, one for each output when it is complete.
+"""The manifest: a file of JSON lines in the output folder, with a record for each output that is complete.
 
-A record says what the output was made of (input, model, options), what it holds, and the counts. A file is known by its
-size and hash; it is not read for that as long as size, times and inode are what they were. The last record of an output
-counts. A line that a killed run has not finished counts for nothing.
+A record says what the output was made of (input, model, options), and has the stamps of both files and the counts. A
+file's content is known by size and hash; it is hashed again only if its size, times or inode have changed. Of several
+records of an output, the last one is valid. A line that a killed run has not finished is ignored.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from capfst.batch.report import Counts
+from capfst.batch.report import RecaseCounts
 from capfst.errors import CapfstError
 from capfst.system.atomic import replacing
 
 NAME = ".capfst-batch.jsonl"
 
-_SYNC = 1.0  # seconds: a record that a power cut takes costs no more than doing its file again
+_SYNC = 1.0  # seconds between syncs: a record that a power cut destroys costs no more than recasing its file again
 
 
 class Stamp(NamedTuple):
-    """What a file held, and by what it is seen that it still does."""
+    """A file's content, and what tells, without reading it, that it has not changed."""
 
     size: int
     hash: str  # SHA-256
-    seen: tuple[int, int, int]  # modified, changed (ns), inode
+    seen: tuple[int, int, int]  # time of modification, of status change (ns), inode
 
     @classmethod
     def of(cls, path: Path, hash: str) -> Stamp:
-        """Of a file whose hash is known."""
+        """The stamp of a file whose hash is known."""
         status = os.stat(path)
         return cls(status.st_size, hash, (status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
 
-    def again(self, path: Path) -> Stamp | None:
-        """The file's stamp now, if it holds what it held; it is read only if it may not."""
+    def refreshed(self, path: Path) -> Stamp | None:
+        """The file's stamp now, None if its content has changed; the file is read only if it may have."""
         try:
             now = Stamp.of(path, self.hash)
             if now == self:
@@ -53,10 +53,10 @@ class Stamp(NamedTuple):
 class Record:
     output: str  # below the folder of the manifest
     input: str
-    made_by: dict[str, Any]  # model and options: another output if they are others
+    made_by: dict[str, Any]  # model and options: with others, the output is to be made again
     read: Stamp
     written: Stamp
-    counts: Counts
+    counts: RecaseCounts
 
     def to_json(self) -> str:
         record = asdict(self)
@@ -66,16 +66,16 @@ class Record:
 
     @classmethod
     def from_json(cls, line: str) -> Record:
-        """ValueError, TypeError or KeyError if it is none."""
+        """ValueError, TypeError or KeyError if the line is no record."""
         record = json.loads(line)
         for key in "read", "written":
             stamp = record[key]
             record[key] = Stamp(stamp["size"], stamp["hash"], tuple(stamp["seen"]))
-        return cls(**{**record, "counts": Counts(**record["counts"])})
+        return cls(**{**record, "counts": RecaseCounts(**record["counts"])})
 
 
 class Manifest:
-    """The records of an output folder. Threads may share it."""
+    """The records of an output folder, by the outputs' paths below it. Threads may share it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME

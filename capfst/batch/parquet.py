@@ -1,6 +1,6 @@
 """Parquet: one column of strings is recased; the other columns, the schema, its metadata and the row groups stay.
 
-A row group is read at once, and its column recased in pieces. Nulls stay null. Compression, dictionaries and statistics
+A row group is read at once, and its column recased in slices. Nulls stay null. Compression, dictionaries and statistics
 are as in the file's first row group.
 """
 
@@ -9,15 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from capfst.batch.arrow import NotUtf8Error, recase_array
-from capfst.batch.lines import BLOCK, recase_values
-from capfst.batch.protocol import Options, Recase
-from capfst.batch.report import Counts
-from capfst.corpus.compression import Seen
 from capfst.errors import CapfstError
 
 try:
@@ -27,16 +21,28 @@ try:
 except ImportError as error:
     raise CapfstError("Parquet files need pyarrow: pip install 'capfst[parquet]'") from error
 
+from capfst.batch.arrow import NotUtf8Error, recase_array
+from capfst.batch.lines import BLOCK
+from capfst.batch.protocol import BatchOptions, OnRead, Recase
+from capfst.batch.report import RecaseCounts
 
-@dataclass(frozen=True)
-class Piece:
-    values: Any  # pa.Array of the column
-    row: int  # of the file, from 1
-    table: Any = None  # the row group, with its last piece
+
+class RowSlice(NamedTuple):
+    """Successive rows of a row group."""
+
+    values: pa.Array  # of the column to recase
+    row: int  # the first one's number in the file, from 1
+    row_group: pa.Table | None  # the whole group, with the last of its slices
+
+
+class RecasedSlice(NamedTuple):
+    values: pa.Array
+    keep: pa.Array | None  # which rows are not dropped; None: all are kept
+    row_group: pa.Table | None  # as in RowSlice
 
 
 class Parquet:
-    def __init__(self, path: Path, options: Options) -> None:
+    def __init__(self, path: Path, options: BatchOptions) -> None:
         self.path = path
         self.column = options.column
         self.errors = options.errors
@@ -50,10 +56,12 @@ class Parquet:
             self.schema = file.schema_arrow
             self.index = self._index()
             self.layout = _layout(file.metadata)
-        kind = self.schema.types[self.index]
-        self.kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind)):
-            raise CapfstError(f"{path}: the column {self.column!r} holds {kind}, not strings: name one with --column")
+        column_type = self.schema.types[self.index]
+        value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
+        if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
+            raise CapfstError(
+                f"{path}: the column {self.column!r} holds {column_type}, not strings: name one with --column"
+            )
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -74,76 +82,64 @@ class Parquet:
             )
         return int(names.index(self.column))
 
-    def pieces(self, seen: Seen) -> Iterator[Piece]:
+    def pieces(self, on_read: OnRead) -> Iterator[RowSlice]:
         row = 1
         with self._failures(), open(self.path, "rb") as stream, pq.ParquetFile(self.path) as file:
             size = os.fstat(stream.fileno()).st_size
             groups = file.num_row_groups
             for group in range(groups):
                 table = file.read_row_group(group, use_threads=False)
-                # The bytes are shown in step with the row groups; which bytes are whose does not matter.
-                _show(stream, size * (group + 1) // groups - stream.tell(), seen)
-                slices = list(_slices(table.column(self.index)))
-                for values, last in slices:
-                    yield Piece(values, row, table if last else None)
+                # The file's bytes are passed on in step with the row groups; which bytes are whose does not matter.
+                _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
+                for values, last in _slices(table.column(self.index)):
+                    yield RowSlice(values, row, table if last else None)
                     row += len(values)
-            _show(stream, size - stream.tell(), seen)
+            _read_on(stream, size - stream.tell(), on_read)
 
-    def recased(self, piece: Piece, recase: Recase) -> tuple[tuple[Any, Any, Any], Counts]:
-        """(the recased values, which of them to keep or None, the row group if it ends here)."""
+    def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
         values = piece.values
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
-        keep, malformed = None, 0
-        counts = Counts()
-
-        def counted(text: bytes) -> memoryview:
-            nonlocal counts
-            recased, counts = recase(text)
-            counts += Counts(lines=-values.null_count)
-            return recased
-
+        malformed = None
         try:
-            done = recase_array(counted, values)
+            recased, counts = _recase(values, recase)
         except NotUtf8Error:
-            done, bad, counts = self._by_value(values, piece.row, recase)
-            malformed = sum(bad)
-            keep = pa.array([not wrong for wrong in bad]) if self.on_error == "drop" else None
+            valid, malformed = self._valid(values, piece.row)
+            recased, counts = _recase(valid, recase)
+            recased = pc.if_else(malformed, *(_as_binary(array) for array in (values, recased))).view(values.type)
         if pa.types.is_dictionary(piece.values.type):
-            done = done.dictionary_encode().cast(piece.values.type)
-        return (done, keep, piece.table), counts + Counts(records=len(values), malformed=malformed)
+            recased = recased.dictionary_encode().cast(piece.values.type)
+        keep = pc.invert(malformed) if malformed is not None and self.on_error == "drop" else None
+        counts += RecaseCounts(records=len(values), malformed=0 if malformed is None else malformed.true_count)
+        return RecasedSlice(recased, keep, piece.row_group), counts
 
-    def _by_value(self, values: Any, row: int, recase: Recase) -> tuple[Any, list[bool], Counts]:
-        """The values, of which some are not UTF-8, recased; which ones are not."""
-        binary = pa.large_binary() if pa.types.is_large_string(values.type) else pa.binary()
-        given = values.view(binary).to_pylist()
-        bad = [False] * len(given)
-        for i, value in enumerate(given):
+    def _valid(self, values: pa.Array, row: int) -> tuple[pa.Array, pa.Array]:
+        """The values, all UTF-8: U+FFFD for other bytes, or null for a malformed row; and which rows are malformed."""
+        binary = _as_binary(values)
+        rows = binary.to_pylist()
+        malformed = [False] * len(rows)
+        for i, value in enumerate(rows):
             try:
                 (value or b"").decode()
             except UnicodeDecodeError as error:
                 if self.errors == "replace":
-                    given[i] = value.decode(errors="replace").encode()
+                    rows[i] = value.decode(errors="replace").encode()
                     continue
                 if self.on_error == "fail":
                     raise CapfstError(
-                        f"{self.path}: row {row + i}: not UTF-8 at byte {error.start}: mend it, or use --on-error pass"
+                        f"{self.path}: row {row + i}: not UTF-8 at byte {error.start}: fix it, or use --on-error pass"
                         " or drop, or --errors replace"
                     ) from error
-                bad[i] = True
-        good = [i for i, value in enumerate(given) if value is not None and not bad[i]]
-        recased, counts = recase_values([given[i] for i in good], recase)
-        for i, value in zip(good, recased, strict=True):
-            given[i] = value
-        return pa.array(given, binary).view(values.type), bad, counts
+                rows[i], malformed[i] = None, True
+        return pa.array(rows, binary.type).view(values.type), pa.array(malformed)
 
     @contextmanager
-    def writing(self, file: BinaryIO) -> Iterator[Callable[[tuple[Any, Any, Any]], object]]:
-        columns: list[Any] = []
-        keeps: list[Any] = []
+    def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
+        columns: list[pa.Array] = []
+        keeps: list[pa.Array] = []
         with pq.ParquetWriter(file, self.schema, **self.layout) as writer:
 
-            def write(recased: tuple[Any, Any, Any]) -> None:
+            def write(recased: RecasedSlice) -> None:
                 values, keep, table = recased
                 columns.append(values)
                 keeps.append(keep if keep is not None else pa.repeat(True, len(values)))
@@ -161,8 +157,25 @@ class Parquet:
             yield write
 
 
+def _recase(values: pa.Array, recase: Recase) -> tuple[pa.Array, RecaseCounts]:
+    """The values recased, and what that counted; nulls are no lines."""
+    counts = RecaseCounts()
+
+    def counted(text: bytes) -> memoryview:
+        nonlocal counts
+        recased, counts = recase(text)
+        counts += RecaseCounts(lines=-values.null_count)
+        return recased
+
+    return recase_array(counted, values), counts
+
+
+def _as_binary(values: pa.Array) -> pa.Array:
+    return values.view(pa.large_binary() if pa.types.is_large_string(values.type) else pa.binary())
+
+
 def _layout(metadata: Any) -> dict[str, Any]:
-    """How ParquetWriter writes as the file is written."""
+    """The options with which ParquetWriter writes as the file was written."""
     layout: dict[str, Any] = {
         "version": metadata.format_version,
         "store_schema": b"ARROW:schema" in (metadata.metadata or {}),
@@ -178,14 +191,14 @@ def _layout(metadata: Any) -> dict[str, Any]:
     return layout
 
 
-def _show(stream: BinaryIO, size: int, seen: Seen) -> None:
+def _read_on(stream: BinaryIO, size: int, on_read: OnRead) -> None:
     while size > 0 and (data := stream.read(min(size, BLOCK))):
-        seen(data)
+        on_read(data)
         size -= len(data)
 
 
-def _slices(column: Any) -> Iterator[tuple[Any, bool]]:
-    """Parts of the column of about BLOCK bytes, the last one marked."""
+def _slices(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, bool]]:
+    """Parts of the column of about BLOCK bytes, and whether each is the last one."""
     parts = []
     for chunk in column.chunks:
         rows = max(1, len(chunk) * BLOCK // max(chunk.nbytes, 1))

@@ -7,36 +7,41 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol
 
-from capfst.batch.report import Counts
-from capfst.corpus.compression import Seen
+from capfst.batch.report import RecaseCounts
 from capfst.corpus.read import Errors
 
 OnError = Literal["fail", "pass", "drop"]
 
-Recase = Callable[[bytes], tuple[memoryview, Counts]]
+OnRead = Callable[[bytes], object]
+"""Is called with every byte of a file, piece by piece in their order, as the file is read."""
+
+Recase = Callable[[bytes], tuple[memoryview, RecaseCounts]]
 """Valid UTF-8 of whole lines → the same in its best casing; lines, tokens, changed and oov are counted."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """What of a record is recased, and what becomes of records that cannot be."""
+class BatchOptions:
+    """What of a record is recased, and what becomes of malformed records."""
 
     field: str = "text"  # of JSON objects
     column: str = "text"  # of TSV and Parquet: a name, or a number from 1
     errors: Errors = "strict"  # text that is not UTF-8 makes a record malformed; "replace": gets U+FFFD
-    on_error: OnError = "fail"  # malformed records: the file fails, they pass as they are, they are dropped
+    on_error: OnError = "fail"  # malformed records fail their file, pass unchanged, or are dropped
 
 
 class Format(Protocol):
-    """One file to be recased: pieces are read one after the other, recased in any threads, written in order."""
+    """One file to be recased: pieces are read one after the other, recased in any threads, written in order.
+
+    Made of the file's path and the options.
+    """
 
     settings: dict[str, str]
-    """What, beside the casing, its output depends on."""
+    """The options on which its output depends."""
 
-    def pieces(self, seen: Seen) -> Iterator[Any]:
-        """The file in pieces that need not be together in memory; `seen` is shown every byte of it, in order."""
+    def pieces(self, on_read: OnRead) -> Iterator[Any]:
+        """The file in pieces that need not be together in memory."""
 
-    def recased(self, piece: Any, recase: Recase) -> tuple[Any, Counts]: ...
+    def recased(self, piece: Any, recase: Recase) -> tuple[Any, RecaseCounts]: ...
 
     def writing(self, file: BinaryIO) -> AbstractContextManager[Callable[[Any], object]]:
         """Gives the function that takes the recased pieces; the file is complete when the context ends."""

@@ -1,4 +1,4 @@
-"""What became of each file, and of all of them."""
+"""The outcome of each file of a run, and of the run."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Of a block, a file or all files."""
+class RecaseCounts:
+    """What recasing did, in a block, a file or all files."""
 
     records: int = 0  # lines of a file, objects, rows
     malformed: int = 0  # of the records: passed on as they are, or dropped
     lines: int = 0  # that were recased; a record's text may have several
     tokens: int = 0  # words, marks and protected text
-    changed: int = 0  # of the tokens: not as they came
+    changed: int = 0  # of the tokens: those whose case is not the input's
     oov: int = 0  # of the tokens: words that the model does not know
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)))
+    def __add__(self, other: RecaseCounts) -> RecaseCounts:
+        return RecaseCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(RecaseCounts)))
 
     def __str__(self) -> str:
         bad = f", {self.malformed:,} of {self.records:,} records malformed" if self.malformed else ""
@@ -32,7 +32,7 @@ class FileReport:
     input: str
     output: str
     status: str  # DONE, SKIPPED, FAILED
-    counts: Counts = Counts()
+    counts: RecaseCounts = RecaseCounts()
     seconds: float = 0.0
     error: str | None = None
 
@@ -43,12 +43,12 @@ class FileReport:
 
 
 @dataclass
-class Report:
-    """Of a run. Counts are of the files that it recased or found done."""
+class BatchReport:
+    """The outcome of a run. Counts are of the files that it recased or skipped."""
 
     model: str  # its signature
     files: list[FileReport] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # in the folders, but no text by their names
+    left_out: list[str] = field(default_factory=list)  # files in the folders that are no text by their names
     seconds: float = 0.0
     error: str | None = None  # what stopped the run
 
@@ -56,8 +56,8 @@ class Report:
         return sum(file.status == status for file in self.files)
 
     def to_dict(self) -> dict[str, Any]:
-        done = sum((file.counts for file in self.files if file.status == DONE), Counts())
-        total = sum((file.counts for file in self.files), Counts())
+        done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
+        total = sum((file.counts for file in self.files), RecaseCounts())
         return {
             "model": self.model,
             "done": self.number(DONE),
@@ -82,7 +82,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        done = sum((file.counts for file in self.files if file.status == DONE), Counts())
+        done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
         rate = f", {done.tokens / self.seconds:,.0f} tokens/s" if self.seconds and done.tokens else ""
         left_out = f", {len(self.left_out):,} left out: no text by their names" if self.left_out else ""
         return (

@@ -1,9 +1,9 @@
-"""A run: the files that are not done yet, each recased block by block, in threads; what goes wrong with one file does
-not stop the others.
+"""A run: the files that are not done yet, each recased block by block, in threads; a file that fails does not stop the
+others.
 
-In: what to do (`inputs.py`). Out: the outputs, each complete or not there, a record of each in the manifest, and a
-report. As many files as threads are open at once. Their blocks share the threads: so many small files and few large
-ones keep all of them busy, and the blocks in memory do not get more.
+In: a plan (`inputs.py`). Out: the outputs, each complete or absent, a record of each in the manifest, and a report. As
+many files as there are threads are open at once, and their blocks share the threads: so both many small files and a few
+large ones keep all threads busy, and the number of blocks in memory is bounded.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from capfst.batch.folder import clear, locked, make_folder
 from capfst.batch.formats import format_of
 from capfst.batch.inputs import Item, Plan
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
-from capfst.batch.protocol import Format, Options, Recase
-from capfst.batch.report import DONE, FAILED, SKIPPED, Counts, FileReport, Report
+from capfst.batch.protocol import BatchOptions, Format, OnRead, Recase
+from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport, RecaseCounts
 from capfst.batch.tally import counting
 from capfst.context.model import path_of
 from capfst.errors import CapfstError
@@ -33,26 +33,27 @@ from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
 from capfst.system.parallel import in_order
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # the next file would fare no better
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would meet, too
 
 
 class Listener(Protocol):
-    """Is told how a run goes on. `advance` is called by several threads."""
+    """Is told of a run's progress. `advance` is called by several threads."""
 
     def begin(self, files: int, size: int) -> None:
-        """So many files, of so many bytes, are to be done."""
+        """The run begins: number of files to do, and their bytes."""
 
     def advance(self, more: int) -> None:
-        """So many more bytes are read."""
+        """More bytes of the files have been read."""
 
-    def file(self, report: FileReport) -> None: ...
+    def file(self, report: FileReport) -> None:
+        """A file has been done, or has failed."""
 
 
 class _Stopped(BaseException):
-    """The run has been stopped from outside of this file."""
+    """The run has been stopped while this file was being recased."""
 
 
-class _Sink:
+class _HashingFile:
     """A file that hashes what is written to it."""
 
     closed = False
@@ -74,7 +75,7 @@ class _Sink:
 
 
 class Runner(Protocol):
-    """Who recases the files of a run: each call of `file` is in a thread of its own, `jobs` of them at once."""
+    """Recases the files of a run: `recase_file` is called in threads, `jobs` of them at once."""
 
     @property
     def stopped(self) -> Event: ...
@@ -82,25 +83,25 @@ class Runner(Protocol):
     @property
     def jobs(self) -> int: ...
 
-    def file(self, item: Item) -> FileReport: ...
+    def recase_file(self, item: Item) -> FileReport: ...
 
 
 class Run(NamedTuple):
-    """What all files of a run share."""
+    """What all files of a run share; recases them on this machine."""
 
     out: Path
-    options: Options
-    casing: dict[str, Any]  # model and options of the recaser, for the manifest
+    options: BatchOptions
+    casing: dict[str, Any]  # model and options of the recaser, as the manifest records them
     recase: Recase
     manifest: Manifest
     pool: ThreadPoolExecutor  # recases blocks
-    jobs: int  # threads of the pool, and files that are open at once
-    slots: Semaphore  # for blocks that are read and not yet written
+    jobs: int  # number of threads in the pool, and of files that are open at once
+    slots: Semaphore  # bounds the blocks that are read and not yet written
     stopped: Event
     advance: Callable[[int], None]
 
     def done_before(self, item: Item) -> Record | None:
-        """The record of a file whose output is there and would be the same again."""
+        """The record of a file whose output is there and would be the same if it were made again."""
         record = self.manifest.records.get(self._name(item))
         if record is None:
             return None
@@ -110,35 +111,37 @@ class Run(NamedTuple):
             return None
         if record.made_by != made_by:
             return None
-        read, written = record.read.again(item.input), record.written.again(item.output)
+        read, written = record.read.refreshed(item.input), record.written.refreshed(item.output)
         if read is None or written is None:
             return None
-        if (read, written) != (record.read, record.written):  # touched or copied: it need not be read again next time
+        # A file that was touched or copied gets a new stamp, so that the next run need not read it.
+        if (read, written) != (record.read, record.written):
             record = Record(record.output, str(item.input), made_by, read, written, record.counts)
             self.manifest.add(record)
         return record
 
-    def file(self, item: Item) -> FileReport:
-        """Recases one file. Raises only what concerns all files: that the disk is full."""
+    def recase_file(self, item: Item) -> FileReport:
+        """Recases one file. OSError only if that concerns all files: the disk is full."""
         begin = time.monotonic()
         try:
             counts = self._recase(item)
         except (CapfstError, MemoryError, OSError) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
-            if isinstance(cause, OSError) and cause.errno in _FULL:
+            if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
                 raise
             reason = str(error)
             if isinstance(error, OSError):
-                reason = f"{item.input}: {error.strerror}: check that it is there, and that you may read it"
+                reason = f"{item.input}: {error.strerror}: check that the file exists and that you may read it"
             elif isinstance(error, MemoryError):
-                reason = f"{item.input}: out of memory: its lines are too long, or give it more (--jobs 1)"
-            return FileReport(str(item.input), str(item.output), FAILED, Counts(), time.monotonic() - begin, reason)
+                reason = f"{item.input}: out of memory: its lines are too long, or use fewer threads (--jobs 1)"
+            seconds = time.monotonic() - begin
+            return FileReport(str(item.input), str(item.output), FAILED, seconds=seconds, error=reason)
         return FileReport(str(item.input), str(item.output), DONE, counts, time.monotonic() - begin)
 
-    def _recase(self, item: Item) -> Counts:
+    def _recase(self, item: Item) -> RecaseCounts:
         digest = hashlib.sha256()
 
-        def seen(data: bytes) -> None:
+        def on_read(data: bytes) -> None:
             if self.stopped.is_set():
                 raise _Stopped
             digest.update(data)
@@ -150,8 +153,8 @@ class Run(NamedTuple):
         made_by = self.casing | file_format.settings
         make_folder(item.output.parent)
         with replacing(item.output) as file:
-            sink = _Sink(file)
-            counts = self._stream(file_format, sink, seen)
+            sink = _HashingFile(file)
+            counts = self._stream(file_format, sink, on_read)
             if self.stopped.is_set():
                 raise _Stopped
         read = before._replace(hash=digest.hexdigest())
@@ -159,11 +162,11 @@ class Run(NamedTuple):
         self.manifest.add(Record(self._name(item), str(item.input), made_by, read, written, counts))
         return counts
 
-    def _stream(self, file_format: Format, sink: Any, seen: Callable[[bytes], None]) -> Counts:
-        """Blocks are recased while others are read and written; the file reads on if there is room for a block, which
-        it makes by writing its own."""
-        counts = Counts()
-        waiting: deque[Future[tuple[Any, Counts]]] = deque()
+    def _stream(self, file_format: Format, sink: Any, on_read: OnRead) -> RecaseCounts:
+        """Recases the file's pieces in the pool, while others are read and written. If all slots are taken, it writes
+        its first waiting piece to free one, and if it has none, it waits for those of other files."""
+        counts = RecaseCounts()
+        waiting: deque[Future[tuple[Any, RecaseCounts]]] = deque()
         with file_format.writing(sink) as write:
 
             def finish() -> None:
@@ -177,7 +180,7 @@ class Run(NamedTuple):
                 counts += more
 
             try:
-                for piece in file_format.pieces(seen):
+                for piece in file_format.pieces(on_read):
                     while not self.slots.acquire(blocking=not waiting):
                         finish()
                     waiting.append(self.pool.submit(file_format.recased, piece, self.recase))
@@ -199,30 +202,30 @@ def run(
     plan: Plan,
     out: Path,
     recaser: Recaser,
-    options: Options,
+    options: BatchOptions,
     *,
     jobs: int,
     strict: bool = False,
     force: bool = False,
     listener: Listener,
     runner: Callable[[Run], Runner] | None = None,
-) -> Report:
+) -> BatchReport:
     """Recases the files of a plan into the folder `out`, with `jobs` threads.
 
-    strict: the first file that fails stops the run. force: does again what is done. runner: makes of what the files
-    share who recases them elsewhere (`spark.batch.SparkRunner`); None: this machine.
+    strict: stop at the first file that fails. force: recase files again that are already done. runner: makes the runner
+    that recases the files elsewhere (`spark.batch.SparkRunner`); None: this machine does.
 
-    The report tells of files that failed; its `error`, of what stopped the run: the disk is full, or `strict`.
+    Files that fail are in the report; its `error` says what stopped the run, if anything did: a full disk, or `strict`.
 
     Raises:
         CapfstError: `out` cannot be used.
     """
     begin = time.monotonic()
-    report = Report(str(recaser.model.signature), left_out=plan.left_out)
+    report = BatchReport(str(recaser.model.signature), left_out=plan.left_out)
     make_folder(out)
     with locked(out), closing(Manifest(out)) as manifest, ThreadPoolExecutor(jobs) as pool:
         clear({item.output.parent for item in plan.items} | {out})
-        casing = {key: value for key, value in recaser.options.items() if key != "engine"}  # all give the same bytes
+        casing = {key: value for key, value in recaser.options.items() if key != "engine"}  # both give the same bytes
         casing |= {"model": report.model, "model_hash": sha256(Path(recaser.model.path))}
         casing["context"] = None if recaser.context is None else sha256(path_of(recaser.model.path))
         shared = Run(
@@ -251,16 +254,16 @@ def run(
 
 
 def _each(runner: Runner, todo: Iterable[Item]) -> Generator[FileReport, None, None]:
-    """The files' reports as they are done; nothing is being written any more when this ends, however it does."""
+    """The files' reports as they are done. However this ends, nothing is being written any more then."""
     todo = iter(todo)
     with ThreadPoolExecutor(runner.jobs) as files:
-        pending = {files.submit(runner.file, item) for item in islice(todo, runner.jobs)}
+        pending = {files.submit(runner.recase_file, item) for item in islice(todo, runner.jobs)}
         try:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield future.result()
-                pending |= {files.submit(runner.file, item) for item in islice(todo, len(done))}
+                pending |= {files.submit(runner.recase_file, item) for item in islice(todo, len(done))}
         except BaseException:
             runner.stopped.set()
             raise
@@ -268,7 +271,7 @@ def _each(runner: Runner, todo: Iterable[Item]) -> Generator[FileReport, None, N
 
 def _refuse_special(path: Path) -> None:
     if path.exists() and not path.is_file():
-        raise CapfstError(f"{path}: it is no regular file, and could not be read again: copy it into one")
+        raise CapfstError(f"{path}: no regular file, so that it cannot be read again later: copy it into one")
 
 
 def _size(path: Path) -> int:

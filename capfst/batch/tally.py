@@ -1,7 +1,7 @@
-"""Counting what recasing did, in kernels: tokens, changed ones, and words that the model does not know.
+"""Counting what recasing did, in kernels: tokens, changed tokens, and words that the model does not know.
 
-In: a text's words, the text, and the text recased. The words of the recased text stand where they stood, unless a
-character and its other case differ in length (K, the Kelvin sign): then its tokens say where they are.
+In: a text, its words, and the text recased. Out: `RecaseCounts`. The words have the same offsets in the recased text,
+unless a character and its other case differ in length (K, the Kelvin sign): then the recased text is tokenized, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.batch.protocol import Recase
-from capfst.batch.report import Counts
+from capfst.batch.report import RecaseCounts
 from capfst.casing.transducer import Words
 from capfst.recaser import Recaser
 from capfst.system.kernels import kernel
@@ -20,26 +20,31 @@ _SHIFTED = -1
 
 
 @kernel
-def _tally(buf, starts, ends, kinds, forms, out, out_starts, out_ends):  # type: ignore[no-untyped-def]
-    """(lines' ends, tokens, changed, oov); changed is _SHIFTED if the text between the words is not the same."""
+def _tally(buf, starts, ends, token_types, n_forms, out, out_starts, out_ends):  # type: ignore[no-untyped-def]
+    """(newlines, tokens, changed, oov); changed is _SHIFTED if the texts between the words differ, so that the words
+    of `out` are not where `out_starts` has them.
+
+    buf, out: uint8[·], the text and the text recased; starts, ends, token_types, n_forms (numbers of surface forms):
+    [T], of the words of `buf`; out_starts, out_ends: [T], of the same words in `out`.
+    """
     newlines = 0
     changed = 0
     oov = 0
-    before, out_before = 0, 0  # the end of the word before
-    for t in range(kinds.size):
+    last_end, out_last_end = 0, 0  # of the word before
+    for t in range(token_types.size):
         s, e, j = starts[t], ends[t], out_starts[t]
-        same = s - before == j - out_before
-        k = before
+        same = s - last_end == j - out_last_end
+        k = last_end
         while same and k < s:
-            same = buf[k] == out[out_before + k - before]
+            same = buf[k] == out[out_last_end + k - last_end]
             k += 1
         if not same:
             return newlines, 0, _SHIFTED, 0
-        before, out_before = e, out_ends[t]
-        if kinds[t] == NEWLINE:
+        last_end, out_last_end = e, out_ends[t]
+        if token_types[t] == NEWLINE:
             newlines += 1
             continue
-        if forms[t] == 0 and (kinds[t] == WORD or kinds[t] == COMPOUND):
+        if n_forms[t] == 0 and (token_types[t] == WORD or token_types[t] == COMPOUND):
             oov += 1
         same = e - s == out_ends[t] - j
         k = s
@@ -47,26 +52,26 @@ def _tally(buf, starts, ends, kinds, forms, out, out_starts, out_ends):  # type:
             same = buf[k] == out[j + k - s]
             k += 1
         changed += not same
-    return newlines, kinds.size - newlines, changed, oov
+    return newlines, token_types.size - newlines, changed, oov
 
 
-def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> Counts:
-    """Of a text and its recased form: lines, tokens, changed, oov."""
-    given = (buf, words.starts, words.ends, words.token_types, words.n_forms)
+def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> RecaseCounts:
+    """Lines, tokens, changed and oov of a text and its recased form."""
+    original = (buf, words.starts, words.ends, words.token_types, words.n_forms)
     newlines, tokens, changed, oov = 0, 0, _SHIFTED, 0
     if buf.size == out.size:
-        newlines, tokens, changed, oov = _tally(*given, out, words.starts, words.ends)
+        newlines, tokens, changed, oov = _tally(*original, out, words.starts, words.ends)
     if changed == _SHIFTED:
-        again = recaser.transducer.words(out)
-        newlines, tokens, changed, oov = _tally(*given, out, again.starts, again.ends)
+        recased_words = recaser.transducer.words(out)
+        newlines, tokens, changed, oov = _tally(*original, out, recased_words.starts, recased_words.ends)
     lines = newlines + (buf.size > 0 and buf[-1] != ord("\n"))
-    return Counts(lines=int(lines), tokens=int(tokens), changed=int(changed), oov=int(oov))
+    return RecaseCounts(lines=int(lines), tokens=int(tokens), changed=int(changed), oov=int(oov))
 
 
 def counting(recaser: Recaser) -> Recase:
     """`Recaser.recase_utf8` that also counts."""
 
-    def recase(text: bytes) -> tuple[memoryview, Counts]:
+    def recase(text: bytes) -> tuple[memoryview, RecaseCounts]:
         buf = np.frombuffer(text, np.uint8)
         words, recased = recaser.recase_words(buf)
         return recased, tally(buf, words, np.frombuffer(recased, np.uint8), recaser)

@@ -17,8 +17,8 @@ from support.models import in_one_folder
 
 import capfst
 from capfst.batch.formats import format_of, takes
-from capfst.batch.protocol import Options
-from capfst.batch.report import Counts
+from capfst.batch.protocol import BatchOptions
+from capfst.batch.report import RecaseCounts
 from capfst.batch.tally import counting
 from capfst.corpus.compression import compressing_like
 from capfst.errors import CapfstError
@@ -41,10 +41,10 @@ def recaser(tmp_path_factory):
     return capfst.load(folder / "cap.fst")
 
 
-def recased(path: Path, recaser: Recaser, **options) -> tuple[bytes, Counts]:
-    file_format = format_of(path, Options(**options))
+def recased(path: Path, recaser: Recaser, **options) -> tuple[bytes, RecaseCounts]:
+    file_format = format_of(path, BatchOptions(**options))
     shown: list[bytes] = []
-    counts = Counts()
+    counts = RecaseCounts()
     with io.BytesIO() as out:
         with file_format.writing(out) as write:
             for piece in file_format.pieces(shown.append):
@@ -341,7 +341,7 @@ def test_parquet_without_such_a_column(tmp_path, recaser, table, column, said):
         recased(tmp_path / "a.parquet", recaser, column=column)
 
 
-# Counts
+# RecaseCounts
 
 
 @pytest.fixture(scope="module")
@@ -353,7 +353,7 @@ def contextual(contextual_model):
 def test_counts(recaser, contextual, text, weighs):
     """As plain Python counts, each line on its own."""
     recaser = contextual if weighs else recaser
-    expected = Counts()
+    expected = RecaseCounts()
     lines = text.encode().split(b"\n")
     for line in lines if lines[-1] else lines[:-1]:
         buf = np.frombuffer(line, np.uint8)
@@ -362,7 +362,7 @@ def test_counts(recaser, contextual, text, weighs):
         old = [line[s:e] for s, e in zip(words.starts, words.ends, strict=True)]
         new = [bytes(out)[s:e] for s, e in zip(again.starts, again.ends, strict=True)]
         assert NEWLINE not in words.token_types
-        expected += Counts(
+        expected += RecaseCounts(
             lines=1,
             tokens=len(old),
             changed=sum(a != b for a, b in zip(old, new, strict=True)),
@@ -374,4 +374,4 @@ def test_counts(recaser, contextual, text, weighs):
 def test_counts_of_words_whose_length_changes(recaser):
     recased_text, counts = counting(recaser)("new i̇stanbul xyzzy, paris\nNew\n".encode())
     assert bytes(recased_text).decode() == "New İstanbul xyzzy, Paris\nNew\n"
-    assert counts == Counts(lines=2, tokens=6, changed=3, oov=1)
+    assert counts == RecaseCounts(lines=2, tokens=6, changed=3, oov=1)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from capfst.batch.manifest import NAME, Manifest, Record, Stamp, sha256
-from capfst.batch.report import Counts
+from capfst.batch.report import RecaseCounts
 from capfst.errors import CapfstError
 
 HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of nothing
@@ -13,7 +13,9 @@ HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of 
 
 def record(output: str, tokens: int = 1) -> Record:
     stamp = Stamp(3, HASH, (1, 2, 3))
-    return Record(output, "in/é\udcff", {"model": "m", "sentence_case": False}, stamp, stamp, Counts(tokens=tokens))
+    return Record(
+        output, "in/é\udcff", {"model": "m", "sentence_case": False}, stamp, stamp, RecaseCounts(tokens=tokens)
+    )
 
 
 def written(folder, *records: Record) -> bytes:
@@ -68,20 +70,20 @@ def test_stamps(tmp_path):
     file = tmp_path / "f"
     file.write_bytes(b"abc")
     stamp = Stamp.of(file, sha256(file))
-    assert stamp.again(file) == stamp
+    assert stamp.refreshed(file) == stamp
     os.utime(file, (1, 1))
-    touched = stamp.again(file)
+    touched = stamp.refreshed(file)
     assert touched is not None
     assert touched != stamp
     assert touched.hash == stamp.hash
     times = os.stat(file)
     file.write_bytes(b"abd")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert touched.again(file) is None  # the same size and time of modification
+    assert touched.refreshed(file) is None  # the same size and time of modification
     file.write_bytes(b"abcd")
-    assert touched.again(file) is None
+    assert touched.refreshed(file) is None
     file.unlink()
-    assert touched.again(file) is None
+    assert touched.refreshed(file) is None
 
 
 def test_the_hash_is_that_of_sha256sum(tmp_path):

@@ -26,7 +26,7 @@ import capfst
 from capfst.batch.display import Display
 from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
-from capfst.batch.report import DONE, Counts, FileReport
+from capfst.batch.report import DONE, FileReport, RecaseCounts
 from capfst.cli import cli
 from capfst.corpus.files import find
 from capfst.errors import CapfstError
@@ -452,7 +452,7 @@ def test_lines_tell_the_time_left(capsys, monkeypatch):
         display.begin(2, 4000)
         now[0] += 10
         display.advance(1000)
-        display.file(FileReport("in/a", "out/a", DONE, Counts(9, 1, 1000, 20_000, 300, 4)))
+        display.file(FileReport("in/a", "out/a", DONE, RecaseCounts(9, 1, 1000, 20_000, 300, 4)))
         display.advance(3000)
         display.file(FileReport("in/b", "out/b", "failed", error="in/b: bad"))
     assert capsys.readouterr().err == (

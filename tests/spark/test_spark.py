@@ -20,7 +20,7 @@ if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)
 
 from capfst.batch.inputs import plan
-from capfst.batch.protocol import Options
+from capfst.batch.protocol import BatchOptions
 from capfst.batch.run import run
 from capfst.context import sample
 from capfst.context.model import Context
@@ -290,7 +290,9 @@ def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
 
     def batch(where, name, **options):
         out = tmp_path / name
-        done = run(plan([tree], out, model), out, recaser, Options(), jobs=2, listener=Quiet(), spark=where, **options)
+        done = run(
+            plan([tree], out, model), out, recaser, BatchOptions(), jobs=2, listener=Quiet(), spark=where, **options
+        )
         files = {file["input"]: file for file in done.to_dict()["files"]}
         for file in files.values():
             del file["seconds"], file["output"]

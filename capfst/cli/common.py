@@ -1,0 +1,213 @@
+"""What the commands share: options, types of values, text in and out, and how errors become exit statuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from capfst.errors import CapfstError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BLOCK = 1 << 20  # bytes: as fast as larger blocks, and small files keep all threads busy too
+
+
+class Bytes(click.ParamType):
+    """An amount of memory, in bytes: 500M, 2G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)b?", str(value).lower())
+        if not match:
+            self.fail(f"{value!r} is not an amount of memory: write 500M or 2G", param, context)
+        return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+
+
+class Cutoffs(click.ParamType):
+    """A count for each order of n-grams, from 1: 0,0,1."""
+
+    name = "n,n,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
+        try:
+            numbers = tuple(map(int, str(value).split(",")))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers: write 0,0,1", param, context)
+        if numbers[0] != 0 or list(numbers) != sorted(numbers):
+            self.fail(f"{value}: the first number must be 0, and none less than the one before: 0,0,1", param, context)
+        return numbers
+
+
+class Weights(click.ParamType):
+    """A weight for each model: 0.7,0.3."""
+
+    name = "w,w,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[float, ...]:
+        try:
+            return tuple(map(float, str(value).split(",")))
+        except ValueError:
+            self.fail(f"{value!r} is not a list of numbers: write 0.7,0.3", param, context)
+
+
+FILE = click.Path(path_type=Path)
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+lm_option = click.option("--lm", required=True, type=FILE, help="Model file, as `capfst train` writes it.")
+model_output_option = click.option("-o", "--output", required=True, type=FILE, help="Model file to write.")
+jobs_option = click.option("--jobs", type=click.IntRange(1), help="Number of threads.  [default: one for each core]")
+errors_option = click.option(
+    "--errors",
+    type=click.Choice(["strict", "replace"]),
+    default="strict",
+    show_default=True,
+    help="Bytes that are not UTF-8 are an error, or are replaced by U+FFFD.",
+)
+
+
+def _together(*options: Decorator) -> Decorator:
+    """Several options as one decorator, in the order of `--help`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+casing_options = _together(
+    click.option(
+        "--start-token",
+        default="and",
+        show_default=True,
+        help="Word that stands before each line while it is recased, so that the line's first word gets no capital for"
+        " its position.",
+    ),
+    click.option(
+        "--sentence-case",
+        is_flag=True,
+        help="Take each line for a sentence, and capitalize its first word too; --start-token then has no effect.",
+    ),
+    click.option(
+        "--oov",
+        type=click.Choice(["guess", "pass"]),
+        default="guess",
+        show_default=True,
+        help="Words that the model has never seen: guess their case from their context, or leave them in lower case.",
+    ),
+    click.option(
+        "--no-context",
+        "context",
+        flag_value=False,
+        default=True,
+        help="Use the n-gram model alone, without its context model.",
+    ),
+)
+"""The options of `capfst.load` that say what casing is wanted."""
+
+runner_options = _together(
+    click.option(
+        "--runner",
+        type=click.Choice(["local", "spark"]),
+        default="local",
+        show_default=True,
+        help="Run on this machine or on Spark.",
+    ),
+    click.option(
+        "--master",
+        help="Spark master, such as local[2] or spark://host:7077; only with --runner spark.  [default: as Spark is"
+        " configured]",
+    ),
+)
+
+
+def spark_session(runner: str, master: str | None) -> AbstractContextManager[SparkSession | None]:
+    """A Spark session for one command; None if it runs on this machine."""
+    if runner == "local":
+        if master:
+            raise click.UsageError("--master is for --runner spark.")
+        return nullcontext()
+    from capfst.spark.session import session
+
+    return session(master)
+
+
+def read_text(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
+    """The text of all files, or of stdin, in blocks of whole lines; a file's last line is ended if another file
+    follows."""
+    from capfst.corpus.read import read_stream
+
+    for k, file in enumerate(files or (Path("-"),), 1):
+        block = b"\n"
+        # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
+        source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
+        for block in read_stream(source, size=_BLOCK, errors=errors):  # type: ignore[arg-type]
+            yield block
+        if k < len(files) and not block.endswith(b"\n"):
+            yield b"\n"
+
+
+def ended(block: bytes) -> bytes:
+    """The block with its last line ended."""
+    return block if block.endswith(b"\n") else block + b"\n"
+
+
+class _ReaderGoneError(Exception):
+    """Nobody reads stdout any more. (Click would answer a BrokenPipeError itself.)"""
+
+
+def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
+    """Writes each block as soon as it is there."""
+    try:
+        for block in blocks:
+            out.write(block)
+            out.flush()
+    except BrokenPipeError as error:
+        raise _ReaderGoneError from error
+    except OSError as error:
+        raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
+
+
+def _discard_stdout() -> None:
+    """Drops what stdout has not taken: Python would complain once more when it closes stdout."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def exit_status() -> Iterator[None]:
+    """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+        sys.stdout.flush()
+    except CapfstError as error:
+        click.echo(f"capfst: error: {error}", err=True)
+        _discard_stdout()
+        sys.exit(1)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("capfst: stopped", err=True)
+        sys.exit(128 + signal.SIGINT)
+    except _ReaderGoneError:
+        _discard_stdout()
+        sys.exit(128 + signal.SIGPIPE)
+    except MemoryError:
+        click.echo("capfst: error: out of memory: give it more memory, or use fewer threads (--jobs 1)", err=True)
+        sys.exit(1)

@@ -1,0 +1,229 @@
+"""Commands that restore case: recase, batch."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from capfst.cli.common import (
+    FILE,
+    casing_options,
+    errors_option,
+    jobs_option,
+    lm_option,
+    read_text,
+    runner_options,
+    spark_session,
+    write_text,
+)
+from capfst.errors import CapfstError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from capfst.batch.protocol import OnError
+    from capfst.batch.run import Run, Runner
+    from capfst.corpus.read import Errors
+    from capfst.recaser import Recaser
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=FILE)
+@lm_option
+@click.option("-o", "--output", type=FILE, help="File to write, instead of stdout.")
+@casing_options
+@click.option(
+    "--nbest",
+    type=click.IntRange(1),
+    help="Print this many best casings of each line, a line each: cost (−ln), tab, text.",
+)
+@click.option(
+    "--confidence",
+    is_flag=True,
+    help="Print JSON lines: the recased text, and each changed word with the log-odds of its casing.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["fast", "openfst"]),
+    default="fast",
+    show_default=True,
+    help="Search with compiled kernels, or, slowly, by OpenFst's composition and shortest path: the same text.",
+)
+@jobs_option
+@errors_option
+def recase(
+    files: tuple[Path, ...],
+    lm: Path,
+    output: Path | None,
+    nbest: int | None,
+    confidence: bool,
+    engine: str,
+    jobs: int | None,
+    errors: str,
+    **casing: Any,
+) -> None:
+    """Restores the case of FILES, or of stdin. Nothing but case changes, and a line stays a line.
+
+    \b
+    echo "new york has new information" | capfst recase --lm cap.fst
+    capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    if nbest and confidence:
+        raise click.UsageError("Give either --nbest or --confidence.")
+    with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
+        from capfst.fst.read import CapFst
+
+        opening = pool.submit(CapFst.open, lm)
+        from capfst.recaser import Recaser  # while the model is being checked
+
+        recaser = Recaser(opening.result(), engine=engine, **casing)
+    blocks = read_text(files, errors)
+    if nbest:
+        recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)
+    elif confidence:
+        recased = _confidence(recaser, blocks)
+    else:
+        recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
+    if not output:
+        return write_text(recased, sys.stdout.buffer)
+    from capfst.system.atomic import replacing
+
+    with replacing(output) as out:
+        write_text(recased, out)
+
+
+@contextmanager
+def _garbage_collection_off() -> Iterator[None]:
+    """Imports and models stay in use: searching them for garbage would take longer than loading them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[str]:
+    for block in blocks:
+        yield from block.decode().removesuffix("\n").split("\n")
+
+
+def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
+    for line in _lines(blocks):
+        yield b"".join(f"{cost:.6f}\t{casing}\n".encode() for cost, casing in recaser.nbest(line, n))
+
+
+def _confidence(recaser: Recaser, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """A line of JSON for each line of text; infinite log-odds, for which JSON has no number, are null."""
+    for line in _lines(blocks):
+        text, changes = recaser.confidence(line)
+        words = [
+            change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
+            for change in changes
+        ]
+        yield json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True)
+@lm_option
+@click.option("--out", required=True, type=FILE, help="Output folder, which gets the tree of the inputs.")
+@casing_options
+@click.option("--field", default="text", show_default=True, help="Field to recase in the objects of .jsonl files.")
+@click.option(
+    "--column",
+    default="text",
+    show_default=True,
+    help="Column to recase in .tsv and .parquet files: its name, or its number, from 1.",
+)
+@errors_option
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "pass", "drop"]),
+    default="fail",
+    show_default=True,
+    help="Malformed records: fail their file, pass them on unchanged, or drop them.",
+)
+@click.option("--strict", is_flag=True, help="Stop at the first file that fails.")
+@click.option("--force", is_flag=True, help="Recase files again that are already done.")
+@click.option("--report", type=FILE, help="JSON file for the counts, and the outcome of each file.")
+@jobs_option
+@runner_options
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only, neither progress nor summary.")
+def batch(
+    inputs: tuple[str, ...],
+    runner: str,
+    master: str | None,
+    lm: Path,
+    out: Path,
+    field: str,
+    column: str,
+    errors: Errors,
+    on_error: OnError,
+    report: Path | None,
+    jobs: int | None,
+    quiet: bool,
+    strict: bool,
+    force: bool,
+    **casing: Any,
+) -> None:
+    """Recases whole corpora, file by file.
+
+    INPUTS are files, folders or quoted glob patterns: text, .jsonl and .tsv (plain, .gz, .zst), and .parquet. The
+    outputs have the same formats and the same tree, below --out. Files that an earlier run has finished are skipped.
+
+    \b
+    capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' --out cased/
+    """
+    from capfst.batch.display import Display
+    from capfst.batch.inputs import plan
+    from capfst.batch.protocol import BatchOptions
+    from capfst.batch.report import FAILED
+    from capfst.batch.run import run
+    from capfst.recaser import load
+    from capfst.system.atomic import replacing
+
+    todo = plan(inputs, out, lm)
+    options = BatchOptions(field, column, errors, on_error)
+    threads = jobs or os.cpu_count() or 1
+    recaser = load(lm, **casing)
+    with spark_session(runner, master) as spark, Display(quiet) as display:
+        done = run(
+            todo, out, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
+            runner=_spark_runner(spark, recaser),
+        )  # fmt: skip
+    if report:
+        with replacing(report) as file:
+            file.write(json.dumps(done.to_dict(), indent=1).encode())
+    if not quiet:
+        click.echo(done, err=True)
+    if done.error:
+        raise CapfstError(done.error)
+    if failed := done.number(FAILED):
+        raise CapfstError(
+            f"{failed} of {len(done.files)} files failed, for the reasons above: fix them and rerun; finished files are"
+            " skipped"
+        )
+
+
+def _spark_runner(session: SparkSession | None, recaser: Recaser) -> Callable[[Run], Runner] | None:
+    """Makes the runner of a batch on a Spark session; None on this machine."""
+    if session is None:
+        return None
+    from capfst.spark.batch import SparkRunner
+
+    return lambda run: SparkRunner(run, session, recaser)
+
+
+COMMANDS = recase, batch

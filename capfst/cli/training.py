@@ -1,0 +1,174 @@
+"""Commands that make models: train, import, export, mix."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from capfst.cli.common import (
+    FILE,
+    Bytes,
+    Cutoffs,
+    Weights,
+    ended,
+    errors_option,
+    jobs_option,
+    model_output_option,
+    read_text,
+    runner_options,
+    spark_session,
+)
+
+
+@click.command()
+@click.argument("corpus", nargs=-1, required=True)
+@model_output_option
+@click.option("--order", type=click.IntRange(1, 5), default=3, show_default=True, help="Length of the longest n-grams.")
+@click.option(
+    "--min-count",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Surface forms that occur less often than this become <unk>.",
+)
+@click.option(
+    "--max-words",
+    type=click.IntRange(1),
+    help="Keep this many surface forms, the most frequent; the others become <unk>.  [default: all]",
+)
+@click.option(
+    "--cutoff",
+    type=Cutoffs(),
+    default="0",
+    show_default=True,
+    help="Drop n-grams that occur at most this often: a count for each order from 1, of which the last holds for all"
+    " higher orders. 0,0,1 drops what occurs once, from order 3 on.",
+)
+@click.option(
+    "--max-ngrams",
+    type=click.IntRange(1),
+    help="Prune by entropy (Stolcke 1998) until this many n-grams of all orders are left.  [default: do not prune]",
+)
+@click.option(
+    "--prune-threshold",
+    type=click.FloatRange(0),
+    help="Prune n-grams whose loss raises the model's entropy by less than this, in nats (Stolcke 1998).  [default: do"
+    " not prune]",
+)
+@click.option("--no-clean", is_flag=True, help="Learn from every line, not only from well-cased sentences.")
+@click.option(
+    "--skip-filter",
+    "skip",
+    multiple=True,
+    metavar="NAME",
+    help="Disable this cleaning filter (repeatable). The report lists the filters' names.",
+)
+@click.option("--pretokenized", is_flag=True, help="Tokens are separated by white space: do not tokenize further.")
+@click.option("--no-context", is_flag=True, help="Train the n-gram model alone, without a context model.")
+@errors_option
+@click.option(
+    "--memory",
+    type=Bytes(),
+    help="Memory to stay below, such as 500M or 2G; what does not fit goes to temporary files.  [default: no limit]",
+)
+@click.option("--tmp", type=FILE, help="Folder for temporary files.  [default: the system's]")
+@jobs_option
+@runner_options
+@click.option("-q", "--quiet", is_flag=True, help="Print neither progress nor report.")
+def train(
+    corpus: tuple[str, ...],
+    output: Path,
+    runner: str,
+    master: str | None,
+    no_clean: bool,
+    no_context: bool,
+    skip: tuple[str, ...],
+    cutoff: tuple[int, ...],
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Trains a capitalization LM on cased text, one sentence a line.
+
+    CORPUS names files (plain, .gz, .zst), folders or quoted glob patterns.
+
+    \b
+    capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
+    """
+    from capfst.system.progress import progress
+    from capfst.training import train as run
+
+    logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.INFO)
+    options |= {
+        "clean": not no_clean,
+        "context": not no_context,
+        "skip_filters": skip,
+        "cutoffs": cutoff,
+        "progress": partial(progress, quiet=quiet),
+    }
+    with spark_session(runner, master) as spark:
+        trained = run(corpus, output, spark=spark, **options)
+    if not quiet:
+        click.echo(trained.report(), err=True)
+
+
+@click.command("import")
+@click.argument("arpa", type=FILE)
+@model_output_option
+@click.option(
+    "--pretokenized",
+    is_flag=True,
+    help="The ARPA model's words are what white space separates in text, not capfst's tokens.",
+)
+def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
+    """Compiles an ARPA model whose words are surface forms.
+
+    ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain or .gz.
+
+    \b
+    capfst import model.arpa.gz -o cap.fst
+    """
+    from capfst.convert import import_arpa
+
+    import_arpa(arpa, output, pretokenized=pretokenized)
+
+
+@click.command()
+@click.argument("lm", type=FILE)
+@click.argument("arpa", type=FILE)
+def export(lm: Path, arpa: Path) -> None:
+    """Writes a model as ARPA, for other LM toolkits.
+
+    \b
+    capfst export cap.fst model.arpa
+    """
+    from capfst.convert import export_arpa
+
+    export_arpa(lm, arpa)
+
+
+@click.command()
+@click.argument("lms", nargs=-1, required=True, type=FILE)
+@model_output_option
+@click.option("--weights", type=Weights(), help="Weight of each model, in order, 1 in all: 0.7,0.3.")
+@click.option("--tune", type=FILE, help="Cased text for which to find the best weights (by EM), instead of --weights.")
+def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None) -> None:
+    """Interpolates models linearly, into one backoff model.
+
+    \b
+    capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
+    capfst mix news.fst web.fst --tune held-out.txt -o cap.fst
+    """
+    from capfst.convert import mix_models
+
+    if (weights is None) == (tune is None):
+        raise click.UsageError("Give either --weights or --tune.")
+    text = map(ended, read_text((tune,), "strict")) if tune else ()
+    used = mix_models(lms, output, weights=weights, tune_on=text)
+    click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in zip(lms, used, strict=True)), err=True)
+
+
+COMMANDS = train, import_, export, mix
