@@ -1,12 +1,12 @@
-"""Bootstrap: are two hypotheses' scores really different (Koehn 2004)?
+"""Bootstrap: are the scores of two hypotheses significantly different? Paired bootstrap resampling (Koehn 2004).
 
-In: one reference, several hypotheses. Out: `Comparison`: for each measure of each hypothesis a confidence
-interval, and for its difference from the first hypothesis a p-value.
+In: one reference, several hypotheses. Out: `Comparison`: for each measure of each hypothesis a confidence interval, and
+for its difference from the first hypothesis a p-value.
 
-Again and again, as many lines as there are are drawn with replacement, each time the same for all hypotheses.
-An interval holds the middle 95 % of what a measure then becomes. The p-value is two-sided: the share of draws
-whose difference lies at least as far from the mean difference as the difference of the whole text lies from
-zero (Riezler & Maxwell 2005).
+A resample is as many lines as the text has, drawn with replacement, the same for all hypotheses. An interval holds a
+measure's values on the middle 95 % of the resamples. The p-value is two-sided: the share of resamples whose difference
+is at least as far from the mean difference as the difference on the whole text is from zero (the shift method of
+Riezler & Maxwell 2005); the whole text counts as one resample, so that no p-value is 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from capfst.evaluate.compare import COLUMNS, Counts
+from capfst.evaluate.compare import COLUMNS, LineCounts
 from capfst.evaluate.score import MEASURES, Scores, aligned, compare_files, measures, none_if_nan, show, total
 
 CONFIDENCE = 95  # percent
@@ -25,7 +25,7 @@ CONFIDENCE = 95  # percent
 
 @dataclass(frozen=True)
 class Comparison:
-    """The scores of several hypotheses, the first of which is the one to beat.
+    """The scores of several hypotheses, the first of which the others are compared with.
 
     `low`, `high` (percent) and `p` are float64[hypotheses, 5], in the order of `MEASURES`; NaN where there is
     nothing to measure. A hypothesis against itself has p = 1.
@@ -86,19 +86,19 @@ def compare_hypotheses(
         blocks = list(compare_files(reference, hypothesis, skip_first, in_vocabulary))
         lines.append(np.concatenate(blocks) if blocks else np.zeros((0, COLUMNS), np.int64))
     scores = [total([counts], skip_first, in_vocabulary is not None) for counts in lines]
-    drawn = measures(resample(lines, resamples, seed))
+    resampled = measures(resample(lines, resamples, seed))
     return Comparison(
         [str(hypothesis) for hypothesis in hypotheses],
         scores,
-        *intervals(drawn),
-        p_values(drawn, measures(np.stack([counts.sum(0) for counts in lines]))),
+        *intervals(resampled),
+        p_values(resampled, measures(np.stack([counts.sum(0) for counts in lines]))),
         resamples,
         seed,
     )
 
 
-def resample(lines: Sequence[Counts], resamples: int, seed: int) -> npt.NDArray[np.float64]:
-    """The sums [resamples, hypotheses, columns] of lines drawn at random, the same for all hypotheses."""
+def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDArray[np.float64]:
+    """float64[resamples, hypotheses, COLUMNS]: the counts of each resample. lines: those of each hypothesis's lines."""
     counts = np.concatenate(lines, axis=1).astype(np.float64)
     size = len(counts)
     random = np.random.default_rng(seed)
@@ -109,16 +109,22 @@ def resample(lines: Sequence[Counts], resamples: int, seed: int) -> npt.NDArray[
     return sums.reshape(resamples, len(lines), COLUMNS)
 
 
-def intervals(drawn: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Ends [hypotheses, measures] of the middle `CONFIDENCE` %; NaN if a draw has nothing to measure."""
+def intervals(resampled: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """(lower ends, upper ends), float64[hypotheses, 5] each; NaN if a resample has nothing to measure.
+
+    resampled: float64[resamples, hypotheses, 5], the measures of the resamples.
+    """
     tail = (100 - CONFIDENCE) / 2
-    low, high = np.percentile(drawn, [tail, 100 - tail], axis=0)
+    low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
     return low, high
 
 
-def p_values(drawn: npt.NDArray[np.float64], observed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The p-values [hypotheses, measures] of the differences from the first hypothesis."""
-    difference = drawn - drawn[:, :1]
-    strayed = np.abs(difference - difference.mean(axis=0)) >= np.abs(observed - observed[:1])
-    p = (1 + strayed.sum(axis=0)) / (1 + len(drawn))
+def p_values(resampled: npt.NDArray[np.float64], observed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """float64[hypotheses, 5]: the p-values of the differences from the first hypothesis.
+
+    resampled: as for `intervals`. observed: float64[hypotheses, 5], the measures of the whole text.
+    """
+    difference = resampled - resampled[:, :1]
+    as_far = np.abs(difference - difference.mean(axis=0)) >= np.abs(observed - observed[:1])
+    p = (1 + as_far.sum(axis=0)) / (1 + len(resampled))
     return np.where(np.isnan(difference.mean(axis=0) + observed), np.nan, p)

@@ -1,32 +1,34 @@
 """CER: the capitalization error rate of Beaufays & Strope (2013), §5.1.
 
-In: two texts, which may be of different words (a recogniser's, say). Out: how many of the reference's
-upper-case characters were deleted or substituted, and how many inserted.
+In: the upper-case characters of a reference and of a hypothesis, whose words may differ (a recognizer's, say). Out: the
+edits of their alignment; CER = (deletions + insertions + substitutions) / upper-case characters of the reference.
 
-Only the upper-case characters of both texts are kept, and aligned with the least number of edits. Of several
-such alignments, the one with the fewest substitutions counts, which is the one that finds most characters
-right: AB against BC is a deletion and an insertion, not two substitutions.
+The alignment has the least number of edits (Levenshtein distance). Of several such alignments, the one with the fewest
+substitutions counts, which leaves most characters unchanged: AB against BC is a deletion and an insertion, not two
+substitutions. Time is linear in the length for a bounded number of errors: a band of diagonals is searched, and widened
+until it must hold the best alignment (Ukkonen 1985).
 """
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-# Costs are edits · 2^32 + substitutions: the least cost is the least number of both, in this order.
+from capfst.system.kernels import allocating
+
+# Costs are edits · 2^32 + substitutions: least by the number of edits, then by that of substitutions.
 _EDIT = 1 << 32
 _NEVER = 1 << 62
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
-    """The text as an array; lone surrogates are characters like others."""
+    """The text as uint32[n]; lone surrogates are characters like others."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
-    """(deletions, insertions, substitutions) between ref[:n] and hyp[:m]; memory for one row of the band.
+    """(deletions, insertions, substitutions) that make hyp[:m] of ref[:n], both uint32[·]; needs one row of the band.
 
-    What both begin or end with is matched first: no alignment is cheaper for not doing so.
+    What both begin or end with is matched first: no alignment without these matches is cheaper.
     """
     start = 0
     while start < n and start < m and ref[start] == hyp[start]:
@@ -45,7 +47,7 @@ def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
     margin = 1 + abs(n - m) // 4
     while True:
         cost = band_cost(ref, hyp, margin)
-        # An alignment that leaves the band goes margin + 1 diagonals astray, and as many back.
+        # An alignment that leaves the band has to cross margin + 1 further diagonals, an edit each, and to come back.
         enough = (cost // _EDIT - abs(n - m)) // 2
         if margin >= enough:
             substitutions = cost % _EDIT
@@ -54,7 +56,7 @@ def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
         margin = min(2 * margin, enough)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def is_subsequence(short, long):  # type: ignore[no-untyped-def]
     """Whether `long` is `short` with insertions."""
     i = 0
@@ -64,11 +66,11 @@ def is_subsequence(short, long):  # type: ignore[no-untyped-def]
     return i == len(short)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def band_cost(ref, hyp, margin):  # type: ignore[no-untyped-def]
-    """The least cost of the alignments within `margin` of the diagonals between first and last cell.
+    """The least cost of the alignments that stay within `margin` of the diagonals between the first and the last cell.
 
-    row[k - low] is the cell (i, j) of diagonal k = j − i, first of row i − 1, then of row i.
+    row[k - low] is the cost of the cell (i, j) on diagonal k = j − i; of row i − 1 until it is overwritten by row i.
     """
     n, m = len(ref), len(hyp)
     low = max(-n, min(0, m - n) - margin)
@@ -79,10 +81,10 @@ def band_cost(ref, hyp, margin):  # type: ignore[no-untyped-def]
     for i in range(1, n + 1):
         left = np.int64(_NEVER)
         for k in range(max(low, -i), min(high, m - i) + 1):
-            at = k - low
-            best = min(left, row[at + 1]) + _EDIT
+            cell = k - low
+            best = min(left, row[cell + 1]) + _EDIT
             if i + k > 0:
-                best = min(best, row[at] + (0 if ref[i - 1] == hyp[i + k - 1] else _EDIT + 1))
-            row[at] = best
+                best = min(best, row[cell] + (0 if ref[i - 1] == hyp[i + k - 1] else _EDIT + 1))
+            row[cell] = best
             left = best
     return row[m - n - low]

@@ -1,11 +1,10 @@
 """Compare: two texts of the same words, in different casings → counts for every line.
 
-In: the lines of a reference and of a hypothesis, equal up to case. Out: one row of counts per line, whose
-sums are all that the measures of `score` need, so that blocks and files can be added up and lines drawn anew
-by `bootstrap`.
+In: the lines of a reference and of a hypothesis, equal up to case. Out: int64[lines, COLUMNS], a row of counts for each
+line. Their sums are all that the measures of `score` need: rows of blocks and files may be added up, and `bootstrap`
+may resample them.
 
-Tokens are what stands between whitespace, as in the published figures; how much of it, and which, does not
-matter.
+Tokens are separated by whitespace, as in the published figures; how much of it, and which, does not matter.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,11 +12,11 @@ from itertools import chain, zip_longest
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.casing.shapes import shape_with
 from capfst.errors import CapfstError
 from capfst.evaluate.cer import code_points, edits
+from capfst.system.kernels import allocating
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     CLASS,
@@ -32,20 +31,23 @@ from capfst.text.unicode import (
     TO_LOWER,
 )
 
-CLASSES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by shape
+SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
 
-# The columns of the counts: of tokens (five classes of the reference's), and of upper-case characters.
+# The columns of the counts. Of the reference's tokens: TOKENS + shape, all of a shape; CORRECT + shape, those that the
+# hypothesis has as they are; UNKNOWN, UNKNOWN_CORRECT, those out of the vocabulary. PROPOSED: the hypothesis's tokens
+# with a capital. Of capitals: CAPITALS, those of the reference; and the edits that make the hypothesis's of them.
 TOKENS, CORRECT, UNKNOWN, UNKNOWN_CORRECT, PROPOSED = 0, 5, 10, 11, 12
 CAPITALS, DELETIONS, INSERTIONS, SUBSTITUTIONS = 13, 14, 15, 16
 COLUMNS = 17
 
-Counts = npt.NDArray[np.int64]
+LineCounts = npt.NDArray[np.int64]
+"""int64[lines, COLUMNS]."""
 
 BATCH = 1 << 18  # characters that are compared at once
-STRETCH = 1 << 12  # upper-case characters that are aligned at once: a line with more is cut, so that time is linear
-_KNOWN = 1 << 20  # tokens whose vocabulary look-up is remembered
+STRETCH = 1 << 12  # capitals that are aligned at once: a line with more is cut, so that time is linear
+_REMEMBERED = 1 << 20  # tokens whose vocabulary look-up is remembered
 
-# A final sigma is a sigma: not all lowercased Greek was lowercased with regard to the ends of words.
+# A final sigma is a sigma: some Greek text is lowercased without regard to the ends of words.
 _FOLD = TO_LOWER.copy()
 _FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
 
@@ -56,20 +58,20 @@ def compare(
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
     names: tuple[str, str] = ("the reference", "the hypothesis"),
-) -> Iterator[Counts]:
-    """Counts int64[lines, COLUMNS] of some lines after the other.
+) -> Iterator[LineCounts]:
+    """The counts of all lines, in blocks of successive lines.
 
     Args:
         reference: lines (with or without their ends); bytes are UTF-8.
         hypothesis: the same lines in another casing.
         skip_first: leaves each line's first token with a letter out of all counts.
-        in_vocabulary: is asked about the reference's tokens; without it, none is counted as unknown.
+        in_vocabulary: whether a token of the reference is known; without it, none is counted as unknown.
         names: what errors call the two.
 
     Raises:
-        CapfstError: a line that is not the other one in another casing, or that the other text does not have.
+        CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
     """
-    vocabulary = _Vocabulary(in_vocabulary) if in_vocabulary else None
+    vocabulary = _VocabularyLookup(in_vocabulary) if in_vocabulary else None
     first = 1
     for pairs in _batches(reference, hypothesis, names):
         ref_lines, hyp_lines = zip(*pairs, strict=True)
@@ -80,12 +82,12 @@ def compare(
         line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, _FOLD, counts)
         if line >= 0:
             ref_line, hyp_line = ref_lines[line], hyp_lines[line]
-            ref_at = i - int(ref_ends[line]) + len(ref_line)
-            hyp_at = j - int(hyp_ends[line]) + len(hyp_line)
+            ref_column = i - int(ref_ends[line]) + len(ref_line)
+            hyp_column = j - int(hyp_ends[line]) + len(hyp_line)
             raise CapfstError(
                 f"line {first + line} of {names[1]} is not that of {names[0]} in another casing: "
-                f"from column {ref_at + 1} on, the reference has {_excerpt(ref_line, ref_at)} "
-                f"and the hypothesis {_excerpt(hyp_line, hyp_at)}; "
+                f"from column {ref_column + 1} on, the reference has {_excerpt(ref_line, ref_column)} "
+                f"and the hypothesis {_excerpt(hyp_line, hyp_column)}; "
                 "both must have the same words, line by line, so recase the reference's own text"
             )
         yield counts
@@ -100,7 +102,7 @@ def _batches(
     for number, pair in enumerate(zip_longest(reference, hypothesis), 1):
         if None in pair:
             if batch:
-                yield batch  # an earlier line that differs says better where one was lost
+                yield batch  # if an earlier line differs, that error says better where a line was lost
             ended, other = names if pair[0] is None else names[::-1]
             raise CapfstError(
                 f"{ended} has only {number - 1} lines, but {other} goes on; both must have the same lines, "
@@ -127,19 +129,19 @@ def _text(line: str | bytes, name: str, number: int) -> str:
         ) from error
 
 
-def _concatenate(lines: tuple[str, ...]) -> tuple[npt.NDArray[np.uint32], Counts]:
-    """All characters, and where each line ends."""
+def _concatenate(lines: tuple[str, ...]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """The code points of all lines, and where each line ends in them."""
     return code_points("".join(lines)), np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)))
 
 
-def _excerpt(line: str, at: int) -> str:
-    """The line around a place, quoted; newlines and the like escaped."""
-    start, end = max(0, at - 20), at + 20
+def _excerpt(line: str, column: int) -> str:
+    """The line around a column, quoted; newlines and the like escaped."""
+    start, end = max(0, column - 20), column + 20
     return repr("…" * (start > 0) + line[start:end].rstrip("\r\n") + "…" * (end < len(line)))
 
 
-class _Vocabulary(dict[str, bool]):
-    """Remembers the predicate's answers."""
+class _VocabularyLookup(dict[str, bool]):
+    """Asks a predicate which tokens it knows, and remembers its answers."""
 
     def __init__(self, predicate: Callable[[str], bool]) -> None:
         super().__init__()
@@ -150,19 +152,19 @@ class _Vocabulary(dict[str, bool]):
         return known
 
     def known(self, lines: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Whether it is in the vocabulary, for every token (`str.split` and INFO agree on whitespace)."""
-        if len(self) > _KNOWN:
+        """Whether each token of the lines is in the vocabulary (`str.split` and INFO agree on whitespace)."""
+        if len(self) > _REMEMBERED:
             self.clear()
         tokens = chain.from_iterable(map(str.split, lines))
         return np.fromiter(map(self.__getitem__, tokens), np.bool_)
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _is_space(code, info):  # type: ignore[no-untyped-def]
     return info[code] & CLASS == SPACE
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _align(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
     deletions, insertions, substitutions = edits(ref, n, hyp, m)
     row[CAPITALS] += n
@@ -171,11 +173,13 @@ def _align(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
     row[SUBSTITUTIONS] += substitutions
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, counts):  # type: ignore[no-untyped-def]
     """Adds each line's counts to its row; (−1, 0, 0), or the first line that differs, and where in both texts.
 
-    Both are walked in lock step, character by character. `known` has one entry for each token, or none.
+    ref, hyp: uint32[·], the code points of both texts; ref_ends, hyp_ends: int64[lines], where each line ends in them.
+    known: bool[tokens of the reference], or empty. counts: LineCounts. Both texts are walked in lock step, character by
+    character.
     """
     ref_upper = np.empty(STRETCH, np.uint32)
     hyp_upper = np.empty(STRETCH, np.uint32)
@@ -239,9 +243,9 @@ def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, cou
             if skipping and has_letter:
                 skipping = False
                 continue
-            kind = shape_with(cased, upper, first_is_upper)
-            row[TOKENS + kind] += 1
-            row[CORRECT + kind] += same
+            shape = shape_with(cased, upper, first_is_upper)
+            row[TOKENS + shape] += 1
+            row[CORRECT + shape] += same
             row[PROPOSED] += proposed
             if len(known) and not known[token - 1]:
                 row[UNKNOWN] += 1

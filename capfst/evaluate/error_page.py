@@ -1,6 +1,6 @@
 """The error analysis as an HTML page that needs nothing else: no script, no font, no picture.
 
-In: an `Analysis`. Out: the page as text, all that comes from outside escaped.
+In: an `Analysis`. Out: the page as text; names and words are escaped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ footer { color: #666; font-size: 85% }
 
 
 def page(analysis: Analysis, top: int, names: tuple[str, str]) -> str:
-    """The page; `names` are those of the reference and the hypothesis, `top` is the number of wrong words."""
+    """The page, with the `top` most frequent wrong words; `names`: those of the reference and the hypothesis."""
     title = escape(f"Case errors of {names[1]} against {names[0]}")
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -39,7 +39,7 @@ def page(analysis: Analysis, top: int, names: tuple[str, str]) -> str:
 <h2>Shapes: the reference's down, the hypothesis's across</h2>
 {_table(analysis.shape_table())}
 <h2>Kinds of words</h2>
-{_table(analysis.kind_table())}
+{_table(analysis.class_table())}
 <h2>Most frequent wrong words</h2>
 {_wrong_words(analysis, top)}
 <footer>{escape(analysis.signature)}</footer>
@@ -59,11 +59,11 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 def _wrong_words(analysis: Analysis, top: int) -> str:
     head = "<th>count</th>" + "".join(f'<th class="text">{name}</th>' for name in ("reference", "hypothesis", "kind"))
     rows = [f'<p>{analysis.note()}</p>\n<table>\n<tr>{head}<th class="text">in the reference</th></tr>']
-    for pair, entry in analysis.wrong.top(top):
-        texts = (pair.reference, pair.hypothesis, analysis.kinds[pair.kind])
+    for word, entry in analysis.wrong_words.top(top):
+        texts = (word.reference, word.hypothesis, analysis.error_classes[word.error_class])
         cells = "".join(f'<td class="text">{escape(text)}</td>' for text in texts)
-        contexts = "<br>".join(
-            f"{escape(before)}<mark>{escape(word)}</mark>{escape(after)}" for before, word, after in entry.contexts
+        excerpts = "<br>".join(
+            f"{escape(before)}<mark>{escape(wrong)}</mark>{escape(after)}" for before, wrong, after in entry.excerpts
         )
-        rows.append(f'<tr><td>{entry.count:,}</td>{cells}<td class="text context">{contexts}</td></tr>')
+        rows.append(f'<tr><td>{entry.count:,}</td>{cells}<td class="text context">{excerpts}</td></tr>')
     return "\n".join([*rows, "</table>"])

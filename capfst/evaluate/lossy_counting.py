@@ -1,7 +1,7 @@
-"""Frequent: the most frequent wrong words of a text of any length.
+"""The most frequent wrong words of a text of any length, in bounded memory, by lossy counting (Manku & Motwani 2002, §4.2)
+with a bound on the number of entries instead of one on the error.
 
-In: wrong words, one after the other. Out: the most frequent of them, with their counts and some contexts. Memory is
-bounded, by lossy counting (Manku & Motwani 2002).
+In: wrong words, one after the other. Out: the most frequent ones, with their counts and some excerpts of the text.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_PAIRS = 1 << 16  # different wrong words that are counted at once
+_CAPACITY = 1 << 16  # different wrong words that are counted at once
 
 
-class Context(NamedTuple):
+class Excerpt(NamedTuple):
     """A wrong word in the reference's text."""
 
     before: str
@@ -20,51 +20,48 @@ class Context(NamedTuple):
     after: str
 
 
-class Pair(NamedTuple):
-    """A wrong word: its kind (an index into the analysis's `kinds`), the reference's form and the hypothesis's."""
+class WrongWord(NamedTuple):
+    """A wrong word: its class (an index into the analysis's `error_classes`), and both texts' forms of it."""
 
-    kind: int
+    error_class: int
     reference: str
     hypothesis: str
 
 
 @dataclass
-class Wrong:
-    """How often a wrong word was seen, how often it may have been missed before, and its first contexts."""
+class Occurrences:
+    """Of a wrong word."""
 
     count: int
-    missed: int
-    contexts: list[Context]
+    missed: int  # at most so many were not counted: Δ of the paper
+    excerpts: list[Excerpt]  # the first ones
 
 
-class Frequent:
-    """The most frequent wrong words, in bounded memory, by lossy counting (Manku & Motwani 2002).
+class LossyCounter:
+    """Counts wrong words. Exact as long as there are no more different ones than `capacity`; after that, a count may be
+    too low by `missed` at most, and words that are not listed occur no more often than that."""
 
-    Exact as long as there are no more different ones than `capacity`. After that, a count may be too low, by
-    `missed` at most, and words that are not listed occur no more often than that.
-    """
-
-    def __init__(self, capacity: int = _PAIRS) -> None:
+    def __init__(self, capacity: int = _CAPACITY) -> None:
         self.capacity = capacity
         self.missed = 0
-        self.entries: dict[Pair, Wrong] = {}
+        self.entries: dict[WrongWord, Occurrences] = {}
 
-    def add(self, pair: Pair) -> Wrong:
+    def add(self, word: WrongWord) -> Occurrences:
         """Counts a wrong word once more."""
-        entry = self.entries.get(pair)
+        entry = self.entries.get(word)
         if entry is None:
             if len(self.entries) >= self.capacity:
                 self._forget()
-            entry = self.entries[pair] = Wrong(0, self.missed, [])
+            entry = self.entries[word] = Occurrences(0, self.missed, [])
         entry.count += 1
         return entry
 
     def _forget(self) -> None:
-        """The rarer half."""
-        most = sorted(entry.count + entry.missed for entry in self.entries.values())
-        self.missed = most[len(most) // 2]
-        self.entries = {pair: entry for pair, entry in self.entries.items() if entry.count + entry.missed > self.missed}
+        """Drops the rarer half."""
+        highest = sorted(entry.count + entry.missed for entry in self.entries.values())
+        self.missed = highest[len(highest) // 2]
+        self.entries = {word: entry for word, entry in self.entries.items() if entry.count + entry.missed > self.missed}
 
-    def top(self, n: int) -> list[tuple[Pair, Wrong]]:
+    def top(self, n: int) -> list[tuple[WrongWord, Occurrences]]:
         """The n most frequent, the most frequent first."""
         return sorted(self.entries.items(), key=lambda item: (-item[1].count, item[0]))[:n]

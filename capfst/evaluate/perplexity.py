@@ -1,7 +1,7 @@
-"""What a model thinks of a text, in the numbers that KenLM's `query -v summary` prints.
+"""Perplexity of a text under a model, with and without OOV words, as KenLM's `query -v summary` prints it.
 
-In: states and arcs by the conventions of fst/write.py, and labels, each sentence its words and then a 0. Out: the
-perplexity, and what goes into it.
+In: the states and arcs of an LM by the conventions of `fst/write.py`, and labels: each sentence's words, then a 0 for
+`</s>`. Out: exp of the mean cost (−ln P) of a token.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from capfst.fst.backoff import token_costs
 
 
 class Perplexity(NamedTuple):
-    """Of a text; `</s>` counts as a token, a word that the model does not know as one with the label of `<unk>`."""
+    """Perplexities of a text. `</s>` counts as a token; a word that the model does not know, as `<unk>`."""
 
     including_oov: float
     excluding_oov: float
@@ -25,19 +25,19 @@ class Perplexity(NamedTuple):
 def perplexity(
     states: npt.NDArray, arcs: npt.NDArray, start: int, blocks: Iterable[npt.NDArray], unknown: int
 ) -> Perplexity:
-    """The perplexity of labelled sentences, in blocks of whole ones (uint32[T]); `unknown` is the label of `<unk>`."""
-    total = known = 0.0
-    tokens = number = 0
+    """The perplexity of labels, in blocks of whole sentences, uint32[T] each; `unknown` is the label of `<unk>`."""
+    total_cost = known_cost = 0.0
+    tokens = n_oov = 0
     for labels in blocks:
         cost = token_costs(states, arcs, start, labels)
         oov = labels == unknown
-        total += float(cost.sum())
-        known += float(cost[~oov].sum())
+        total_cost += float(cost.sum())
+        known_cost += float(cost[~oov].sum())
         tokens += len(labels)
-        number += int(np.count_nonzero(oov))
-    return Perplexity(_exp(total, tokens), _exp(known, tokens - number), number, tokens)
+        n_oov += int(np.count_nonzero(oov))
+    return Perplexity(_exp_mean(total_cost, tokens), _exp_mean(known_cost, tokens - n_oov), n_oov, tokens)
 
 
-def _exp(cost: float, tokens: int) -> float:
+def _exp_mean(cost: float, tokens: int) -> float:
     with np.errstate(over="ignore"):
         return float(np.exp(cost / tokens)) if tokens else float("nan")

@@ -1,18 +1,18 @@
 """Score: how well a hypothesis restores the case of its reference.
 
 In: two files, or two series of lines, of the same words. Out: `Scores`, which add up and print with their
-signature.
+signature. All rates are in percent.
 
-* accuracy: the share of tokens that equal the reference's (Lita et al. 2003); also by the class of the
-  reference's token, and in and out of a vocabulary.
-* precision, recall, F1 (Susanto et al. 2016): of the tokens with an upper-case letter that the hypothesis
-  proposes and that the reference has; correct are those that are identical.
-* CER: the capitalization error rate, as in `cer`, each line for itself (each stretch of 4,096 capitals of one that
-  has more).
+* accuracy: the share of tokens that equal the reference's (Lita et al. 2003); also by the shape of the reference's
+  token, and in and out of a vocabulary.
+* precision, recall, F1 (Susanto et al. 2016): correct / proposed, correct / gold, and their harmonic mean. Proposed
+  and gold are the tokens with an upper-case letter in the hypothesis and in the reference; correct are the gold ones
+  that are identical in both.
+* CER (Beaufays & Strope 2013, §5.1): the capitalization error rate, as in `cer`. Each line is aligned by itself; of a
+  line with more than 4,096 capitals, each stretch of so many.
 
-A token's class is that of its cased letters: lower; Capitalized (the first is upper-case and no other: "I",
-"X-ray"); UPPER (all, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (it has none). All rates are
-in percent.
+A token's shape is that of its cased letters: lower; Capitalized (the first is upper-case and no other: "I", "X-ray");
+UPPER (all are, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (it has no cased letter).
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ from capfst.casing.shapes import Shape
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.compare import (
     CAPITALS,
-    CLASSES,
     COLUMNS,
     CORRECT,
     DELETIONS,
     INSERTIONS,
     PROPOSED,
+    SHAPE_NAMES,
     SUBSTITUTIONS,
     TOKENS,
     UNKNOWN,
     UNKNOWN_CORRECT,
-    Counts,
+    LineCounts,
     compare,
 )
 
 MEASURES = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1", "cer": "CER"}
 
-_WITH_CAPITALS = range(Shape.CAPITALIZED, Shape.MIXED + 1)
+_SHAPES_WITH_CAPITALS = range(Shape.CAPITALIZED, Shape.MIXED + 1)
 
 
 def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """The `MEASURES` […, 5], in percent, of counts[…, COLUMNS]; NaN where there is nothing to measure."""
+    """float64[…, 5], the `MEASURES` in percent, of counts[…, COLUMNS]; NaN where there is nothing to measure."""
     tokens, correct = counts[..., TOKENS:CORRECT].sum(-1), counts[..., CORRECT:UNKNOWN].sum(-1)
     proposed = counts[..., PROPOSED]
-    gold = sum(counts[..., TOKENS + kind] for kind in _WITH_CAPITALS)
-    hits = sum(counts[..., CORRECT + kind] for kind in _WITH_CAPITALS)
+    gold = sum(counts[..., TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS)
+    true = sum(counts[..., CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS)
     errors = counts[..., DELETIONS] + counts[..., INSERTIONS] + counts[..., SUBSTITUTIONS]
-    above = np.stack([correct, hits, hits, 2 * hits, errors], -1)
-    below = np.stack([tokens, proposed, gold, proposed + gold, counts[..., CAPITALS]], -1)
-    return np.divide(100.0 * above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    numerators = np.stack([correct, true, true, 2 * true, errors], -1)
+    denominators = np.stack([tokens, proposed, gold, proposed + gold, counts[..., CAPITALS]], -1)
+    return np.divide(100.0 * numerators, denominators, out=np.full(numerators.shape, np.nan), where=denominators > 0)
 
 
 @dataclass(frozen=True)
 class Scores:
     """The scores of a hypothesis; those of its parts add up to those of the whole.
 
-    A rate is None where there is nothing to measure (no token of a class, no upper-case character).
+    A rate is None where there is nothing to measure: no token of a shape, no upper-case character.
     """
 
     counts: tuple[int, ...] = (0,) * COLUMNS
@@ -77,7 +77,7 @@ class Scores:
 
     def __add__(self, other: Scores) -> Scores:
         if (self.skip_first, self.vocabulary) != (other.skip_first, other.vocabulary):
-            raise ValueError(f"scores of two kinds do not add up: {self.signature} and {other.signature}")
+            raise ValueError(f"scores with different settings do not add up: {self.signature} and {other.signature}")
         counts = tuple(map(sum, zip(self.counts, other.counts, strict=True)))
         return Scores(counts, self.lines + other.lines, self.skip_first, self.vocabulary)
 
@@ -108,16 +108,16 @@ class Scores:
 
     @property
     def signature(self) -> str:
-        """What must be known to compare the scores with others, after sacreBLEU's signatures."""
+        """The settings, which must be equal for scores to be compared, in the manner of sacreBLEU's signatures (Post 2018)."""
         first, vocabulary = ("yes" if flag else "no" for flag in (self.skip_first, self.vocabulary))
         return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}"
 
     @property
     def groups(self) -> dict[str, tuple[int, int]]:
-        """(tokens, correct) of all tokens, of each class, and in and out of the vocabulary."""
+        """(tokens, correct ones): of all tokens, of each shape, and in and out of the vocabulary."""
         tokens, correct = self.counts[TOKENS:CORRECT], self.counts[CORRECT:UNKNOWN]
         groups = {"all": (sum(tokens), sum(correct))}
-        groups |= dict(zip(CLASSES, zip(tokens, correct, strict=True), strict=True))
+        groups |= dict(zip(SHAPE_NAMES, zip(tokens, correct, strict=True), strict=True))
         if self.vocabulary:
             unknown, unknown_correct = self.counts[UNKNOWN], self.counts[UNKNOWN_CORRECT]
             groups["in vocabulary"] = (sum(tokens) - unknown, sum(correct) - unknown_correct)
@@ -128,8 +128,8 @@ class Scores:
     def _capitals(self) -> dict[str, int]:
         return {
             "proposed": self.counts[PROPOSED],
-            "reference": sum(self.counts[TOKENS + kind] for kind in _WITH_CAPITALS),
-            "correct": sum(self.counts[CORRECT + kind] for kind in _WITH_CAPITALS),
+            "reference": sum(self.counts[TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS),
+            "correct": sum(self.counts[CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS),
         }
 
     @property
@@ -185,7 +185,7 @@ def none_if_nan(value: float) -> float | None:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Rows as text, in columns: the first `texts` of them to the left, the others, numbers, to the right."""
+    """Rows as text, in columns: the first `texts` are aligned to the left, the others (numbers) to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
@@ -224,13 +224,13 @@ def compare_files(
     hypothesis: str | Path,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
-) -> Iterator[Counts]:
+) -> Iterator[LineCounts]:
     """`compare.compare` of the lines of two files."""
     names = (str(reference), str(hypothesis))
     return compare(read_lines(Path(reference)), read_lines(Path(hypothesis)), skip_first, in_vocabulary, names)
 
 
-def total(blocks: Iterable[Counts], skip_first: bool, vocabulary: bool) -> Scores:
+def total(blocks: Iterable[LineCounts], skip_first: bool, vocabulary: bool) -> Scores:
     """The scores of all lines of the blocks together."""
     scores = Scores(skip_first=skip_first, vocabulary=vocabulary)
     for counts in blocks:

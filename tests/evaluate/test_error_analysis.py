@@ -13,10 +13,10 @@ from support.line_pairs import line_pairs
 import capfst
 from capfst.casing.shapes import Shape
 from capfst.errors import CapfstError
-from capfst.evaluate import error_page as analysis_page
-from capfst.evaluate.compare import CLASSES
-from capfst.evaluate.error_analysis import CONTEXTS, ELSEWHERE, KINDS, SHAPES, analyse, analyse_files
-from capfst.evaluate.lossy_counting import Frequent, Pair
+from capfst.evaluate import error_page
+from capfst.evaluate.compare import SHAPE_NAMES
+from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, ERROR_CLASSES, EXCERPTS, analyse, analyse_files
+from capfst.evaluate.lossy_counting import LossyCounter, WrongWord
 from capfst.evaluate.score import score_lines
 
 CORPUS = """\
@@ -41,12 +41,15 @@ def recaser(model):
 def confusion(found):
     """The cells that are not 0, by name."""
     rows = enumerate(found.confusion.tolist())
-    return {(SHAPES[r], SHAPES[h]): count for r, row in rows for h, count in enumerate(row) if count}
+    return {(CASED_SHAPES[r], CASED_SHAPES[h]): count for r, row in rows for h, count in enumerate(row) if count}
 
 
 def counted(found):
-    """(kind, reference → hypothesis) → count."""
-    return {(found.kinds[pair.kind], f"{pair[1]} → {pair[2]}"): e.count for pair, e in found.wrong.entries.items()}
+    """(class, reference → hypothesis) → count."""
+    return {
+        (found.error_classes[pair.error_class], f"{pair[1]} → {pair[2]}"): e.count
+        for pair, e in found.wrong_words.entries.items()
+    }
 
 
 def test_golden():
@@ -60,9 +63,9 @@ def test_golden():
         ("mixed", "Capitalized"): 1,
     }
     assert found.wrong_shapes.tolist() == [2, 1, 0, 2]
-    assert found.groups == {KINDS[0]: (2, 1), ELSEWHERE: (5, 4), "all": (7, 5)}
+    assert found.groups == {ERROR_CLASSES[0]: (2, 1), ELSEWHERE: (5, 4), "all": (7, 5)}
     assert counted(found) == {
-        (KINDS[0], "The → the"): 1,
+        (ERROR_CLASSES[0], "The → the"): 1,
         (ELSEWHERE, "met → MET"): 1,
         (ELSEWHERE, "NASA → nasa"): 1,
         (ELSEWHERE, "iPhone → Iphone"): 1,
@@ -92,8 +95,8 @@ def test_kind(recaser, token, kind):
     other = token.swapcase()
     found = analyse([f"— A {token} b"], [f"— A {other} b"], recaser)
     assert {name: wrong for name, (_, wrong) in found.groups.items() if wrong} == {kind: 1, "all": 1}
-    assert found.groups[KINDS[0]] == (1, 0)  # A
-    assert analyse([f"— {token} a"], [f"— {other} a"], recaser).groups[KINDS[0]] == (1, 1)
+    assert found.groups[ERROR_CLASSES[0]] == (1, 0)  # A
+    assert analyse([f"— {token} a"], [f"— {other} a"], recaser).groups[ERROR_CLASSES[0]] == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -114,10 +117,10 @@ def test_the_words_of_a_token_that_are_wrong(reference, hypothesis, words):
 
 
 def plain(lines):
-    """Confusion, words and errors by kind, with nothing but `score`'s classes of one token and loops."""
+    """Confusion, words and errors by class, with nothing but `score`'s classes of one token and loops."""
 
     def shape(token):
-        return next(k for k, name in enumerate(CLASSES) if score_lines([token], [token]).groups[name] == (1, 1))
+        return next(k for k, name in enumerate(SHAPE_NAMES) if score_lines([token], [token]).groups[name] == (1, 1))
 
     cells, words, errors = Counter(), Counter(), Counter()
     for reference, hypothesis in lines:
@@ -125,12 +128,12 @@ def plain(lines):
         for ref, hyp in zip(reference.split(), hypothesis.split(), strict=True):
             kind = ELSEWHERE
             if initial and any(c.isalpha() or c.lower() != c.upper() for c in ref):
-                initial, kind = False, KINDS[0]
+                initial, kind = False, ERROR_CLASSES[0]
             if shape(ref) != Shape.CASELESS:
-                cells[SHAPES[shape(ref)], SHAPES[shape(hyp)]] += 1
+                cells[CASED_SHAPES[shape(ref)], CASED_SHAPES[shape(hyp)]] += 1
                 words[kind] += 1
                 errors[kind] += ref != hyp
-    return cells, {kind: (words[kind], errors[kind]) for kind in (KINDS[0], ELSEWHERE)}
+    return cells, {kind: (words[kind], errors[kind]) for kind in (ERROR_CLASSES[0], ELSEWHERE)}
 
 
 @given(st.lists(line_pairs(), max_size=4))
@@ -141,18 +144,18 @@ def test_sums_are_those_of_score_and_of_plain_python(lines):
     tokens, correct = scores.groups["all"]
     assert found.lines == len(lines)
     assert found.errors.total() == found.wrong_shapes.sum() == tokens - correct
-    assert dict(zip(SHAPES, found.confusion.sum(1).tolist(), strict=True)) == {
-        name: scores.groups[name][0] for name in SHAPES
+    assert dict(zip(CASED_SHAPES, found.confusion.sum(1).tolist(), strict=True)) == {
+        name: scores.groups[name][0] for name in CASED_SHAPES
     }
     cells, groups = plain(lines)
     assert confusion(found) == cells
     assert {kind: found.groups[kind] for kind in groups} == groups
-    for pair, entry in found.wrong.entries.items():
+    for pair, entry in found.wrong_words.entries.items():
         assert pair.reference != pair.hypothesis
         assert capfst.evaluate.error_analysis.shape(pair.reference) != Shape.CASELESS
-        for context in entry.contexts:
-            assert context.word == pair.reference
-            assert any("".join(context) == " ".join(line.split()) for line in references)
+        for excerpt in entry.excerpts:
+            assert excerpt.word == pair.reference
+            assert any("".join(excerpt) == " ".join(line.split()) for line in references)
 
 
 @given(st.lists(st.text("aAbB-. ", max_size=9), max_size=6), st.integers(1, 20))
@@ -167,21 +170,21 @@ def test_contexts_are_few_different_and_short():
     lines = ["x Paris y", "x Paris y", "a Paris", "b Paris", "c Paris"]
     lines.append(f"{'é ' * 99}(London) {'ö' * 99}")
     found = analyse(lines, map(str.lower, lines))
-    entries = {pair.reference: entry for pair, entry in found.wrong.entries.items()}
+    entries = {pair.reference: entry for pair, entry in found.wrong_words.entries.items()}
     assert entries["Paris"].count == 5
-    assert entries["Paris"].contexts == [("x ", "Paris", " y"), ("a ", "Paris", ""), ("b ", "Paris", "")]
-    assert CONTEXTS == 3
-    assert entries["London"].contexts == [("…" + ("é " * 99)[-59:] + "(", "London", ") " + "ö" * 58 + "…")]
+    assert entries["Paris"].excerpts == [("x ", "Paris", " y"), ("a ", "Paris", ""), ("b ", "Paris", "")]
+    assert EXCERPTS == 3
+    assert entries["London"].excerpts == [("…" + ("é " * 99)[-59:] + "(", "London", ") " + "ö" * 58 + "…")]
 
 
 @settings(max_examples=200)
 @given(st.lists(st.integers(0, 12), max_size=200), st.integers(1, 14))
 def test_frequent_words_in_bounded_memory(numbers, capacity):
-    frequent = Frequent(capacity)
+    frequent = LossyCounter(capacity)
     for number in numbers:
-        frequent.add(Pair(0, str(number), ""))
+        frequent.add(WrongWord(0, str(number), ""))
         assert len(frequent.entries) <= capacity
-    true = Counter(Pair(0, str(number), "") for number in numbers)
+    true = Counter(WrongWord(0, str(number), "") for number in numbers)
     if len(true) <= capacity:
         assert frequent.missed == 0
         assert {pair: entry.count for pair, entry in frequent.entries.items()} == true
@@ -198,11 +201,11 @@ def test_frequent_words_in_bounded_memory(numbers, capacity):
 
 def test_what_was_forgotten_is_told():
     found = analyse([], [])
-    found.wrong = Frequent(1)
-    found.wrong.add(Pair(0, "A", "a"))
-    found.wrong.add(Pair(0, "B", "b"))
+    found.wrong_words = LossyCounter(1)
+    found.wrong_words.add(WrongWord(0, "A", "a"))
+    found.wrong_words.add(WrongWord(0, "B", "b"))
     assert "too low by up to 1" in found.text(9)
-    assert "too low by up to 1" in analysis_page.page(found, 9, ("r", "h"))
+    assert "too low by up to 1" in error_page.page(found, 9, ("r", "h"))
 
 
 class Page(HTMLParser):
@@ -231,7 +234,7 @@ def test_page_escapes_and_needs_nothing_else():
     evil = "<Script>Alert('&amp;')</Script>"
     lines = [f"a {evil} Paris & <b>", f"b {evil} Paris"]
     found = analyse(lines, map(str.lower, lines))
-    page = Page(analysis_page.page(found, 9, ("<ref>", '"hyp"&')))
+    page = Page(error_page.page(found, 9, ("<ref>", '"hyp"&')))
     assert page.tags == {*"html head meta title style body h1 h2 p table tr th td mark br footer".split()}  # noqa: SIM905
     assert page.attributes == {"lang", "charset", "name", "content", "class"}
     assert 'Case errors of "hyp"& against <ref>' in page.text

@@ -20,7 +20,7 @@ from capfst.text.unicode import lower
 
 def plain(reference, hypothesis, skip_first=False, in_vocabulary=None):
     """The groups and character counts of one line, with nothing but the methods of str."""
-    groups = {name: [0, 0] for name in ("all", *compare.CLASSES, "in vocabulary", "out of vocabulary")}
+    groups = {name: [0, 0] for name in ("all", *compare.SHAPE_NAMES, "in vocabulary", "out of vocabulary")}
     proposed = gold = hits = 0
     kept = []
     for ref, hyp in zip(reference.split(), hypothesis.split(), strict=True):
@@ -163,7 +163,7 @@ def test_batches_make_no_difference(monkeypatch):
     hypothesis = [line.title() if k % 3 else line for k, line in enumerate(reference)]
     whole = score_lines(reference, hypothesis, in_vocabulary=str.islower)
     monkeypatch.setattr(compare, "BATCH", 100)
-    monkeypatch.setattr(compare, "_KNOWN", 3)
+    monkeypatch.setattr(compare, "_REMEMBERED", 3)
     assert score_lines(reference, hypothesis, in_vocabulary=str.islower) == whole
 
 
