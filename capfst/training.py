@@ -128,7 +128,7 @@ def train(
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
-        distributed = spark_corpus.Streams(spark, files, errors, on, pretokenized)
+        distributed = spark_corpus.SparkStreams(spark, files, errors, on, pretokenized)
         report.add(distributed.lines)
         digest = distributed.digest
         vocabulary, labels = settle([distributed.words], distributed, min_count, max_words)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import click
 import numpy as np
-from readme import fill
+from document import fill
 
 import capfst
 from capfst.casing.shapes import AS_FORM, N_SHAPES

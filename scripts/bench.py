@@ -1,12 +1,12 @@
-"""Speed, size and accuracy beside peers, in one run: tokens per second from text to text, seconds until the first line,
-peak memory, bytes per n-gram, F1; as a table.
+"""Speed, size and accuracy beside peers, as a table: tokens per second from text to text, seconds until the first line,
+peak memory, bytes per n-gram, accuracy and F1.
 
-    make bench CORPUS='corpus/*.zst' TEXT=held-out.txt KENLM=folder/with/query [REPEAT=20] [README=README.md]
+    make bench CORPUS='corpus/*.zst' TEXT=held-out.txt KENLM=folder/with/query [BENCH_OPTIONS='--repeat 20 …']
 
-Trains models of several sizes on CORPUS and recases TEXT, lowercased and REPEAT times over, with each engine; KenLM's
-`query` only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process, the
-contenders taking turns; rates are without the time that the same command takes for one line, and `first line` is how
-long after the command that line is out. Peers that are not installed are left out: sacremoses and truecase (pip
+Trains models of several sizes on CORPUS and recases TEXT, lowercased and repeated, with each engine; KenLM's `query`
+only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process, and the
+contenders take turns. Rates leave out the time that the same command takes for one line; `first line` is the time from
+the command's start to its first line of output. Peers that are not installed are left out: sacremoses and truecase (pip
 install), KenLM (--kenlm).
 """
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import click
-from readme import fill
+from document import fill
 
 import capfst
 from capfst.corpus.files import find
@@ -50,22 +50,22 @@ for line in sys.stdin:
 
 @dataclass
 class Contender:
-    """A command that reads text on stdin and writes text to stdout; `scale`: the share of the text that it is given."""
+    """A command that reads text on stdin and writes text to stdout."""
 
     name: str
     command: list[str]
     jobs: int = 1
     lowercased: bool = True
-    scale: float = 1.0
-    model: Path | None = None  # an n-gram model
-    rates: list[float] = field(default_factory=list)
-    starts: list[float] = field(default_factory=list)
-    memory: int = 0
-    output: Path | None = None
+    scale: float = 1.0  # share of the text that it is given
+    model: Path | None = None  # its n-gram model
+    rates: list[float] = field(default_factory=list)  # tokens per second
+    starts: list[float] = field(default_factory=list)  # seconds until the first line
+    memory: int = 0  # bytes, at the peak
+    output: Path | None = None  # what it makes of the text
 
 
 def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subprocess.Popen[bytes]:
-    """On as many cores as it has jobs."""
+    """Starts the command, on as many cores as it has jobs."""
     cores = sorted(os.sched_getaffinity(0))[: contender.jobs]
     return subprocess.Popen(
         contender.command,
@@ -77,8 +77,8 @@ def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subpr
 
 
 def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, int]:
-    """Wall seconds and peak memory, in bytes, of one run; the memory is what the system says while it runs, as what it
-    says of an ended process includes this one, from which it was forked."""
+    """Wall-clock seconds and peak memory, in bytes, of one run. The memory is measured while the process runs: the
+    system's figure for an ended process includes this one, from which it was forked."""
     with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink, ThreadPoolExecutor(1) as pool:
         begin = time.monotonic()
         process = start(contender, source, sink)
@@ -93,7 +93,7 @@ def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, i
 
 
 def watch(process: int, ended: threading.Event) -> int:
-    """The most memory that a process has, in bytes."""
+    """The peak memory of a process until it ends, in bytes."""
     memory = 0
     while not ended.wait(0.05):
         memory = max(memory, peak(process))
@@ -101,7 +101,7 @@ def watch(process: int, ended: threading.Event) -> int:
 
 
 def peak(process: int) -> int:
-    """The most memory that a running process has had by now, in bytes; 0 if the system does not tell."""
+    """The peak memory of a running process by now, in bytes; 0 if the system does not say."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -122,24 +122,26 @@ def first_line(contender: Contender, text: Path) -> float:
 
 
 def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]:
-    """All that can be run here; models and KenLM's binaries are in the folder."""
+    """All contenders that are installed; models and KenLM's binaries are in the folder."""
     python = sys.executable
     recase = [python, "-m", "capfst", "recase", "--sentence-case"]
-    found = [
+    everyone = [
         Contender("capfst, dictionary only (order 1)", [*recase, "--jobs", "1", "--lm", str(folder / "order1.fst")])
     ]
     for size in SIZES:
         model = folder / f"{size}.fst"
         for jobs in (1, 2) if size == "20 M" else (1,):
             command = [*recase, "--jobs", str(jobs), "--lm", str(model)]
-            found.append(Contender(f"capfst, {size} n-grams, LM alone", [*command, "--no-context"], jobs, model=model))
-            found.append(Contender(f"capfst, {size} n-grams, and context", command, jobs, model=model))
+            everyone.append(
+                Contender(f"capfst, {size} n-grams, LM alone", [*command, "--no-context"], jobs, model=model)
+            )
+            everyone.append(Contender(f"capfst, {size} n-grams, and context", command, jobs, model=model))
         if kenlm:
             binary = folder / f"{size}.bin"
             command = [str(kenlm / "query"), "-v", "summary", str(binary)]
-            found.append(Contender(f"KenLM query, {size} n-grams (scores)", command, lowercased=False, model=binary))
+            everyone.append(Contender(f"KenLM query, {size} n-grams (scores)", command, lowercased=False, model=binary))
     openfst = [*recase, "--engine", "openfst", "--jobs", "1", "--no-context", "--lm", str(folder / "1 M.fst")]
-    found.append(Contender("capfst, engine openfst, 1 M n-grams, LM alone", openfst, scale=0.01))
+    everyone.append(Contender("capfst, engine openfst, 1 M n-grams, LM alone", openfst, scale=0.01))
     moses = shutil.which("sacremoses") or shutil.which(Path(python).with_name("sacremoses"))
     if moses:
         table = str(folder / "moses.tc")
@@ -148,14 +150,15 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
             command = [moses, "-l", "en", "train-truecase", "-m", table]
             subprocess.run(command, stdin=source, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         name = f"sacremoses truecase, trained on {lines:,} lines"
-        found.append(Contender(name, [moses, "-l", "en", "truecase", "-a", "-m", table], scale=0.05))
+        everyone.append(Contender(name, [moses, "-l", "en", "truecase", "-a", "-m", table], scale=0.05))
     if importlib.util.find_spec("truecase"):
-        found.append(Contender("truecase (own model)", [python, "-c", TRUECASE], scale=0.02))
-    return found
+        everyone.append(Contender("truecase (own model)", [python, "-c", TRUECASE], scale=0.02))
+    return everyone
 
 
 def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
-    """Writes some 100,000 lines of the corpus, spread over it and tokenised, to `path`: a slow peer's training text."""
+    """Writes about 100,000 lines of the corpus, spread over it and tokenized, to `path`, as a slow peer's training text.
+    Gives their number."""
     files = find([corpus])
     every = max(1, sum(block.count(b"\n") for block in read_blocks(files)) // 100_000)
     number = 0
@@ -168,7 +171,7 @@ def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
 
 
 def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, repeat: int, runs: int) -> None:
-    """Fills in rates (tokens per second), memory, and the output for the text itself."""
+    """Measures all contenders, and sets their rates, starts, memory and output."""
     lines = text.read_bytes().splitlines(keepends=True)
     for k, contender in enumerate(everyone):
         contender.output = folder / f"output{k}"
@@ -232,10 +235,10 @@ def plot(everyone: list[Contender], path: Path) -> None:
 
 def machine() -> str:
     names = ["capfst", "numpy", "numba", "sacremoses", "truecase"]
-    found = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
+    installed = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     processor = next((line.split(":")[1].strip() for line in lines if "model name" in line), platform.machine())
-    versions = ", ".join(f"{name} {found[name]}" for name in names if name in found)
+    versions = ", ".join(f"{name} {installed[name]}" for name in names if name in installed)
     return f"{processor}, {os.cpu_count()} cores; Python {platform.python_version()}, {versions}."
 
 
@@ -243,20 +246,32 @@ def machine() -> str:
 @click.argument("corpus")
 @click.argument("text", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--kenlm", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of KenLM's programs."
+    "--kenlm",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with KenLM's programs `query` and `build_binary`.",
 )
-@click.option("--repeat", default=20, show_default=True, help="How often the text is repeated.")
-@click.option("--runs", default=3, show_default=True)
-@click.option("--readme", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
-@click.option("--plot", "figure", type=click.Path(path_type=Path), help="Draw the rates there (needs matplotlib).")
-@click.option("--work", type=click.Path(path_type=Path), help="Keep models in this folder, and use those in it.")
+@click.option("--repeat", default=20, show_default=True, help="Number of copies of the text that are recased in a run.")
+@click.option("--runs", default=3, show_default=True, help="Number of runs of each contender.")
+@click.option(
+    "--document",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Write the table between `<!-- bench -->` and `<!-- /bench -->` of this document.",
+)
+@click.option(
+    "--plot", "figure", type=click.Path(path_type=Path), help="Image file for a chart of the rates (needs matplotlib)."
+)
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path),
+    help="Folder to keep the models in; models that are there are used.  [default: a temporary one]",
+)
 def main(
     corpus: str,
     text: Path,
     kenlm: Path | None,
     repeat: int,
     runs: int,
-    readme: Path | None,
+    document: Path | None,
     figure: Path | None,
     work: Path | None,
 ) -> None:
@@ -284,8 +299,8 @@ def main(
     print(result)
     if figure:
         plot(everyone, figure)
-    if readme:
-        fill(readme, "bench", result)
+    if document:
+        fill(document, "bench", result)
 
 
 if __name__ == "__main__":

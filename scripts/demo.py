@@ -1,6 +1,5 @@
-"""The demo: trains on the language reference that every Python carries, recases sentences, scores a held-out tenth.
-
-make demo
+"""The demo (`make demo`): trains on the language reference that comes with Python, recases sentences, and scores a
+held-out tenth.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MARKUP = re.compile(r"``|\*\*|\"|^\s*[-*|+=~^#].*$", re.MULTILINE)
 
 def sentences() -> list[str]:
     """The sentences of the reference's paragraphs, without code, tables and markup, each once."""
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for _, text in sorted(topics.items()):
         for paragraph in re.split(r"\n\s*\n", text):
             if re.match(r"\s{5,}|[^\n]*\n[-=*~^]{3}|>>>", paragraph):
@@ -35,8 +34,8 @@ def sentences() -> list[str]:
             flat = " ".join(_MARKUP.sub("", paragraph).split())
             for sentence in re.split(r"(?<=[.?!])\s+(?=[A-Z])", flat):
                 if re.fullmatch(r"[A-Z(].*[.?!)]", sentence):
-                    found[sentence] = None
-    return list(found)
+                    unique[sentence] = None
+    return list(unique)
 
 
 def main() -> None:

@@ -1,20 +1,21 @@
-"""Training text for recognizers: what is a language model worth whose training text was recased?
+"""How good is a recognizer's language model if its training text was recased?
 
     python scripts/recase_experiment.py DATA WORK [--in-domain FILE]… [--mismatched FILE]… [--max-ngrams N]
 
 The chain of Beaufays & Strope (2013): a capitalization LM, trained on cased text of other domains (mismatched), recases
 the in-domain text, of which only the lowercase is known, and a recognizer's LM is trained on that. It is compared with
 LMs of the same text in lower case, and in its true case. The last tenth of each in-domain file is held out. FILEs are
-in DATA, models and results (`results.md`, `results.txt`) in WORK.
+read from the folder DATA; models and results (`results.md`, `results.txt`) are written to the folder WORK.
 
-What is measured on the held-out text, ends of lines counted as words, unknown words too, as <unk>:
+Measured on the held-out text, where ends of lines count as words, and unknown words as <unk>:
 
 * words: perplexity of its lowercase words. A cased LM gives a word sequence the sum of the probabilities of all the
   casings it knows (a forward pass), so this compares all LMs.
-* true case: perplexity of the cased text. A harder task: words and their casing. Only cased LMs compare.
-* recased: the same of the held-out text as the mismatched LM recases it.
-* unknown words and forms: shares of the held-out text's words that the LM has in no form, and not in the true one.
-* accuracy, F1, CER: of the held-out text, lowercased and recased by this LM (lines taken for sentences).
+* true case: perplexity of the cased text, the task of predicting words and their casing; only for cased LMs.
+* recased: perplexity of the held-out text as the mismatched LM recases it.
+* unknown words: share of the held-out text's words of which the LM has no surface form; unknown forms: share of those
+  of which it does not have the true form.
+* accuracy, F1, CER: of the held-out text, lowercased and recased by this LM (each line is a sentence).
 """
 
 from __future__ import annotations
@@ -54,19 +55,22 @@ HEAD = (
 def forward(  # type: ignore[no-untyped-def]
     states, arcs, start, first, forms, ends, unknown
 ):
-    """-ln P of the words of sentences, in any casing: first[t] … first[t] + forms[t] − 1 are the forms of word t, which
-    is `unknown` if it has none; ends[t]: it is the end of a sentence."""
+    """−ln P of the words of sentences, summed over all casings (the forward algorithm).
+
+    first, forms: [T], the label of each word's first surface form, and their number; a word of none has the label
+    `unknown`. ends: bool[T], whether it is the end of a sentence.
+    """
     total = 0.0
-    at, costs = np.array([start], np.int64), np.zeros(1)
+    reached, costs = np.array([start], np.int64), np.zeros(1)  # states, and −ln P of all paths to each
     for t in range(len(first)):
         label, number = (unknown, 1) if forms[t] == 0 else (np.int64(first[t]), np.int64(forms[t]))
         if ends[t]:
             label, number = np.int64(0), np.int64(1)
-        after, sums = np.empty(len(at) * number, np.int64), np.empty(len(at) * number)
+        after, sums = np.empty(len(reached) * number, np.int64), np.empty(len(reached) * number)
         n = 0
-        for k in range(len(at)):
+        for k in range(len(reached)):
             for form in range(label, label + number):
-                cost, state = step(states, arcs, at[k], form)
+                cost, state = step(states, arcs, reached[k], form)
                 cost += costs[k]
                 if cost == np.inf:
                     continue
@@ -81,14 +85,14 @@ def forward(  # type: ignore[no-untyped-def]
                     sums[place] = less - np.log1p(np.exp(less - more))
         if ends[t]:
             total += sums[0] if n else np.inf
-            at, costs = np.array([start], np.int64), np.zeros(1)
+            reached, costs = np.array([start], np.int64), np.zeros(1)
         else:
-            at, costs = after[:n], sums[:n]
+            reached, costs = after[:n], sums[:n]
     return total
 
 
 def words_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
-    """The perplexity of the words of whole lines, casings summed out, and the percentage that has no form."""
+    """The perplexity of the words of whole lines, summed over casings, and the percentage of words without a form."""
     words = recaser.transducer.words(np.frombuffer(text, np.uint8))
     model, ends = recaser.model, words.token_types == NEWLINE
     cost = forward(model.states, model.arcs, model.start, words.first_labels, words.n_forms, ends, recaser.lm.unknown)
@@ -96,10 +100,10 @@ def words_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float
 
 
 def text_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
-    """The perplexity of whole lines as they are cased, and the percentage of words that are <unk> so."""
+    """The perplexity of whole lines as they are cased, and the percentage of words that are <unk>."""
     labels, model = recaser.labels(text), recaser.model
-    found = perplexity(model.states, model.arcs, model.start, [labels], recaser.lm.unknown)
-    return found.including_oov, _percent(labels[labels > 0] == recaser.lm.unknown)
+    measured = perplexity(model.states, model.arcs, model.start, [labels], recaser.lm.unknown)
+    return measured.including_oov, _percent(labels[labels > 0] == recaser.lm.unknown)
 
 
 def _percent(flags: npt.NDArray[np.bool_]) -> float:
@@ -156,10 +160,14 @@ def run(
 @click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("work", type=click.Path(path_type=Path))
-@click.option("--in-domain", multiple=True, default=IN_DOMAIN, show_default=True)
-@click.option("--mismatched", multiple=True, default=MISMATCHED, show_default=True)
-@click.option("--order", default=3, show_default=True)
-@click.option("--max-ngrams", type=int, help="Prune the mismatched LM to so many.")
+@click.option(
+    "--in-domain", multiple=True, default=IN_DOMAIN, show_default=True, help="File of in-domain text (repeatable)."
+)
+@click.option(
+    "--mismatched", multiple=True, default=MISMATCHED, show_default=True, help="File of mismatched text (repeatable)."
+)
+@click.option("--order", default=3, show_default=True, help="Length of the longest n-grams of all LMs.")
+@click.option("--max-ngrams", type=int, help="Prune the mismatched LM to this many n-grams.  [default: do not prune]")
 def main(
     data: Path, work: Path, in_domain: list[str], mismatched: list[str], order: int, max_ngrams: int | None
 ) -> None:

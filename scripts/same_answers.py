@@ -1,8 +1,8 @@
-"""Whether the two engines agree on text of all kinds: the same casings, at the same costs.
+"""Checks that the two engines agree on real text: the same casings, at the same costs.
 
     python scripts/same_answers.py LM CORPUS… [--lines 20000] [--jobs 2]
 
-Takes lines from all files of the corpora alike, spread over each, lowercases them, and recases them with both engines.
+Takes as many lines of each file of the corpora, spread over it, lowercases them, and recases them with both engines.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from capfst.recaser import load
 from capfst.text.unicode import lower
 
 loaded = cache(load)
-TOLERANCE = 1e-4
-"""Of costs, relative."""
+TOLERANCE = 1e-4  # relative difference of costs
 
 
 def sample(files: list[Path], lines: int) -> list[str]:
-    """About so many lines in all, as many of each file, if it has them, and in even distances."""
-    found: list[str] = []
+    """About `lines` lines, as many of each file as it has, evenly spaced."""
+    sampled: list[str] = []
     for k, file in enumerate(files):
-        wanted = (lines - len(found)) // (len(files) - k)
+        wanted = (lines - len(sampled)) // (len(files) - k)
         of_file = b"".join(read_blocks([file], errors="replace")).decode().splitlines()
-        found += of_file[:: max(1, len(of_file) // wanted)][:wanted]
-    return found
+        sampled += of_file[:: max(1, len(of_file) // wanted)][:wanted]
+    return sampled
 
 
 def differences(lm: Path, sentence_case: bool, lines: tuple[str, ...]) -> list[str]:
@@ -53,20 +52,20 @@ def differences(lm: Path, sentence_case: bool, lines: tuple[str, ...]) -> list[s
 @click.command(help=__doc__)
 @click.argument("lm", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("corpus", nargs=-1, required=True)
-@click.option("--lines", default=20_000, show_default=True)
-@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.option("--lines", default=20_000, show_default=True, help="Number of lines in all.")
+@click.option("--jobs", default=2, show_default=True, help="Number of processes.")
 def main(lm: Path, corpus: tuple[str, ...], lines: int, jobs: int) -> None:
     taken = sample(find(corpus), lines)
     for sentence_case in (False, True):
         compare = partial(differences, lm, sentence_case)
-        # Some parts for each process, as lines are of unequal lengths.
+        # Several parts for each process, as lines differ in length.
         parts = [tuple(taken[k :: 8 * jobs]) for k in range(8 * jobs)]
         with ProcessPoolExecutor(jobs) as pool:
-            found = [difference for part in pool.map(compare, parts) for difference in part]
+            differing = [difference for part in pool.map(compare, parts) for difference in part]
         options = " with --sentence-case" if sentence_case else ""
-        click.echo(f"{len(taken):,} lines, {sum(map(len, taken)):,} characters{options}: {len(found)} differences")
-        click.echo("\n".join(found[:20]), nl=False)
-        if found:
+        click.echo(f"{len(taken):,} lines, {sum(map(len, taken)):,} characters{options}: {len(differing)} differences")
+        click.echo("\n".join(differing[:20]), nl=False)
+        if differing:
             raise SystemExit(1)
 
 

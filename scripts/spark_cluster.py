@@ -1,10 +1,10 @@
-"""A batch on a standalone Spark cluster that loses a worker half-way: it completes, and the output is the same.
+"""Checks that a batch on a standalone Spark cluster completes, with the same output, though a worker is lost half-way.
 
     python scripts/spark_cluster.py cap.fst FOLDER
 
-Recases the FOLDER here, then on a cluster of a master and two workers on this machine's loopback, made of what the
-pyspark package brings; when half of the bytes are written, one worker is killed with its executor. Compares the
-outputs, and says how long each took. Needs Java 17 (JAVA_HOME, or on the PATH).
+Recases FOLDER without Spark, then on a cluster on this machine's loopback: a master and two workers, started from the
+pyspark package. When half of the bytes are written, one worker is killed with its executor. Compares the outputs, and
+prints how long each run took. Needs Java 17 (JAVA_HOME, or on the PATH).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ENVIRONMENT = {
 
 
 def daemon(name: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """A master or worker, in a process group of its own, to which its executors belong."""
+    """Starts a master or worker, in a process group of its own, to which its executors belong."""
     command = [
         str(HOME / "bin" / "spark-class"),
         f"org.apache.spark.deploy.{name}",
@@ -75,7 +75,7 @@ def wait_for(port: int) -> None:
             if probe.connect_ex((HOST, port)) == 0:
                 return
         time.sleep(0.2)
-    raise click.ClickException("the master does not start: see its log")
+    raise click.ClickException("the master does not start")
 
 
 def files(folder: Path) -> dict[Path, int]:
@@ -95,14 +95,14 @@ def batch(lm: Path, texts: Path, out: Path, *options: str) -> list[str]:
 @click.argument("lm", type=click.Path(exists=True, path_type=Path))
 @click.argument("texts", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def main(lm: Path, texts: Path) -> None:
-    """Recases TEXTS with LM here and on a cluster that loses a worker, and compares."""
+    """Recases the folder TEXTS with the model LM, without Spark and on a cluster that loses a worker, and compares."""
     with tempfile.TemporaryDirectory(prefix="capfst-cluster-") as name:
         folder = Path(name)
-        here, there = folder / "here", folder / "there"
+        local, cluster = folder / "local", folder / "cluster"
         begin = time.monotonic()
-        subprocess.run(batch(lm, texts, here), check=True)
-        click.echo(f"here: {len(files(here))} files in {time.monotonic() - begin:.1f} s")
-        half = sum(files(here).values()) // 2
+        subprocess.run(batch(lm, texts, local), check=True)
+        click.echo(f"local: {len(files(local))} files in {time.monotonic() - begin:.1f} s")
+        half = sum(files(local).values()) // 2
         port = free_port()
         url = f"spark://{HOST}:{port}"
         daemons = [daemon("master.Master", folder, "--port", str(port))]
@@ -111,13 +111,13 @@ def main(lm: Path, texts: Path) -> None:
             for _ in range(2):
                 daemons.append(daemon("worker.Worker", folder, "--cores", "1", "--memory", "1g", url))
             begin = time.monotonic()
-            command = batch(lm, texts, there, "--runner", "spark", "--master", url)
+            command = batch(lm, texts, cluster, "--runner", "spark", "--master", url)
             with open(folder / "driver.log", "wb") as log:
                 job = subprocess.Popen(command, stderr=log, env=ENVIRONMENT, start_new_session=True)
             daemons.append(job)
-            while job.poll() is None and (not there.exists() or sum(files(there).values()) < half):
+            while job.poll() is None and (not cluster.exists() or sum(files(cluster).values()) < half):
                 time.sleep(0.05)
-            done = len(files(there))
+            done = len(files(cluster))
             if job.poll() is not None:
                 raise click.ClickException(
                     f"the job ended before it was half done: {(folder / 'driver.log').read_text()}"
@@ -131,9 +131,9 @@ def main(lm: Path, texts: Path) -> None:
         finally:
             for process in reversed(daemons):
                 kill(process)
-        names = sorted(files(here))
-        _, different, failed = filecmp.cmpfiles(here, there, names, shallow=False)
-        if status or not lost or different or failed or files(there).keys() != files(here).keys():
+        names = sorted(files(local))
+        _, different, failed = filecmp.cmpfiles(local, cluster, names, shallow=False)
+        if status or not lost or different or failed or files(cluster).keys() != files(local).keys():
             raise click.ClickException(f"not the same: {different + failed}\n{log_text}")
         click.echo("the outputs are identical")
 

@@ -231,8 +231,11 @@ def _has_letter(token: str) -> bool:
 
 
 def _wrong_words(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, str, str, str]]]:
-    """The words in which two casings of a token differ, by (token in the reference, in the hypothesis): (the token before
-    the word, the word in the reference, in the hypothesis, the token behind the word)."""
+    """The words in which two casings of a token differ.
+
+    (reference's token, hypothesis's token) → for each such word (the token up to the word, the reference's word, the
+    hypothesis's word, the rest of the token).
+    """
     different = {}
     spans = zip(*(_spans(tokens) for tokens in zip(*pairs, strict=True)), strict=True) if pairs else ()
     for pair, (ref_spans, hyp_spans) in zip(pairs, spans, strict=True):

@@ -1,5 +1,6 @@
-"""The most frequent wrong words of a text of any length, in bounded memory, by lossy counting (Manku & Motwani 2002, §4.2)
-with a bound on the number of entries instead of one on the error.
+"""The most frequent wrong words of a text of any length, in bounded memory.
+
+This is the lossy counting of Manku & Motwani (2002, §4.2), with a bound on the number of entries, not on the error.
 
 In: wrong words, one after the other. Out: the most frequent ones, with their counts and some excerpts of the text.
 """

@@ -108,7 +108,7 @@ class Scores:
 
     @property
     def signature(self) -> str:
-        """The settings, which must be equal for scores to be compared, in the manner of sacreBLEU's signatures (Post 2018)."""
+        """The settings, which must be equal for scores to be compared; after sacreBLEU's signatures (Post 2018)."""
         first, vocabulary = ("yes" if flag else "no" for flag in (self.skip_first, self.vocabulary))
         return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}"
 

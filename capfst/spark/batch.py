@@ -1,10 +1,9 @@
-"""A run's files on Spark: a task recases a file as a thread does on one machine, by the same code; the driver keeps the
-manifest.
+"""A batch on Spark: a task recases a file by the same code as a thread on one machine; the driver keeps the manifest.
 
-In: files that all executors see under the same paths, and the folder for the outputs, which they see too. Out: the same
-outputs and records. A large plain file is recased in parts, a task each, which another task joins. A file is a job of
-its own, so that its record is kept as soon as it is done, and one that fails stops no other. The outputs are written
-aside: what an executor that is lost has begun is done again by another.
+In: files and an output folder that all executors see under the same paths. Out: the same outputs and records as on one
+machine. A large file of lines, uncompressed, is recased in parts, a task each, which another task joins. Each file is a
+Spark job of its own, so that its record is kept as soon as it is done, and one that fails stops no other. Outputs are
+written to temporary files: what a lost executor has begun is done again by another.
 """
 
 from __future__ import annotations
@@ -19,18 +18,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event, Semaphore
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from capfst.batch.folder import make_folder
 from capfst.batch.formats import format_of
 from capfst.batch.inputs import Item
-from capfst.batch.lines import BLOCK, Piece, Text
+from capfst.batch.lines import BLOCK, LineBlock, LineFormat
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
-from capfst.batch.protocol import Options
-from capfst.batch.report import DONE, FAILED, Counts, FileReport
+from capfst.batch.protocol import BatchOptions
+from capfst.batch.report import DONE, FAILED, FileReport, RecaseCounts
 from capfst.batch.run import Run
 from capfst.batch.tally import counting
 from capfst.corpus.splits import Part, read_raw, splits
@@ -40,38 +40,35 @@ from capfst.spark.model import Sent, send
 from capfst.spark.session import reason
 from capfst.system.atomic import replacing
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-PART = 16 << 20  # bytes of a plain file for a task
+PART = 16 << 20  # bytes of an uncompressed file for a task
 
 
-class _Job(NamedTuple):
+class _Shared(NamedTuple):
     """What the tasks of a run share."""
 
     sent: Sent
     out: Path
-    options: Options
+    options: BatchOptions
     casing: dict[str, Any]
 
 
 class SparkRunner:
-    """As `Run`, for the threads of the driver, each of which waits for Spark to recase its file."""
+    """A `Runner` of a batch: each thread of the driver waits for Spark to recase a file."""
 
     def __init__(self, run: Run, session: SparkSession, recaser: Recaser) -> None:
         self.run = run
         self.stopped = run.stopped
-        self.context = session.sparkContext
-        self.jobs = self.context.defaultParallelism
-        self.job = _Job(send(session, recaser), Path(os.path.abspath(run.out)), run.options, run.casing)
+        self.spark_context = session.sparkContext
+        self.jobs = self.spark_context.defaultParallelism
+        self.shared = _Shared(send(session, recaser), Path(os.path.abspath(run.out)), run.options, run.casing)
 
-    def file(self, item: Item) -> FileReport:
-        """As Run.file."""
+    def recase_file(self, item: Item) -> FileReport:
+        """As `Run.recase_file`."""
         begin = time.monotonic()
         record = None
         try:
             item = Item(Path(os.path.abspath(item.input)), Path(os.path.abspath(item.output)))
-            report, record = self._in_parts(item) or self._map(_file, [item])[0]
+            report, record = self._in_parts(item) or self._map(_recase_file, [item])[0]
         except (CapfstError, OSError, Py4JError, PySparkException) as error:
             report = FileReport(str(item.input), str(item.output), FAILED, error=f"{item.input}: {reason(error)}")
         if record is not None:
@@ -80,9 +77,9 @@ class SparkRunner:
         return replace(report, seconds=time.monotonic() - begin)
 
     def _in_parts(self, item: Item) -> tuple[FileReport, Record] | None:
-        """None: the file is to be done as a whole."""
+        """Recases a file in parts; None if it is to be recased as a whole."""
         try:
-            if not isinstance(format_of(item.input, self.job.options), Text):
+            if not isinstance(format_of(item.input, self.shared.options), LineFormat):
                 return None
             parts = splits([item.input], PART)
         except CapfstError:
@@ -90,39 +87,48 @@ class SparkRunner:
         if len(parts) < 2:
             return None
         make_folder(item.output.parent)
-        # Called as atomic.py calls its files, so that the next run removes them if this one is killed.
-        asides = [item.output.with_name(f".capfst-{secrets.token_hex(4)}.tmp") for _ in parts]
+        # Named as `system/atomic.py` names its files, so that the next run removes them if this one is killed.
+        part_files = [item.output.with_name(f".capfst-{secrets.token_hex(4)}.tmp") for _ in parts]
         try:
             before = Stamp.of(item.input, "")
-            counts = self._map(partial(_part, item.input), list(zip(parts, asides, strict=True)))
+            counts = self._map(partial(_recase_part, item.input), list(zip(parts, part_files, strict=True)))
             if None in counts:
-                return None  # as a whole, it says in which line it fails
-            return self._map(partial(_join, before, asides, sum(counts, Counts())), [item])[0]
+                return None  # recased as a whole, it fails with the number of the line
+            return self._map(partial(_join, before, part_files, sum(counts, RecaseCounts())), [item])[0]
         finally:
-            for aside in asides:
-                aside.unlink(missing_ok=True)
+            for part_file in part_files:
+                part_file.unlink(missing_ok=True)
 
     def _map(self, function: Callable[..., Any], items: list[Any]) -> list[Any]:
-        return self.context.parallelize(items, len(items)).map(partial(function, job=self.job)).collect()
+        return self.spark_context.parallelize(items, len(items)).map(partial(function, shared=self.shared)).collect()
 
 
-# What the tasks do:
+# In the tasks:
 
 
-def _file(item: Item, job: _Job) -> tuple[FileReport, Record | None]:
-    """One file, in one thread."""
+def _recase_file(item: Item, shared: _Shared) -> tuple[FileReport, Record | None]:
+    """Recases a whole file, in one thread."""
     records = _Records()
     with ThreadPoolExecutor(1) as pool:
-        recase = counting(job.sent.recaser())
+        recase = counting(shared.sent.recaser())
         run = Run(
-            job.out, job.options, job.casing, recase, records, pool, 1, Semaphore(2), Event(), lambda more: None
-        )  # fmt: skip
-        report = run.file(item)
+            shared.out,
+            shared.options,
+            shared.casing,
+            recase,
+            records,
+            pool,
+            jobs=1,
+            slots=Semaphore(2),
+            stopped=Event(),
+            advance=lambda more: None,
+        )
+        report = run.recase_file(item)
     return report, next(iter(records.records.values()), None)
 
 
 class _Records(Manifest):
-    """What is for the driver's manifest."""
+    """Takes the record that the driver is to put into the manifest."""
 
     def __init__(self) -> None:
         self.records = {}
@@ -131,18 +137,18 @@ class _Records(Manifest):
         self.records[record.output] = record
 
 
-def _part(file: Path, part: tuple[Part, Path], job: _Job) -> Counts | None:
-    """A part of a file, into a file aside. None if it cannot be recased."""
-    file_format = format_of(file, job.options)
-    assert isinstance(file_format, Text)
-    recase = counting(job.sent.recaser())
-    counts = Counts()
+def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> RecaseCounts | None:
+    """Recases a part of a file into a temporary file. None if it cannot be recased."""
+    file_format = format_of(file, shared.options)
+    assert isinstance(file_format, LineFormat)
+    recase = counting(shared.sent.recaser())
+    counts = RecaseCounts()
     try:
         file_format.begin(next(read_raw(Part(file, 0, part[0].end), BLOCK)))
         with replacing(part[1]) as out:
             for number, block in enumerate(read_raw(part[0], BLOCK)):
-                line = 1 if number + part[0].start == 0 else 2  # what matters is whether it is the first
-                recased, more = file_format.recased(Piece(block, line), recase)
+                line = 1 if number + part[0].start == 0 else 2  # formats only ask whether it is the first line
+                recased, more = file_format.recased(LineBlock(block, line), recase)
                 out.write(recased)
                 counts += more
     except CapfstError:
@@ -150,17 +156,19 @@ def _part(file: Path, part: tuple[Part, Path], job: _Job) -> Counts | None:
     return counts
 
 
-def _join(before: Stamp, asides: list[Path], counts: Counts, item: Item, job: _Job) -> tuple[FileReport, Record]:
-    """The recased parts of a file → its output."""
-    made_by = job.casing | format_of(item.input, job.options).settings
+def _join(
+    before: Stamp, part_files: list[Path], counts: RecaseCounts, item: Item, shared: _Shared
+) -> tuple[FileReport, Record]:
+    """Joins the recased parts of a file to its output."""
+    made_by = shared.casing | format_of(item.input, shared.options).settings
     digest = hashlib.sha256()
     with replacing(item.output) as out:
-        for aside in asides:
-            with open(aside, "rb") as file:
+        for part_file in part_files:
+            with open(part_file, "rb") as file:
                 while data := file.read(BLOCK):
                     digest.update(data)
                     out.write(data)
     read = before._replace(hash=sha256(item.input))
     written = Stamp.of(item.output, digest.hexdigest())
-    record = Record(item.output.relative_to(job.out).as_posix(), str(item.input), made_by, read, written, counts)
+    record = Record(item.output.relative_to(shared.out).as_posix(), str(item.input), made_by, read, written, counts)
     return FileReport(str(item.input), str(item.output), DONE, counts), record

@@ -1,11 +1,12 @@
 """A training corpus on Spark: the executors read, clean and tokenize it, and count its n-grams.
 
-In: text files that all executors see under the same paths. Out: what the local way has (vocabulary.Streams, an array
-of labels, count.Counts): the same numbers, made by the same kernels of the same lines.
+In: text files that all executors see under the same paths. Out: the same numbers as in the local way, by the same
+kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.Streams`, `SparkLabels` for the array of labels.
 
-The way: files → parts of whole lines, a task each (splits.py) → the ids of each, which stay with the executors, and the
-words of all of them, merged (`Streams`) → labels → windows of N words, shuffled into the buckets of partition.py → the
-n-grams of each bucket, which the driver takes in (`Labels`). What is lost with an executor is made again.
+The way: files → parts of whole lines, a task each (`corpus/splits.py`) → the ids of each part, which stay with the
+executors, and the words of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets
+of `lm/partition.py` → the n-grams of each bucket, which the driver collects (`SparkLabels`). What is lost with an
+executor is made again.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pyspark import RDD, Broadcast, StorageLevel
+from pyspark.sql import SparkSession
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.sample import chosen, quotas
@@ -38,32 +41,28 @@ from capfst.lm.partition import Partition
 from capfst.lm.windows import Collapsed, Layout, collapse, cut_up
 from capfst.system.buckets import Store
 
-if TYPE_CHECKING:
-    from pyspark import RDD, Broadcast
-    from pyspark.sql import SparkSession
-
 _PART = 32 << 20  # bytes of plain text for a task; its windows may take ten times as much
 _UNSEEN = np.iinfo(np.int64).max
 
 
-class _Made(NamedTuple):
-    """What a task made of its part."""
+class _PartIds(NamedTuple):
+    """A part of the corpus as ids, and what its task counted."""
 
-    number: int
+    number: int  # of the part
     stream: npt.NDArray[np.uint32]
     words: Interner  # whose ids are in the stream
     lines: npt.NDArray[np.int64]  # by verdict of the cleaning
     failed: str | None  # why the part could not be read
 
 
-_Labelled = tuple[int, npt.NDArray[np.uint32]]
+_LabelledPart = tuple[int, npt.NDArray[np.uint32]]
 """The number of a part, and its labels."""
 _Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Places that are not 0, rising, and what is there: a part has but a few of the corpus's words."""
+"""Indices of the values that are not 0, ascending, and these values: a part has only a few of the corpus's words."""
 
 
-class Streams:
-    """As vocabulary.Streams: the streams stay with the executors. `words` knows the ids of all."""
+class SparkStreams:
+    """As `corpus.vocabulary.Streams`, with the streams on the executors. words: the interner of all ids."""
 
     def __init__(self, spark: SparkSession, files: list[Path], errors: Errors, on: int, pretokenized: bool) -> None:
         context = spark.sparkContext
@@ -71,7 +70,7 @@ class Streams:
         source_of = {file: number for number, source in enumerate(sources(files)) for file in source}
         self.sources = np.array([source_of[part.file] for _, part in parts], np.int64)  # of the parts
         with ThreadPoolExecutor(1) as pool:
-            # One pass from the first line to the last: it has to begin first.
+            # The digest needs one pass from the first line to the last, so that it takes longest: it begins first.
             whole = context.parallelize([files], 1).map(partial(_digest, errors))
             digest: Future[list[str]] = pool.submit(whole.collect)
             self.rdd = _kept(context.parallelize(parts, len(parts)).map(partial(_make, errors, on, pretokenized)))
@@ -85,22 +84,25 @@ class Streams:
         self._words = context.broadcast(self.words)
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
-        """As vocabulary.Streams."""
+        """As `Streams.count`."""
         counts: npt.NDArray[np.int64] = self.rdd.map(partial(_tallied, self._words, tally, size)).treeReduce(np.add)
         self.size = int(counts.sum())
         return counts
 
-    def rewrite(self, label: Label) -> Labels:
-        """As vocabulary.Streams, after `count`."""
-        return Labels(self.rdd, partial(_labelled, self._words, label), self.size, self.sources)
+    def rewrite(self, label: Label) -> SparkLabels:
+        """As `Streams.rewrite`, after `count`."""
+        return SparkLabels(self.rdd, partial(_labelled, self._words, label), self.size, self.sources)
 
 
-class Labels:
-    """The corpus as `size` labels, which stay with the executors: (number of the part, uint32[·]). They are counted
-    once."""
+class SparkLabels:
+    """The corpus as `size` labels, on the executors: (number of the part, uint32[·]). They can be counted only once."""
 
     def __init__(
-        self, streams: RDD[_Made], label: Callable[[_Made], _Labelled], size: int, sources: npt.NDArray[np.int64]
+        self,
+        streams: RDD[_PartIds],
+        label: Callable[[_PartIds], _LabelledPart],
+        size: int,
+        sources: npt.NDArray[np.int64],
     ) -> None:
         self.streams = streams
         self.rdd = _kept(streams.map(label))
@@ -108,7 +110,7 @@ class Labels:
         self.sources = sources
 
     def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], raw: bool) -> Counts:
-        """As count.count."""
+        """As `lm.count.count`."""
         occurrences, first = self.rdd.map(partial(_histogram, words)).treeReduce(_added)
         self.streams.unpersist()
         counts = begin(occurrences, order, cutoffs)
@@ -122,14 +124,14 @@ class Labels:
         return counts
 
     def habits(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """As context.words.habits."""
-        places, numbers = self.rdd.map(partial(_habits, word_of, shapes)).treeReduce(_summed)
+        """As `context.words.habits`."""
+        indices, numbers = self.rdd.map(partial(_habits, word_of, shapes)).treeReduce(_summed)
         counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
-        counts.flat[places] = numbers
+        counts.flat[indices] = numbers
         return counts
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
-        """As context.sample.sample."""
+        """As `context.sample.sample`."""
         sizes = np.array(self.rdd.map(_sizes).collect())  # labels and sentences, by part
         totals = np.bincount(self.sources, sizes[:, 0]).astype(np.int64)
         quota = quotas(totals, most)
@@ -146,27 +148,25 @@ class Labels:
         buckets = _kept(windows.partitionBy(parts.number, int).mapPartitionsWithIndex(partial(_nodes, layout)))
         counts.windows = np.array(buckets.map(lambda bucket: bucket[0]).collect())
         collector = Collector(counts, layout, store)
-        for number, (_, found) in enumerate(buckets.toLocalIterator(prefetchPartitions=True)):
-            collector.add(number, found)
+        for number, (_, collapsed) in enumerate(buckets.toLocalIterator(prefetchPartitions=True)):
+            collector.add(number, collapsed)
         collector.close()
         buckets.unpersist()
 
 
 def _kept(rdd: RDD[Any]) -> RDD[Any]:
-    """To be worked out once, and kept on the executors' disks."""
-    from pyspark import StorageLevel  # noqa: PLC0415  (an optional part)
-
+    """The RDD, to be computed once and kept on the executors' disks."""
     return rdd.persist(StorageLevel.DISK_ONLY)
 
 
 def _fail(file: Path, errors: Errors, failed: str) -> None:
-    """Raises what reading the file raises here, which knows the place in the whole file."""
+    """Raises the error of reading the whole file here, which names the place in it."""
     for _ in read_blocks([file], errors=errors):
         pass
     raise CapfstError(failed)
 
 
-# What the tasks do:
+# In the tasks:
 
 
 def _digest(errors: Errors, files: list[Path]) -> str:
@@ -175,11 +175,11 @@ def _digest(errors: Errors, files: list[Path]) -> str:
         for _ in read_blocks(files, errors=errors, hash=digest):
             pass
     except CapfstError:
-        return ""  # the task that has the part says why
+        return ""  # the task of the part that cannot be read says why
     return digest.hexdigest()
 
 
-def _make(errors: Errors, on: int, pretokenized: bool, part: tuple[int, Part]) -> _Made:
+def _make(errors: Errors, on: int, pretokenized: bool, part: tuple[int, Part]) -> _PartIds:
     interner = Interner()
     lines = np.zeros(len(cleaning.FILTERS) + 1, np.int64)
     streams = [np.zeros(0, np.uint32)]
@@ -191,7 +191,7 @@ def _make(errors: Errors, on: int, pretokenized: bool, part: tuple[int, Part]) -
             streams.append(interner.block(kept, pretokenized))
     except CapfstError as error:
         failed = str(error)
-    return _Made(part[0], np.concatenate(streams), interner, lines, failed)
+    return _PartIds(part[0], np.concatenate(streams), interner, lines, failed)
 
 
 def _merged(words: Interner, more: Interner) -> Interner:
@@ -200,25 +200,25 @@ def _merged(words: Interner, more: Interner) -> Interner:
     return words
 
 
-def _ids(words: Broadcast[Interner], made: _Made) -> npt.NDArray[np.uint32]:
+def _ids(words: Broadcast[Interner], made: _PartIds) -> npt.NDArray[np.uint32]:
     """The part's stream in the ids of the merged words, which it leaves as they are."""
     stream = made.stream.copy()
     relabel(stream, words.value.ids_of(made.words))
     return stream
 
 
-def _tallied(words: Broadcast[Interner], tally: Tally, size: int, made: _Made) -> npt.NDArray[np.int64]:
+def _tallied(words: Broadcast[Interner], tally: Tally, size: int, made: _PartIds) -> npt.NDArray[np.int64]:
     counts = np.zeros(size, np.int64)
     tally(0, _ids(words, made), counts)
     return counts
 
 
-def _labelled(words: Broadcast[Interner], label: Label, made: _Made) -> _Labelled:
+def _labelled(words: Broadcast[Interner], label: Label, made: _PartIds) -> _LabelledPart:
     return made.number, label(0, _ids(words, made)).copy()
 
 
-def _histogram(words: int, part: _Labelled) -> tuple[npt.NDArray, npt.NDArray]:
-    """How often each label occurs, and a number that rises with the place where it does first."""
+def _histogram(words: int, part: _LabelledPart) -> tuple[npt.NDArray, npt.NDArray]:
+    """How often each label occurs, and a number that grows with the position of its first occurrence."""
     number, labels = part
     if not labels.size:
         return np.zeros(words + 1, np.int64), np.full(words + 1, _UNSEEN)
@@ -230,28 +230,28 @@ def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray
     return a[0] + b[0], np.minimum(a[1], b[1])
 
 
-def _habits(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _Labelled) -> _Sparse:
+def _habits(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _LabelledPart) -> _Sparse:
     counts = habits(part[1], word_of, shapes).reshape(-1)
-    places = np.flatnonzero(counts)
-    return places, counts[places]
+    indices = np.flatnonzero(counts)
+    return indices, counts[indices]
 
 
 def _summed(a: _Sparse, b: _Sparse) -> _Sparse:
-    places, of = np.unique(np.concatenate((a[0], b[0])), return_inverse=True)
-    numbers = np.zeros(len(places), np.int64)
-    np.add.at(numbers, of, np.concatenate((a[1], b[1])))
-    return places, numbers
+    indices, inverse = np.unique(np.concatenate((a[0], b[0])), return_inverse=True)
+    values = np.zeros(len(indices), np.int64)
+    np.add.at(values, inverse, np.concatenate((a[1], b[1])))
+    return indices, values
 
 
-def _sizes(part: _Labelled) -> tuple[int, int]:
+def _sizes(part: _LabelledPart) -> tuple[int, int]:
     return part[1].size, int(np.count_nonzero(part[1] == 0))
 
 
-def _chosen(rules: list[tuple[int, int, int]], part: _Labelled) -> npt.NDArray[np.uint32]:
+def _chosen(rules: list[tuple[int, int, int]], part: _LabelledPart) -> npt.NDArray[np.uint32]:
     return chosen(part[1], *rules[part[0]])
 
 
-def _windows(parts: Partition, layout: Layout, part: _Labelled) -> Iterator[tuple[int, bytes]]:
+def _windows(parts: Partition, layout: Layout, part: _LabelledPart) -> Iterator[tuple[int, bytes]]:
     """The windows of a part of the corpus by bucket."""
     for piece, lead in pieces(part[1], layout.order - 1):
         packed, bounds = cut_up(piece, lead, parts, layout)
@@ -265,8 +265,8 @@ def _nodes(layout: Layout, bucket: int, windows: Iterable[tuple[int, bytes]]) ->
     yield len(packed), collapse(packed, layout)
 
 
-def _before(word: int, order: int, part: _Labelled) -> npt.NDArray[np.uint32]:
+def _before(word: int, order: int, part: _LabelledPart) -> npt.NDArray[np.uint32]:
     """The order − 1 words before each occurrence of a word, the nearest first; 0 before the part's first."""
-    places = np.flatnonzero(part[1] == word)[:, None] - np.arange(1, order)
+    positions = np.flatnonzero(part[1] == word)[:, None] - np.arange(1, order)
     padded = np.concatenate((np.zeros(1, np.uint32), part[1]))
-    return padded[np.maximum(places + 1, 0)]
+    return padded[np.maximum(positions + 1, 0)]

@@ -1,9 +1,8 @@
 """Recasing on Spark: a column of a DataFrame, by the same code and model as on one machine.
 
-In: a DataFrame, the name of a column of text, a model. Out: a DataFrame of the same schema; the work is done when Spark
-wants its rows. Rows go through Python in Arrow's layout. Executors need capfst of the same version; the model and its
-context model are read in place if they see their path, else Spark sends them to each of them once. Each Python worker
-of an executor maps the files, so that all of them share their memory.
+In: a DataFrame, the name of a column of text, a model. Out: a DataFrame of the same schema, whose rows are recased when
+Spark evaluates it. Rows go through Python in Arrow's layout. Executors need capfst of the same version; `model.py` says
+how they get the model.
 """
 
 from __future__ import annotations
@@ -11,15 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from capfst.batch.arrow import recase_array
 from capfst.errors import CapfstError
 from capfst.recaser import load
 from capfst.spark.model import Sent, send
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 
 def recase(
@@ -36,17 +35,13 @@ def recase(
     """
     types = {field.name: field.dataType.typeName() for field in df.schema.fields}
     if types.get(column) != "string":
-        found = f"is of type {types[column]}" if column in types else f"is not among {', '.join(types)}"
-        raise CapfstError(f"column {column!r} {found}: name a column of strings")
+        problem = f"is of type {types[column]}" if column in types else f"is not among {', '.join(types)}"
+        raise CapfstError(f"column {column!r} {problem}: name a column of strings")
     sent = send(df.sparkSession, load(lm, **options), ship=ship)
     return df.mapInArrow(partial(_recase_batches, sent, column), df.schema)
 
 
 def _recase_batches(sent: Sent, column: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa  # noqa: PLC0415
-
-    from capfst.batch.arrow import recase_array  # noqa: PLC0415
-
     recaser = sent.recaser()
     for batch in batches:
         number = batch.schema.get_field_index(column)

@@ -1,6 +1,6 @@
-"""A Recaser on its way to the executors: in place, from a shared file system, or sent by Spark, once to each executor.
+"""How executors get a Recaser: they open its files in place, on a shared file system, or Spark sends them to each once.
 
-Each Python worker of an executor maps the files, so that all of them share their memory.
+Each Python worker of an executor maps the files, so that all workers of a machine share the memory.
 """
 
 from __future__ import annotations
@@ -10,34 +10,31 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pyspark import SparkContext, SparkFiles
+from pyspark.sql import SparkSession
 
 from capfst.context.model import path_of
 from capfst.recaser import Recaser, reopen
 
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
 
 @dataclass(frozen=True)
 class Sent:
-    """A Recaser on its way to the executors."""
+    """What an executor needs to open a Recaser."""
 
     path: str
-    identity: str
+    identity: str  # as `recaser.identity`: the files must be those that the driver has opened
     options: tuple[tuple[str, Any], ...]
-    name: str | None  # of the file that Spark has sent; None: `path` is to be used in place
+    name: str | None  # of the file that Spark has sent; None: the file is opened at `path`
 
     def recaser(self) -> Recaser:
-        """The Recaser, which a worker process opens once."""
-        from pyspark import SparkFiles  # noqa: PLC0415  (an optional part, as everywhere here)
-
+        """The Recaser; a worker process opens it only once."""
         return reopen(SparkFiles.get(self.name) if self.name else self.path, self.identity, self.options)
 
 
 def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -> Sent:
-    """Makes a Recaser known to the executors of a session. ship: as in `recase`."""
+    """Makes a Recaser available to the executors of a session. ship: as in `recase`."""
     path, identity, settings = recaser.__reduce__()[1]
     if ship is None:
         ship = not str(session.sparkContext.master).startswith("local")
@@ -51,11 +48,11 @@ def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -
 
 
 def _ship(context: SparkContext, path: Path, name: str) -> None:
-    """Has Spark send a file, once, to each executor that gets a task, where it has this name."""
+    """Has Spark send a file, under this name, once to each executor that gets a task."""
     if not any(file.endswith(f"/{name}") for file in context.listFiles):
-        # Spark tells files apart by their names alone, so that each model needs one of its own.
+        # Spark tells files apart by name alone, so each model needs a name of its own.
         folder = tempfile.mkdtemp(prefix="capfst-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         link = Path(folder, name)
         link.symlink_to(path)
-        context.addFile(link.as_uri())  # not its path, of which Spark would follow the link to another name
+        context.addFile(link.as_uri())  # not a path: Spark would resolve the link, and use the name of its target
