@@ -157,8 +157,7 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
 
 
 def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
-    """Writes a slow peer's training text, tokenized, to `path`: about 100,000 lines, spread over the corpus. Gives their
-    number."""
+    """Writes about 100,000 lines of the corpus, tokenized, to `path`, to train slow peers; their number."""
     files = find([corpus])
     every = max(1, sum(block.count(b"\n") for block in read_blocks(files)) // 100_000)
     number = 0
