@@ -290,8 +290,9 @@ def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
 
     def batch(where, name, **options):
         out = tmp_path / name
+        runner = None if where is None else lambda shared: spark_batch.SparkRunner(shared, where, recaser)
         done = run(
-            plan([tree], out, model), out, recaser, BatchOptions(), jobs=2, listener=Quiet(), spark=where, **options
+            plan([tree], out, model), out, recaser, BatchOptions(), jobs=2, listener=Quiet(), runner=runner, **options
         )
         files = {file["input"]: file for file in done.to_dict()["files"]}
         for file in files.values():
