@@ -46,13 +46,14 @@ _LINES = 4096  # lines of an iterable that are recased at once
 class Recaser:
     """Restores case with one model, in as many threads as wanted.
 
-    engine: `fast`, or `openfst`, the equation as composed FSTs: the same answers, slowly. start_token: a word put in
-    front of each line and removed afterwards, so that only intrinsic case is restored; `<unk>` or a
-        word that the model does not know stands for any word. Without effect with `sentence_case`.
-    sentence_case: takes each line for a sentence, which the LM saw starting, and gives its first word a capital.
-    context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
-    oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in lower
-        case (ρ, §3.2.1), as it is without a context model.
+    Args:
+        engine: `fast`, or `openfst`, the equation as composed FSTs: the same answers, slowly.
+        start_token: a word put in front of each line and removed afterwards, so that only intrinsic case is restored;
+            `<unk>` or a word that the model does not know stands for any word. Without effect with `sentence_case`.
+        sentence_case: takes each line for a sentence, which the LM saw starting, and gives its first word a capital.
+        context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
+        oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in
+            lower case (ρ, §3.2.1), as it is without a context model.
     """
 
     def __init__(
@@ -239,7 +240,11 @@ def load(
     context: bool = True,
     oov: str = "guess",
 ) -> Recaser:
-    """The model in the file `path`, ready to recase. CapfstError if it cannot be used."""
+    """The model in the file `path`, ready to recase; the options are those of `Recaser`.
+
+    Raises:
+        CapfstError: no such file, or a model or options that cannot be used.
+    """
     return Recaser(
         CapFst.open(path), engine=engine, start_token=start_token, sentence_case=sentence_case, context=context, oov=oov
     )

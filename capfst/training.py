@@ -91,15 +91,27 @@ def train(
     """Trains a capitalization LM of the given order (1 to 5) on files, folders or glob patterns, and writes it to
     `output`; and a context model, to the same path with `.context` behind it.
 
-    clean: leave out lines that do not look like well-cased sentences, but for the filters in `skip_filters`
-    (`clean.FILTERS`). pretokenized: the tokens are what white space separates, taken as they are.
-    min_count, max_words: surface forms that are rarer, or not among so many of the most frequent ones, become `<unk>`.
-    cutoffs: leave out n-grams of order 1, 2, … that occur at most so often; the last number holds for higher orders.
-    max_ngrams, prune_threshold: prune to so many n-grams in all, or those whose loss would cost less (Stolcke 1998).
-    memory: bytes to stay below; what does not fit is put into temporary files in the folder `tmp`. jobs: threads, all
-    cores if None. context: False for the LM alone. progress: shows how far it is, as `progress.progress`. spark: a
-    session whose executors, which must see the files under the same paths, read the corpus and count its n-grams; the
-    model is the same.
+    Args:
+        corpus: files, folders or glob patterns of cased text, a sentence on each line.
+        output: the path of the model.
+        order: the length of the longest n-grams.
+        clean: leave out lines that do not look like well-cased sentences.
+        skip_filters: names of filters that do not take part in that (`capfst.corpus.filters.FILTERS`).
+        pretokenized: the tokens are what white space separates, taken as they are.
+        errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
+        min_count: surface forms that are rarer become `<unk>`.
+        max_words: surface forms that are not among so many of the most frequent ones become `<unk>`.
+        cutoffs: leave out n-grams of order 1, 2, … that occur at most so often; the last number holds for higher
+            orders.
+        max_ngrams: prune to so many n-grams in all (Stolcke 1998).
+        prune_threshold: prune n-grams whose loss would cost less, in nats.
+        memory: bytes to stay below; what does not fit is put into temporary files.
+        tmp: the folder for temporary files.
+        jobs: threads; all cores if None.
+        context: False for the LM alone.
+        progress: shows how far it is, as `capfst.system.progress.progress` does.
+        spark: a session whose executors, which must see the files under the same paths, read the corpus and count its
+            n-grams; the model is the same.
 
     Raises:
         CapfstError: bad input, an unwritable output, no space, or a corpus without a single sentence.

@@ -1,7 +1,19 @@
-"""The documentation: each command and option is in the README, each command there exists, help has an example."""
+"""The documentation says what is there, all of it, and its examples run.
 
+README.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md are the documents. In docs/, a `console` block is a session of a
+shell, and a `pycon` block one of Python: both are run, page by page, in a folder that has docs/examples/ and a model of
+corpus.txt in it. In what they print, `...` stands for anything.
+"""
+
+import doctest
+import os
+import pkgutil
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -10,19 +22,67 @@ from click.testing import CliRunner
 
 import capfst
 from capfst.cli import cli
+from capfst.corpus.filters import FILTERS
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
 COMMANDS = sorted(cli.commands)
+FOLDERS = ("capfst", "grammars", "scripts", "tests")
+FENCED = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
+OPTIONS = {
+    name: {spelling for option in command.params if isinstance(option, click.Option) for spelling in option.opts}
+    for name, command in cli.commands.items()
+}
+
+
+def text_of(document: Path) -> str:
+    return document.read_text("utf-8")
+
+
+def code(document: Path) -> Iterator[str]:
+    """The lines of all code of a document: fenced blocks, indented ones, and spans."""
+    text = text_of(document)
+    for block in FENCED.findall(text):
+        yield from block.splitlines()
+    text = FENCED.sub("", text)
+    yield from re.findall(r"^    (.*)$", text, re.MULTILINE)
+    yield from re.findall(r"`([^`\n]+)`", text)
+
+
+def section(name: str) -> str:
+    """What docs/commands.md says of a command."""
+    found = re.search(rf"^## capfst {name}\n(.*?)(?=^## |\Z)", text_of(DOCS / "commands.md"), re.MULTILINE | re.DOTALL)
+    assert found, f"docs/commands.md has no section on capfst {name}"
+    return found[1]
+
+
+def rows(name: str) -> dict[str, list[str]]:
+    """The cells of each row of a command's table of options, by the spellings of the option."""
+    cells = [line.split("|")[1:-1] for line in section(name).splitlines() if line.startswith("| `-")]
+    return {spelling: row for row in cells for spelling in re.findall(r"`(--?[\w-]+)", row[0])}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_is_in_the_readme_with_its_options(name):
-    row = next((line for line in README.splitlines() if line.startswith(f"| `capfst {name} ")), "")
-    assert row, f"README.md has no row for capfst {name}"
-    options = [option.opts[-1] for option in cli.commands[name].params if isinstance(option, click.Option)]
-    shown = {"--lm", "--output", "-o"} if "-o" in row or "--lm" in row else set()
-    assert [option for option in options if option not in row and option not in shown and option != "--help"] == []
+def test_each_command_is_documented_with_its_options_and_no_others(name):
+    assert set(rows(name)) == OPTIONS[name]
+    assert f"](#capfst-{name}) |" in text_of(DOCS / "commands.md")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_choices_and_defaults_are_those_of_the_program(name):
+    for option in cli.commands[name].params:
+        if not isinstance(option, click.Option):
+            continue
+        spelling, _, default = rows(name)[option.opts[0]]
+        if isinstance(option.type, click.Choice):
+            assert f"{{{','.join(option.type.choices)}}}" in spelling
+        assert (default.strip() == "required") == option.required
+        if isinstance(option.default, str | int) and not isinstance(option.default, bool):
+            assert default.strip() == f"`{option.default}`"
+        else:
+            assert not default.strip().startswith("`")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -32,36 +92,130 @@ def test_each_command_has_help_with_an_example(name):
     assert f"capfst {name} " in result.output.split("Usage:")[1].split("\n", 1)[1]
 
 
-def test_the_readme_has_no_unknown_command_or_option():
-    for command in re.findall(r"`?(?:\.venv/bin/)?capfst ([a-z]+ [^`|\n]*)", README):
-        name, *arguments = shlex.split(command.split("#")[0].replace("'", ""))
-        if name not in cli.commands:
-            continue
-        known = {spelling for parameter in cli.commands[name].params for spelling in parameter.opts}
-        used = {argument.strip("[]") for argument in arguments if argument.strip("[]").startswith("-")}
-        assert used <= known, command
-    for name in re.findall(r"`capfst ([a-z]+)", README):
-        assert name in cli.commands
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_no_document_has_an_unknown_command_or_option(document):
+    scripts = {
+        option for path in (ROOT / "scripts").glob("*.py") for option in re.findall(r'"(--[\w-]+)"', text_of(path))
+    }
+    everywhere = set().union(*OPTIONS.values()) | scripts | {"--help", "--version"}
+    for line in code(document):
+        for command in re.findall(r"(?:^|[|;&$] |bin/|-m )capfst ([^|;&#`)]*)", line):
+            words = [word.strip("[]") for word in command.replace("'", "").split()]
+            if not words or words[0].isupper() or words[0].startswith("-"):
+                continue  # COMMAND, VERB: any
+            assert words[0] in COMMANDS, line
+            assert {word for word in words if word.startswith("-")} <= OPTIONS[words[0]] | {"--help"}, line
+        for script, arguments in re.findall(r"python (?:\S*/)?scripts/(\w+\.py)([^|;&#`]*)", line):
+            known = set(re.findall(r'"(--?[\w-]+)"', text_of(ROOT / "scripts" / script)))
+            assert {word.strip("[]") for word in shlex.split(arguments) if word.strip("[]").startswith("-")} <= known, (
+                line
+            )
+        if re.fullmatch(r"--[\w-]+( \S+)*", line):
+            assert line.split()[0] in everywhere, line
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_make_has_the_targets_of_the_documents(document):
+    targets = set(re.findall(r"^(\w+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    assert {target for line in code(document) for target in re.findall(r"(?:^|[;&$] )make (\w+)", line)} <= targets
 
 
 @pytest.mark.parametrize("target", ["demo", "test", "lm"])
-def test_make_has_the_targets_of_the_readme(target):
-    assert f"make {target}" in README
-    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+def test_the_readme_shows_how_to_begin(target):
+    assert f"make {target}" in text_of(ROOT / "README.md")
+    assert re.search(rf"^{target}:", text_of(ROOT / "Makefile"), re.MULTILINE)
 
 
-def test_the_modules_named_in_the_documents_are_there():
-    for document in (README, (ROOT / "CONTRIBUTING.md").read_text("utf-8")):
-        for name in re.findall(r"`(?:capfst/|grammars/)?(\w+\.py)`", document):
-            assert list(ROOT.glob(f"*/{name}")), name
+def test_the_readme_is_short():
+    assert len(text_of(ROOT / "README.md").splitlines()) <= 110
 
 
-def test_the_python_api_is_documented_and_there():
-    for name in re.findall(r"capfst\.(\w+)\(", README):
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_files_that_a_document_names_are_there(document):
+    for span in re.findall(r"`([^`\n]+)`", text_of(document)):
+        if re.fullmatch(rf"(?:docs|{'|'.join(FOLDERS)})/[\w./-]*", span):
+            assert (ROOT / span).exists(), span
+        elif re.fullmatch(r"\w+\.py", span):
+            assert any(path for folder in FOLDERS for path in (ROOT / folder).rglob(span)), span
+        elif re.fullmatch(r"capfst(?:\.\w+)+", span):
+            pkgutil.resolve_name(span)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_links_of_a_document_lead_to_files(document):
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(document)):
+        if not re.match("https?://|#", target):
+            assert (document.parent / target.split("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_python_api_of_the_documents_is_there(document):
+    for name in re.findall(r"\bcapfst\.(\w+)\(", text_of(document)):
         assert name in capfst.__all__
-    for name in re.findall(r"recaser\.(\w+)\(", README):
+    for name in re.findall(r"\brecaser\.(\w+)\(", text_of(document)):
         assert hasattr(capfst.Recaser, name)
 
 
+def test_each_public_name_is_on_the_page_of_the_api():
+    shown = re.findall(r"^::: (\S+)$", text_of(DOCS / "api.md"), re.MULTILINE)
+    assert {f"capfst.{name}" for name in capfst.__all__ if name != "__version__"} <= set(shown)
+
+
+def test_each_filter_is_documented_as_in_the_program():
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text_of(DOCS / "train.md"), re.MULTILINE))
+    assert table == {filter.name: filter.rejects for filter in FILTERS}
+
+
+def test_each_page_is_in_the_navigation():
+    navigation = text_of(ROOT / "mkdocs.yml")
+    assert [page.name for page in PAGES if f": {page.name}\n" not in navigation] == []
+
+
 def test_the_changelog_has_this_version():
-    assert f"## {capfst.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"## {capfst.__version__}" in text_of(ROOT / "CHANGELOG.md")
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """docs/examples/, and a model of corpus.txt."""
+    folder = tmp_path_factory.mktemp("docs") / "examples"
+    shutil.copytree(DOCS / "examples", folder)
+    capfst.train(folder / "corpus.txt", folder / "cap.fst")
+    return folder
+
+
+@pytest.fixture
+def folder(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the examples, to work in, and a command `capfst` that is the one under test."""
+    shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
+    command = tmp_path / "bin" / "capfst"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m capfst "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+    return tmp_path
+
+
+def sessions(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if sessions(page, "console")], ids=lambda path: path.name)
+def test_the_shell_sessions_of_a_page_run(page, folder):
+    for session in sessions(page, "console"):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
+            done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+            printed = done.stderr + done.stdout
+            assert done.returncode == 0, f"{command}\n{printed}"
+            alike = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
+            assert alike, f"$ {command}\nexpected:\n{expected}\nprinted:\n{printed}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if sessions(page, "pycon")], ids=lambda path: path.name)
+def test_the_python_sessions_of_a_page_run(page, folder):
+    session = "\n".join(sessions(page, "pycon"))
+    test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    printed: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    assert runner.run(test, out=printed.append).failed == 0, "".join(printed)

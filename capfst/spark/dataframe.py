@@ -26,9 +26,13 @@ def recase(
 ) -> DataFrame:
     """The DataFrame with the strings of `column` in their best casing; nulls, other columns and the schema stay.
 
-    lm: the model's path. options: as those of `capfst.load`. ship: whether Spark sends the model to the executors;
-    False if they see `lm` under the same path, as on a shared file system. By default it is sent unless Spark runs
-    on this machine alone.
+    Args:
+        df: the rows to recase, when Spark wants them.
+        column: the name of a column of strings.
+        lm: the model's path.
+        ship: whether Spark sends the model to the executors; False if they see `lm` under the same path, as on a shared
+            file system. By default it is sent unless Spark runs on this machine alone.
+        options: those of `capfst.load`.
 
     Raises:
         CapfstError: no such column of strings, or a model or options that cannot be used.
