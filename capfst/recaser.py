@@ -24,8 +24,8 @@ import numpy.typing as npt
 from capfst.casing import encode
 from capfst.casing.surface import write
 from capfst.casing.transducer import CasingCosts, Transducer, Words
+from capfst.context.casing_costs import casing_costs
 from capfst.context.model import Context
-from capfst.context.weigh import weigh
 from capfst.errors import CapfstError
 from capfst.fst.backoff import LanguageModel
 from capfst.fst.read import CapFst
@@ -198,7 +198,7 @@ class Recaser:
     def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
         if self.context is None:
             return CasingCosts()
-        return weigh(self.context, buf, words, self.pretokenized, self.guess, every)
+        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every)
 
     def _write(
         self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], casing_costs: CasingCosts

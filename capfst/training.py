@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.context.model import forget, path_of, writing
-from capfst.context.train import Corpus, Local, fit
+from capfst.context.train import LabelledCorpus, LocalCorpus, fit
 from capfst.corpus import filters as cleaning
 from capfst.corpus.files import find, sources
 from capfst.corpus.intern import Interner
@@ -136,7 +136,7 @@ def train(
         vocabulary, labels = settle(interners, streams, min_count, max_words)
         del interners
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
-        parts: Corpus = Local(labels, ends)
+        parts: LabelledCorpus = LocalCorpus(labels, ends)
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
@@ -167,7 +167,7 @@ def train(
         if context:
             starts = check(vocabulary.symbols)
             fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
-            kinds = len(fitted.weights)
+            kinds = len(fitted.parameters)
             # Put in its place when the model is, and not if that fails.
             stack.enter_context(writing(output, signature, vocabulary.symbols, starts, *fitted))
             del fitted

@@ -23,9 +23,10 @@ import numpy as np
 from document import fill
 
 import capfst
-from capfst.casing.shapes import AS_FORM, N_SHAPES
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Words
 from capfst.context.model import path_of
+from capfst.context.words import UNSEEN, evidence_parts, has_case
 from capfst.corpus.files import find
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.score import score_files
@@ -40,19 +41,19 @@ def part(model: Path, number: int, **options: object) -> Recaser:
     recaser = load(model, context=number > 1, **options)  # type: ignore[arg-type]
     whole = recaser._casing_costs
 
-    def weighed(buf: np.ndarray, words: Words, every: bool = False) -> CasingCosts:
-        found = whole(buf, words, True)
-        assert found.arc_costs is not None and found.shapes is not None and found.options is not None
-        shapes = np.where(words.n_forms == 0, found.shapes, AS_FORM).astype(np.uint8)
+    def of_part(buf: np.ndarray, words: Words, every: bool = False) -> CasingCosts:
+        costs = whole(buf, words, True)
+        assert costs.arc_costs is not None and costs.shapes is not None and costs.options is not None
+        shapes = np.where(words.n_forms == 0, costs.shapes, AS_FORM).astype(np.uint8)
         if number == 2:
             return CasingCosts(None, shapes)
-        weights = found.arc_costs.copy()
-        first = (np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms)[words.n_forms > 0]
-        weights[first] = found.options[words.n_forms > 0, N_SHAPES]
-        return CasingCosts(weights, shapes)
+        arc_costs = costs.arc_costs.copy()
+        most_frequent = (np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms)[words.n_forms > 0]
+        arc_costs[most_frequent] = costs.options[words.n_forms > 0, N_SHAPES]
+        return CasingCosts(arc_costs, shapes)
 
     if number in (2, 3):
-        recaser._casing_costs = weighed  # type: ignore[method-assign]
+        recaser._casing_costs = of_part  # type: ignore[method-assign]
     return recaser
 
 
@@ -68,16 +69,17 @@ def held_out(file: Path, folder: Path) -> tuple[Path, str]:
 def intrinsic(recaser: Recaser, text: str) -> str:
     """The lines of the text whose first word has a usual case, with the first word in it."""
     assert recaser.context
-    evidence, found = recaser.context.known["evidence"], []
+    evidence_of, lines = recaser.context.words["shape_evidence"], []
     for line in text.split("\n"):
         first = re.match(r"\W*(\w+)", line)
         forms = recaser.model.symbols.forms(first[1].lower(), recaser.model.starts) if first else range(0)
-        usual = int(evidence[forms[0]]) if forms else 0
-        # Nearly always in this shape (words.evidence), and seen often.
-        if first and 0 < usual < 1 + 30 * N_SHAPES and (usual - 1) // 6 % 5 < 2 and (usual - 1) % 6 > 3:
-            word = first[1].lower() if (usual - 1) // 30 == 0 else first[1]
-            found.append(line[: first.start(1)] + word + line[first.end(1) :])
-    return "\n".join(found) + "\n"
+        evidence = int(evidence_of[forms[0]]) if forms else UNSEEN
+        if first and evidence != UNSEEN and has_case(evidence):
+            shape, impurity, frequency = evidence_parts(evidence)
+            if impurity <= 1 and frequency >= 4:  # 98 % in this shape, and seen more than 20 times
+                word = first[1].lower() if shape == Shape.LOWER else first[1]
+                lines.append(line[: first.start(1)] + word + line[first.end(1) :])
+    return "\n".join(lines) + "\n"
 
 
 def speed(recaser: Recaser, text: str) -> float:
@@ -95,19 +97,19 @@ def _seconds(recaser: Recaser, data: bytes) -> float:
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", at + (1 << 20)) + 1 or len(data)
-        yield data[at:end]
-        at = end
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin + (1 << 20)) + 1 or len(data)
+        yield data[begin:end]
+        begin = end
 
 
 def scores(recaser: Recaser, text: str, folder: Path) -> str:
     reference, hypothesis = folder / "reference", folder / "hypothesis"
     reference.write_text(text, "utf-8")
     hypothesis.write_text(recaser.recase(text.lower()), "utf-8")
-    found = score_files(reference, hypothesis)
-    return f"{found.accuracy:.2f} / {found.f1:.2f} / {found.cer:.2f}"
+    score = score_files(reference, hypothesis)
+    return f"{score.accuracy:.2f} / {score.f1:.2f} / {score.cer:.2f}"
 
 
 @click.command(help=__doc__)

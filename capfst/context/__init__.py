@@ -1,10 +1,19 @@
 """Context weights: what the words around a word, and its own letters, tell of its shape.
 
-A log-linear model in two stages: the first reads words, the second the decisions of the first. Its costs are weights on
-the arcs of S ∘ T, so that the search stays one for the best path. (Wang, Knight & Marcu 2006 combine an LM with
-log-linear features in the same way, Lita et al. 2003 guess unseen words by class.)
+For each word a log-linear model gives the probability of each shape (lower, Capitalized, UPPER, mixed). −ln p is a cost
+on the arcs of S ∘ T, so that restoring case is still the search for one best path. (Wang, Knight & Marcu 2006 combine
+an LM with log-linear features in the same way; Lita et al. 2003 guess the case of unseen words by their class.)
 
-The way from a corpus to weights: sample.py (which sentences) → words.py, classes.py, kinds.py (what is known of a word)
-→ features.py (a word among its neighbours) → learn.py → model.py (the file beside cap.fst) → weigh.py (words of a text
-→ weights). train.py leads from the first to the file.
+The model has two stages: stage 1 scores a word by what is known of it and of its neighbours, stage 2 by what stage 1
+decided on the neighbours. Scores are sums of weights of features, and the weights are rows of hashed tables, which
+AdaGrad learns in one pass. Texts of different domains have tables of their own.
+
+The modules, in the order in which they are best read:
+
+* what is known of words: `words` (hashes, shape evidence), `classes` (words that stand in the same places), `domains`
+  (groups of sources, and which words speak for them);
+* the model: `features` (a word among its neighbours, as rows of the tables; decisions of stage 1);
+* training: `sample` (which sentences of a corpus) → `learn` (tables) → `model` (the file beside cap.fst); `train` leads
+  through these;
+* restoring case: `casing_costs` (words of a text → costs of their casings).
 """

@@ -1,143 +1,196 @@
 """Classes of words that stand in the same places: months, surnames, verbs of saying, first parts of names.
 
-In: labelled sentences. Out: a class for each label, found by the exchange algorithm over bigrams (Martin, Liermann &
-Ney 1998): each surface form in turn moves to the class in which the sentences are likeliest, given the classes of the
-neighbours. What was learned of some names holds for their like.
+In: labelled sentences. Out: a class for each label, so that what is learned of some surnames holds for the others. The
+exchange algorithm (Martin, Liermann & Ney 1998) finds them: each surface form in turn moves to the class in which a
+class bigram model gives the sentences the highest likelihood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.system.kernels import allocating, kernel
 
-BOUNDARY, RARE = 0, 1  # classes that nothing enters or leaves: line ends, and what is too rare to be classed
-NUMBER = 200
-"""Of classes, with these two."""
+BOUNDARY, RARE = 0, 1
+"""Classes that no form enters or leaves: line ends, and forms too rare to be classed."""
+N_CLASSES = 200
+"""These two included; a class fits in a byte."""
 
-_LEAST = 5  # occurrences of what is classed
+_MIN_COUNT = 5  # occurrences of a form that is classed
 _PASSES = 10
-_MOVING = 0.005  # the share of forms that must have moved for another pass
+_MIN_MOVED = 0.005  # the share of forms that must have moved for another pass
+
+
+class _Bigrams(NamedTuple):
+    """The symbols on one side of each symbol: those of w are symbols[begins[w] : begins[w + 1]]."""
+
+    begins: npt.NDArray[np.int64]  # [symbols + 1]
+    symbols: npt.NDArray[np.int64]  # [bigrams]
+    counts: npt.NDArray[np.int64]  # how often the corpus has the bigram
+
+
+class _ClassCounts(NamedTuple):
+    pairs: npt.NDArray[np.int64]  # [class, the next one]
+    transposed: npt.NDArray[np.int64]  # the same as [class, the previous one]; reading rows is fast
+    sizes: npt.NDArray[np.int64]  # occurrences of the symbols in each class
+
+
+class _Symbol(NamedTuple):
+    """The counts of one symbol: with each class behind it and before it (without itself); with itself; in all."""
+
+    next: npt.NDArray[np.int64]
+    previous: npt.NDArray[np.int64]
+    itself: int
+    total: int
 
 
 @kernel
 def _nlogn(n, table):  # type: ignore[no-untyped-def]
+    """N ln N, from the table if it has that."""
     return table[n] if n < table.size else n * np.log(np.float64(n))
 
 
-@allocating
-def _exchange(  # type: ignore[no-untyped-def]
-    number, after, after_of, after_counts, before, before_of, before_counts, totals, class_of, table, passes, moving
-):
-    """Moves symbols 2 … between the classes, in place: the bigrams' Σ N ln N less 2 Σ N ln N of the classes grows.
-
-    after, before: where the lists of what stands behind and before each symbol begin, with counts.
-    """
-    pairs = np.zeros((number, number), np.int64)  # [class, class behind it]
-    turned = np.zeros((number, number), np.int64)
-    sizes = np.zeros(number, np.int64)
+@kernel
+def _count_classes(following, totals, class_of, counts):  # type: ignore[no-untyped-def]
+    """Fills the counts of the classes, which are 0."""
     for w in range(totals.size):
-        sizes[class_of[w]] += totals[w]
-        for k in range(after[w], after[w + 1]):
-            pairs[class_of[w], class_of[after_of[k]]] += after_counts[k]
-    turned[:] = pairs.T
-    right, left = np.empty(number, np.int64), np.empty(number, np.int64)
-    gain = np.empty(number)
-    for _ in range(passes):
-        moved = 0
-        for w in range(2, totals.size):
-            own, n = class_of[w], totals[w]
-            right[:] = 0
-            left[:] = 0
-            itself = np.int64(0)
-            for k in range(after[w], after[w + 1]):
-                if after_of[k] == w:
-                    itself += after_counts[k]
-                else:
-                    right[class_of[after_of[k]]] += after_counts[k]
-            for k in range(before[w], before[w + 1]):
-                if before_of[k] != w:
-                    left[class_of[before_of[k]]] += before_counts[k]
-            _put(pairs, turned, sizes, own, right, left, itself, n, -1)
-            for c in range(number):
-                gain[c] = -2 * (_nlogn(sizes[c] + n, table) - _nlogn(sizes[c], table))
-            for c in range(number):
-                if right[c] != 0:
-                    for to in range(number):
-                        gain[to] += _nlogn(turned[c, to] + right[c], table) - _nlogn(turned[c, to], table)
-                if left[c] != 0:
-                    for to in range(number):
-                        gain[to] += _nlogn(pairs[c, to] + left[c], table) - _nlogn(pairs[c, to], table)
-            best = own
-            for to in range(2, number):
-                # The class with itself was taken for two classes above.
-                here = pairs[to, to]
-                gain[to] += _nlogn(here + right[to] + left[to] + itself, table) + _nlogn(here, table)
-                gain[to] -= _nlogn(here + right[to], table) + _nlogn(here + left[to], table)
-            for to in range(2, number):
-                if gain[to] > gain[best] + 1e-7:
-                    best = to
-            class_of[w] = best
-            moved += best != own
-            _put(pairs, turned, sizes, best, right, left, itself, n, 1)
-        if moved < moving * totals.size:
-            break
+        counts.sizes[class_of[w]] += totals[w]
+        for k in range(following.begins[w], following.begins[w + 1]):
+            c, d = class_of[w], class_of[following.symbols[k]]
+            counts.pairs[c, d] += following.counts[k]
+            counts.transposed[d, c] += following.counts[k]
 
 
 @kernel
-def _put(pairs, turned, sizes, to, right, left, itself, n, sign):  # type: ignore[no-untyped-def]
-    """Adds a symbol to a class, or takes it out."""
-    for c in range(sizes.size):
-        pairs[to, c] += sign * right[c]
-        turned[c, to] += sign * right[c]
-        pairs[c, to] += sign * left[c]
-        turned[to, c] += sign * left[c]
-    pairs[to, to] += sign * itself
-    turned[to, to] += sign * itself
-    sizes[to] += sign * n
+def _neighbour_classes(bigrams, w, class_of, found):  # type: ignore[no-untyped-def]
+    """found[class]: how often a symbol of the class is at this side of w, but for w itself; and how often w is."""
+    found[:] = 0
+    itself = np.int64(0)
+    for k in range(bigrams.begins[w], bigrams.begins[w + 1]):
+        if bigrams.symbols[k] == w:
+            itself += bigrams.counts[k]
+        else:
+            found[class_of[bigrams.symbols[k]]] += bigrams.counts[k]
+    return itself
 
 
-def classes(sources: Sequence[npt.NDArray[np.uint32]], labels: int, number: int = NUMBER) -> npt.NDArray[np.uint8]:
-    """uint8[labels]: the class of each label in these sentences."""
-    counts = sum((np.bincount(source, minlength=labels) for source in sources), np.zeros(labels, np.int64))
-    order = np.argsort(-counts, kind="stable")
-    order = order[(counts[order] >= _LEAST) & (order > 0)]
-    symbol = np.full(labels, RARE)
-    symbol[0] = BOUNDARY
-    symbol[order] = np.arange(2, 2 + len(order))
+@kernel
+def _add(counts, c, symbol, sign):  # type: ignore[no-untyped-def]
+    """Adds a symbol to class c (sign 1), or takes it out (−1)."""
+    for other in range(counts.sizes.size):
+        counts.pairs[c, other] += sign * symbol.next[other]
+        counts.transposed[other, c] += sign * symbol.next[other]
+        counts.pairs[other, c] += sign * symbol.previous[other]
+        counts.transposed[c, other] += sign * symbol.previous[other]
+    counts.pairs[c, c] += sign * symbol.itself
+    counts.transposed[c, c] += sign * symbol.itself
+    counts.sizes[c] += sign * symbol.total
+
+
+@kernel
+def _gains(counts, symbol, table, gain):  # type: ignore[no-untyped-def]
+    """gain[c]: what the log-likelihood Σ_{c,d} N(c,d) ln N(c,d) − 2 Σ_c N(c) ln N(c) gains if the symbol, which is in
+    no class, enters class c (Martin, Liermann & Ney 1998)."""
+    n_classes = counts.sizes.size
+    for c in range(n_classes):
+        gain[c] = -2 * (_nlogn(counts.sizes[c] + symbol.total, table) - _nlogn(counts.sizes[c], table))
+    for other in range(n_classes):
+        if symbol.next[other] != 0:
+            row, more = counts.transposed[other], symbol.next[other]
+            for c in range(n_classes):
+                gain[c] += _nlogn(row[c] + more, table) - _nlogn(row[c], table)
+        if symbol.previous[other] != 0:
+            row, more = counts.pairs[other], symbol.previous[other]
+            for c in range(n_classes):
+                gain[c] += _nlogn(row[c] + more, table) - _nlogn(row[c], table)
+    for c in range(2, n_classes):
+        # N(c,c) gains in both directions at once, which was taken for two pairs above.
+        n, more, less = counts.pairs[c, c], symbol.next[c], symbol.previous[c]
+        gain[c] += _nlogn(n + more + less + symbol.itself, table) + _nlogn(n, table)
+        gain[c] -= _nlogn(n + more, table) + _nlogn(n + less, table)
+
+
+@allocating
+def _exchange(n_classes, following, preceding, totals, class_of, table):  # type: ignore[no-untyped-def]
+    """Moves symbols 2 … between the classes, class_of[symbols], in place. totals: occurrences of each symbol."""
+    counts = _ClassCounts(
+        np.zeros((n_classes, n_classes), np.int64),
+        np.zeros((n_classes, n_classes), np.int64),
+        np.zeros(n_classes, np.int64),
+    )
+    _count_classes(following, totals, class_of, counts)
+    next_, previous = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
+    gain = np.empty(n_classes)
+    for _ in range(_PASSES):
+        moved = 0
+        for w in range(2, totals.size):
+            old = class_of[w]
+            itself = _neighbour_classes(following, w, class_of, next_)
+            _neighbour_classes(preceding, w, class_of, previous)
+            symbol = _Symbol(next_, previous, itself, totals[w])
+            _add(counts, old, symbol, -1)
+            _gains(counts, symbol, table, gain)
+            best = old
+            for c in range(2, n_classes):
+                if gain[c] > gain[best] + 1e-7:
+                    best = c
+            class_of[w] = best
+            moved += best != old
+            _add(counts, best, symbol, 1)
+        if moved < _MIN_MOVED * totals.size:
+            break
+
+
+def label_classes(
+    sources: Sequence[npt.NDArray[np.uint32]], n_labels: int, n_classes: int = N_CLASSES
+) -> npt.NDArray[np.uint8]:
+    """uint8[n_labels]: the class of each label in these sentences, which end in 0 each."""
+    occurrences = sum((np.bincount(source, minlength=n_labels) for source in sources), np.zeros(n_labels, np.int64))
+    order = np.argsort(-occurrences, kind="stable")
+    order = order[(occurrences[order] >= _MIN_COUNT) & (order > 0)]
+    # Symbols: one for each of the two classes above, then the forms that are classed, the most frequent first.
+    symbol_of = np.full(n_labels, RARE)
+    symbol_of[0] = BOUNDARY
+    symbol_of[order] = np.arange(2, 2 + len(order))
     size = 2 + len(order)
-    keys, found = np.unique(
-        np.concatenate([symbol[np.append(np.uint32(0), source)][:-1] * size + symbol[source] for source in sources]),
+    keys, counts = np.unique(
+        np.concatenate(
+            [symbol_of[np.append(np.uint32(0), source)][:-1] * size + symbol_of[source] for source in sources]
+        ),
         return_counts=True,
     )
-    one, other = keys // size, keys % size
-    turned = np.argsort(other, kind="stable")
+    first, second = keys // size, keys % size
+    by_second = np.argsort(second, kind="stable")
+    begins = np.arange(size + 1)
+    following = _Bigrams(np.searchsorted(first, begins), second, counts)
+    preceding = _Bigrams(np.searchsorted(second[by_second], begins), first[by_second], counts[by_second])
     class_of = np.empty(size, np.int64)
     class_of[:2] = BOUNDARY, RARE
-    class_of[2:] = 2 + np.arange(len(order)) % (number - 2)
+    class_of[2:] = 2 + np.arange(len(order)) % (n_classes - 2)
     table = np.arange(1 << 16, dtype=np.float64)
     table[1:] *= np.log(table[1:])
-    _exchange(
-        number, np.searchsorted(one, np.arange(size + 1)), other, found,
-        np.searchsorted(other[turned], np.arange(size + 1)), one[turned], found[turned],
-        np.bincount(one, found, size).astype(np.int64), class_of, table, _PASSES, _MOVING,
-    )  # fmt: skip
-    return class_of[symbol].astype(np.uint8)
+    totals = np.bincount(first, counts, size).astype(np.int64)
+    _exchange(n_classes, following, preceding, totals, class_of, table)
+    return class_of[symbol_of].astype(np.uint8)
 
 
-def of_words(
+def word_classes(
     class_of: npt.NDArray[np.uint8],
     word_of: npt.NDArray[np.int64],
-    small: npt.NDArray[np.bool_],
-    counts: npt.NDArray[np.int64],
+    lower: npt.NDArray[np.bool_],
+    occurrences: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint8]:
-    """uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent other form; RARE
-    if it has none. small: of each label, whether its form is without capitals. counts: of each label."""
-    found = np.full((int(word_of.max()) + 1, 2), RARE, np.uint8)
-    order = np.argsort(counts[1:], kind="stable") + 1  # the most frequent one is the last, and stays
-    for column, chosen in enumerate((order[small[order]], order[~small[order]])):
-        found[word_of[chosen], column] = class_of[chosen]
-    return found
+    """uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent form with
+    capitals; RARE if it has none.
+
+    By label: class_of, its class; word_of, its word; lower, whether its form has no capitals; occurrences.
+    """
+    classes = np.full((int(word_of.max()) + 1, 2), RARE, np.uint8)
+    order = np.argsort(occurrences[1:], kind="stable") + 1  # the most frequent one is written last, and stays
+    for column, labels in enumerate((order[lower[order]], order[~lower[order]])):
+        classes[word_of[labels], column] = class_of[labels]
+    return classes

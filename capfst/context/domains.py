@@ -1,8 +1,8 @@
-"""Kinds of text: what is a capital in one (`the Government`, in speeches of diplomats) is none in another.
+"""Domains: what is a capital in one text (`the Government`, in speeches of diplomats) is none in another.
 
-In: the labels of sources. Out: the sources grouped into a few kinds by the words they use; and for each word how much
-it speaks for each kind, by which a line of any text is told to be of one (naive Bayes). Each kind has weights of its
-own, learned from all kinds first and then from it.
+In: the labels of the sources of a corpus. Out: the sources grouped into a few domains by the words that they use; and
+for each word how much it speaks for each domain, by which the domain of any line is found (naive Bayes, see
+casing_costs.py). Each domain has parameters of its own, learned from all domains first and then from it alone.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-MOST = 6
-ALIKE = 0.03
-"""Jensen–Shannon divergence in nats; of two halves of one text it is about 0.001, of two kinds about 0.1."""
-SCALE = 32
-"""Of the evidence for a kind, ln p(word | kind) − ln p(word), as a whole number up to 127."""
+MAX_DOMAINS = 6
+MIN_DIVERGENCE = 0.03
+"""Between two domains: Jensen–Shannon divergence in nats. Two halves of one text have about 0.001, texts of different
+domains about 0.1."""
+LOG_ODDS_SCALE = 32
+"""Log-odds are kept as whole numbers from −127 to 127: times this."""
 
-_FREQUENT = 5000  # words that tell kinds apart
-_COMPARED = 32  # sources that are compared with each other; smaller ones join what they are most like
-_SEEN = 50  # times, for a word to speak for a kind
-_SMOOTHING = 5000.0  # words, as many as in all kinds together
+_N_FREQUENT = 5000  # words by which sources are compared
+_N_COMPARED = 32  # sources that are compared with each other; smaller ones join what they are most like
+_MIN_COUNT = 50  # occurrences of a word that speaks for a domain
+_SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
 
 Counts = npt.NDArray[np.int64]
 
 
 def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Jensen–Shannon, of one row of counts and each other one."""
+    """Jensen–Shannon (Lin 1991), of counts [words] and each row of [n, words], in nats: with m = (p + q) / 2,
+    JS(p, q) = (KL(p ‖ m) + KL(q ‖ m)) / 2."""
     p, q = one / max(1, one.sum()), others / np.maximum(1, others.sum(1, keepdims=True))
     mean = np.maximum((p + q) / 2, 1e-300)
 
@@ -35,51 +37,60 @@ def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -
     return (kl(np.broadcast_to(p, q.shape)) + kl(q)) / 2
 
 
-def grouped(counts: Counts) -> npt.NDArray[np.int64]:
-    """The kind of each source, the largest kind 0, given how often each source has each word, [sources, words]."""
+def group_sources(counts: Counts) -> npt.NDArray[np.int64]:
+    """The domain of each source, the largest domain 0; counts: how often each source has each word, [sources, words].
+
+    The two most similar groups of sources are merged as long as they are too many, or too similar.
+    """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
-    members = [[int(source)] for source in order[:_COMPARED]]
-    sums = counts[order[:_COMPARED]].astype(np.float64)
-    while len(members) > 1:
-        apart = np.array([_divergence(row, sums) for row in sums])
-        np.fill_diagonal(apart, np.inf)
-        one, other = sorted(map(int, np.unravel_index(np.argmin(apart), apart.shape)))
-        if len(members) <= MOST and apart[one, other] >= ALIKE:
+    groups = [[int(source)] for source in order[:_N_COMPARED]]
+    sums = counts[order[:_N_COMPARED]].astype(np.float64)
+    while len(groups) > 1:
+        divergence = np.array([_divergence(row, sums) for row in sums])
+        np.fill_diagonal(divergence, np.inf)
+        one, other = sorted(map(int, np.unravel_index(np.argmin(divergence), divergence.shape)))
+        if len(groups) <= MAX_DOMAINS and divergence[one, other] >= MIN_DIVERGENCE:
             break
-        members[one] += members.pop(other)
+        groups[one] += groups.pop(other)
         sums[one] += sums[other]
         sums = np.delete(sums, other, axis=0)
-    for source in order[_COMPARED:]:
-        members[int(np.argmin(_divergence(counts[source].astype(np.float64), sums)))].append(int(source))
-    members.sort(key=lambda group: -int(sizes[group].sum()))
-    kinds = np.empty(len(counts), np.int64)
-    for kind, group in enumerate(members):
-        kinds[group] = kind
-    return kinds
+    for source in order[_N_COMPARED:]:
+        groups[int(np.argmin(_divergence(counts[source].astype(np.float64), sums)))].append(int(source))
+    groups.sort(key=lambda group: -int(sizes[group].sum()))
+    domains = np.empty(len(counts), np.int64)
+    for domain, group in enumerate(groups):
+        domains[group] = domain
+    return domains
 
 
-def evidence(counts: Counts) -> npt.NDArray[np.int8]:
-    """int8[words, kinds]: how much each word speaks for each kind, given how often each kind has it, [kinds, words]."""
-    seen = counts.sum(0) >= _SEEN
-    counts = np.where(seen, counts, 0)
-    usual = np.maximum(counts.sum(0), 1) / max(1, counts.sum())
-    shares = (counts + _SMOOTHING * usual) / (counts.sum(1, keepdims=True) + _SMOOTHING)
-    odds = np.where(seen, np.log(shares / usual), 0)
-    return np.clip(np.rint(SCALE * odds), -127, 127).astype(np.int8).T.copy()
+def domain_log_odds(counts: Counts) -> npt.NDArray[np.int8]:
+    """int8[words, domains]: LOG_ODDS_SCALE · ln(p(word | domain) / p(word)), rounded; 0 for rare words.
+
+    counts: how often each domain has each word, [domains, words].
+    """
+    frequent = counts.sum(0) >= _MIN_COUNT
+    counts = np.where(frequent, counts, 0)
+    p = np.maximum(counts.sum(0), 1) / max(1, counts.sum())
+    p_in_domain = (counts + _SMOOTHING * p) / (counts.sum(1, keepdims=True) + _SMOOTHING)
+    log_odds = np.where(frequent, np.log(p_in_domain / p), 0)
+    return np.clip(np.rint(LOG_ODDS_SCALE * log_odds), -127, 127).astype(np.int8).T.copy()
 
 
-def counted(
+def find_domains(
     sources: list[npt.NDArray[np.uint32]], word_of: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
-    """The kind of each source, and what each word speaks for, of labelled sources. totals: of each word."""
-    frequent = np.argsort(-totals, kind="stable")[:_FREQUENT]
+    """The domain of each source, and the `domain_log_odds` of each word, of labelled sources.
+
+    word_of: the word of each label. totals: the occurrences of each word.
+    """
+    frequent = np.argsort(-totals, kind="stable")[:_N_FREQUENT]
 
     def count(labels: npt.NDArray[np.uint32]) -> Counts:
         return np.bincount(word_of[labels[labels > 0]], minlength=len(totals))
 
-    kinds = grouped(np.array([count(labels)[frequent] for labels in sources]))
-    counts = np.zeros((int(kinds.max()) + 1, len(totals)), np.int64)
-    for kind, labels in zip(kinds, sources, strict=True):
-        counts[kind] += count(labels)
-    return kinds, evidence(counts)
+    domains = group_sources(np.array([count(labels)[frequent] for labels in sources]))
+    counts = np.zeros((int(domains.max()) + 1, len(totals)), np.int64)
+    for domain, labels in zip(domains, sources, strict=True):
+        counts[domain] += count(labels)
+    return domains, domain_log_odds(counts)

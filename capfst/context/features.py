@@ -1,189 +1,228 @@
-"""A word among its neighbours, as features: rows of a hashed table of weights (Weinberger et al. 2009).
+"""Features: numbers that say what is known of a word and of its neighbours, and are rows of a hashed table.
 
-In: the facts of a line's words, which stand with `MARGIN` facts of no word before and after each line. Out: numbers
-whose low bits are rows. Stage 1 reads the words up to two places away, their classes, and the evidence of their shapes;
-stage 2 the decisions that stage 1 has taken up to two places away, and how much of the line it would capitalise.
+In: the tokens of a line, with `PADDING` tokens before and after each line. Out: uint64 hashes of feature templates
+with their values; the low bits of a hash are the row of the table that holds the feature's weights (Weinberger et al.
+2009, feature hashing). A word has three sets of features:
+
+* `word_features`: the word alone. Stage 1 scores a word by these …
+* `neighbour_features`: … and by these: the words up to two places away, their classes and shape evidence.
+* `decision_features`: what stage 2 scores it by: what stage 1 decided on the words up to two places away, and on how
+  many of the line's words it decided for capitals.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.classes import BOUNDARY
-from capfst.context.words import BEGIN, END, HASHES, PREFIX, WHOLE, coarse, coarser, mixed
-from capfst.system.kernels import kernel
+from capfst.context.words import BEGIN, END, N_HASHES, PREFIX, WHOLE, evidence_in_12, evidence_in_25
+from capfst.system.hashing import hash_pair
+from capfst.system.kernels import kernel, prefetch
 
-MARGIN = 2
-
-FACT = np.dtype(
+TOKEN = np.dtype(
     [
-        ("word", "u4"),  # its hash
-        ("two", "u4"),  # that of its last two characters
-        ("evidence", "u1"),
-        ("lead", "u1"),  # 1 … LEADS for the most frequent words, else 0
-        ("place", "u1"),  # in its line, at most FAR
-        ("small", "u1"),  # the class of its form without capitals,
-        ("capital", "u1"),  # and that of its most frequent other form
+        ("word_hash", "u4"),
+        ("suffix2_hash", "u4"),  # of its last two characters
+        ("shape_evidence", "u1"),
+        ("frequency_rank", "u1"),  # 1 … N_RANKED for the most frequent words, else 0
+        ("position", "u1"),  # in its line, at most MAX_POSITION
+        ("lower_class", "u1"),  # the class of its form without capitals,
+        ("cased_class", "u1"),  # and that of its most frequent form with capitals, as classes.word_classes
     ],
     align=True,
 )
-"""What the features of a word and of its neighbours need to know of it."""
+"""A token in its line: all that the features of the token and of its neighbours read of it."""
 
-LEADS = 60
-FAR = 3
-OWN = 2 + HASHES - PREFIX
-"""How many features a word has by itself at most; their sum is known beforehand for known words."""
-FIRST = 36
-SECOND = 16
-"""How many features a word has in stage 1, beside its own, and in stage 2."""
+PADDING = 2
+"""Tokens between two lines, as many as the features read at either side."""
+N_RANKED = 60
+MAX_POSITION = 3
+MAX_WORD_FEATURES = 2 + N_HASHES - PREFIX
+N_NEIGHBOUR_FEATURES = 36
+N_DECISION_FEATURES = 16
 
-SURE = 0.99
-"""From this probability of some shape on stage 1 has the last word."""
-BASE = 0.5
-"""How much of stage 1's log-probabilities stage 2 begins with."""
+STAGE1_SUFFICES = 0.99
+"""If stage 1 gives some shape this probability, stage 2 is not asked."""
+PRIOR_WEIGHT = 0.5
+"""Stage 2 adds its scores to stage 1's log-probabilities times this."""
 NO_DECISION = 15
+"""In the place of a decision (see `decision`), for tokens without case."""
+
+_RANKED = 16  # a frequent word's rank, plus this, is told from a decision
 _SHARES = 8
+_MANY_OTHERS = 12
 
 
 @kernel
-def margin(facts, j):  # type: ignore[no-untyped-def]
-    """What stands between two lines: the end of one, the begin of the other."""
-    for k in range(MARGIN):
-        kind = BEGIN if k else END
-        facts[j + k].word = facts[j + k].two = facts[j + k].evidence = kind
-        facts[j + k].lead = facts[j + k].place = 0
-        facts[j + k].small = facts[j + k].capital = BOUNDARY
-    return j + MARGIN
+def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
+    """Writes what stands between two lines to tokens[t : t + PADDING]: an end and a begin; the index behind them."""
+    for k in range(PADDING):
+        boundary = BEGIN if k else END
+        padding = tokens[t + k]
+        padding.word_hash = padding.suffix2_hash = padding.shape_evidence = boundary
+        padding.frequency_rank = padding.position = 0
+        padding.lower_class = padding.cased_class = BOUNDARY
+    return t + PADDING
 
 
 @kernel
-def own_features(hashes, e, features):  # type: ignore[no-untyped-def]
-    """Features of a word by itself, given its hashes and evidence, to features[:OWN]; how many."""
-    c = coarse(e)
-    features[0] = mixed(1, e)
-    features[1] = mixed(2, hashes[WHOLE])
+def word_features(hashes, evidence, features):  # type: ignore[no-untyped-def]
+    """Fills features[:MAX_WORD_FEATURES] of a word alone, given its hashes, uint32[N_HASHES], and its shape evidence;
+    returns how many there are."""
+    e25 = evidence_in_25(evidence)
+    features[0] = hash_pair(1, evidence)
+    features[1] = hash_pair(2, hashes[WHOLE])
     n = 2
-    for k in range(PREFIX, HASHES):
+    for k in range(PREFIX, N_HASHES):
         if hashes[k] != 0:
-            features[n] = mixed(mixed(3, hashes[k]), c)
+            features[n] = hash_pair(hash_pair(3, hashes[k]), e25)
             n += 1
     return n
 
 
 @kernel
-def _class_features(left2, left, own, right, right2, e, seed, features):  # type: ignore[no-untyped-def]
-    """Features of the classes of five words, given the evidence of the one in the middle, to features[:5]."""
+def _class_features(left2, left, own, right, right2, evidence, template, features):  # type: ignore[no-untyped-def]
+    """Fills features[:5] of the classes of five words in a row, given the shape evidence of the one in the middle."""
     left, own, right = np.int64(left) << 8, np.int64(own), np.int64(right) << 8
-    c, cc = coarse(e), coarser(e)
-    features[0] = mixed(seed, (left | own) << 8 | cc)
-    features[1] = mixed(seed + 1, (right | own) << 8 | cc)
-    features[2] = mixed(seed + 2, (left << 8 | right) << 8 | c)
-    features[3] = mixed(seed + 3, (left | np.int64(left2)) << 8 | c)
-    features[4] = mixed(seed + 4, (right | np.int64(right2)) << 8 | c)
+    e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
+    features[0] = hash_pair(template, (left | own) << 8 | e12)
+    features[1] = hash_pair(template + 1, (right | own) << 8 | e12)
+    features[2] = hash_pair(template + 2, (left << 8 | right) << 8 | e25)
+    features[3] = hash_pair(template + 3, (left | np.int64(left2)) << 8 | e25)
+    features[4] = hash_pair(template + 4, (right | np.int64(right2)) << 8 | e25)
 
 
 @kernel
-def first_features(facts, t, features):  # type: ignore[no-untyped-def]
-    """Features of facts[t] among its neighbours, to features[:FIRST]."""
-    word, left, right = facts[t].word, facts[t - 1].word, facts[t + 1].word
-    left2, right2, two = facts[t - 2].word, facts[t + 2].word, facts[t].two
-    e, a, b = np.int64(facts[t].evidence), np.int64(facts[t - 1].evidence), np.int64(facts[t + 1].evidence)
-    c = coarse(e)
-    a1, a2 = coarser(a), coarser(np.int64(facts[t - 2].evidence))
-    b1, b2 = coarser(b), coarser(np.int64(facts[t + 2].evidence))
+def neighbour_features(tokens, t, features):  # type: ignore[no-untyped-def]
+    """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t]: uint64."""
+    left2, left, own, right, right2 = tokens[t - 2], tokens[t - 1], tokens[t], tokens[t + 1], tokens[t + 2]
+    word, suffix2, w_left, w_right = own.word_hash, own.suffix2_hash, left.word_hash, right.word_hash
+    w_left2, w_right2 = left2.word_hash, right2.word_hash
+    e, e_left, e_right = np.int64(own.shape_evidence), np.int64(left.shape_evidence), np.int64(right.shape_evidence)
+    e25 = evidence_in_25(e)
+    e12_left, e12_left2 = evidence_in_12(e_left), evidence_in_12(np.int64(left2.shape_evidence))
+    e12_right, e12_right2 = evidence_in_12(e_right), evidence_in_12(np.int64(right2.shape_evidence))
     f = features
-    f[0] = mixed(10, left)
-    f[1] = mixed(11, right)
-    f[2] = mixed(12, left2)
-    f[3] = mixed(13, right2)
-    f[4] = mixed(mixed(14, left), c)
-    f[5] = mixed(mixed(15, right), c)
-    f[6] = mixed(mixed(16, left2), c)
-    f[7] = mixed(mixed(17, right2), c)
-    f[8] = mixed(mixed(18, left), word)
-    f[9] = mixed(mixed(19, right), word)
-    f[10] = mixed(mixed(20, left), left2)
-    f[11] = mixed(mixed(21, right), right2)
-    f[12] = mixed(mixed(22, left), right)
-    f[13] = mixed(mixed(23, mixed(left, left2)), c)
-    f[14] = mixed(mixed(24, mixed(right, right2)), c)
-    f[15] = mixed(mixed(25, mixed(left, right)), c)
-    f[16] = mixed(mixed(26, left), two)
-    f[17] = mixed(mixed(27, right), two)
-    f[18] = mixed(mixed(28, two), b)
-    f[19] = mixed(29, a << 8 | e)
-    f[20] = mixed(30, b << 8 | e)
-    f[21] = mixed(31, (a << 8 | e) << 8 | b)
-    f[22] = mixed(32, (a2 << 8 | a1) << 8 | e)
-    f[23] = mixed(33, (b2 << 8 | b1) << 8 | e)
-    f[24] = mixed(34, (a1 << 8 | b1) << 8 | e)
-    f[25] = mixed(35, np.int64(facts[t].place) << 8 | c)
-    small, capital = facts[t].small, facts[t].capital
+    # The words around: alone, with the evidence of the word, in pairs.
+    f[0] = hash_pair(10, w_left)
+    f[1] = hash_pair(11, w_right)
+    f[2] = hash_pair(12, w_left2)
+    f[3] = hash_pair(13, w_right2)
+    f[4] = hash_pair(hash_pair(14, w_left), e25)
+    f[5] = hash_pair(hash_pair(15, w_right), e25)
+    f[6] = hash_pair(hash_pair(16, w_left2), e25)
+    f[7] = hash_pair(hash_pair(17, w_right2), e25)
+    f[8] = hash_pair(hash_pair(18, w_left), word)
+    f[9] = hash_pair(hash_pair(19, w_right), word)
+    f[10] = hash_pair(hash_pair(20, w_left), w_left2)
+    f[11] = hash_pair(hash_pair(21, w_right), w_right2)
+    f[12] = hash_pair(hash_pair(22, w_left), w_right)
+    f[13] = hash_pair(hash_pair(23, hash_pair(w_left, w_left2)), e25)
+    f[14] = hash_pair(hash_pair(24, hash_pair(w_right, w_right2)), e25)
+    f[15] = hash_pair(hash_pair(25, hash_pair(w_left, w_right)), e25)
+    # The ending of the word.
+    f[16] = hash_pair(hash_pair(26, w_left), suffix2)
+    f[17] = hash_pair(hash_pair(27, w_right), suffix2)
+    f[18] = hash_pair(hash_pair(28, suffix2), e_right)
+    # Shape evidence.
+    f[19] = hash_pair(29, e_left << 8 | e)
+    f[20] = hash_pair(30, e_right << 8 | e)
+    f[21] = hash_pair(31, (e_left << 8 | e) << 8 | e_right)
+    f[22] = hash_pair(32, (e12_left2 << 8 | e12_left) << 8 | e)
+    f[23] = hash_pair(33, (e12_right2 << 8 | e12_right) << 8 | e)
+    f[24] = hash_pair(34, (e12_left << 8 | e12_right) << 8 | e)
+    f[25] = hash_pair(35, np.int64(own.position) << 8 | e25)
     _class_features(
-        facts[t - 2].small, facts[t - 1].small, small, facts[t + 1].small, facts[t + 2].small, e, 40, features[26:]
+        left2.lower_class, left.lower_class, own.lower_class, right.lower_class, right2.lower_class, e, 40, f[26:]
     )
     _class_features(
-        facts[t - 2].capital, facts[t - 1].capital, capital, facts[t + 1].capital, facts[t + 2].capital, e, 45,
-        features[31:],
-    )  # fmt: skip
+        left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 45, f[31:]
+    )
 
 
 @kernel
 def decision(p):  # type: ignore[no-untyped-def]
-    """What stage 1 thinks of a word, given the probabilities of its shapes: a number below NO_DECISION."""
+    """What stage 1 decides on a word, given the probabilities of its shapes, float[N_SHAPES]; below NO_DECISION.
+
+    0 … 7: LOWER or CAPITALIZED, by the probability of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, from a
+    probability of 0.8 on and below it. 10: MIXED.
+    """
     best = 0
-    for shape in range(1, 4):
+    for shape in range(1, N_SHAPES):
         if p[shape] > p[best]:
             best = shape
-    if best == 2:
-        return 8 if p[2] > 0.8 else 9
-    if best == 3:
+    if best == Shape.UPPER:
+        return 8 if p[Shape.UPPER] > 0.8 else 9
+    if best == Shape.MIXED:
         return 10
-    capital = p[1]
-    if capital > 0.5:
-        return 0 if capital > 0.99 else 1 if capital > 0.9 else 2 if capital > 0.7 else 3
-    return 4 if capital > 0.3 else 5 if capital > 0.1 else 6 if capital > 0.01 else 7
+    capitalized = p[Shape.CAPITALIZED]
+    if capitalized > 0.5:
+        return 0 if capitalized > 0.99 else 1 if capitalized > 0.9 else 2 if capitalized > 0.7 else 3
+    return 4 if capitalized > 0.3 else 5 if capitalized > 0.1 else 6 if capitalized > 0.01 else 7
 
 
 @kernel
-def _said(facts, decisions, t):  # type: ignore[no-untyped-def]
-    """A frequent word says more than what has been decided on it."""
-    lead = np.int64(facts[t].lead)
-    return np.int64(decisions[t]) if lead == 0 else 16 + lead
-
-
-@kernel
-def second_features(facts, decisions, t, capitals, words, features):  # type: ignore[no-untyped-def]
-    """Features of facts[t] among the decisions of stage 1, to features[:SECOND]. capitals, words: how many words of
-    the line that have case stage 1 would not write in lower case, and how many there are."""
-    word = facts[t].word
-    d = np.int64(decisions[t])
-    a, b = _said(facts, decisions, t - 1), _said(facts, decisions, t + 1)
-    a2, b2 = np.int64(decisions[t - 2]), np.int64(decisions[t + 2])
-    c = np.int64(coarser(np.int64(facts[t].evidence)))
-    # Of the other words of the line.
-    others = words - 1
-    share = 0 if others <= 0 else 1 + _SHARES * (capitals - is_capital(d)) // others
-    f = features
-    f[0] = mixed(50, d)
-    f[1] = mixed(51, d << 8 | a)
-    f[2] = mixed(52, d << 8 | b)
-    f[3] = mixed(53, (d << 8 | a) << 8 | b)
-    f[4] = mixed(54, (d << 8 | a) << 8 | a2)
-    f[5] = mixed(55, (d << 8 | b) << 8 | b2)
-    f[6] = mixed(56, c << 8 | a)
-    f[7] = mixed(57, c << 8 | b)
-    f[8] = mixed(mixed(58, word), a)
-    f[9] = mixed(mixed(59, word), b)
-    f[10] = mixed(mixed(60, word), a << 8 | b)
-    f[11] = mixed(mixed(61, mixed(word, facts[t - 1].word)), a2)
-    f[12] = mixed(mixed(62, mixed(word, facts[t + 1].word)), b2)
-    f[13] = mixed(63, d << 8 | share)
-    f[14] = mixed(64, (d << 8 | share) << 8 | min(others, 12))
-    f[15] = mixed(65, c << 8 | share)
-
-
-@kernel
-def is_capital(d):  # type: ignore[no-untyped-def]
-    """Whether a decision is for another shape than lower case; 1 or 0."""
+def has_capitals(d):  # type: ignore[no-untyped-def]
+    """Whether a decision is for another shape than LOWER; 1 or 0."""
     return np.int64(d <= 3 or 8 <= d <= 10)
+
+
+@kernel
+def _rank_or_decision(tokens, decisions, t):  # type: ignore[no-untyped-def]
+    """Frequency rank of a frequent word, else stage 1's decision."""
+    rank = np.int64(tokens[t].frequency_rank)
+    return np.int64(decisions[t]) if rank == 0 else _RANKED + rank
+
+
+@kernel
+def decision_features(tokens, decisions, t, n_words, n_capitals, features):  # type: ignore[no-untyped-def]
+    """Fills features[:N_DECISION_FEATURES] of tokens[t]: uint64.
+
+    decisions: of each token, or NO_DECISION. n_words: how many words with case the line has; n_capitals: for how many
+    of them the decision has capitals.
+    """
+    word = tokens[t].word_hash
+    d = np.int64(decisions[t])
+    left, right = _rank_or_decision(tokens, decisions, t - 1), _rank_or_decision(tokens, decisions, t + 1)
+    left2, right2 = np.int64(decisions[t - 2]), np.int64(decisions[t + 2])
+    e12 = np.int64(evidence_in_12(np.int64(tokens[t].shape_evidence)))
+    others = n_words - 1
+    share = 0 if others <= 0 else 1 + _SHARES * (n_capitals - has_capitals(d)) // others
+    f = features
+    # The decisions around.
+    f[0] = hash_pair(50, d)
+    f[1] = hash_pair(51, d << 8 | left)
+    f[2] = hash_pair(52, d << 8 | right)
+    f[3] = hash_pair(53, (d << 8 | left) << 8 | right)
+    f[4] = hash_pair(54, (d << 8 | left) << 8 | left2)
+    f[5] = hash_pair(55, (d << 8 | right) << 8 | right2)
+    f[6] = hash_pair(56, e12 << 8 | left)
+    f[7] = hash_pair(57, e12 << 8 | right)
+    # With the word.
+    f[8] = hash_pair(hash_pair(58, word), left)
+    f[9] = hash_pair(hash_pair(59, word), right)
+    f[10] = hash_pair(hash_pair(60, word), left << 8 | right)
+    f[11] = hash_pair(hash_pair(61, hash_pair(word, tokens[t - 1].word_hash)), left2)
+    f[12] = hash_pair(hash_pair(62, hash_pair(word, tokens[t + 1].word_hash)), right2)
+    # How many other words of the line have capitals.
+    f[13] = hash_pair(63, d << 8 | share)
+    f[14] = hash_pair(64, (d << 8 | share) << 8 | min(others, _MANY_OTHERS))
+    f[15] = hash_pair(65, e12 << 8 | share)
+
+
+@kernel
+def prefetch_rows(table, row_size, features, n):  # type: ignore[no-untyped-def]
+    """Has the rows of n features brought into the cache, from a table of 2^b rows of `row_size` items, end to end."""
+    mask = np.uint64(table.size // row_size - 1)
+    for k in range(n):
+        prefetch(table, row_size * np.int64(features[k] & mask))
+
+
+@kernel
+def largest(scores):  # type: ignore[no-untyped-def]
+    """The largest of the scores of the shapes, [N_SHAPES]."""
+    most = scores[0]
+    for shape in range(1, N_SHAPES):
+        most = max(most, scores[shape])
+    return most

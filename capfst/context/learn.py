@@ -1,14 +1,15 @@
-"""Labelled sentences → tables of weights, learned in one pass of AdaGrad (Duchi et al. 2011).
+"""Labelled sentences → tables of weights, learned in one pass of AdaGrad (Duchi, Hazan & Singer 2011).
 
-In: labels, and what is known of the words. Out: tables [rows, 2 N_SHAPES] of float32, of which the first half is
-weights, the second AdaGrad's sums. The loss is that of softmax over the shapes (−ln p of the true one).
+In: labels, and what is known of the words. Out: tables, float32[rows, 2 N_SHAPES]: the first half of a row is the
+weights that a feature has for each shape, the second half AdaGrad's sums of squared gradients. A word's score for a
+shape is the sum of its features' weights, p = softmax(scores), and the loss is −ln p of the true shape.
 
-One pass only, and each word's evidence without the occurrence in question: so every word is met as in new text, an
-only occurrence as an unseen word; what stage 2 reads of stage 1 was decided before that had learned the sentence; and
-the LM, which has seen the whole corpus, is not relied on too much.
+One pass only, and the shape evidence of a word is without the occurrence in question. So every word is met as in new
+text: an only occurrence as an unseen word; stage 2 reads decisions that stage 1 took before it learned the sentence;
+and the model does not rely too much on the LM, which has seen the whole corpus.
 
-The first word of a sentence is written as its place demands. It teaches its usual shape if that is beyond doubt, else
-nothing.
+The first word of a sentence is written as its position demands. It teaches its usual shape if that is beyond doubt,
+else nothing.
 """
 
 from __future__ import annotations
@@ -20,70 +21,92 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.features import (
-    BASE,
-    FACT,
-    FAR,
-    FIRST,
-    MARGIN,
+    MAX_POSITION,
+    MAX_WORD_FEATURES,
+    N_DECISION_FEATURES,
+    N_NEIGHBOUR_FEATURES,
     NO_DECISION,
-    OWN,
-    SECOND,
-    SURE,
+    PADDING,
+    PRIOR_WEIGHT,
+    STAGE1_SUFFICES,
+    TOKEN,
     decision,
-    first_features,
-    is_capital,
-    margin,
-    own_features,
-    second_features,
+    decision_features,
+    has_capitals,
+    largest,
+    neighbour_features,
+    prefetch_rows,
+    sentence_padding,
+    word_features,
 )
-from capfst.context.words import BARE, END, SUFFIX, WHOLE, evidence, usual
-from capfst.system.kernels import allocating, kernel, prefetch
+from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, most_frequent_shape, shape_evidence
+from capfst.system.kernels import allocating, kernel
 
-RATES = 0.05, 0.02  # of the stages
-CAUTION = 0.1  # what AdaGrad's sums begin with: what is seen once teaches little
-CERTAIN = 0.99  # from this probability of the truth on there is nothing to learn
+RATES = 0.05, 0.02
+"""The learning rates η of the stages."""
+INITIAL_SUM = 0.1
+"""What AdaGrad's sums begin with: what is seen once teaches little."""
+CERTAIN = 0.99
+"""From this probability of the true shape on there is nothing to learn."""
 
-_BLOCK = 16  # words whose weights are on their way from memory together
-_SPARED, _NO_CASE = 8, 9  # truths of words that teach nothing, and of what has no case
-_USUAL, _PURE = 20, 0.98  # times that a word was seen, and how many of them in one shape
+_BLOCK = 16  # words whose rows of weights are fetched from memory together
+_ROW = 2 * N_SHAPES
+_NOT_LEARNED, _NO_SHAPE = 8, 9  # in the place of a true shape: of words that teach nothing; of tokens without case
+_USUAL_COUNT, _USUAL_SHARE = 20, 0.98  # a usual shape is beyond doubt with so many occurrences, so many of them in it
 
 
-class Facts(NamedTuple):
+class Lexicon(NamedTuple):
     """What is known of a model's labels and lowercase words."""
 
     word_of: npt.NDArray[np.int64]  # by label: the number of its word
     shapes: npt.NDArray[np.uint8]  # by label
-    hashes: npt.NDArray[np.uint32]  # [words, HASHES]
-    leads: npt.NDArray[np.uint8]  # by word: 1 … LEADS, the most frequent one first, or 0
-    classes: npt.NDArray[np.uint8]  # [words, 2], by classes.of_words
-    counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
+    hashes: npt.NDArray[np.uint32]  # [words, N_HASHES]
+    frequency_ranks: npt.NDArray[np.uint8]  # by word: 1 … N_RANKED, the most frequent one first, or 0
+    classes: npt.NDArray[np.uint8]  # [words, 2], by classes.word_classes
+    shape_counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
 
 
 class Tables(NamedTuple):
-    """The weights of the two stages, and AdaGrad's sums."""
+    """The tables of the two stages, float32[2^b, 2 N_SHAPES]: weights, and AdaGrad's sums."""
 
-    first: npt.NDArray[np.float32]
-    second: npt.NDArray[np.float32]
+    stage1: npt.NDArray[np.float32]
+    stage2: npt.NDArray[np.float32]
 
     @classmethod
     def of(cls, rows: tuple[int, int]) -> Tables:
         """Tables that have learned nothing."""
-        tables = cls(*(np.zeros((n, 2 * N_SHAPES), np.float32) for n in rows))
+        tables = cls(*(np.zeros((n, _ROW), np.float32) for n in rows))
         tables.renew()
         return tables
 
     def renew(self) -> None:
-        """Has AdaGrad begin anew, with the weights that it has found."""
+        """Keeps the weights, and has AdaGrad begin anew."""
         for table in self:
-            table[:, N_SHAPES:] = CAUTION
+            table[:, N_SHAPES:] = INITIAL_SUM
+
+
+class _Examples(NamedTuple):
+    """Sentences to learn from, token by token, with padding before and after each sentence."""
+
+    tokens: npt.NDArray  # TOKEN
+    words: npt.NDArray[np.int64]  # the numbers of their words
+    truths: npt.NDArray[np.uint8]  # their true shapes
+
+
+class _Workspace(NamedTuple):
+    """Memory that the stages use sentence after sentence."""
+
+    features: npt.NDArray[np.uint64]  # [_BLOCK, …]
+    n_features: npt.NDArray[np.int64]  # [_BLOCK]
+    p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: stage 1's probabilities
+    decisions: npt.NDArray[np.uint8]  # [tokens]
+    z: npt.NDArray[np.float64]  # [N_SHAPES]: scores, then probabilities
 
 
 @kernel
 def softmax(z):  # type: ignore[no-untyped-def]
-    """Scores → probabilities, in place; ln of the sum that they are divided by."""
-    most = z[0]
-    for k in range(1, N_SHAPES):
-        most = max(most, z[k])
+    """z_k ← e^{z_k} / Σ_j e^{z_j}, in place, [N_SHAPES]; returns ln Σ_j e^{z_j}."""
+    most = largest(z)
     total = z[0] * 0
     for k in range(N_SHAPES):
         z[k] = np.exp(z[k] - most)
@@ -94,47 +117,50 @@ def softmax(z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _usual(counts):  # type: ignore[no-untyped-def]
-    """The shape of a word whose shape is beyond doubt, else _SPARED."""
-    most, n = usual(counts)
-    return most if n >= _USUAL and counts[most] > _PURE * n else _SPARED
+def _usual_shape(counts):  # type: ignore[no-untyped-def]
+    """The shape of a word whose shape is beyond doubt, else _NOT_LEARNED."""
+    shape, n = most_frequent_shape(counts)
+    return shape if n >= _USUAL_COUNT and counts[shape] > _USUAL_SHARE * n else _NOT_LEARNED
 
 
 @allocating
-def _facts(labels, word_of, shapes, hashes, leads, classes, counts, facts, words, truths):  # type: ignore[no-untyped-def]
-    """Whole sentences → their facts, with margins; the words' numbers, and their shapes as truths. How many facts."""
-    truths[:] = _NO_CASE
-    j = margin(facts, 0)
-    place, begins = 0, True
+def _read(labels, lexicon, examples):  # type: ignore[no-untyped-def]
+    """Fills the examples of whole sentences; returns how many tokens there are, with padding."""
+    tokens, truths = examples.tokens, examples.truths
+    truths[:] = _NO_SHAPE
+    t = sentence_padding(tokens, 0)
+    position, sentence_begins = 0, True
     for label in labels:
         if label == 0:
-            j = margin(facts, j)
-            place, begins = 0, True
+            t = sentence_padding(tokens, t)
+            position, sentence_begins = 0, True
             continue
-        word, shape = word_of[label], shapes[label]
-        fact = facts[j]
-        fact.word, fact.two = hashes[word, WHOLE], hashes[word, SUFFIX + 1]
-        fact.lead, fact.place = leads[word], min(place, FAR)
-        fact.small, fact.capital = classes[word, 0], classes[word, 1]
-        words[j] = word
-        place += 1
+        word, shape = lexicon.word_of[label], lexicon.shapes[label]
+        token, counts = tokens[t], lexicon.shape_counts[word]
+        token.word_hash, token.suffix2_hash = lexicon.hashes[word, WHOLE], lexicon.hashes[word, SUFFIX + 1]
+        token.frequency_rank, token.position = lexicon.frequency_ranks[word], min(position, MAX_POSITION)
+        token.lower_class, token.cased_class = lexicon.classes[word, 0], lexicon.classes[word, 1]
+        examples.words[t] = word
         if shape == Shape.CASELESS:
-            fact.evidence = BARE
-        elif begins:
-            fact.evidence = evidence(counts[word])
-            truths[j] = _usual(counts[word])
-            begins = False
+            token.shape_evidence = NO_CASE
+        elif sentence_begins:
+            token.shape_evidence = shape_evidence(counts)
+            truths[t] = _usual_shape(counts)
+            sentence_begins = False
         else:
-            counts[word, shape] -= 1
-            fact.evidence = evidence(counts[word])
-            counts[word, shape] += 1
-            truths[j] = shape
-        j += 1
-    return j
+            counts[shape] -= 1  # the occurrence in question
+            token.shape_evidence = shape_evidence(counts)
+            counts[shape] += 1
+            truths[t] = shape
+        position += 1
+        t += 1
+    return t
 
 
 @kernel
-def _scores(table, mask, features, n, z):  # type: ignore[no-untyped-def]
+def _add_scores(table, features, n, z):  # type: ignore[no-untyped-def]
+    """z_k += Σ_f w_{f,k} over n features f."""
+    mask = np.uint64(len(table) - 1)
     for i in range(n):
         row = np.int64(features[i] & mask)
         for k in range(N_SHAPES):
@@ -142,7 +168,12 @@ def _scores(table, mask, features, n, z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _learn(table, mask, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
+def _adagrad(table, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
+    """One step of AdaGrad (Duchi, Hazan & Singer 2011) for the weights of n features, given softmax's p.
+
+    g_k = ∂(−ln p_truth) / ∂z_k = p_k − [k = truth];  G_k ← G_k + g_k²;  w_k ← w_k − η g_k / √G_k.
+    """
+    mask = np.uint64(len(table) - 1)
     for i in range(n):
         row = np.int64(features[i] & mask)
         for k in range(N_SHAPES):
@@ -151,78 +182,104 @@ def _learn(table, mask, features, n, p, truth, rate):  # type: ignore[no-untyped
             table[row, k] -= rate * gradient / np.sqrt(table[row, N_SHAPES + k])
 
 
+@kernel
+def _stage1(examples, begin, end, hashes, table, rate, work):  # type: ignore[no-untyped-def]
+    """Stage 1 decides on the words of a sentence, tokens[begin:end], and learns from them.
+
+    Returns the loss, the number of words that it is of; how many words have case, and for how many of them the decision
+    has capitals.
+    """
+    tokens, truths, z = examples.tokens, examples.truths, work.z
+    rows = table.reshape(-1)
+    loss, n_learned, n_words, n_capitals = 0.0, 0, np.int64(0), np.int64(0)
+    for block in range(begin, end, _BLOCK):
+        block_end = min(end, block + _BLOCK)
+        for t in range(block, block_end):
+            if truths[t] != _NO_SHAPE:
+                features = work.features[t - block]
+                n = word_features(hashes[examples.words[t]], np.int64(tokens[t].shape_evidence), features)
+                neighbour_features(tokens, t, features[n:])
+                n += N_NEIGHBOUR_FEATURES
+                work.n_features[t - block] = n
+                prefetch_rows(rows, _ROW, features, n)
+        for t in range(block, block_end):
+            truth = truths[t]
+            if truth == _NO_SHAPE:
+                continue
+            features, n = work.features[t - block], work.n_features[t - block]
+            z[:] = 0
+            _add_scores(table, features, n, z)
+            softmax(z)
+            for k in range(N_SHAPES):
+                work.p[t, k] = z[k]
+            work.decisions[t] = decision(z)
+            n_words += 1
+            n_capitals += has_capitals(work.decisions[t])
+            if truth < N_SHAPES:
+                n_learned += 1
+                loss -= np.log(z[truth] + 1e-30)
+                if z[truth] < CERTAIN:
+                    _adagrad(table, features, n, z, truth, rate)
+    return loss, n_learned, n_words, n_capitals
+
+
+@kernel
+def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # type: ignore[no-untyped-def]
+    """Stage 2 learns from the words of a sentence on which stage 1 is not certain; returns the loss."""
+    tokens, truths, z = examples.tokens, examples.truths, work.z
+    rows = table.reshape(-1)
+    loss = 0.0
+    for block in range(begin, end, _BLOCK):
+        block_end = min(end, block + _BLOCK)
+        for t in range(block, block_end):
+            if truths[t] < N_SHAPES and largest(work.p[t]) < STAGE1_SUFFICES:
+                features = work.features[t - block]
+                decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
+                prefetch_rows(rows, _ROW, features, N_DECISION_FEATURES)
+        for t in range(block, block_end):
+            truth = truths[t]
+            if truth >= N_SHAPES or largest(work.p[t]) >= STAGE1_SUFFICES:
+                continue
+            for k in range(N_SHAPES):
+                z[k] = PRIOR_WEIGHT * np.log(work.p[t, k] + 1e-12)
+            _add_scores(table, work.features[t - block], N_DECISION_FEATURES, z)
+            softmax(z)
+            loss -= np.log(z[truth] + 1e-30)
+            if z[truth] < CERTAIN:
+                _adagrad(table, work.features[t - block], N_DECISION_FEATURES, z, truth, rate)
+    return loss
+
+
 @allocating
-def _pass(facts, words, truths, n, hashes, first, second, rate, rate2):  # type: ignore[no-untyped-def]
-    """Learns from the sentences in the facts; the losses of the stages, and how many words they are of."""
-    features = np.empty((_BLOCK, OWN + FIRST + SECOND), np.uint64)
-    numbers = np.empty(_BLOCK, np.int64)
-    mask, mask2 = np.uint64(len(first) - 1), np.uint64(len(second) - 1)
-    flat, flat2 = first.reshape(-1), second.reshape(-1)
-    p = np.empty((n, N_SHAPES))
-    decisions = np.full(n, NO_DECISION, np.uint8)
-    z = np.empty(N_SHAPES)
-    loss, loss2, count = 0.0, 0.0, 0
-    t = MARGIN
-    while t < n:
-        end = t
-        capitals, cased = np.int64(0), np.int64(0)
-        while facts[end].evidence != END:
+def _learn(examples, n, hashes, tables, rates):  # type: ignore[no-untyped-def]
+    """Both stages learn from n tokens, sentence by sentence; as `learn`."""
+    work = _Workspace(
+        np.empty((_BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
+        np.empty(_BLOCK, np.int64),
+        np.empty((n, N_SHAPES)),
+        np.full(n, NO_DECISION, np.uint8),
+        np.empty(N_SHAPES),
+    )
+    loss1, loss2, count = 0.0, 0.0, 0
+    begin = PADDING
+    while begin < n:
+        end = begin
+        while examples.tokens[end].shape_evidence != END:
             end += 1
-        for block in range(t, end, _BLOCK):
-            last = min(end, block + _BLOCK)
-            for i in range(block, last):
-                if truths[i] != _NO_CASE:
-                    f = features[i - block]
-                    own = own_features(hashes[words[i]], np.int64(facts[i].evidence), f)
-                    first_features(facts, i, f[own:])
-                    numbers[i - block] = own + FIRST
-                    for k in range(own + FIRST):
-                        prefetch(flat, 2 * N_SHAPES * np.int64(f[k] & mask))
-            for i in range(block, last):
-                if truths[i] == _NO_CASE:
-                    continue
-                f, number = features[i - block], numbers[i - block]
-                z[:] = 0
-                _scores(first, mask, f, number, z)
-                softmax(z)
-                p[i] = z
-                decisions[i] = decision(z)
-                cased += 1
-                capitals += is_capital(decisions[i])
-                if truths[i] < N_SHAPES:
-                    count += 1
-                    loss -= np.log(z[truths[i]] + 1e-30)
-                    if z[truths[i]] < CERTAIN:
-                        _learn(first, mask, f, number, z, truths[i], rate)
-        for block in range(t, end, _BLOCK):
-            last = min(end, block + _BLOCK)
-            for i in range(block, last):
-                if truths[i] < N_SHAPES and p[i].max() < SURE:
-                    f = features[i - block]
-                    second_features(facts, decisions, i, capitals, cased, f)
-                    for k in range(SECOND):
-                        prefetch(flat2, 2 * N_SHAPES * np.int64(f[k] & mask2))
-            for i in range(block, last):
-                if truths[i] >= N_SHAPES or p[i].max() >= SURE:
-                    continue
-                for k in range(N_SHAPES):
-                    z[k] = BASE * np.log(p[i, k] + 1e-12)
-                _scores(second, mask2, features[i - block], SECOND, z)
-                softmax(z)
-                loss2 -= np.log(z[truths[i]] + 1e-30)
-                if z[truths[i]] < CERTAIN:
-                    _learn(second, mask2, features[i - block], SECOND, z, truths[i], rate2)
-        t = end + MARGIN
-    return loss, loss2, count
+        loss, n_learned, n_words, n_capitals = _stage1(examples, begin, end, hashes, tables.stage1, rates[0], work)
+        loss1 += loss
+        count += n_learned
+        loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, rates[1], work)
+        begin = end + PADDING
+    return loss1, loss2, count
 
 
-def learn(labels: npt.NDArray[np.uint32], known: Facts, tables: Tables) -> tuple[float, float, int]:
-    """Has the tables learn from whole sentences; what each stage lost on them before (−ln p, summed), and over how many
-    words."""
-    size = len(labels) + MARGIN * (1 + np.count_nonzero(labels == 0))
-    facts = np.empty(size, FACT)
-    truths, numbers = np.empty(size, np.uint8), np.empty(size, np.int64)
-    n = _facts(labels, *known, facts, numbers, truths)
-    rates = (np.float32(rate) for rate in RATES)
-    found: tuple[float, float, int] = _pass(facts, numbers, truths, n, known.hashes, *tables, *rates)
-    return found
+def learn(labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables) -> tuple[float, float, int]:
+    """Has the tables learn from whole sentences; the sum of each stage's losses on them, −ln p before it had learned
+    them, and the number of words with a true shape."""
+    size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
+    examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
+    n = _read(labels, lexicon, examples)
+    rates = tuple(np.float32(rate) for rate in RATES)
+    losses: tuple[float, float, int] = _learn(examples, n, lexicon.hashes, tables, rates)
+    return losses

@@ -1,8 +1,8 @@
-"""The context model as a file beside cap.fst, mapped: weights in bytes, and a record for each word.
+"""The context model as a file beside cap.fst, mapped: learned weights in bytes, and a record for each word.
 
 In: what is known of the words, and learned tables. Out: the file `cap.fst.context`, and `Context`, which maps it. First
-a line of JSON, which says to which model it belongs, how large the arrays are, and their checksum; its own checksum;
-then the arrays, end to end. Any numbers in them are legal, so whole arrays are all that has to be checked.
+a line of JSON, which says to which model it belongs, how large the arrays are, and their checksum; a line with its own
+checksum; then the arrays, end to end. Any numbers in them are legal, so only whole arrays have to be checked.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
-from capfst.context import domains as kinds
-from capfst.context.features import OWN, own_features
-from capfst.context.words import SUFFIX, WHOLE, evidence
+from capfst.context.domains import MAX_DOMAINS
+from capfst.context.features import MAX_WORD_FEATURES, word_features
+from capfst.context.words import SUFFIX, WHOLE, shape_evidence
 from capfst.errors import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols
-from capfst.system import verified as checked
+from capfst.system import verified
 from capfst.system.atomic import replacing
 from capfst.system.kernels import allocating
 
 if TYPE_CHECKING:
-    from capfst.context.learn import Facts, Tables
+    from capfst.context.learn import Lexicon, Tables
 
 _FORMAT = "capfst context 1"
 _HEADER = 4096  # bytes
-_MOST = 127  # of a weight in a table, in units of its scale
-SHARED = 4
-"""Rows of a learned table that share a place in the file, where one of them stays."""
-ZERO = np.uint32(0x00808080)
-"""A row of the file's tables without weight, and without number."""
+_MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
+ROWS_PER_SLOT = 4
+"""Rows of a learned table that share a slot of the file's table, which holds one of them."""
+EMPTY_ROW = np.uint32(0x00808080)
+"""A slot of the file's tables that no row has: all weights are 0."""
 
 WORD = np.dtype(
     [
-        ("word", "u4"),  # its hash, and that of its last two characters
-        ("two", "u4"),
-        ("penalty", "f4"),  # of an unseen casing, −ln
-        ("evidence", "u1"),
-        ("lead", "u1"),
-        ("small", "u1"),  # its classes, by classes.of_words
-        ("capital", "u1"),
-        ("single", "u1"),  # 1: one letter, of which Capitalized and UPPER are the same
-        ("told", "i1", (kinds.MOST,)),  # how much it speaks for each kind of text
+        ("word_hash", "u4"),
+        ("suffix2_hash", "u4"),  # of its last two characters
+        ("unseen_penalty", "f4"),  # −ln: what a casing costs that the LM has not seen, 1 + ln(1 + occurrences)
+        ("shape_evidence", "u1"),
+        ("frequency_rank", "u1"),
+        ("lower_class", "u1"),  # by classes.word_classes
+        ("cased_class", "u1"),
+        ("one_letter", "u1"),  # 1: of which CAPITALIZED and UPPER are the same
+        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as from domains.domain_log_odds
     ],
     align=True,
 )
@@ -62,23 +62,27 @@ _ARRAYS: list[np.dtype[Any]] = [WORD, *map(np.dtype, ("u1", "i2", "u4", "u4"))] 
 
 
 class Parameters(NamedTuple):
-    """What was learned of a kind of text. The weights are those of the shapes but lower case, which has 0."""
+    """What was learned of a domain: the weights of the shapes but LOWER, less LOWER's, as whole numbers.
 
-    own: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: the sum of the first table's weights of a word's own features
-    first: npt.NDArray[np.uint32]  # a row: three weights as bytes, each 128 more than it is, and 1 + which row of four
-    second: npt.NDArray[np.uint32]
-    scales: tuple[float, float]  # what a 1 in the tables is worth
+    A table has 2^b slots, of four bytes each, the lowest first: the three weights of a row, each plus 128, and 1 + the
+    row's number among those that share the slot. A feature f has slot f mod 2^b, number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
+    """
+
+    word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: the sums of the weights of each word's word_features
+    stage1: npt.NDArray[np.uint32]  # [2^b]
+    stage2: npt.NDArray[np.uint32]
+    scales: tuple[float, float]  # what a 1 in each table is worth
 
 
 class Context(NamedTuple):
     """The context model that belongs to a model."""
 
-    known: npt.NDArray  # WORD, by label
+    words: npt.NDArray  # WORD, by label
     shapes: npt.NDArray[np.uint8]  # by label
-    own: npt.NDArray[np.int16]  # [kinds, V + 1, N_SHAPES − 1], as the following those of Parameters, by kind
-    first: npt.NDArray[np.uint32]
-    second: npt.NDArray[np.uint32]
-    scales: npt.NDArray[np.float64]
+    word_scores: npt.NDArray[np.int16]  # [domains, V + 1, N_SHAPES − 1]; this and the following as Parameters
+    stage1: npt.NDArray[np.uint32]  # [domains, 2^b]
+    stage2: npt.NDArray[np.uint32]
+    scales: npt.NDArray[np.float64]  # [domains, 2]
     checksum: int
 
     @classmethod
@@ -90,8 +94,8 @@ class Context(NamedTuple):
         path = path_of(model.path)
         try:
             with open(path, "rb") as file:
-                found = os.fstat(file.fileno())
-                if found.st_size < _HEADER:
+                status = os.fstat(file.fileno())
+                if status.st_size < _HEADER:
                     raise _damaged(path)
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
@@ -105,20 +109,20 @@ class Context(NamedTuple):
             )
         if len(mapped) != _HEADER + sum(header["bytes"]):
             raise _damaged(path)
-        if checked.recall(found) != (header["crc"],):
+        if verified.recall(status) != (header["crc"],):
             if zlib.crc32(memoryview(mapped)[_HEADER:]) != header["crc"]:
                 raise _damaged(path)
-            checked.remember(found, (header["crc"],))
-        at = _HEADER
+            verified.remember(status, (header["crc"],))
+        offset = _HEADER
         arrays: list[npt.NDArray[Any]] = []
         for dtype, size in zip(_ARRAYS, header["bytes"], strict=True):
-            arrays.append(np.frombuffer(mapped, dtype, size // dtype.itemsize, at))
-            at += size
-        known, shapes, own, first, second = arrays
+            arrays.append(np.frombuffer(mapped, dtype, size // dtype.itemsize, offset))
+            offset += size
+        words, shapes, word_scores, stage1, stage2 = arrays
         scales = np.array(header["scales"], np.float64)
-        number = len(scales)
+        n = len(scales)
         return cls(
-            known, shapes, own.reshape(number, -1, N_SHAPES - 1), first.reshape(number, -1), second.reshape(number, -1),
+            words, shapes, word_scores.reshape(n, -1, N_SHAPES - 1), stage1.reshape(n, -1), stage2.reshape(n, -1),
             scales, header["crc"],
         )  # fmt: skip
 
@@ -159,16 +163,16 @@ def forget(model: str | os.PathLike[str]) -> None:
 @contextmanager
 def writing(
     model: str | os.PathLike[str], signature: Signature, symbols: Symbols, starts: npt.NDArray[np.int64],
-    facts: Facts, told: npt.NDArray[np.int8], weights: list[Parameters],
+    lexicon: Lexicon, domain_log_odds: npt.NDArray[np.int8], parameters: list[Parameters],
 ) -> Iterator[None]:  # fmt: skip
     """Writes the context model of the model at this path, whose words' first labels are `starts`. It is there after the
     block, in which the model is to be written; if that fails, what was there before is still there.
 
-    told: [words, kinds], by kinds.evidence. weights: by kind.
+    domain_log_odds: [words, domains], as from domains.py. parameters: by domain.
     """
-    known = np.zeros(len(symbols), WORD)
-    _know(starts, facts.hashes, facts.leads, facts.classes, facts.counts, told, known)
-    arrays = [known, facts.shapes, *(np.stack(tables) for tables in list(zip(*weights, strict=True))[:3])]
+    words = np.zeros(len(symbols), WORD)
+    _fill_words(starts, lexicon, domain_log_odds, words)
+    arrays = [words, lexicon.shapes, *(np.stack(tables) for tables in list(zip(*parameters, strict=True))[:3])]
     raw = [array.reshape(-1).view(np.uint8).data for array in arrays]
     crc = 0
     for array in raw:
@@ -178,7 +182,7 @@ def writing(
         "model": _belongs(signature, symbols),
         "bytes": [len(array) for array in raw],
         "crc": crc,
-        "scales": [kind.scales for kind in weights],
+        "scales": [domain.scales for domain in parameters],
     }
     text = json.dumps(header).encode()
     with replacing(path_of(model)) as file:
@@ -186,62 +190,65 @@ def writing(
         for array in raw:
             file.write(array)
         file.flush()  # a full disk is found before the model is there
-        del facts, told, weights, known, arrays, raw, array  # making the model takes memory, too
+        del lexicon, domain_log_odds, parameters, words, arrays, raw, array  # making the model takes memory, too
         yield
 
 
-def weights(tables: Tables, facts: Facts, starts: npt.NDArray[np.int64]) -> Parameters:
-    """Learned tables as the file has them; `starts`: the words' first labels."""
-    first, scale = _quantized(tables.first)
-    second, scale2 = _quantized(tables.second)
-    own = np.zeros((len(facts.word_of), N_SHAPES - 1), np.int16)
-    _own(starts, facts.hashes, facts.counts, first, own)
-    packed = _packed(first, tables.first[:, N_SHAPES:]), _packed(second, tables.second[:, N_SHAPES:])
-    return Parameters(own, *packed, (scale, scale2))
+@allocating
+def _fill_words(starts, lexicon, domain_log_odds, words):  # type: ignore[no-untyped-def]
+    """Fills the records of a model's words, WORD[V + 1], whose first labels are `starts`."""
+    for number in range(starts.size - 1):
+        word, counts = words[starts[number]], lexicon.shape_counts[number]
+        word.word_hash, word.suffix2_hash = lexicon.hashes[number, WHOLE], lexicon.hashes[number, SUFFIX + 1]
+        word.shape_evidence, word.frequency_rank = shape_evidence(counts), lexicon.frequency_ranks[number]
+        word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
+        word.unseen_penalty = 1 + np.log(1.0 + counts.sum())
+        word.one_letter = word.suffix2_hash == 0
+        for domain in range(domain_log_odds.shape[1]):
+            word.domain_log_odds[domain] = domain_log_odds[number, domain]
 
 
-def _quantized(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
-    """[rows, N_SHAPES − 1]: the weights of the shapes but lower case, less its, in whole numbers up to _MOST; and what
-    a 1 is worth."""
-    less = table[:, 1:N_SHAPES] - table[:, :1]
-    scale = float(max(less.max(initial=0), -less.min(initial=0))) / _MOST or 1.0
-    less /= scale
-    return np.rint(less, out=less).astype(np.int16), scale
+def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int64]) -> Parameters:
+    """Learned tables as the file has them. starts: the words' first labels."""
+    weights1, scale1 = _whole_numbers(tables.stage1)
+    weights2, scale2 = _whole_numbers(tables.stage2)
+    word_scores = np.zeros((len(lexicon.word_of), N_SHAPES - 1), np.int16)
+    _sum_word_scores(starts, lexicon.hashes, lexicon.shape_counts, weights1, word_scores)
+    packed = _packed(weights1, tables.stage1[:, N_SHAPES:]), _packed(weights2, tables.stage2[:, N_SHAPES:])
+    return Parameters(word_scores, *packed, (scale1, scale2))
 
 
-def _packed(table: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
-    """Of the rows that share a place, which have the same lowest bits, the one that matters most: by its weights, and
-    by AdaGrad's sums of its gradients."""
-    number = len(table) // SHARED
-    packed, most = np.full(number, ZERO, np.uint32), np.zeros(number)
-    for which in range(SHARED):
-        rows = table[which * number : (which + 1) * number]
-        sizes = np.abs(rows).sum(1) * np.sqrt(gradients[which * number : (which + 1) * number].sum(1))
-        better = sizes > most
-        most[better] = sizes[better]
+def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
+    """[rows, N_SHAPES − 1]: the weights of the shapes but LOWER, less LOWER's, in whole numbers up to _MAX_WEIGHT; and
+    what a 1 is worth. (Softmax takes differences of scores only, so LOWER's may be 0.)"""
+    weights = table[:, 1:N_SHAPES] - table[:, :1]
+    scale = float(max(weights.max(initial=0), -weights.min(initial=0))) / _MAX_WEIGHT or 1.0
+    weights /= scale
+    return np.rint(weights, out=weights).astype(np.int16), scale
+
+
+def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
+    """Of the rows that share a slot, the one that matters most: the product of the size of its weights and the root of
+    AdaGrad's sums of its squared gradients is the largest."""
+    n_slots = len(weights) // ROWS_PER_SLOT
+    packed, most = np.full(n_slots, EMPTY_ROW, np.uint32), np.zeros(n_slots)
+    for number in range(ROWS_PER_SLOT):
+        these = slice(number * n_slots, (number + 1) * n_slots)
+        rows = weights[these]
+        importance = np.abs(rows).sum(1) * np.sqrt(gradients[these].sum(1))
+        better = importance > most
+        most[better] = importance[better]
         kept = (rows[better] + 128).astype(np.uint32)
-        packed[better] = kept[:, 0] | kept[:, 1] << 8 | kept[:, 2] << 16 | np.uint32(which + 1) << 24
+        packed[better] = kept[:, 0] | kept[:, 1] << 8 | kept[:, 2] << 16 | np.uint32(number + 1) << 24
     return packed
 
 
 @allocating
-def _own(starts, hashes, counts, first, own):  # type: ignore[no-untyped-def]
-    features = np.empty(OWN, np.uint64)
-    mask = np.uint64(len(first) - 1)
-    for k in range(starts.size - 1):
-        for i in range(own_features(hashes[k], evidence(counts[k]), features)):
-            for shape in range(N_SHAPES - 1):
-                own[starts[k], shape] += first[np.int64(features[i] & mask), shape]
-
-
-@allocating
-def _know(starts, hashes, leads, classes, counts, told, known):  # type: ignore[no-untyped-def]
-    for k in range(starts.size - 1):
-        word = known[starts[k]]
-        word.word, word.two = hashes[k, WHOLE], hashes[k, SUFFIX + 1]
-        word.evidence, word.lead = evidence(counts[k]), leads[k]
-        word.small, word.capital = classes[k, 0], classes[k, 1]
-        word.penalty = 1 + np.log(1.0 + counts[k].sum())
-        word.single = word.two == 0
-        for kind in range(told.shape[1]):
-            word.told[kind] = told[k, kind]
+def _sum_word_scores(starts, hashes, shape_counts, weights, word_scores):  # type: ignore[no-untyped-def]
+    """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label."""
+    features = np.empty(MAX_WORD_FEATURES, np.uint64)
+    mask = np.uint64(len(weights) - 1)
+    for number in range(starts.size - 1):
+        for i in range(word_features(hashes[number], shape_evidence(shape_counts[number]), features)):
+            for k in range(N_SHAPES - 1):
+                word_scores[starts[number], k] += weights[np.int64(features[i] & mask), k]

@@ -1,7 +1,7 @@
-"""Which sentences of a corpus the context model learns from: as many of each source, as far as it has them.
+"""Which sentences of a corpus the context model learns from: as many labels of each source, as far as it has them.
 
 In: labels, and where each source (a large file, or several small ones) ends. Out: labels of whole sentences, by source,
-in their order. A source that is much larger than the others would else decide what context means in all of them.
+in their order. Without this, a source much larger than the others would decide what context means in all of them.
 """
 
 from __future__ import annotations
@@ -10,61 +10,66 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.corpus.labels import pieces
+from capfst.system.kernels import allocating
 
-MOST = 8_000_000
-"""Labels in all; more teach little more, and take time."""
-
-
-def quotas(sizes: npt.NDArray[np.int64], most: int = MOST) -> npt.NDArray[np.int64]:
-    """How many labels of each source, given how many it has: all, or as many as of any other, `most` in all."""
-    left, share = most, np.zeros(len(sizes), np.int64)
-    for number, source in enumerate(np.argsort(sizes, kind="stable").tolist()):
-        share[source] = min(int(sizes[source]), left // (len(sizes) - number))
-        left -= int(share[source])
-    return share
+MAX_LABELS = 8_000_000
+"""Of all sources together; more teach little more, and take time."""
 
 
-@njit(cache=True, nogil=True)
-def _select(labels, sentence, quota, size, out):  # type: ignore[no-untyped-def]
-    """Of a source of `size` labels, as many sentences as make up `quota` labels, evenly spread: copies those among
-    these labels, of which the first belongs to the sentence of this number. How many labels, and the next number."""
-    written = 0
+def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+    """How many labels of each source to learn from, given how many it has: all, or as many as of any other source,
+    `most` in all."""
+    left, quota = most, np.zeros(len(sizes), np.int64)
+    for rank, source in enumerate(np.argsort(sizes, kind="stable").tolist()):
+        quota[source] = min(int(sizes[source]), left // (len(sizes) - rank))
+        left -= int(quota[source])
+    return quota
+
+
+@allocating
+def _select(labels, sentence, quota, size, selected):  # type: ignore[no-untyped-def]
+    """Copies those of the labels that are selected; `sentence` is the number in its source of the first one's sentence.
+
+    Of a source of `size` labels, sentences that make up `quota` labels are selected, evenly spread. Returns how many
+    labels of these are, and the number of the sentence that comes next.
+    """
+    n = 0
     for label in labels:
         if sentence * quota % size < quota:
-            out[written] = label
-            written += 1
+            selected[n] = label
+            n += 1
         sentence += label == 0
-    return written, sentence
+    return n, sentence
 
 
-def chosen(labels: npt.NDArray[np.uint32], sentence: int, quota: int, size: int) -> npt.NDArray[np.uint32]:
-    """Those of a source's labels that are to be learned from. sentence: the number in its source of the first one;
-    quota, size: how many labels of the source are wanted, and how many it has."""
+def select(labels: npt.NDArray[np.uint32], sentence: int, quota: int, size: int) -> npt.NDArray[np.uint32]:
+    """Those of a source's labels that are to be learned from: whole sentences.
+
+    sentence: the number in its source of the first sentence. quota, size: how many labels of the source are wanted, and
+    how many it has.
+    """
     parts = [np.zeros(0, np.uint32)]
     for piece, _ in pieces(labels):
-        out = np.empty(len(piece), np.uint32)
-        written, sentence = _select(piece, sentence, quota, size, out)
-        parts.append(out[:written].copy())
+        selected = np.empty(len(piece), np.uint32)
+        n, sentence = _select(piece, sentence, quota, size, selected)
+        parts.append(selected[:n].copy())
     return np.concatenate(parts)
 
 
-def sample(
-    labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: int = MOST
-) -> list[npt.NDArray[np.uint32]]:
-    """The labels to learn from, by source; ends[s]: where source s ends in the labels."""
+def sample(labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.uint32]]:
+    """The labels to learn from, by source, `most` in all. ends: where each source ends in the labels."""
     begins = np.concatenate([[0], ends[:-1]])
     sizes = ends - begins
     return [
-        chosen(labels[begin:end], 0, quota, end - begin)
+        select(labels[begin:end], 0, quota, end - begin)
         for begin, end, quota in zip(begins.tolist(), ends.tolist(), quotas(sizes, most).tolist(), strict=True)
     ]
 
 
-def slices(labels: npt.NDArray[np.uint32], number: int) -> list[npt.NDArray[np.uint32]]:
-    """The labels of whole sentences in so many slices of whole sentences, some of which may be empty."""
+def slices(labels: npt.NDArray[np.uint32], n: int) -> list[npt.NDArray[np.uint32]]:
+    """The labels of whole sentences in n slices of whole sentences, of about one size; some may be empty."""
     ends = np.append(0, np.flatnonzero(labels == 0) + 1)
-    cuts = ends[np.searchsorted(ends, np.arange(number + 1) * labels.size // number)]
+    cuts = ends[np.searchsorted(ends, np.arange(n + 1) * labels.size // n)]
     return [labels[begin:end] for begin, end in pairwise(cuts.tolist())]

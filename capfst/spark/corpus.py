@@ -25,8 +25,8 @@ from pyspark import RDD, Broadcast, StorageLevel
 from pyspark.sql import SparkSession
 
 from capfst.casing.shapes import N_SHAPES
-from capfst.context.sample import chosen, quotas
-from capfst.context.words import habits
+from capfst.context.sample import quotas, select
+from capfst.context.words import shape_counts
 from capfst.corpus import filters as cleaning
 from capfst.corpus.files import sources
 from capfst.corpus.intern import Interner
@@ -123,9 +123,9 @@ class SparkLabels:
         self.rdd.unpersist()
         return counts
 
-    def habits(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """As `context.words.habits`."""
-        indices, numbers = self.rdd.map(partial(_habits, word_of, shapes)).treeReduce(_summed)
+    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """As `context.words.shape_counts`."""
+        indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes)).treeReduce(_summed)
         counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
         counts.flat[indices] = numbers
         return counts
@@ -138,7 +138,7 @@ class SparkLabels:
         before = np.cumsum(sizes[:, 1]) - sizes[:, 1]
         first = before - before[np.searchsorted(self.sources, self.sources)]
         rules = list(zip(first.tolist(), quota[self.sources].tolist(), totals[self.sources].tolist(), strict=True))
-        parts = self.rdd.map(partial(_chosen, rules)).collect()
+        parts = self.rdd.map(partial(_selected, rules)).collect()
         bounds = np.searchsorted(self.sources, np.arange(int(self.sources[-1]) + 2)).tolist()
         return [np.concatenate(parts[begin:end]) for begin, end in pairwise(bounds)]
 
@@ -230,8 +230,8 @@ def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray
     return a[0] + b[0], np.minimum(a[1], b[1])
 
 
-def _habits(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _LabelledPart) -> _Sparse:
-    counts = habits(part[1], word_of, shapes).reshape(-1)
+def _shape_counts(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _LabelledPart) -> _Sparse:
+    counts = shape_counts(part[1], word_of, shapes).reshape(-1)
     indices = np.flatnonzero(counts)
     return indices, counts[indices]
 
@@ -247,8 +247,8 @@ def _sizes(part: _LabelledPart) -> tuple[int, int]:
     return part[1].size, int(np.count_nonzero(part[1] == 0))
 
 
-def _chosen(rules: list[tuple[int, int, int]], part: _LabelledPart) -> npt.NDArray[np.uint32]:
-    return chosen(part[1], *rules[part[0]])
+def _selected(rules: list[tuple[int, int, int]], part: _LabelledPart) -> npt.NDArray[np.uint32]:
+    return select(part[1], *rules[part[0]])
 
 
 def _windows(parts: Partition, layout: Layout, part: _LabelledPart) -> Iterator[tuple[int, bytes]]:

@@ -198,7 +198,7 @@ def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_pa
     context.unlink()
     assert status() == "skipped"  # it would be the same
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("capfst.context.sample.MOST", 9000)
+        patch.setattr("capfst.context.sample.MAX_LABELS", 9000)
         files = [Path(contextual_model).with_name(name) for name in ("help.txt", "rot13.txt")]
         capfst.train(files, tmp_path / "other.fst", clean=False)
     assert (tmp_path / "other.fst").read_bytes() == lm.read_bytes()

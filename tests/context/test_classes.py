@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst.context import classes as module
-from capfst.context.classes import BOUNDARY, RARE, classes, of_words
+from capfst.context.classes import BOUNDARY, RARE, label_classes, word_classes
 
 LABELS = 9
 corpora = st.lists(
@@ -38,7 +38,7 @@ def likelihood(bigrams: Counter[tuple[int, int]], class_of: list[int]) -> float:
 def twin(sources: list[list[int]], number: int) -> list[int]:
     """The class of each label: each in turn, the most frequent first, moves to where the corpus is likeliest."""
     counts = Counter(itertools.chain(*sources))
-    order = sorted((n for n in range(1, LABELS) if counts[n] >= module._LEAST), key=lambda n: -counts[n])
+    order = sorted((n for n in range(1, LABELS) if counts[n] >= module._MIN_COUNT), key=lambda n: -counts[n])
     symbol = [RARE] * LABELS
     symbol[0] = BOUNDARY
     for k, label in enumerate(order):
@@ -59,7 +59,7 @@ def twin(sources: list[list[int]], number: int) -> list[int]:
                     best = to
             class_of[w] = best
             moved += best != own
-        if moved < module._MOVING * len(class_of):
+        if moved < module._MIN_MOVED * len(class_of):
             break
     return [class_of[s] for s in symbol]
 
@@ -68,8 +68,8 @@ def twin(sources: list[list[int]], number: int) -> list[int]:
 @given(sources=corpora, number=st.integers(3, 6))
 def test_classes_are_the_twins(sources: list[list[int]], number: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LEAST", 2)
-        found = classes([np.array(source, np.uint32) for source in sources], LABELS, number)
+        patch.setattr(module, "_MIN_COUNT", 2)
+        found = label_classes([np.array(source, np.uint32) for source in sources], LABELS, number)
         assert found.tolist() == twin(sources, number)
 
 
@@ -80,7 +80,7 @@ def test_words_of_like_places_are_of_one_class() -> None:
         [*rng.choice(words, 2), rng.choice(names), rng.choice(verbs), *rng.choice(words, 2), 60, rng.choice(months), 0]
         for _ in range(3000)
     ]
-    found = classes([np.array(lines, np.uint32).ravel()], 62, 7)
+    found = label_classes([np.array(lines, np.uint32).ravel()], 62, 7)
     assert found[0] == BOUNDARY
     assert found[61] == RARE
     for alike in (months, names, verbs):
@@ -89,15 +89,15 @@ def test_words_of_like_places_are_of_one_class() -> None:
 
 
 def test_nothing_is_classed_that_is_too_rare() -> None:
-    source = np.array([1] * (module._LEAST - 1) + [2] * module._LEAST + [0], np.uint32)
-    assert classes([source], 4).tolist() == [BOUNDARY, RARE, 2, RARE]
-    assert classes([source[:3], np.zeros(1, np.uint32)], 3).tolist() == [BOUNDARY, RARE, RARE]
+    source = np.array([1] * (module._MIN_COUNT - 1) + [2] * module._MIN_COUNT + [0], np.uint32)
+    assert label_classes([source], 4).tolist() == [BOUNDARY, RARE, 2, RARE]
+    assert label_classes([source[:3], np.zeros(1, np.uint32)], 3).tolist() == [BOUNDARY, RARE, RARE]
 
 
 def test_classes_of_words_are_those_of_their_most_frequent_forms() -> None:
     #                      a  A  b  B  BB c
     word_of = np.array([0, 0, 0, 1, 1, 1, 2])
-    small = np.array([True, True, False, False, False, False, True])
+    lower = np.array([True, True, False, False, False, False, True])
     counts = np.array([99, 5, 6, 7, 8, 9, 0])
     class_of = np.array([0, 10, 11, 12, 13, 14, 15], np.uint8)
-    assert of_words(class_of, word_of, small, counts).tolist() == [[10, 11], [RARE, 14], [15, RARE]]
+    assert word_classes(class_of, word_of, lower, counts).tolist() == [[10, 11], [RARE, 14], [15, RARE]]

@@ -1,12 +1,12 @@
-"""context/kinds.py: which sources are of one kind, and what words speak for it."""
+"""context/domains.py: which sources are of one domain, and which words speak for it."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.context import domains as kinds
-from capfst.context.domains import MOST, counted, evidence, grouped
+from capfst.context import domains as module
+from capfst.context.domains import MAX_DOMAINS, domain_log_odds, find_domains, group_sources
 
 WORDS = 400
 RNG = np.random.default_rng(5)
@@ -19,10 +19,10 @@ def text(which: int, size: int = 20_000, seed: int = 0) -> np.ndarray:
 
 
 def groups(*sources: np.ndarray) -> list[int]:
-    return grouped(np.array(sources)).tolist()
+    return group_sources(np.array(sources)).tolist()
 
 
-def test_halves_of_a_text_are_of_one_kind() -> None:
+def test_halves_of_a_text_are_of_one_domain() -> None:
     assert groups(text(0, seed=1), text(0, seed=2)) == [0, 0]
     assert groups(text(0)) == [0]
 
@@ -32,24 +32,24 @@ def test_different_texts_are_not() -> None:
     assert groups(text(0, 9000), text(1, 30_000), text(0, 9000, 1), text(2, 5000), text(1, 4000, 1)) == [1, 0, 1, 2, 0]
 
 
-def test_a_mixture_is_of_its_own_kind_if_it_is_unlike_both() -> None:
+def test_a_mixture_is_of_its_own_domain_if_it_is_unlike_both() -> None:
     half = text(0, 10_000, 1) + text(1, 10_000, 1)
     assert groups(text(0, 50_000), text(1, 40_000), half) == [0, 1, 2]
     tenth = text(0, 19_500, 1) + text(1, 500, 1)
     assert groups(text(0, 50_000), text(1, 40_000), tenth) == [0, 1, 0]
 
 
-def test_more_kinds_than_there_may_be_are_merged() -> None:
-    found = groups(*(text(k, 30_000 - k) for k in range(MOST + 3)))
-    assert set(found) == set(range(MOST))
-    near = [text(0, 9000, seed) + text(k, 4000) for seed, k in enumerate(range(1, MOST + 1))]
-    found = groups(*(text(k, 30_000 - k) for k in range(10, 10 + MOST - 1)), *near)
-    assert len(set(found[: MOST - 1])) == MOST - 1
-    assert len(set(found[MOST - 1 :])) == 1  # what is more alike is merged
+def test_more_domains_than_there_may_be_are_merged() -> None:
+    found = groups(*(text(k, 30_000 - k) for k in range(MAX_DOMAINS + 3)))
+    assert set(found) == set(range(MAX_DOMAINS))
+    near = [text(0, 9000, seed) + text(k, 4000) for seed, k in enumerate(range(1, MAX_DOMAINS + 1))]
+    found = groups(*(text(k, 30_000 - k) for k in range(10, 10 + MAX_DOMAINS - 1)), *near)
+    assert len(set(found[: MAX_DOMAINS - 1])) == MAX_DOMAINS - 1
+    assert len(set(found[MAX_DOMAINS - 1 :])) == 1  # what is more alike is merged
 
 
 def test_small_sources_join_what_they_are_most_like() -> None:
-    large = [text(k % 3, 5000 + k, seed=k) for k in range(kinds._COMPARED)]
+    large = [text(k % 3, 5000 + k, seed=k) for k in range(module._N_COMPARED)]
     small = [text(k % 3, 1500, seed=100 + k) for k in range(20)]
     found = groups(*small, *large)
     assert all(found[k] == found[20 + k % 3] for k in range(20))
@@ -63,41 +63,41 @@ def test_a_source_without_frequent_words() -> None:
 
 @settings(deadline=None)
 @given(counts=st.lists(st.lists(st.integers(0, 30), min_size=3, max_size=3), min_size=1, max_size=9))
-def test_kinds_are_numbered_by_size(counts: list[list[int]]) -> None:
+def test_domains_are_numbered_by_size(counts: list[list[int]]) -> None:
     found = groups(*map(np.array, counts))
     sizes = np.bincount(found, [sum(row) for row in counts])
     assert sorted(set(found)) == list(range(len(sizes)))
     assert sizes.tolist() == sorted(sizes, reverse=True)
-    assert len(sizes) <= MOST
+    assert len(sizes) <= MAX_DOMAINS
 
 
-def test_evidence_is_for_the_kind_that_has_the_word_oftener() -> None:
+def test_log_odds_are_for_the_domain_that_has_the_word_oftener() -> None:
     #                   only one  the other  as often  rare    seldom here
     counts = np.array([[50_000, 0, 90_000, 40, 20_000], [0, 50_000, 90_000, 0, 40_000]])
-    told = evidence(counts)
-    assert told.dtype == np.int8
-    assert told.shape == (5, 2)
-    signs = np.sign(told).tolist()
+    log_odds = domain_log_odds(counts)
+    assert log_odds.dtype == np.int8
+    assert log_odds.shape == (5, 2)
+    signs = np.sign(log_odds).tolist()
     assert signs[0] == [1, -1]
     assert signs[1] == [-1, 1]
-    assert abs(told[2]).max() < 10
+    assert abs(log_odds[2]).max() < 10
     assert signs[3] == [0, 0]
     assert signs[4] == [-1, 1]
-    # ln (p(word | kind) / p(word)), in 32nds
-    assert told[4, 1] == pytest.approx(32 * np.log(40_000 / 180_000 / (60_000 / 340_000)), abs=3)
+    # ln (p(word | domain) / p(word)), in 32nds
+    assert log_odds[4, 1] == pytest.approx(32 * np.log(40_000 / 180_000 / (60_000 / 340_000)), abs=3)
 
 
-def test_evidence_stays_in_its_byte() -> None:
-    told = evidence(np.array([[10**7, 0], [0, 10**7]]))
-    assert told.min() == -127
-    assert told.max() <= 127
-    assert evidence(np.zeros((1, 3), int)).tolist() == [[0], [0], [0]]
+def test_log_odds_stay_in_their_byte() -> None:
+    log_odds = domain_log_odds(np.array([[10**7, 0], [0, 10**7]]))
+    assert log_odds.min() == -127
+    assert log_odds.max() <= 127
+    assert domain_log_odds(np.zeros((1, 3), int)).tolist() == [[0], [0], [0]]
 
 
 @settings(deadline=None)
 @given(words=st.lists(st.integers(1, 4), min_size=200, max_size=400))
-def test_one_kind_has_no_evidence(words: list[int]) -> None:
-    assert not evidence(np.bincount(words, minlength=5)[None]).any()
+def test_one_domain_has_no_log_odds(words: list[int]) -> None:
+    assert not domain_log_odds(np.bincount(words, minlength=5)[None]).any()
 
 
 def test_sources_of_labels() -> None:
@@ -112,8 +112,8 @@ def test_sources_of_labels() -> None:
 
     sources = [source(0), source(1), source(0), np.zeros(0, np.uint32)]
     totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=WORDS) for labels in sources).astype(float)
-    found, told = counted(sources, word_of, totals)
+    found, log_odds = find_domains(sources, word_of, totals)
     assert found[:3].tolist() == [0, 1, 0]
-    for labels, kind in zip(sources, found[:3], strict=False):
-        votes = told[word_of[labels[labels > 0]]].sum(0)
-        assert votes.argmax() == kind
+    for labels, domain in zip(sources, found[:3], strict=False):
+        votes = log_odds[word_of[labels[labels > 0]]].sum(0)
+        assert votes.argmax() == domain

@@ -11,8 +11,8 @@ from support import plain_context as twin
 
 from capfst.casing.shapes import Shape, shapes
 from capfst.context import features, learn
-from capfst.context.learn import Facts, Tables, softmax
-from capfst.context.words import BARE, described, habits
+from capfst.context.learn import Lexicon, Tables, softmax
+from capfst.context.words import NO_CASE, hash_words, shape_counts
 from capfst.fst.symbols import Symbols, check
 
 FORMS = [",", "<unk>", "a", "A", "iphone", "Iphone", "IPHONE", "iPhone", "new", "New", "york", "York"]
@@ -22,7 +22,7 @@ WORD_OF = np.array([0, *np.repeat(np.arange(len(STARTS) - 1), np.diff(STARTS))])
 SHAPE_OF = shapes(SYMBOLS)
 SHAPE_OF[2] = Shape.CASELESS  # <unk>
 CLASSES = np.arange(12, dtype=np.uint8).reshape(6, 2)
-LEADS = np.array([0, 1, 2, 0, 0, 0], np.uint8)
+RANKS = np.array([0, 1, 2, 0, 0, 0], np.uint8)
 MANY = [["New", "York", ",", "new", "York", "a"], ["York", "New", "iPhone", ",", "IPHONE"]]
 
 sentences = st.lists(st.sampled_from(FORMS), max_size=20)
@@ -33,11 +33,10 @@ def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
     return np.array([n for line in corpus for n in (*(FORMS.index(form) + 1 for form in line), 0)], np.uint32)
 
 
-def facts_of(corpus: Sequence[Sequence[str]]) -> Facts:
+def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
     """What is known after a corpus."""
-    return Facts(
-        WORD_OF, SHAPE_OF, described(SYMBOLS, STARTS), LEADS, CLASSES, habits(labels_of(corpus), WORD_OF, SHAPE_OF)
-    )
+    counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
+    return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, counts)
 
 
 @settings(deadline=None)
@@ -57,54 +56,54 @@ class Learner:
         self.tables = [table.astype(float).tolist() for table in tables]
         self.losses, self.count = [0.0, 0.0], 0
 
-    def scores(self, stage: int, found: list[int], z: list[float]) -> list[float]:
+    def scores(self, stage: int, hashed: list[int], z: list[float]) -> list[float]:
         table = self.tables[stage]
-        return [z[k] + sum(table[f % len(table)][k] for f in found) for k in twin.SHAPES]
+        return [z[k] + sum(table[f % len(table)][k] for f in hashed) for k in twin.SHAPES]
 
-    def step(self, stage: int, found: list[int], p: list[float], truth: int) -> None:
+    def step(self, stage: int, hashed: list[int], p: list[float], truth: int) -> None:
         table = self.tables[stage]
-        for row in (table[f % len(table)] for f in found):
+        for row in (table[f % len(table)] for f in hashed):
             for k in twin.SHAPES:
                 gradient = p[k] - (k == truth)
                 row[4 + k] += gradient**2
                 row[k] -= learn.RATES[stage] * gradient / math.sqrt(row[4 + k])
 
     def line(
-        self, facts: list[twin.Fact], at: list[int], owns: dict[int, list[int]], truths: dict[int, int | None]
+        self, tokens: list[twin.Token], places: list[int], owns: dict[int, list[int]], truths: dict[int, int | None]
     ) -> None:
         """Learns from a line: owns, truths: of its words that have case; None teaches nothing."""
-        decisions = [features.NO_DECISION] * len(facts)
+        decisions = [features.NO_DECISION] * len(tokens)
         p: dict[int, list[float]] = {}
-        for t in (t for t in at if t in truths):
-            found = twin.own_features(owns[t], facts[t].evidence) + twin.first_features(facts, t)
-            p[t] = twin.softmax(self.scores(0, found, [0.0] * 4))
+        for t in (t for t in places if t in truths):
+            hashed = twin.word_features(owns[t], tokens[t].shape_evidence) + twin.neighbour_features(tokens, t)
+            p[t] = twin.softmax(self.scores(0, hashed, [0.0] * 4))
             decisions[t] = twin.decision(p[t])
             if (truth := truths[t]) is not None:
                 self.count += 1
                 self.losses[0] -= math.log(p[t][truth])
                 if p[t][truth] < learn.CERTAIN:
-                    self.step(0, found, p[t], truth)
-        capitals = sum(twin.is_capital(decisions[t]) for t in p)
+                    self.step(0, hashed, p[t], truth)
+        n_capitals = sum(twin.has_capitals(decisions[t]) for t in p)
         for t, q in p.items():
-            if (truth := truths[t]) is None or max(q) >= learn.SURE:
+            if (truth := truths[t]) is None or max(q) >= features.STAGE1_SUFFICES:
                 continue
-            found = twin.second_features(facts, decisions, t, capitals, len(p))
-            z = twin.softmax(self.scores(1, found, [learn.BASE * math.log(x + 1e-12) for x in q]))
+            hashed = twin.decision_features(tokens, decisions, t, len(p), n_capitals)
+            z = twin.softmax(self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q]))
             self.losses[1] -= math.log(z[truth])
             if z[truth] < learn.CERTAIN:
-                self.step(1, found, z, truth)
+                self.step(1, hashed, z, truth)
 
-    def corpus(self, corpus: Sequence[Sequence[str]], known: Facts) -> tuple[float, float, int]:
+    def corpus(self, corpus: Sequence[Sequence[str]], lexicon: Lexicon) -> tuple[float, float, int]:
         """Learns from sentences, as learn.learn."""
         for sentence in corpus:
-            counts = known.counts.copy()
-            facts, owns, truths = [], {}, {}
+            counts = lexicon.shape_counts.copy()
+            tokens, owns, truths = [], {}, {}
             begins = True
             for place, form in enumerate(sentence, 2):
                 label = FORMS.index(form) + 1
                 number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
-                hashes = known.hashes[number].tolist()
-                e = BARE
+                hashes = lexicon.hashes[number].tolist()
+                e = NO_CASE
                 if shape != Shape.CASELESS:
                     owns[place] = hashes
                     n = counts[number].tolist()
@@ -115,10 +114,11 @@ class Learner:
                         n[shape] -= 1
                         truths[place] = shape
                     begins = False
-                    e = twin.evidence(n)
-                place = min(place - 2, features.FAR)
-                facts.append(twin.Fact(hashes[0], hashes[7], e, int(LEADS[number]), place, *CLASSES[number].tolist()))
-            every, (places,) = twin.lines_of([facts])
+                    e = twin.shape_evidence(n)
+                position = min(place - 2, features.MAX_POSITION)
+                classes = CLASSES[number].tolist()
+                tokens.append(twin.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes))
+            every, (places,) = twin.padded([tokens])
             self.line(every, places, owns, truths)
         return self.losses[0], self.losses[1], self.count
 
@@ -136,59 +136,59 @@ def tables(rng: np.random.Generator | None = None, rows: int = 64) -> Tables:
 @given(corpus=corpora, times=st.sampled_from([1, 30]), seed=st.none() | st.integers(0, 9))
 def test_learning_is_the_twins(corpus: list[list[str]], times: int, seed: int | None) -> None:
     """times: how often the corpus was met, so that words may be certain; what is learned from is it once."""
-    known = facts_of(corpus * times)
+    lexicon = lexicon_of(corpus * times)
     learned = tables(None if seed is None else np.random.default_rng(seed))
     slow = Learner(learned)
-    before = known.counts.copy()
-    found = learn.learn(labels_of(corpus), known, learned)
-    expected = slow.corpus(corpus, known)
+    before = lexicon.shape_counts.copy()
+    found = learn.learn(labels_of(corpus), lexicon, learned)
+    expected = slow.corpus(corpus, lexicon)
     assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
-    assert (known.counts == before).all()
+    assert (lexicon.shape_counts == before).all()
     for table, wanted in zip(learned, slow.tables, strict=True):
         np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
 
 
 def test_nothing_is_learned_from_no_sentence() -> None:
     learned = tables()
-    assert learn.learn(np.zeros(0, np.uint32), facts_of(MANY), learned) == (0, 0, 0)
-    assert learn.learn(np.zeros(3, np.uint32), facts_of(MANY), learned) == (0, 0, 0)
-    assert not learned.first[:, :4].any()
+    assert learn.learn(np.zeros(0, np.uint32), lexicon_of(MANY), learned) == (0, 0, 0)
+    assert learn.learn(np.zeros(3, np.uint32), lexicon_of(MANY), learned) == (0, 0, 0)
+    assert not learned.stage1[:, :4].any()
 
 
 def test_an_only_occurrence_is_learned_from_as_unseen() -> None:
-    """Its evidence leaves it out: a first sight of `iPhone` says nothing of `iPhone`."""
-    known = facts_of([["new", "iPhone"]])
+    """Its shape evidence leaves it out: a first sight of `iPhone` says nothing of `iPhone`."""
+    lexicon = lexicon_of([["new", "iPhone"]])
     learned = Tables.of((1 << 12, 1 << 12))
-    learn.learn(labels_of([["new", "iPhone"]]), known, learned)
-    row = twin.mixed(1, 0) % (1 << 12)  # the feature of UNSEEN
-    assert learned.first[row, 3] > 0 > learned.first[row, 0]
+    learn.learn(labels_of([["new", "iPhone"]]), lexicon, learned)
+    row = twin.hash_pair(1, 0) % (1 << 12)  # the feature of UNSEEN
+    assert learned.stage1[row, 3] > 0 > learned.stage1[row, 0]
 
 
 @pytest.mark.parametrize(
-    ("habit", "taught"),
+    ("corpus", "taught"),
     [
-        ([["a"]], 0),  # the place wants the capital: nothing is known
+        ([["a"]], 0),  # the place wants the capital: nothing is lexicon
         ([["a", *["New"] * 19]], 0),  # too rare
         ([["a", *["New"] * 20]], 1),
         ([["a", *["New"] * 20, "new"]], 0),  # in doubt
         ([["a", *["New"] * 50, "new"]], 1),
     ],
 )
-def test_the_first_word_teaches_its_usual_shape_if_that_is_beyond_doubt(habit: list[list[str]], taught: int) -> None:
+def test_the_first_word_teaches_its_usual_shape_if_that_is_beyond_doubt(corpus: list[list[str]], taught: int) -> None:
     learned = tables()
     for first in ("new", "New"):
-        assert learn.learn(labels_of([[",", first, ","]]), facts_of(habit), learned)[2] == taught
-    weights = learned.first[:, :4].sum(0)
+        assert learn.learn(labels_of([[",", first, ","]]), lexicon_of(corpus), learned)[2] == taught
+    weights = learned.stage1[:, :4].sum(0)
     assert weights.argmax() == (1 if taught else 0)
     assert weights.any() == bool(taught)
 
 
 def test_what_is_certain_teaches_no_more() -> None:
     corpus = [["a", *["New", "York"] * 4]] * 10
-    known, learned = facts_of(corpus), tables(rows=4096)
+    lexicon, learned = lexicon_of(corpus), tables(rows=4096)
     for _ in range(500):
         before = Tables(*(table.copy() for table in learned))
-        loss, _, count = learn.learn(labels_of(corpus), known, learned)
+        loss, _, count = learn.learn(labels_of(corpus), lexicon, learned)
         if all((a == b).all() for a, b in zip(before, learned, strict=True)):
             break
     else:
@@ -197,11 +197,11 @@ def test_what_is_certain_teaches_no_more() -> None:
 
 
 def test_renewed_tables_keep_their_weights() -> None:
-    known, learned = facts_of(MANY), tables()
-    learn.learn(labels_of(MANY), known, learned)
+    lexicon, learned = lexicon_of(MANY), tables()
+    learn.learn(labels_of(MANY), lexicon, learned)
     other = Tables(*(table.copy() for table in learned))
     other.renew()
     for table, renewed in zip(learned, other, strict=True):
         assert (renewed[:, :4] == table[:, :4]).all()
-        assert (renewed[:, 4:] == np.float32(learn.CAUTION)).all()
-    assert (learned.first[:, 4:] > np.float32(learn.CAUTION)).any()
+        assert (renewed[:, 4:] == np.float32(learn.INITIAL_SUM)).all()
+    assert (learned.stage1[:, 4:] > np.float32(learn.INITIAL_SUM)).any()

@@ -7,32 +7,32 @@ import numpy as np
 import pytest
 from support import contextual
 from support.models import SIGNATURE, build
-from support.plain_context import describe, evidence, own_features
+from support.plain_context import hash_word, shape_evidence, word_features
 
 from capfst.casing.shapes import N_SHAPES, shapes
-from capfst.context.classes import of_words
-from capfst.context.domains import MOST
-from capfst.context.learn import Facts, Tables
-from capfst.context.model import SHARED, ZERO, Context, Parameters, forget, path_of, weights, writing
-from capfst.context.words import described
+from capfst.context.classes import word_classes
+from capfst.context.domains import MAX_DOMAINS
+from capfst.context.learn import Lexicon, Tables
+from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context, Parameters, forget, path_of, quantize, writing
+from capfst.context.words import hash_words
 from capfst.errors import CapfstError
 from capfst.fst.read import CapFst
-from capfst.system import verified as checked
+from capfst.system import verified
 
 WORDS = ["<unk>", "a", "iphone", "iPhone", "york", "é"]
 MODEL = build(WORDS, {(k,): 1.0 for k in range(1, 7)}, {}, {(): 1.0})
 STARTS = np.array([1, 2, 3, 5, 6, 7])
 COUNTS = np.array([[0, 0, 0, 0], [5, 2, 0, 0], [1, 0, 0, 9], [0, 200, 0, 0], [0, 0, 0, 0]])
-TOLD = np.array([[0, 0], [-127, 127], [1, -2], [3, 4], [0, 9]], np.int8)
-LEADS = np.array([0, 1, 2, 0, 0], np.uint8)
+LOG_ODDS = np.array([[0, 0], [-127, 127], [1, -2], [3, 4], [0, 9]], np.int8)
+RANKS = np.array([0, 1, 2, 0, 0], np.uint8)
 ROWS = 64, 32
 
 
-def facts() -> Facts:
+def lexicon() -> Lexicon:
     word_of = np.array([0, 0, 1, 2, 2, 3, 4])
     shape_of = shapes(MODEL.symbols)
-    classes = of_words(np.arange(7, dtype=np.uint8) + 2, word_of, shape_of == 0, np.arange(7))
-    return Facts(word_of, shape_of, described(MODEL.symbols, STARTS), LEADS, classes, COUNTS)
+    classes = word_classes(np.arange(7, dtype=np.uint8) + 2, word_of, shape_of == 0, np.arange(7))
+    return Lexicon(word_of, shape_of, hash_words(MODEL.symbols, STARTS), RANKS, classes, COUNTS)
 
 
 def learned(seed: int) -> Tables:
@@ -44,14 +44,14 @@ def learned(seed: int) -> Tables:
     return tables
 
 
-def kinds() -> list[Parameters]:
-    return [weights(learned(seed), facts(), STARTS) for seed in (1, 2)]
+def parameters() -> list[Parameters]:
+    return [quantize(learned(seed), lexicon(), STARTS) for seed in (1, 2)]
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> CapFst:
     opened = MODEL.save(tmp_path / "cap.fst")
-    with writing(opened.path, SIGNATURE, MODEL.symbols, STARTS, facts(), TOLD, kinds()):
+    with writing(opened.path, SIGNATURE, MODEL.symbols, STARTS, lexicon(), LOG_ODDS, parameters()):
         pass
     return opened
 
@@ -59,56 +59,55 @@ def written(tmp_path: Path) -> CapFst:
 def test_what_was_written_is_read(written: CapFst) -> None:
     context = Context.beside(written)
     assert context is not None
-    for name, arrays in (("own", 0), ("first", 1), ("second", 2)):
-        assert (getattr(context, name) == np.stack([kind[arrays] for kind in kinds()])).all()
-    assert context.scales.tolist() == [list(kind.scales) for kind in kinds()]
-    known = facts()
+    for name in ("word_scores", "stage1", "stage2"):
+        assert (getattr(context, name) == np.stack([getattr(domain, name) for domain in parameters()])).all()
+    assert context.scales.tolist() == [list(domain.scales) for domain in parameters()]
+    known = lexicon()
     assert (context.shapes == known.shapes).all()
-    assert len(context.known) == len(MODEL.symbols)
+    assert len(context.words) == len(MODEL.symbols)
     for number, label in enumerate(STARTS[:-1]):
-        record, counts = context.known[label], COUNTS[number]
-        hashes = describe(WORDS[label - 1].lower())
-        assert (record["word"], record["two"]) == (hashes[0], hashes[7])
-        assert (record["evidence"], record["lead"]) == (evidence(counts.tolist()), LEADS[number])
-        assert [record["small"], record["capital"]] == known.classes[number].tolist()
-        assert record["penalty"] == pytest.approx(1 + np.log(1 + counts.sum()))
-        assert record["single"] == (WORDS[label - 1] in ("a", "é"))
-        assert record["told"].tolist() == [*TOLD[number], *[0] * (MOST - 2)]
-    assert not any(context.known[4].tolist()[:-1])  # a rarer form
+        record, counts = context.words[label], COUNTS[number]
+        hashes = hash_word(WORDS[label - 1].lower())
+        assert (record["word_hash"], record["suffix2_hash"]) == (hashes[0], hashes[7])
+        assert (record["shape_evidence"], record["frequency_rank"]) == (shape_evidence(counts.tolist()), RANKS[number])
+        assert [record["lower_class"], record["cased_class"]] == known.classes[number].tolist()
+        assert record["unseen_penalty"] == pytest.approx(1 + np.log(1 + counts.sum()))
+        assert record["one_letter"] == (WORDS[label - 1] in ("a", "é"))
+        assert record["domain_log_odds"].tolist() == [*LOG_ODDS[number], *[0] * (MAX_DOMAINS - 2)]
+    assert not any(context.words[4].tolist()[:-1])  # a rarer form
 
 
 def test_weights_are_whole_numbers_of_their_scale() -> None:
     tables = learned(1)
-    found = weights(tables, facts(), STARTS)
-    for table, packed, scale in zip(tables, (found.first, found.second), found.scales, strict=True):
+    found = quantize(tables, lexicon(), STARTS)
+    for table, packed, scale in zip(tables, (found.stage1, found.stage2), found.scales, strict=True):
         less = table[:, 1:N_SHAPES].astype(float) - table[:, :1]
         assert abs(less).max() / scale == pytest.approx(127)
-        assert len(packed) == len(table) // SHARED
-        for place, row in enumerate(packed.tolist()):
+        assert len(packed) == len(table) // ROWS_PER_SLOT
+        for slot, row in enumerate(packed.tolist()):
             *values, owner = row.to_bytes(4, "little")
-            rivals = range(place, len(table), len(packed))
+            rivals = range(slot, len(table), len(packed))
             if owner == 0:
-                assert row == ZERO
+                assert row == EMPTY_ROW
                 assert all(abs(less[rival]).max() < scale for rival in rivals)
                 continue
-            kept = place + (owner - 1) * len(packed)
+            kept = slot + (owner - 1) * len(packed)
             assert [value - 128 for value in values] == pytest.approx(less[kept] / scale, abs=0.51)
             size = [abs(np.rint(less[k] / scale)).sum() * np.sqrt(table[k, N_SHAPES:].sum()) for k in rivals]
             assert size[owner - 1] == pytest.approx(max(size))
-    # The sums of a word's own features are of all rows.
+    # The scores of a word are of all rows.
     for number, label in enumerate(STARTS[:-1]):
-        rows = [
-            f % ROWS[0] for f in own_features(describe(WORDS[label - 1].lower()), evidence(COUNTS[number].tolist()))
-        ]
-        less = tables.first[rows, 1:N_SHAPES] - tables.first[rows, :1]
-        assert found.own[label].tolist() == np.rint(less / found.scales[0]).sum(0).tolist()
-    assert not found.own[[0, 4]].any()
+        hashes, evidence = hash_word(WORDS[label - 1].lower()), shape_evidence(COUNTS[number].tolist())
+        rows = [f % ROWS[0] for f in word_features(hashes, evidence)]
+        less = tables.stage1[rows, 1:N_SHAPES] - tables.stage1[rows, :1]
+        assert found.word_scores[label].tolist() == np.rint(less / found.scales[0]).sum(0).tolist()
+    assert not found.word_scores[[0, 4]].any()
 
 
 def test_tables_that_have_learned_nothing() -> None:
-    found = weights(Tables.of(ROWS), facts(), STARTS)
-    assert (found.first == ZERO).all()
-    assert not found.own.any()
+    found = quantize(Tables.of(ROWS), lexicon(), STARTS)
+    assert (found.stage1 == EMPTY_ROW).all()
+    assert not found.word_scores.any()
     assert found.scales == (1, 1)
 
 
@@ -173,9 +172,9 @@ def test_another_version(written: CapFst) -> None:
 def test_a_file_that_was_found_good_is_checked_again_once_it_has_changed(written: CapFst) -> None:
     path = path_of(written.path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checked, "SETTLED", -(10**12))  # whatever its age
+        patch.setattr(verified, "SETTLED", -(10**12))  # whatever its age
         assert Context.beside(written) is not None
-        assert checked.recall(path.stat())
+        assert verified.recall(path.stat())
         whole = bytearray(path.read_bytes())
         whole[-1] ^= 1
         path.write_bytes(whole)
@@ -196,7 +195,7 @@ def test_the_old_file_stays_if_the_model_cannot_be_written(written: CapFst) -> N
     before = path.read_bytes()
 
     def write(fails: bool) -> None:
-        with writing(written.path, SIGNATURE, MODEL.symbols, STARTS, facts(), TOLD, kinds()[:1] * 2):
+        with writing(written.path, SIGNATURE, MODEL.symbols, STARTS, lexicon(), LOG_ODDS, parameters()[:1] * 2):
             assert path.read_bytes() == before
             if fails:
                 raise KeyboardInterrupt
@@ -212,7 +211,7 @@ def test_the_old_file_stays_if_the_model_cannot_be_written(written: CapFst) -> N
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with (
         pytest.raises(CapfstError, match="make the folder first"),
-        writing(tmp_path / "no" / "cap.fst", SIGNATURE, MODEL.symbols, STARTS, facts(), TOLD, kinds()),
+        writing(tmp_path / "no" / "cap.fst", SIGNATURE, MODEL.symbols, STARTS, lexicon(), LOG_ODDS, parameters()),
     ):
         pytest.fail("the block must not be entered")
 

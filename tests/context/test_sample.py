@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.context.sample import chosen, quotas, sample, slices
+from capfst.context.sample import quotas, sample, select, slices
 from capfst.corpus import labels as walks
 
 sentences = st.lists(st.integers(0, 6), max_size=40)
@@ -60,10 +60,10 @@ def test_quotas_are_all_or_as_many_as_of_any_other(sizes: list[int], most: int) 
 @settings(deadline=None)
 @given(lengths=sentences, share=st.floats(0, 1))
 @example(lengths=[3] * 10, share=1)
-def test_chosen_sentences_are_whole_in_order_and_evenly_spread(lengths: list[int], share: float) -> None:
+def test_selected_sentences_are_whole_in_order_and_evenly_spread(lengths: list[int], share: float) -> None:
     labels = labels_of(lengths)
     quota = int(len(labels) * share)
-    found = split(chosen(labels, 0, quota, len(labels)))
+    found = split(select(labels, 0, quota, len(labels)))
     every = split(labels)
     numbers = [every.index(sentence) for sentence in found if len(sentence) > 1]
     assert numbers == sorted(numbers)
@@ -72,7 +72,7 @@ def test_chosen_sentences_are_whole_in_order_and_evenly_spread(lengths: list[int
         assert found == every
     # Of each run of sentences as many as its share, but for one.
     for n in range(len(every) + 1):
-        part = split(chosen(labels_of(lengths[:n]), 0, quota, len(labels)))
+        part = split(select(labels_of(lengths[:n]), 0, quota, len(labels)))
         assert abs(len(part) - n * quota / max(1, len(labels))) <= 1
 
 
@@ -81,33 +81,33 @@ def test_chosen_sentences_are_whole_in_order_and_evenly_spread(lengths: list[int
 def test_sentences_of_one_length_make_up_the_quota(length: int, number: int, share: float) -> None:
     labels = labels_of([length] * number)
     quota = int(len(labels) * share)
-    assert abs(len(chosen(labels, 0, quota, len(labels))) - quota) <= length + 1
+    assert abs(len(select(labels, 0, quota, len(labels))) - quota) <= length + 1
 
 
 @settings(deadline=None)
 @given(
     lengths=sentences, share=st.floats(0, 1), cuts=st.lists(st.integers(0, 40), max_size=4), piece=st.integers(1, 50)
 )
-def test_parts_of_a_source_are_chosen_from_as_the_whole(
+def test_parts_of_a_source_are_selected_from_as_the_whole(
     lengths: list[int], share: float, cuts: list[int], piece: int
 ) -> None:
     """As Spark does; and whatever the pieces in which a file is read."""
     labels = labels_of(lengths)
     quota = int(len(labels) * share)
-    whole = chosen(labels, 0, quota, len(labels)).tolist()
+    whole = select(labels, 0, quota, len(labels)).tolist()
     ends = [0, *np.flatnonzero(labels == 0) + 1]
     bounds = [0, *sorted(min(cut, len(lengths)) for cut in cuts), len(lengths)]
-    parts = [chosen(labels[ends[a] : ends[b]], a, quota, len(labels)) for a, b in pairwise(bounds)]
+    parts = [select(labels[ends[a] : ends[b]], a, quota, len(labels)) for a, b in pairwise(bounds)]
     assert np.concatenate(parts).tolist() == whole
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walks, "_CHUNK", piece)
-        assert chosen(labels, 0, quota, len(labels)).tolist() == whole
+        assert select(labels, 0, quota, len(labels)).tolist() == whole
 
 
 def test_large_numbers_do_not_wrap() -> None:
-    """Sources of 10⁹ labels, of which the last sentences are as likely to be chosen."""
+    """Sources of 10⁹ labels, of which the last sentences are as likely to be selected."""
     labels = labels_of([0] * 1000)
-    assert len(chosen(labels, 10**8, 8 * 10**6, 10**9)) == 8
+    assert len(select(labels, 10**8, 8 * 10**6, 10**9)) == 8
 
 
 @settings(deadline=None)
@@ -118,7 +118,7 @@ def test_samples_are_of_each_source(sources: list[list[int]], most: int) -> None
     found = sample(np.concatenate(parts), ends, most)
     quota = quotas(np.diff([0, *ends]), most)
     for part, taken, n in zip(parts, found, quota, strict=True):
-        assert taken.tolist() == chosen(part, 0, n, len(part)).tolist()
+        assert taken.tolist() == select(part, 0, n, len(part)).tolist()
         if most >= ends[-1]:
             assert taken.tolist() == part.tolist()
 

@@ -11,8 +11,8 @@ from support import contextual
 import capfst
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import sample
-from capfst.context.features import LEADS
-from capfst.context.train import Local, fit
+from capfst.context.features import N_RANKED
+from capfst.context.train import LocalCorpus, fit
 from capfst.corpus import files as corpus_files
 from capfst.errors import CapfstError
 from capfst.fst.symbols import Symbols, check
@@ -36,13 +36,13 @@ def test_what_is_known_of_the_words(contextual_model: Path) -> None:
     assert context is not None
     symbols = load(contextual_model).model.symbols
     labels = {symbol: label for label, symbol in enumerate(symbols)}
-    leads = context.known["lead"]
-    assert sorted(leads[leads > 0].tolist()) == list(range(1, LEADS + 1))
-    assert leads[labels["the"]] < leads[labels["class"]]
+    ranks = context.words["frequency_rank"]
+    assert sorted(ranks[ranks > 0].tolist()) == list(range(1, N_RANKED + 1))
+    assert ranks[labels["the"]] < ranks[labels["class"]]
     for symbol in ("<unk>", ",", "0"):
         assert context.shapes[labels[symbol]] == Shape.CASELESS
-    told = context.known["told"][:, :2]
-    assert np.sign(told[labels["the"]] - told[labels["gur"]]).tolist() in ([1, -1], [-1, 1])
+    log_odds = context.words["domain_log_odds"][:, :2]
+    assert np.sign(log_odds[labels["the"]] - log_odds[labels["gur"]]).tolist() in ([1, -1], [-1, 1])
 
 
 TINY = ["A b.\n", "a\n", ".\n", "A\nB\n", "A B C d\n" * 40, "x\n" * 40, "<unk> b\n"]
@@ -81,16 +81,16 @@ def test_pretokenized_text(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_learned_from(tmp_path: Path) -> None:
-    """But the habits of the words are those of the whole corpus."""
+    """But the shape counts of the words are those of the whole corpus."""
     text = "\n".join(contextual.LINES[:600])
     whole = trained(tmp_path, text).context
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample, "MOST", 500)
+        patch.setattr(sample, "MAX_LABELS", 500)
         part = trained(tmp_path, text).context
     assert whole is not None
     assert part is not None
-    assert part.first.size < whole.first.size
-    assert (part.known["evidence"] == whole.known["evidence"]).all()
+    assert part.stage1.size < whole.stage1.size
+    assert (part.words["shape_evidence"] == whole.words["shape_evidence"]).all()
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], 
 def test_progress_and_memory() -> None:
     symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
     labels = np.array([2, 3, 4, 0, 4, 4, 0], np.uint32)
-    arguments = (symbols, check(symbols), np.array([2, 0, 1, 1, 3]), Local(labels, np.array([7])))
+    arguments = (symbols, check(symbols), np.array([2, 0, 1, 1, 3]), LocalCorpus(labels, np.array([7])))
     done: list[int] = []
     totals: list[int] = []
 
@@ -112,7 +112,7 @@ def test_progress_and_memory() -> None:
 
     fitted = fit(*arguments, None, show)
     assert sum(done) == sum(totals) == len(labels)
-    assert len(fitted.weights) == fitted.told.shape[1] == 1
-    assert fitted.known.counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
+    assert len(fitted.parameters) == fitted.domain_log_odds.shape[1] == 1
+    assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
     with pytest.raises(CapfstError, match=r"1 MiB of memory are too little .*--memory.*--no-context"):
         fit(*arguments, 1 << 20, silent)

@@ -214,7 +214,7 @@ def same_models(one, other) -> bool:
 def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
     """From as many sentences of each source, be it a part of a file or several files."""
     monkeypatch.setattr("capfst.corpus.files._SMALL", 900)
-    monkeypatch.setattr(sample, "MOST", 30_000)
+    monkeypatch.setattr(sample, "MAX_LABELS", 30_000)
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
     for name, where in ("here", None), ("there", spark):
         capfst.train(sources, tmp_path / name, order=1, spark=where)

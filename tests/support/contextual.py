@@ -1,4 +1,4 @@
-"""A small model with a context model, of two kinds of text: Python's help, and the same in ROT13."""
+"""A small model with a context model, of two domains: Python's help, and the same in ROT13."""
 
 import codecs
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plain-Python twins of the context model: hashes, evidence, features, decisions."""
+"""Plain-Python twins of the context model: hashes, shape evidence, features, decisions."""
 
 import math
 from itertools import groupby
@@ -8,7 +8,7 @@ import numpy as np
 
 from capfst.casing.names import pattern
 from capfst.casing.shapes import Shape
-from capfst.context.words import BARE, BEGIN, END, UNSEEN
+from capfst.context.words import BEGIN, END, NO_CASE, UNSEEN
 from capfst.text.unicode import INFO, LETTER
 
 PRIME = 0x9E3779B97F4A7C15
@@ -17,136 +17,142 @@ LOW = 2**32 - 1
 SHAPES = range(4)
 
 
-def mixed(a: int, b: int) -> int:
+def hash_pair(a: int, b: int) -> int:
     h = (a * PRIME ^ b + PRIME) * 0xFF51AFD7ED558CCD & BITS
     return h ^ h >> 32
 
 
-def hash_of(text: str, seed: int) -> int:
+def hash_bytes(text: str, seed: int) -> int:
     h = seed
     for byte in text.encode():
         h = (h ^ byte) * PRIME & BITS
         h ^= h >> 29
-    return mixed(h, len(text.encode()))
+    return hash_pair(h, len(text.encode()))
 
 
-def describe(word: str) -> list[int]:
+def hash_word(word: str) -> list[int]:
     """The word, its first 1 … 5 characters, its last 1 … 5, outline and frame."""
     sizes = range(1, 6)
-    first = [hash_of(word[:n], 1 + n) if n <= len(word) else 0 for n in sizes]
-    last = [hash_of(word[-n:], 6 + n) if n <= len(word) else 0 for n in sizes]
+    first = [hash_bytes(word[:n], 1 + n) if n <= len(word) else 0 for n in sizes]
+    last = [hash_bytes(word[-n:], 6 + n) if n <= len(word) else 0 for n in sizes]
     codes = [(97 if c < "\x80" else 128) if INFO[ord(c)] & 7 == LETTER else ord(c) for c in word]
     outline = 3
     for code, _ in groupby(codes):
-        outline = mixed(outline, code)
+        outline = hash_pair(outline, code)
     data = np.frombuffer(word.encode(), np.uint8)
-    frame = mixed(4 + any(c in "aeiouy" for c in word), min(len(word), 8))
-    hashes = [hash_of(word, 1), *first, *last, mixed(outline, pattern(data, 0, len(data))), frame]
+    frame = hash_pair(4 + any(c in "aeiouy" for c in word), min(len(word), 8))
+    hashes = [hash_bytes(word, 1), *first, *last, hash_pair(outline, pattern(data, 0, len(data))), frame]
     return [h & LOW for h in hashes]
 
 
-def evidence(counts: list[int]) -> int:
+def shape_evidence(counts: list[int]) -> int:
     n = sum(counts)
     if n == 0:
         return UNSEEN
     most = max(SHAPES, key=lambda shape: counts[shape])
     share = counts[most] / n
-    purity = [share == 1, share > 0.98, share > 0.9, share > 0.7, True].index(True)
-    often = [n <= 1, n <= 2, n <= 5, n <= 20, n <= 100, True].index(True)
-    return 1 + most * 30 + purity * 6 + often
+    impurity = [share == 1, share > 0.98, share > 0.9, share > 0.7, True].index(True)
+    frequency = [n <= 1, n <= 2, n <= 5, n <= 20, n <= 100, True].index(True)
+    return 1 + most * 30 + impurity * 6 + frequency
 
 
-def parts(e: int) -> tuple[int, int, int]:
-    """The shape, purity and frequency in evidence."""
+def evidence_parts(e: int) -> tuple[int, int, int]:
+    """The shape, impurity and frequency in evidence."""
     return (e - 1) // 30, (e - 1) // 6 % 5, (e - 1) % 6
 
 
-def coarse(e: int) -> int:
+def evidence_in_25(e: int) -> int:
     if e == UNSEEN or e >= BEGIN:
         return 0
-    shape, purity, often = parts(e)
-    return 1 + shape * 6 + 3 * (purity > 1) + [0, 1, 1, 2, 2, 2][often]
+    shape, impurity, frequency = evidence_parts(e)
+    return 1 + shape * 6 + 3 * (impurity > 1) + [0, 1, 1, 2, 2, 2][frequency]
 
 
-def coarser(e: int) -> int:
+def evidence_in_12(e: int) -> int:
     if e >= BEGIN:
-        return 9 + [BEGIN, END, BARE].index(e)
-    return 0 if e == UNSEEN else 1 + parts(e)[0] * 2 + (parts(e)[1] > 1)
+        return 9 + [BEGIN, END, NO_CASE].index(e)
+    return 0 if e == UNSEEN else 1 + evidence_parts(e)[0] * 2 + (evidence_parts(e)[1] > 1)
 
 
-class Fact(NamedTuple):
-    """As features.FACT."""
+class Token(NamedTuple):
+    """As features.TOKEN."""
 
-    word: int
-    two: int
-    evidence: int
-    lead: int = 0
-    place: int = 0
-    small: int = 0
-    capital: int = 0
-
-
-BETWEEN = [Fact(END, END, END), Fact(BEGIN, BEGIN, BEGIN)]
+    word_hash: int
+    suffix2_hash: int
+    shape_evidence: int
+    frequency_rank: int = 0
+    position: int = 0
+    lower_class: int = 0
+    cased_class: int = 0
 
 
-def lines_of(facts: list[list[Fact]]) -> tuple[list[Fact], list[list[int]]]:
-    """All facts with their margins, and where those of each line are."""
-    every, places = list(BETWEEN), []
-    for line in facts:
+PADDING = [Token(END, END, END), Token(BEGIN, BEGIN, BEGIN)]
+
+
+def padded(lines: list[list[Token]]) -> tuple[list[Token], list[list[int]]]:
+    """All tokens with their padding, and where those of each line are."""
+    every, places = list(PADDING), []
+    for line in lines:
         places.append(list(range(len(every), len(every) + len(line))))
-        every += [*line, *BETWEEN]
+        every += [*line, *PADDING]
     return every, places
 
 
-def packed(*numbers: int) -> int:
+def joined(*numbers: int) -> int:
     n = 0
     for number in numbers:
         n = n << 8 | number
     return n
 
 
-def own_features(hashes: list[int], e: int) -> list[int]:
-    affixes = [mixed(mixed(3, h), coarse(e)) for h in hashes[1:] if h]
-    return [mixed(1, e), mixed(2, hashes[0]), *affixes]
+def word_features(hashes: list[int], e: int) -> list[int]:
+    affixes = [hash_pair(hash_pair(3, h), evidence_in_25(e)) for h in hashes[1:] if h]
+    return [hash_pair(1, e), hash_pair(2, hashes[0]), *affixes]
 
 
 def numbered(first: int, listed: list[tuple[int, ...]]) -> list[int]:
     """A hash of each feature, of one or two numbers, and its own number."""
-    return [mixed(mixed(k, f[0]), f[1]) if len(f) > 1 else mixed(k, f[0]) for k, f in enumerate(listed, first)]
+    return [
+        hash_pair(hash_pair(k, f[0]), f[1]) if len(f) > 1 else hash_pair(k, f[0]) for k, f in enumerate(listed, first)
+    ]
 
 
-def first_features(facts: list[Fact], t: int) -> list[int]:
-    (far, near, it, after, behind) = facts[t - 2 : t + 3]
-    x, y, x2, y2 = near.word, after.word, far.word, behind.word
-    e, a, b = it.evidence, near.evidence, after.evidence
-    c, a1, a2, b1, b2 = coarse(e), coarser(a), coarser(far.evidence), coarser(b), coarser(behind.evidence)
-    small, capital = ([getattr(fact, name) for fact in facts[t - 2 : t + 3]] for name in ("small", "capital"))
+def neighbour_features(tokens: list[Token], t: int) -> list[int]:
+    (far, near, it, after, behind) = tokens[t - 2 : t + 3]
+    x, y, x2, y2 = near.word_hash, after.word_hash, far.word_hash, behind.word_hash
+    e, a, b = it.shape_evidence, near.shape_evidence, after.shape_evidence
+    c, a1, b1 = evidence_in_25(e), evidence_in_12(a), evidence_in_12(b)
+    a2, b2 = evidence_in_12(far.shape_evidence), evidence_in_12(behind.shape_evidence)
+    around = tokens[t - 2 : t + 3]
+    lower, cased = ([getattr(token, name) for token in around] for name in ("lower_class", "cased_class"))
+    e12 = evidence_in_12(e)
     classes = [
         listed
-        for k2, k1, own, l1, l2 in (small, capital)
-        for listed in ((k1, own, coarser(e)), (l1, own, coarser(e)), (k1, l1, 0, c), (k1, k2, c), (l1, l2, c))
+        for k2, k1, own, l1, l2 in (lower, cased)
+        for listed in ((k1, own, e12), (l1, own, e12), (k1, l1, 0, c), (k1, k2, c), (l1, l2, c))
     ]
     listed = [
         *[(word,) for word in (x, y, x2, y2)],
         *[(word, c) for word in (x, y, x2, y2)],
-        *[(x, it.word), (y, it.word), (x, x2), (y, y2), (x, y)],
-        *[(mixed(x, x2), c), (mixed(y, y2), c), (mixed(x, y), c)],
-        *[(x, it.two), (y, it.two), (it.two, b)],
-        *[(packed(*f),) for f in ((a, e), (b, e), (a, e, b), (a2, a1, e), (b2, b1, e), (a1, b1, e), (it.place, c))],
+        *[(x, it.word_hash), (y, it.word_hash), (x, x2), (y, y2), (x, y)],
+        *[(hash_pair(x, x2), c), (hash_pair(y, y2), c), (hash_pair(x, y), c)],
+        *[(x, it.suffix2_hash), (y, it.suffix2_hash), (it.suffix2_hash, b)],
+        *[(joined(*f),) for f in ((a, e), (b, e), (a, e, b), (a2, a1, e), (b2, b1, e), (a1, b1, e), (it.position, c))],
     ]
-    return [*numbered(10, listed), *numbered(40, [(packed(*f),) for f in classes])]
+    return [*numbered(10, listed), *numbered(40, [(joined(*f),) for f in classes])]
 
 
-def second_features(facts: list[Fact], decisions: list[int], t: int, capitals: int, words: int) -> list[int]:
-    it, d = facts[t], decisions[t]
-    a, b = (16 + facts[k].lead if facts[k].lead else decisions[k] for k in (t - 1, t + 1))
-    a2, b2, c = decisions[t - 2], decisions[t + 2], coarser(it.evidence)
-    share = 1 + 8 * (capitals - is_capital(d)) // (words - 1) if words > 1 else 0
+def decision_features(tokens: list[Token], decisions: list[int], t: int, n_words: int, n_capitals: int) -> list[int]:
+    it, d = tokens[t], decisions[t]
+    word, left, right = (tokens[k].word_hash for k in (t, t - 1, t + 1))
+    a, b = (16 + tokens[k].frequency_rank if tokens[k].frequency_rank else decisions[k] for k in (t - 1, t + 1))
+    a2, b2, c = decisions[t - 2], decisions[t + 2], evidence_in_12(it.shape_evidence)
+    share = 1 + 8 * (n_capitals - has_capitals(d)) // (n_words - 1) if n_words > 1 else 0
     listed = [
-        *[(packed(*f),) for f in ((d,), (d, a), (d, b), (d, a, b), (d, a, a2), (d, b, b2), (c, a), (c, b))],
-        *[(it.word, a), (it.word, b), (it.word, packed(a, b))],
-        *[(mixed(it.word, facts[t - 1].word), a2), (mixed(it.word, facts[t + 1].word), b2)],
-        *[(packed(*f),) for f in ((d, share), (d, share, min(words - 1, 12)), (c, share))],
+        *[(joined(*f),) for f in ((d,), (d, a), (d, b), (d, a, b), (d, a, a2), (d, b, b2), (c, a), (c, b))],
+        *[(word, a), (word, b), (word, joined(a, b))],
+        *[(hash_pair(word, left), a2), (hash_pair(word, right), b2)],
+        *[(joined(*f),) for f in ((d, share), (d, share, min(n_words - 1, 12)), (c, share))],
     ]
     return numbered(50, listed)
 
@@ -160,7 +166,7 @@ def decision(p: list[float]) -> int:
     return sum(p[Shape.CAPITALIZED] <= bound for bound in (0.99, 0.9, 0.7, 0.5, 0.3, 0.1, 0.01))
 
 
-def is_capital(d: int) -> bool:
+def has_capitals(d: int) -> bool:
     return d in (0, 1, 2, 3, 8, 9, 10)
 
 

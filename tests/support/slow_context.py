@@ -1,4 +1,4 @@
-"""A slow twin of context/weigh.py: what the context model says of a text, in plain Python from the same arrays."""
+"""A slow twin of context/casing_costs.py in plain Python, which reads the same arrays."""
 
 import math
 from typing import NamedTuple
@@ -6,147 +6,147 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from support.plain_context import (
-    Fact,
+    Token,
     decision,
-    describe,
-    first_features,
-    is_capital,
-    lines_of,
-    own_features,
-    second_features,
+    decision_features,
+    has_capitals,
+    hash_word,
+    neighbour_features,
+    padded,
     softmax,
+    word_features,
 )  # fmt: skip
 
 from capfst.casing.shapes import AS_FORM, Shape, shape_of
 from capfst.casing.transducer import Words
-from capfst.context import features, learn, weigh
+from capfst.context import casing_costs, features
 from capfst.context.classes import RARE
-from capfst.context.model import SHARED, Context
-from capfst.context.words import BARE, BEGIN, UNSEEN
+from capfst.context.model import ROWS_PER_SLOT, Context
+from capfst.context.words import BEGIN, NO_CASE, UNSEEN
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical
 from capfst.text.unicode import INFO, lower
 
 
-class Said(NamedTuple):
-    """As weigh.CasingCosts, by word."""
+class Costs(NamedTuple):
+    """As CasingCosts, by word."""
 
-    weights: list[list[float]]
+    arc_costs: list[list[float]]
     shapes: list[int]
     options: list[list[float]]
 
 
-def said(context: Context, buf: npt.NDArray[np.uint8], words: Words, plain: bool, guess: bool) -> Said:
-    """What the context model says of a text."""
-    tokens = list(zip(*(array.tolist() for array in words), strict=True))
+def casing_costs_of(
+    context: Context, buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, guess: bool
+) -> Costs:
+    """What the casings of a text cost."""
+    listed = list(zip(*(array.tolist() for array in words), strict=True))
     lines: list[list[int]] = [[]]
-    for i, (_, _, kind, _, _) in enumerate(tokens):
-        if kind == NEWLINE:
+    for i, (_, _, token_type, _, _) in enumerate(listed):
+        if token_type == NEWLINE:
             lines.append([])
         else:
             lines[-1].append(i)
-    facts, hashes = [], {}
+    read, hashes = [], {}
     for line in lines:
-        facts.append([])
-        for place, i in enumerate(line):
-            start, end, kind, first, forms = tokens[i]
-            place = min(place, features.FAR)
+        read.append([])
+        for position, i in enumerate(line):
+            start, end, token_type, first, forms = listed[i]
+            position = min(position, features.MAX_POSITION)
             if forms:
-                known = context.known[first]
-                e = BARE if context.shapes[first] == Shape.CASELESS else int(known["evidence"])
-                facts[-1].append(
-                    Fact(
-                        int(known["word"]),
-                        int(known["two"]),
-                        e,
-                        int(known["lead"]),
-                        place,
-                        *known[["small", "capital"]].tolist(),
-                    )
-                )
+                known = context.words[first]
+                e = NO_CASE if context.shapes[first] == Shape.CASELESS else int(known["shape_evidence"])
+                hashed = int(known["word_hash"]), int(known["suffix2_hash"])
+                classes = known[["lower_class", "cased_class"]].tolist()
+                read[-1].append(Token(*hashed, e, int(known["frequency_rank"]), position, *classes))
                 continue
-            hashes[i], cased = unseen(buf, start, end, kind, plain)
-            facts[-1].append(Fact(hashes[i][0], hashes[i][7], UNSEEN if cased else BARE, 0, place, RARE, RARE))
-    every, places = lines_of(facts)
+            hashes[i], cased = oov(buf, start, end, token_type, pretokenized)
+            evidence = UNSEEN if cased else NO_CASE
+            read[-1].append(Token(hashes[i][0], hashes[i][7], evidence, 0, position, RARE, RARE))
+    every, places = padded(read)
     costs: dict[int, list[float]] = {}
-    for line, at in zip(lines, places, strict=True):
-        costs |= line_costs(context, tokens, every, dict(zip(at, line, strict=True)), hashes)
-    found = [word(context, token, costs.get(i), guess) for i, token in enumerate(tokens)]
-    return Said([w for w, _, _ in found], [shape for _, shape, _ in found], [options for _, _, options in found])
+    for line, indices in zip(lines, places, strict=True):
+        costs |= line_costs(context, listed, every, dict(zip(indices, line, strict=True)), hashes)
+    by_word = [word_costs(context, token, costs.get(i), guess) for i, token in enumerate(listed)]
+    return Costs(*map(list, zip(*by_word, strict=True))) if by_word else Costs([], [], [])
 
 
-def unseen(buf: npt.NDArray[np.uint8], start: int, end: int, kind: int, plain: bool) -> tuple[list[int], bool]:
+def oov(
+    buf: npt.NDArray[np.uint8], start: int, end: int, token_type: int, pretokenized: bool
+) -> tuple[list[int], bool]:
     """The hashes of an OOV token, and whether it has case."""
     text = np.frombuffer(lower(buf[start:end].tobytes().decode()).encode(), np.uint8)
-    cased = kind in (WORD, COMPOUND)
-    if not (plain and cased):
+    cased = token_type in (WORD, COMPOUND)
+    if not (pretokenized and cased):
         out = np.empty(len(text) + 8, np.uint8)
         text, whole = out, text
-        text = text[: canonical(whole, 0, len(whole), kind, out)]
-    return describe(text.tobytes().decode()), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS
+        text = text[: canonical(whole, 0, len(whole), token_type, out)]
+    return hash_word(text.tobytes().decode()), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS
 
 
 def row(table: npt.NDArray[np.uint32], feature: int) -> list[int]:
-    """The weights of a row, unless another row has its place."""
-    number = feature % (SHARED * len(table)) // len(table)
+    """The weights of a row, unless another row has its slot."""
+    number = feature % (ROWS_PER_SLOT * len(table)) // len(table)
     *weights, owner = int(table[feature % len(table)]).to_bytes(4, "little")
     return [0, *(weight - 128 for weight in weights)] if owner == number + 1 else [0] * 4
 
 
-def total(table: npt.NDArray[np.uint32], found: list[int]) -> list[int]:
-    return [sum(column) for column in zip(*(row(table, feature) for feature in found), strict=True)]
+def total(table: npt.NDArray[np.uint32], hashed: list[int]) -> list[int]:
+    return [sum(column) for column in zip(*(row(table, feature) for feature in hashed), strict=True)]
 
 
 def line_costs(
-    context: Context, tokens: list, facts: list[Fact], line: dict[int, int], hashes: dict[int, list[int]]
+    context: Context, listed: list, tokens: list[Token], line: dict[int, int], hashes: dict[int, list[int]]
 ) -> dict[int, list[float]]:
-    """−ln p of the shapes of each word of a line that has case; line: the word at each place."""
+    """−ln p of the shapes of each word of a line that has case; line: the word at each index."""
     votes = [0] * len(context.scales)
     for i in line.values():
-        if tokens[i][4]:
-            votes = [vote + int(told) for vote, told in zip(votes, context.known[tokens[i][3]]["told"], strict=False)]
-    kind = votes.index(max(votes))
-    scale, scale2 = context.scales[kind]
-    decisions = [features.NO_DECISION] * len(facts)
+        if listed[i][4]:
+            log_odds = context.words[listed[i][3]]["domain_log_odds"].tolist()
+            votes = [vote + more for vote, more in zip(votes, log_odds, strict=False)]
+    domain = votes.index(max(votes))
+    scale, scale2 = context.scales[domain]
+    decisions = [features.NO_DECISION] * len(tokens)
     p: dict[int, list[float]] = {}
     for t, i in line.items():
-        if facts[t].evidence >= BEGIN:
+        if tokens[t].shape_evidence >= BEGIN:
             continue
-        z = total(context.first[kind], first_features(facts, t))
+        z = total(context.stage1[domain], neighbour_features(tokens, t))
         if i in hashes:
-            own = total(context.first[kind], own_features(hashes[i], UNSEEN))
+            own = total(context.stage1[domain], word_features(hashes[i], UNSEEN))
         else:
-            own = [0, *context.own[kind, tokens[i][3]].tolist()]
+            own = [0, *context.word_scores[domain, listed[i][3]].tolist()]
         p[t] = softmax([scale * (a + b) for a, b in zip(z, own, strict=True)])
         decisions[t] = decision(p[t])
-    capitals = sum(is_capital(decisions[t]) for t in p)
+    n_capitals = sum(has_capitals(decisions[t]) for t in p)
     costs = {}
     for t, q in p.items():
-        if max(q) < learn.SURE:
-            z = total(context.second[kind], second_features(facts, decisions, t, capitals, len(p)))
-            q = softmax([learn.BASE * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
+        if max(q) < features.STAGE1_SUFFICES:
+            z = total(context.stage2[domain], decision_features(tokens, decisions, t, len(p), n_capitals))
+            q = softmax([features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
         costs[line[t]] = [-math.log(max(x, 1e-300)) for x in q]
     return costs
 
 
-def word(
+def word_costs(
     context: Context, token: tuple[int, ...], costs: list[float] | None, guess: bool
 ) -> tuple[list[float], int, list[float]]:
-    """The weights of a word's forms, its shape, its options."""
+    """The costs of a word's forms, its shape, its options."""
     _, _, _, first, forms = token
     options = [math.inf] * 4 + [0.0]
     if costs is None:
         return [0.0] * forms, AS_FORM, options
-    costs = [weigh.SCALE * (cost + (weigh.BIAS if shape == Shape.LOWER else 0)) for shape, cost in enumerate(costs)]
+    penalties = [casing_costs.LOWER_PENALTY if shape == Shape.LOWER else 0 for shape in range(4)]
+    costs = [casing_costs.SCALE * (cost + penalty) for cost, penalty in zip(costs, penalties, strict=True)]
     if not forms:
         if not guess:
             return [], AS_FORM, options
         return [], costs.index(min(costs)), [*costs, math.inf]
     seen = context.shapes[first : first + forms].tolist()
-    weights = [costs[shape] for shape in seen]
-    options[4] = weights[0]
-    known = context.known[first]
+    arc_costs = [costs[shape] for shape in seen]
+    options[4] = arc_costs[0]
+    known = context.words[first]
     for shape in (Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER):
-        if shape not in seen and not (shape == Shape.UPPER and known["single"]):
-            options[shape] = costs[shape] + float(known["penalty"])
-    weights[0] = min(options)
-    return weights, AS_FORM if options[4] <= weights[0] else options.index(weights[0]), options
+        if shape not in seen and not (shape == Shape.UPPER and known["one_letter"]):
+            options[shape] = costs[shape] + float(known["unseen_penalty"])
+    arc_costs[0] = min(options)
+    return arc_costs, AS_FORM if options[4] <= arc_costs[0] else options.index(arc_costs[0]), options

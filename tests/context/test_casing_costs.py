@@ -1,4 +1,4 @@
-"""context/weigh.py: the arithmetic of its kernels, and all of it against a slow twin that reads the same arrays."""
+"""context/casing_costs.py: its arithmetic, and all of it against a slow twin that reads the same arrays."""
 
 import math
 from itertools import chain
@@ -13,19 +13,20 @@ from support import plain_context as twin
 from support import slow_context as slow
 
 from capfst.casing.shapes import AS_FORM, Shape
-from capfst.context import weigh
-from capfst.context.model import SHARED, ZERO
+from capfst.context import casing_costs as module
+from capfst.context.casing_costs import casing_costs
+from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
 from capfst.system.kernels import kernel
 
 BITS = 5
-rows = st.tuples(st.integers(0, SHARED), *[st.integers(1, 255)] * 3)
+rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
 
 
 @kernel
 def _exponential(x, out):  # type: ignore[no-untyped-def]
     for i in range(x.size):
-        out[i] = weigh._exp(x[i])
+        out[i] = module._exp(x[i])
 
 
 def test_exponential() -> None:
@@ -40,7 +41,7 @@ def test_exponential() -> None:
 @given(z=st.lists(st.floats(-80, 80, width=32), min_size=4, max_size=4))
 def test_softmax(z: list[float]) -> None:
     scores, p = np.array(z, np.float32), np.empty(4, np.float32)
-    total = weigh._softmax(scores, p)
+    total = module.softmax(scores, p)
     assert p.tolist() == pytest.approx(twin.softmax(z), rel=1e-4, abs=1e-30)
     assert total == pytest.approx(math.log(sum(map(math.exp, z))), rel=1e-5, abs=1e-4)
 
@@ -48,17 +49,19 @@ def test_softmax(z: list[float]) -> None:
 @settings(deadline=None)
 @given(
     table=st.lists(rows, min_size=1 << BITS, max_size=1 << BITS),
-    found=st.lists(st.integers(0, SHARED << BITS) | st.integers(0, 2**64 - 1), min_size=1, max_size=40),
+    features=st.lists(st.integers(0, ROWS_PER_SLOT << BITS) | st.integers(0, 2**64 - 1), min_size=1, max_size=40),
 )
-def test_sums_leave_out_rows_that_others_have(table: list[tuple[int, ...]], found: list[int]) -> None:
+def test_sums_leave_out_rows_that_others_have(table: list[tuple[int, ...]], features: list[int]) -> None:
     packed = np.array([a | b << 8 | c << 16 | owner << 24 for owner, a, b, c in table], np.uint32)
-    packed[:3] = ZERO
-    lanes = weigh._sum(packed, weigh._bits(len(packed)), np.array(found, np.uint64), len(found))
-    assert [weigh._weight(lanes, shape, len(found)) for shape in range(4)] == slow.total(packed, found)
+    packed[:3] = EMPTY_ROW
+    table = module._Table(packed, module._log2(len(packed)))
+    lanes = module._sum_rows(table, np.array(features, np.uint64), len(features))
+    scores = [module._score_of(lanes, shape, len(features)) for shape in range(4)]
+    assert scores == slow.total(packed, features)
 
 
-def test_bits() -> None:
-    assert [weigh._bits(1 << bits) for bits in range(25)] == list(range(25))
+def test_log2() -> None:
+    assert [module._log2(1 << bits) for bits in range(25)] == list(range(25))
 
 
 # ---- whole texts
@@ -81,37 +84,37 @@ def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
     context = recaser.context
     assert context is not None
     assert len(context.scales) == 2
-    assert (context.first[0] != context.first[1]).any()
-    assert {0, 1, 2, 3, SHARED} == set((context.first[0] >> 24).tolist())
+    assert (context.stage1[0] != context.stage1[1]).any()
+    assert {0, 1, 2, 3, ROWS_PER_SLOT} == set((context.stage1[0] >> 24).tolist())
 
 
-def compare(recaser: Recaser, text: str, guess: bool) -> slow.Said:
+def compare(recaser: Recaser, text: str, guess: bool) -> slow.Costs:
     """What the twin and the kernels say of a text, which is the same."""
     context = recaser.context
     assert context is not None
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    found = weigh.weigh(context, buf, words, recaser.pretokenized, guess, every=True)
-    assert found.weights is not None
+    found = casing_costs(context, buf, words, recaser.pretokenized, guess, every=True)
+    assert found.arc_costs is not None
     assert found.shapes is not None
     assert found.options is not None
-    wanted = slow.said(context, buf, words, recaser.pretokenized, guess)
+    wanted = slow.casing_costs_of(context, buf, words, recaser.pretokenized, guess)
     np.testing.assert_allclose(
         found.options[: len(wanted.options)], np.reshape(wanted.options, (-1, 5)), rtol=1e-3, atol=1e-3
     )
-    assert found.weights.tolist() == pytest.approx(list(chain(*wanted.weights)), rel=1e-3, abs=1e-3)
+    assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
     # The options are not computed unless they are asked for.
-    usual = weigh.weigh(context, buf, words, recaser.pretokenized, guess)
+    usual = casing_costs(context, buf, words, recaser.pretokenized, guess)
     assert usual.options is None
     assert usual.shapes is not None
-    assert (usual.weights == found.weights).all()
+    assert (usual.arc_costs == found.arc_costs).all()
     assert (usual.shapes == found.shapes).all()
     return wanted
 
 
 @pytest.mark.parametrize("guess", [True, False])
-def test_texts_are_weighed_as_by_the_twin(recaser: Recaser, guess: bool) -> None:
+def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
     texts = [MADE_UP.rstrip("\n"), "", "\n\n", "\n".join(contextual.OTHERS[:20] + contextual.LINES[:20])]
     texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
     shapes = {shape for text in texts for shape in compare(recaser, text, guess).shapes}
@@ -130,43 +133,43 @@ def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> Non
     text = MADE_UP + "\n".join(contextual.UNHEARD[:100])
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    weighed = weigh.weigh(context, buf, words, False, True, every=True)
-    assert weighed.arc_costs is not None
-    assert weighed.shapes is not None
-    assert weighed.options is not None
+    costs = casing_costs(context, buf, words, False, True, every=True)
+    assert costs.arc_costs is not None
+    assert costs.shapes is not None
+    assert costs.options is not None
     offsets = np.cumsum(words.n_forms) - words.n_forms
-    kinds = set()
+    cases = set()
     for i, (first, forms) in enumerate(zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)):
-        option, shape = weighed.options[i], int(weighed.shapes[i])
+        option, shape = costs.options[i], int(costs.shapes[i])
         least = option.min()
         assert option[4 if shape == AS_FORM else shape] == least
         seen = set(context.shapes[first : first + forms].tolist()) if forms else set()
         unseen = {k for k in range(4) if option[k] < np.inf}
         assert not seen & unseen
         if forms:
-            assert weighed.arc_costs[offsets[i]] == least
+            assert costs.arc_costs[offsets[i]] == least
             assert option[4] < np.inf
             assert unseen <= {Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER}
-            kinds.add("caseless" if seen == {Shape.CASELESS} else "known" if shape == AS_FORM else "unseen casing")
+            cases.add("caseless" if seen == {Shape.CASELESS} else "known" if shape == AS_FORM else "unseen casing")
             if seen == {Shape.CASELESS}:
                 assert not unseen
         elif unseen:
             assert unseen == {Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED}
             assert option[4] == np.inf
-            kinds.add("guessed")
+            cases.add("guessed")
         else:
-            kinds.add("no word")
-    assert kinds == {"caseless", "known", "unseen casing", "guessed", "no word"}
+            cases.add("no word")
+    assert cases == {"caseless", "known", "unseen casing", "guessed", "no word"}
 
 
-def test_a_line_is_of_the_kind_of_its_words(recaser: Recaser) -> None:
-    """The weights of a line that could be of either kind depend on its other words."""
+def test_a_line_is_of_the_domain_of_its_words(recaser: Recaser) -> None:
+    """The costs of a line that could be of either domain depend on its other words."""
     context = recaser.context
     assert context is not None
 
     def costs(line: str) -> np.ndarray:
         buf = np.frombuffer(line.encode(), np.uint8)
-        options = weigh.weigh(context, buf, recaser.transducer.words(buf), False, True, every=True).options
+        options = casing_costs(context, buf, recaser.transducer.words(buf), False, True, every=True).options
         assert options is not None
         return options[0]
 

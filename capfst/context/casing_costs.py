@@ -1,0 +1,420 @@
+"""Words of a text → what each of their casings costs in its context (the weights on S ∘ T), by the learned model.
+
+In: a buffer's words with their surface forms (S ∘ T), and the context model. Out: `CasingCosts`: for each surface form
+a cost beside the LM's; and for each word the shape to write it in if the best path reads it as its most frequent form,
+or if it is OOV: so words appear in casings that the LM has not seen.
+
+The LM reads an unseen casing as the word's most frequent form. So of all casings that are read as this form the search
+needs the cheapest one only. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
+
+The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; stage 1, then stage 2 of each line) → `_fill`
+(→ costs of surface forms and unseen casings).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
+from capfst.casing.transducer import CasingCosts, Words
+from capfst.context.classes import RARE
+from capfst.context.features import (
+    MAX_POSITION,
+    MAX_WORD_FEATURES,
+    N_DECISION_FEATURES,
+    N_NEIGHBOUR_FEATURES,
+    NO_DECISION,
+    PADDING,
+    PRIOR_WEIGHT,
+    STAGE1_SUFFICES,
+    TOKEN,
+    decision,
+    decision_features,
+    has_capitals,
+    largest,
+    neighbour_features,
+    prefetch_rows,
+    sentence_padding,
+    word_features,
+)
+from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
+from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
+from capfst.system.kernels import allocating, kernel, power_of_two, prefetch
+from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical
+from capfst.text.unicode import INFO, TO_LOWER, lower_into
+
+SCALE = 3.0
+"""A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
+LOWER_PENALTY = 0.2
+"""Added to −ln p of LOWER."""
+
+_BLOCK = 16  # words whose rows of weights are fetched from memory together
+_LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
+
+
+class _Characters(NamedTuple):
+    info: npt.NDArray[np.uint8]
+    lower: npt.NDArray[np.uint32]
+
+
+class _Text(NamedTuple):
+    """The words of a buffer in their lines, as the features read them."""
+
+    tokens: npt.NDArray  # TOKEN, with padding before and after each line
+    token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
+    oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES]
+    domains: npt.NDArray[np.int64]  # the domain of each line
+
+
+class _Table(NamedTuple):
+    """A table of weights as the file has it, see model.Parameters."""
+
+    rows: npt.NDArray[np.uint32]  # [2^bits]
+    bits: int
+
+
+class _Domain(NamedTuple):
+    """What has been learned of a domain, see model.Parameters."""
+
+    word_scores: npt.NDArray[np.int16]
+    stage1: _Table
+    stage2: _Table
+    scale1: float
+    scale2: float
+
+
+class _Workspace(NamedTuple):
+    """Memory that the stages use line after line."""
+
+    features: npt.NDArray[np.uint64]  # [_BLOCK, …]
+    word_features: npt.NDArray[np.uint64]  # [MAX_WORD_FEATURES]
+    decisions: npt.NDArray[np.uint8]  # of each token
+    p: npt.NDArray[np.float32]  # [N_SHAPES]
+
+
+# ---- words → tokens
+
+
+@kernel
+def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
+    token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
+    token.frequency_rank = word.frequency_rank
+    token.lower_class, token.cased_class = word.lower_class, word.cased_class
+    token.shape_evidence = NO_CASE if caseless else word.shape_evidence
+
+
+@kernel
+def _oov_token(buf, start, end, token_type, pretokenized, characters, lowered, word, hashes, token):  # type: ignore[no-untyped-def]
+    """The token of the OOV word buf[start:end], and its hashes, of its lowercase as the LM would write it. lowered,
+    word: room for it."""
+    token.shape_evidence = NO_CASE
+    if token_type == WORD or token_type == COMPOUND:
+        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, characters.info, characters.lower)
+        if shape_of(lowered, 0, size, characters.info) != Shape.CASELESS:
+            token.shape_evidence = UNSEEN
+        if pretokenized:
+            for i in range(size):
+                word[i] = lowered[i]
+        else:
+            size = canonical(lowered, 0, size, token_type, word)
+    else:
+        size = canonical(buf, start, end, token_type, word)
+    hash_word(word, 0, size, characters.info, hashes)
+    token.word_hash, token.suffix2_hash = hashes[WHOLE], hashes[SUFFIX + 1]
+    token.frequency_rank = 0
+    token.lower_class = token.cased_class = RARE
+
+
+@kernel
+def _likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
+    """The domain with the largest sum of log-odds, of equal ones the first; sets the sums to 0, for the next line."""
+    best = 0
+    for domain in range(1, log_odds.size):
+        if log_odds[domain] > log_odds[best]:
+            best = domain
+    log_odds[:] = 0
+    return best
+
+
+@allocating
+def _read(buf, words, pretokenized, context, characters, text):  # type: ignore[no-untyped-def]
+    """Fills `text`. A line's domain is, by naive Bayes with equal priors, argmax_d Σ_w ln(p(w | d) / p(w)) over its
+    known words w."""
+    longest = np.int64(0)
+    for i in range(words.starts.size):
+        longest = max(longest, words.ends[i] - words.starts[i])
+    lowered, word = np.empty(longest * 3 // 2 + 8, np.uint8), np.empty(longest * 3 // 2 + 8, np.uint8)
+    log_odds = np.zeros(len(context.scales), np.int64)
+    t = sentence_padding(text.tokens, 0)
+    position, n_oov, line = 0, 0, 0
+    for i in range(words.starts.size):
+        text.token_of[i] = t
+        if words.token_types[i] == NEWLINE:
+            t = sentence_padding(text.tokens, t)
+            text.domains[line] = _likeliest_domain(log_odds)
+            position = 0
+            line += 1
+            continue
+        token, label = text.tokens[t], words.first_labels[i]
+        if words.n_forms[i] != 0:
+            known = context.words[label]
+            _known_token(known, context.shapes[label] == Shape.CASELESS, token)
+            for domain in range(log_odds.size):
+                log_odds[domain] += known.domain_log_odds[domain]
+        else:
+            _oov_token(
+                buf, words.starts[i], words.ends[i], words.token_types[i], pretokenized, characters, lowered, word,
+                text.oov_hashes[n_oov], token,
+            )  # fmt: skip
+            n_oov += 1
+        token.position = min(position, MAX_POSITION)
+        position += 1
+        t += 1
+    sentence_padding(text.tokens, t)
+    text.domains[line] = _likeliest_domain(log_odds)
+
+
+# ---- tokens → −ln p of the shapes
+
+
+@kernel
+def _exp(x):  # type: ignore[no-untyped-def]
+    """e^x of a float32 from −87 to 0, to five digits: without a call, and four at once."""
+    y = x * np.float32(1.4426950408889634)
+    n = np.floor(y)
+    f = (y - n) * np.float32(0.6931471805599453)
+    e = np.float32(1 / 720)
+    for divisor in (120, 24, 6, 2, 1, 1):
+        e = e * f + np.float32(1.0 / divisor)
+    return e * power_of_two(np.int32(n))
+
+
+@kernel
+def softmax(z, p):  # type: ignore[no-untyped-def]
+    """p_k = e^{z_k} / Σ_j e^{z_j}, of scores z; returns ln Σ_j e^{z_j}. As learn.softmax, faster."""
+    most = largest(z)
+    for k in range(N_SHAPES):
+        p[k] = _exp(max(z[k] - most, np.float32(-87)))
+    total = p[0] + p[1] + p[2] + p[3]
+    for k in range(N_SHAPES):
+        p[k] /= total
+    return most + np.log(total)
+
+
+@kernel
+def _lanes(row):  # type: ignore[no-untyped-def]
+    """Four bytes → as many numbers of 16 bits, so that many rows can be added at once."""
+    lanes = np.uint64(row)
+    lanes = (lanes | lanes << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    return (lanes | lanes << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+
+
+@kernel
+def _sum_rows(table, features, n):  # type: ignore[no-untyped-def]
+    """The sum of the rows of n features, as lanes; a row that another feature has counts as EMPTY_ROW."""
+    total = np.uint64(0)
+    for i in range(n):
+        row = table.rows[np.int64(features[i] & np.uint64(table.rows.size - 1))]
+        owner = np.uint32(features[i] >> np.uint64(table.bits) & np.uint64(ROWS_PER_SLOT - 1)) + np.uint32(1)
+        other = np.uint32(row >> np.uint32(24) != owner)
+        total += _lanes(row ^ (row ^ EMPTY_ROW) & (np.uint32(0) - other))
+    return total
+
+
+@kernel
+def _score_of(lanes, shape, n):  # type: ignore[no-untyped-def]
+    """The score of a shape in a sum of n rows; that of LOWER is 0."""
+    return np.int64(lanes >> np.uint64(16 * (shape - 1)) & np.uint64(0xFFFF)) - 128 * n if shape else np.int64(0)
+
+
+@kernel
+def _log_softmax(z, p):  # type: ignore[no-untyped-def]
+    """z_k −= ln Σ_j e^{z_j}: scores → ln p, in place; and p."""
+    total = softmax(z, p)
+    for k in range(N_SHAPES):
+        z[k] -= total
+
+
+@kernel
+def _log2(size):  # type: ignore[no-untyped-def]
+    """b of a size 2^b."""
+    bits = 0
+    while 1 << bits < size:
+        bits += 1
+    return bits
+
+
+@kernel
+def _stage1(words, text, begin, end, n_oov, domain, work, log_p):  # type: ignore[no-untyped-def]
+    """log_p[begin:end], of the words of a line: ln p of the shapes of words with case; and work.decisions.
+
+    n_oov: the number of OOV words before. Returns their number after the line; how many words of the line have case,
+    and for how many of them the decision has capitals.
+    """
+    tokens = text.tokens
+    n_words, n_capitals = np.int64(0), np.int64(0)
+    for block in range(begin, end, _BLOCK):
+        block_end = min(end, block + _BLOCK)
+        for i in range(block, block_end):
+            t, features = text.token_of[i], work.features[i - block]
+            if has_case(tokens[t].shape_evidence):
+                neighbour_features(tokens, t, features)
+                prefetch_rows(domain.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
+                prefetch(domain.word_scores[words.first_labels[i]], 0)
+        for i in range(block, block_end):
+            t, z = text.token_of[i], log_p[i]
+            if has_case(tokens[t].shape_evidence):
+                lanes = _sum_rows(domain.stage1, work.features[i - block], N_NEIGHBOUR_FEATURES)
+                for k in range(N_SHAPES):
+                    z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
+                if words.n_forms[i] != 0:
+                    for k in range(1, N_SHAPES):
+                        z[k] += domain.word_scores[words.first_labels[i], k - 1]
+                else:
+                    n = word_features(text.oov_hashes[n_oov], UNSEEN, work.word_features)
+                    lanes = _sum_rows(domain.stage1, work.word_features, n)
+                    for k in range(1, N_SHAPES):
+                        z[k] += _score_of(lanes, k, n)
+                for k in range(N_SHAPES):
+                    z[k] *= domain.scale1
+                _log_softmax(z, work.p)
+                work.decisions[t] = decision(work.p)
+                n_words += 1
+                n_capitals += has_capitals(work.decisions[t])
+            n_oov += words.n_forms[i] == 0
+    return n_oov, n_words, n_capitals
+
+
+@kernel
+def _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p):  # type: ignore[no-untyped-def]
+    """Corrects log_p[begin:end] where stage 1 is not certain: softmax(PRIOR_WEIGHT · ln p + stage 2's scores)."""
+    tokens = text.tokens
+    for block in range(begin, end, _BLOCK):
+        block_end = min(end, block + _BLOCK)
+        for i in range(block, block_end):
+            t, features = text.token_of[i], work.features[i - block]
+            if has_case(tokens[t].shape_evidence) and largest(log_p[i]) < _LOG_SUFFICES:
+                decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
+                prefetch_rows(domain.stage2.rows, 1, features, N_DECISION_FEATURES)
+        for i in range(block, block_end):
+            z = log_p[i]
+            if has_case(tokens[text.token_of[i]].shape_evidence) and largest(z) < _LOG_SUFFICES:
+                lanes = _sum_rows(domain.stage2, work.features[i - block], N_DECISION_FEATURES)
+                for k in range(N_SHAPES):
+                    z[k] = PRIOR_WEIGHT * z[k] + domain.scale2 * _score_of(lanes, k, N_DECISION_FEATURES)
+                _log_softmax(z, work.p)
+
+
+@allocating
+def _score(words, text, context, log_p):  # type: ignore[no-untyped-def]
+    """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
+    work = _Workspace(
+        np.empty((_BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
+        np.empty(MAX_WORD_FEATURES, np.uint64),
+        np.full(len(text.tokens), NO_DECISION, np.uint8),
+        np.empty(N_SHAPES, np.float32),
+    )
+    bits1, bits2 = _log2(context.stage1.shape[1]), _log2(context.stage2.shape[1])
+    begin, n_oov = 0, 0
+    for line in range(text.domains.size):
+        end = begin
+        while end < words.token_types.size and words.token_types[end] != NEWLINE:
+            end += 1
+        d = text.domains[line]
+        domain = _Domain(
+            context.word_scores[d],
+            _Table(context.stage1[d], bits1),
+            _Table(context.stage2[d], bits2),
+            context.scales[d, 0],
+            context.scales[d, 1],
+        )
+        n_oov, n_words, n_capitals = _stage1(words, text, begin, end, n_oov, domain, work, log_p)
+        _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p)
+        begin = end + 1
+
+
+# ---- −ln p of the shapes → costs of casings
+
+
+@kernel
+def _fill_known(word, shapes, shape_costs, arc_costs, option):  # type: ignore[no-untyped-def]
+    """Costs of the surface forms of a known word, which have these shapes, and of unseen casings; the shape in which to
+    write its most frequent form."""
+    seen = 0
+    for k in range(shapes.size):
+        arc_costs[k] = shape_costs[shapes[k]] if shapes[k] < N_SHAPES else 0
+        seen |= 1 << shapes[k]
+    option[N_SHAPES] = arc_costs[0]
+    best = AS_FORM
+    for shape in (Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER):
+        if not seen >> shape & 1 and not (shape == Shape.UPPER and word.one_letter):
+            option[shape] = shape_costs[shape] + word.unseen_penalty
+            if option[shape] < arc_costs[0]:
+                arc_costs[0] = option[shape]
+                best = shape
+    return best
+
+
+@kernel
+def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
+    """What an OOV word costs in each shape; the cheapest one."""
+    best = 0
+    for shape in range(N_SHAPES):
+        option[shape] = shape_costs[shape]
+        if option[shape] < option[best]:
+            best = shape
+    option[N_SHAPES] = np.inf
+    return best
+
+
+@allocating
+def _fill(words, text, context, guess, log_p, costs):  # type: ignore[no-untyped-def]
+    """Fills `costs`, a CasingCosts, whose options have n rows, or one if they are not wanted."""
+    first_arc = 0
+    shape_costs = np.empty(N_SHAPES, np.float32)
+    for i in range(words.starts.size):
+        option = costs.options[i % len(costs.options)]
+        option[:] = np.inf
+        option[N_SHAPES] = 0
+        costs.shapes[i] = AS_FORM
+        n_forms, label = np.int64(words.n_forms[i]), words.first_labels[i]
+        arc_costs = costs.arc_costs[first_arc : first_arc + n_forms]
+        first_arc += n_forms
+        if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # a line end, too
+            arc_costs[:] = 0
+            continue
+        for shape in range(N_SHAPES):
+            shape_costs[shape] = SCALE * ((LOWER_PENALTY if shape == Shape.LOWER else 0.0) - log_p[i, shape])
+        if n_forms != 0:
+            shapes = context.shapes[label : label + n_forms]
+            costs.shapes[i] = _fill_known(context.words[label], shapes, shape_costs, arc_costs, option)
+        elif guess:
+            costs.shapes[i] = _fill_oov(shape_costs, option)
+
+
+def casing_costs(
+    context: Context, buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, guess: bool, every: bool = False
+) -> CasingCosts:
+    """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
+
+    An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
+    likeliest shape, not in lower case. every: gives the options, too.
+    """
+    n = len(words.token_types)
+    newlines = int(np.count_nonzero(words.token_types == NEWLINE))
+    text = _Text(
+        np.empty(n + PADDING * (2 + newlines), TOKEN),
+        np.empty(n, np.int64),
+        np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, N_HASHES), np.uint32),
+        np.empty(newlines + 1, np.int64),
+    )
+    _read(buf, words, pretokenized, context, _Characters(INFO, TO_LOWER), text)
+    log_p = np.empty((n, N_SHAPES), np.float32)
+    _score(words, text, context, log_p)
+    options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
+    costs = CasingCosts(np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8), options)
+    _fill(words, text, context, guess, log_p, costs)
+    return costs if every else costs._replace(options=None)
