@@ -22,6 +22,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
 from capfst.casing.transducer import CasingCosts, Words
 from capfst.context.classes import RARE
 from capfst.context.features import (
+    BLOCK,
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
@@ -51,13 +52,16 @@ SCALE = 3.0
 LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
 
-_BLOCK = 16  # words whose rows of weights are fetched from memory together
 _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
 
 
-class _Characters(NamedTuple):
+class _Lowering(NamedTuple):
+    """The tables of characters (text/unicode.py), and room for an OOV word in lower case, and as the LM writes it."""
+
     info: npt.NDArray[np.uint8]
-    lower: npt.NDArray[np.uint32]
+    table: npt.NDArray[np.uint32]
+    lowered: npt.NDArray[np.uint8]
+    word: npt.NDArray[np.uint8]
 
 
 class _Text(NamedTuple):
@@ -89,7 +93,7 @@ class _Domain(NamedTuple):
 class _Workspace(NamedTuple):
     """Memory that the stages use line after line."""
 
-    features: npt.NDArray[np.uint64]  # [_BLOCK, …]
+    features: npt.NDArray[np.uint64]  # [BLOCK, …]
     word_features: npt.NDArray[np.uint64]  # [MAX_WORD_FEATURES]
     decisions: npt.NDArray[np.uint8]  # of each token
     p: npt.NDArray[np.float32]  # [N_SHAPES]
@@ -100,6 +104,7 @@ class _Workspace(NamedTuple):
 
 @kernel
 def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
+    """Fills the token of a word that the LM knows, by its model.WORD."""
     token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
     token.frequency_rank = word.frequency_rank
     token.lower_class, token.cased_class = word.lower_class, word.cased_class
@@ -107,22 +112,23 @@ def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _oov_token(buf, start, end, token_type, pretokenized, characters, lowered, word, hashes, token):  # type: ignore[no-untyped-def]
-    """The token of the OOV word buf[start:end], and its hashes, of its lowercase as the LM would write it. lowered,
-    word: room for it."""
+def _oov_token(buf, words, i, pretokenized, lowering, hashes, token):  # type: ignore[no-untyped-def]
+    """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it."""
+    start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
+    info, lowered, word = lowering.info, lowering.lowered, lowering.word
     token.shape_evidence = NO_CASE
     if token_type == WORD or token_type == COMPOUND:
-        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, characters.info, characters.lower)
-        if shape_of(lowered, 0, size, characters.info) != Shape.CASELESS:
+        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering.table)
+        if shape_of(lowered, 0, size, info) != Shape.CASELESS:
             token.shape_evidence = UNSEEN
         if pretokenized:
-            for i in range(size):
-                word[i] = lowered[i]
+            for k in range(size):
+                word[k] = lowered[k]
         else:
             size = canonical(lowered, 0, size, token_type, word)
     else:
         size = canonical(buf, start, end, token_type, word)
-    hash_word(word, 0, size, characters.info, hashes)
+    hash_word(word, 0, size, info, hashes)
     token.word_hash, token.suffix2_hash = hashes[WHOLE], hashes[SUFFIX + 1]
     token.frequency_rank = 0
     token.lower_class = token.cased_class = RARE
@@ -140,13 +146,14 @@ def _likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _read(buf, words, pretokenized, context, characters, text):  # type: ignore[no-untyped-def]
+def _read(buf, words, pretokenized, context, info, lower_table, text):  # type: ignore[no-untyped-def]
     """Fills `text`. A line's domain is, by naive Bayes with equal priors, argmax_d Σ_w ln(p(w | d) / p(w)) over its
     known words w."""
     longest = np.int64(0)
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
-    lowered, word = np.empty(longest * 3 // 2 + 8, np.uint8), np.empty(longest * 3 // 2 + 8, np.uint8)
+    room = longest * 3 // 2 + 8
+    lowering = _Lowering(info, lower_table, np.empty(room, np.uint8), np.empty(room, np.uint8))
     log_odds = np.zeros(len(context.scales), np.int64)
     t = sentence_padding(text.tokens, 0)
     position, n_oov, line = 0, 0, 0
@@ -165,10 +172,7 @@ def _read(buf, words, pretokenized, context, characters, text):  # type: ignore[
             for domain in range(log_odds.size):
                 log_odds[domain] += known.domain_log_odds[domain]
         else:
-            _oov_token(
-                buf, words.starts[i], words.ends[i], words.token_types[i], pretokenized, characters, lowered, word,
-                text.oov_hashes[n_oov], token,
-            )  # fmt: skip
+            _oov_token(buf, words, i, pretokenized, lowering, text.oov_hashes[n_oov], token)
             n_oov += 1
         token.position = min(position, MAX_POSITION)
         position += 1
@@ -256,8 +260,8 @@ def _stage1(words, text, begin, end, n_oov, domain, work, log_p):  # type: ignor
     """
     tokens = text.tokens
     n_words, n_capitals = np.int64(0), np.int64(0)
-    for block in range(begin, end, _BLOCK):
-        block_end = min(end, block + _BLOCK)
+    for block in range(begin, end, BLOCK):
+        block_end = min(end, block + BLOCK)
         for i in range(block, block_end):
             t, features = text.token_of[i], work.features[i - block]
             if has_case(tokens[t].shape_evidence):
@@ -292,8 +296,8 @@ def _stage1(words, text, begin, end, n_oov, domain, work, log_p):  # type: ignor
 def _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p):  # type: ignore[no-untyped-def]
     """Corrects log_p[begin:end] where stage 1 is not certain: softmax(PRIOR_WEIGHT · ln p + stage 2's scores)."""
     tokens = text.tokens
-    for block in range(begin, end, _BLOCK):
-        block_end = min(end, block + _BLOCK)
+    for block in range(begin, end, BLOCK):
+        block_end = min(end, block + BLOCK)
         for i in range(block, block_end):
             t, features = text.token_of[i], work.features[i - block]
             if has_case(tokens[t].shape_evidence) and largest(log_p[i]) < _LOG_SUFFICES:
@@ -312,7 +316,7 @@ def _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p):  # type
 def _score(words, text, context, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
     work = _Workspace(
-        np.empty((_BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
+        np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
         np.empty(MAX_WORD_FEATURES, np.uint64),
         np.full(len(text.tokens), NO_DECISION, np.uint8),
         np.empty(N_SHAPES, np.float32),
@@ -411,7 +415,7 @@ def casing_costs(
         np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, N_HASHES), np.uint32),
         np.empty(newlines + 1, np.int64),
     )
-    _read(buf, words, pretokenized, context, _Characters(INFO, TO_LOWER), text)
+    _read(buf, words, pretokenized, context, INFO, TO_LOWER, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     _score(words, text, context, log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)

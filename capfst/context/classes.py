@@ -34,6 +34,8 @@ class _Bigrams(NamedTuple):
 
 
 class _ClassCounts(NamedTuple):
+    """Class bigrams of the corpus."""
+
     pairs: npt.NDArray[np.int64]  # [class, the next one]
     transposed: npt.NDArray[np.int64]  # the same as [class, the previous one]; reading rows is fast
     sizes: npt.NDArray[np.int64]  # occurrences of the symbols in each class
@@ -66,15 +68,16 @@ def _count_classes(following, totals, class_of, counts):  # type: ignore[no-unty
 
 
 @kernel
-def _neighbour_classes(bigrams, w, class_of, found):  # type: ignore[no-untyped-def]
-    """found[class]: how often a symbol of the class is at this side of w, but for w itself; and how often w is."""
-    found[:] = 0
+def _neighbour_classes(bigrams, w, class_of, counts):  # type: ignore[no-untyped-def]
+    """Fills counts, int64[classes]: how often symbols of each class are on this side of w, without w itself. Returns
+    how often w itself is there."""
+    counts[:] = 0
     itself = np.int64(0)
     for k in range(bigrams.begins[w], bigrams.begins[w + 1]):
         if bigrams.symbols[k] == w:
             itself += bigrams.counts[k]
         else:
-            found[class_of[bigrams.symbols[k]]] += bigrams.counts[k]
+            counts[class_of[bigrams.symbols[k]]] += bigrams.counts[k]
     return itself
 
 

@@ -49,6 +49,9 @@ PRIOR_WEIGHT = 0.5
 NO_DECISION = 15
 """In the place of a decision (see `decision`), for tokens without case."""
 
+BLOCK = 16
+"""Words whose rows of weights are fetched from memory together."""
+
 _RANKED = 16  # a frequent word's rank, plus this, is told from a decision
 _SHARES = 8
 _MANY_OTHERS = 12

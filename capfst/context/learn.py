@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.features import (
+    BLOCK,
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
@@ -49,7 +50,6 @@ INITIAL_SUM = 0.1
 CERTAIN = 0.99
 """From this probability of the true shape on there is nothing to learn."""
 
-_BLOCK = 16  # words whose rows of weights are fetched from memory together
 _ROW = 2 * N_SHAPES
 _NOT_LEARNED, _NO_SHAPE = 8, 9  # in the place of a true shape: of words that teach nothing; of tokens without case
 _USUAL_COUNT, _USUAL_SHARE = 20, 0.98  # a usual shape is beyond doubt with so many occurrences, so many of them in it
@@ -96,8 +96,8 @@ class _Examples(NamedTuple):
 class _Workspace(NamedTuple):
     """Memory that the stages use sentence after sentence."""
 
-    features: npt.NDArray[np.uint64]  # [_BLOCK, …]
-    n_features: npt.NDArray[np.int64]  # [_BLOCK]
+    features: npt.NDArray[np.uint64]  # [BLOCK, …]
+    n_features: npt.NDArray[np.int64]  # [BLOCK]
     p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: stage 1's probabilities
     decisions: npt.NDArray[np.uint8]  # [tokens]
     z: npt.NDArray[np.float64]  # [N_SHAPES]: scores, then probabilities
@@ -192,8 +192,8 @@ def _stage1(examples, begin, end, hashes, table, rate, work):  # type: ignore[no
     tokens, truths, z = examples.tokens, examples.truths, work.z
     rows = table.reshape(-1)
     loss, n_learned, n_words, n_capitals = 0.0, 0, np.int64(0), np.int64(0)
-    for block in range(begin, end, _BLOCK):
-        block_end = min(end, block + _BLOCK)
+    for block in range(begin, end, BLOCK):
+        block_end = min(end, block + BLOCK)
         for t in range(block, block_end):
             if truths[t] != _NO_SHAPE:
                 features = work.features[t - block]
@@ -229,8 +229,8 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
     tokens, truths, z = examples.tokens, examples.truths, work.z
     rows = table.reshape(-1)
     loss = 0.0
-    for block in range(begin, end, _BLOCK):
-        block_end = min(end, block + _BLOCK)
+    for block in range(begin, end, BLOCK):
+        block_end = min(end, block + BLOCK)
         for t in range(block, block_end):
             if truths[t] < N_SHAPES and largest(work.p[t]) < STAGE1_SUFFICES:
                 features = work.features[t - block]
@@ -254,8 +254,8 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 def _learn(examples, n, hashes, tables, rates):  # type: ignore[no-untyped-def]
     """Both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
-        np.empty((_BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
-        np.empty(_BLOCK, np.int64),
+        np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
+        np.empty(BLOCK, np.int64),
         np.empty((n, N_SHAPES)),
         np.full(n, NO_DECISION, np.uint8),
         np.empty(N_SHAPES),
