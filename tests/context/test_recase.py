@@ -116,14 +116,14 @@ def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
     """For each token, by its casing, what the cheapest path and choice of shapes costs: all of them tried."""
     buf = np.frombuffer(line.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    weighed = recaser._weigh(buf, words, every=True)
-    assert weighed.arc_costs is not None
-    assert weighed.options is not None
+    costs = recaser._casing_costs(buf, words, every=True)
+    assert costs.arc_costs is not None
+    assert costs.options is not None
     offsets = np.cumsum(words.n_forms) - words.n_forms
 
     def tokens(labels: np.ndarray, shape: int) -> list[str]:
         shapes = np.full(len(labels), shape, np.uint8)
-        data = bytes(recaser._write(buf, words, labels, weighed._replace(shapes=shapes)))
+        data = bytes(recaser._write(buf, words, labels, costs._replace(shapes=shapes)))
         found = recaser.transducer.words(np.frombuffer(data, np.uint8))
         return [data[s:e].decode() for s, e in zip(found.starts, found.ends, strict=True)]
 
@@ -133,9 +133,9 @@ def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
         in_shape = [tokens(labels, shape) for shape in (*range(4), AS_FORM)]
         for i, (label, first, forms) in enumerate(zip(labels, words.first_labels, words.n_forms, strict=True)):
             if label == first:
-                ways.append([(float(cost), in_shape[k][i]) for k, cost in enumerate(weighed.options[i])])
+                ways.append([(float(cost), in_shape[k][i]) for k, cost in enumerate(costs.options[i])])
             else:
-                ways.append([(float(weighed.arc_costs[offsets[i] + label - first]), in_shape[4][i])])
+                ways.append([(float(costs.arc_costs[offsets[i] + label - first]), in_shape[4][i])])
             assert forms or label == 0
         cheapest = [min(way)[0] for way in ways]
         for i, way in enumerate(ways):
@@ -220,10 +220,10 @@ def test_unseen_casings_are_written(recaser: Recaser) -> None:
     text = "\n".join(contextual.UNHEARD + contextual.OTHERS).lower()
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    weighed = recaser._weigh(buf, words)
-    assert weighed.shapes is not None
-    choice = recaser.engine.best(words, weighed.arc_costs)
-    unseen = (weighed.shapes != AS_FORM) & (choice == words.first_labels) & (words.n_forms > 0)
+    costs = recaser._casing_costs(buf, words)
+    assert costs.shapes is not None
+    choice = recaser.engine.best(words, costs.arc_costs)
+    unseen = (costs.shapes != AS_FORM) & (choice == words.first_labels) & (words.n_forms > 0)
     assert unseen.any()
     data = recaser.recase(text).encode()
     for i in np.flatnonzero(unseen):
@@ -233,7 +233,7 @@ def test_unseen_casings_are_written(recaser: Recaser) -> None:
         ]
         assert word not in forms
         as_shape: dict[int, Callable[[str], str]] = {Shape.CAPITALIZED: str.capitalize, Shape.UPPER: str.upper}
-        assert word == as_shape.get(int(weighed.shapes[i]), str.lower)(word)
+        assert word == as_shape.get(int(costs.shapes[i]), str.lower)(word)
 
 
 # ---- in other processes
