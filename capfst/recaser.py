@@ -125,8 +125,8 @@ class Recaser:
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
         """The words of valid UTF-8, and all of it in its best casing."""
         words = self.transducer.words(buf)
-        casing_costs = self._casing_costs(buf, words)
-        return words, self._write(buf, words, self.engine.best(words, casing_costs.arc_costs), casing_costs)
+        costs = self._casing_costs(buf, words)
+        return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
@@ -136,13 +136,13 @@ class Recaser:
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""
         buf, words = self._line(text)
-        casing_costs = self._casing_costs(buf, words)
+        costs = self._casing_costs(buf, words)
         best: dict[str, float] = {}
         paths = n
         while True:
-            found = self.engine.nbest(words, paths, casing_costs.arc_costs)
+            found = self.engine.nbest(words, paths, costs.arc_costs)
             for cost, choice in found:
-                casing = str(self._write(buf, words, choice, casing_costs), "utf-8", "surrogatepass")
+                casing = str(self._write(buf, words, choice, costs), "utf-8", "surrogatepass")
                 best.setdefault(casing, cost + self._start_cost)
             if len(best) >= n or len(found) < paths:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
@@ -159,15 +159,15 @@ class Recaser:
         """One line in its best casing, and for each word that this changes its place, and the log-odds against any
         other casing of it (+inf if it has none)."""
         buf, words = self._line(text)
-        casing_costs = self._casing_costs(buf, words, every=True)
+        costs = self._casing_costs(buf, words, every=True)
         return changes(
             buf,
             words,
-            self.engine.best(words, casing_costs.arc_costs),
-            self.engine.marginals(words, casing_costs.arc_costs),
-            casing_costs,
+            self.engine.best(words, costs.arc_costs),
+            self.engine.marginals(words, costs.arc_costs),
+            costs,
             lambda choice, shapes: np.frombuffer(
-                self._write(buf, words, choice, casing_costs._replace(shapes=shapes)), np.uint8
+                self._write(buf, words, choice, costs._replace(shapes=shapes)), np.uint8
             ),
             self.transducer.words,
         )
@@ -201,9 +201,9 @@ class Recaser:
         return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every)
 
     def _write(
-        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], casing_costs: CasingCosts
+        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], costs: CasingCosts
     ) -> memoryview:
-        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, casing_costs.shapes)
+        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes)
 
 
 def _engine(name: str, lm: LanguageModel, start: int) -> Any:
