@@ -26,15 +26,16 @@ from capfst.corpus import filters as cleaning
 from capfst.corpus.files import find, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.read import Errors, Hash, read_blocks
-from capfst.corpus.vocabulary import Streams, settle
+from capfst.corpus.vocabulary import IdStreams, build_vocabulary
 from capfst.errors import CapfstError
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.write import write_chunks
-from capfst.lm.build import Options, acceptor, temporary_space
+from capfst.lm.build import EstimationOptions, acceptor, temporary_space
 from capfst.lm.count import MAX_ORDER
-from capfst.system.buckets import Store, in_order
+from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
+from capfst.system.parallel import map_in_pool
 from capfst.system.progress import Progress
 from capfst.version import __version__
 
@@ -127,13 +128,13 @@ def train(
     show = progress or _silent
     store = Store(memory, tmp)
     if spark is None:
-        streams = Streams(store)
+        streams = IdStreams(store)
         begins: list[int] = []
         with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
             blocks = _blocks(files, errors, hash, advance, begins)
             interners = read(blocks, streams, on, pretokenized, report, threads)
         digest = hash.hexdigest()
-        vocabulary, labels = settle(interners, streams, min_count, max_words)
+        vocabulary, labels = build_vocabulary(interners, streams, min_count, max_words)
         del interners
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
         parts: Corpus = Local(labels, ends)
@@ -143,7 +144,7 @@ def train(
         distributed = spark_corpus.SparkStreams(spark, files, errors, on, pretokenized)
         report.add(distributed.lines)
         digest = distributed.digest
-        vocabulary, labels = settle([distributed.words], distributed, min_count, max_words)
+        vocabulary, labels = build_vocabulary([distributed.words], distributed, min_count, max_words)
         del distributed
         parts = labels
     sentences = int(vocabulary.counts[0])
@@ -151,7 +152,7 @@ def train(
     if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
     words = len(vocabulary.symbols) - 1
-    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
+    options = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
     signature = Signature(
         version=__version__,
@@ -209,7 +210,7 @@ def _silent(total: int, description: str, unit: str) -> Iterator[Callable[[int],
     yield lambda more: None
 
 
-def _pruning(options: Options) -> str:
+def _pruning(options: EstimationOptions) -> str:
     parts = []
     if any(options.cutoffs):
         parts.append("cutoff-" + ".".join(map(str, options.cutoffs)))
@@ -230,7 +231,7 @@ def _why(report: cleaning.Report) -> str:
 
 
 def read(
-    blocks: Iterable[bytes], streams: Streams, on: int, pretokenized: bool, report: cleaning.Report, threads: int
+    blocks: Iterable[bytes], streams: IdStreams, on: int, pretokenized: bool, report: cleaning.Report, threads: int
 ) -> list[Interner]:
     """Blocks of lines → streams of ids of the lines that the filters `on` keep, and the interners that made them."""
     interners = [Interner() for _ in range(threads)]
@@ -245,7 +246,7 @@ def read(
             idle.append(number)
 
     with ThreadPoolExecutor(threads) as pool:
-        for number, stream, counts in in_order(ids, blocks, pool, 2 * threads):
+        for number, stream, counts in map_in_pool(ids, blocks, pool, 2 * threads):
             streams.append(number, stream)
             report.counts[: counts.size] += counts
     return interners

@@ -19,7 +19,7 @@ from capfst.system.atomic import replacing
 from capfst.version import __version__
 
 _MODELS = 32
-SETTLED = 2 * 10**9
+MIN_AGE = 2 * 10**9
 """Nanoseconds. What changed later than so long ago may change again without its times telling: clocks tick."""
 
 Key = tuple[int, ...]
@@ -53,7 +53,7 @@ def recall(file: os.stat_result) -> tuple[int, ...]:
 def remember(file: os.stat_result, ngrams: tuple[int, ...]) -> None:
     """Remembers that a file, which was so before it was checked, is good."""
     path = _file()
-    if path is None or file.st_ctime_ns > time.time_ns() - SETTLED:
+    if path is None or file.st_ctime_ns > time.time_ns() - MIN_AGE:
         return
     models = list((_models() | {_key(file): ngrams}).items())
     content = {"version": __version__, "models": models[-_MODELS:]}

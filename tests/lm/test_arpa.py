@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import check_conventions
+from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.errors import CapfstError
@@ -19,7 +19,7 @@ from capfst.fst.symbols import Symbols
 from capfst.lm.arpa_lines import number
 from capfst.lm.arpa_read import read_arpa
 from capfst.lm.arpa_write import _put_number, write_arpa
-from capfst.lm.build import Model, Options, build, estimate
+from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
 
 KENLM = """\\data\\
@@ -148,7 +148,7 @@ def test_gzipped(tmp_path: Path) -> None:
 @settings(deadline=None, max_examples=30)
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_there_and_back(corpus: list[list[str]], order: int, limit: int | None) -> None:
-    levels = estimate(labels_of(corpus), len(WORDS), order, Options(max_ngrams=limit))
+    levels = estimate(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
     states, arcs, start = compile_levels(levels)
     with tempfile.TemporaryDirectory() as folder:
         write_arpa(f"{folder}/model.arpa", states, arcs, start, Symbols.from_words(WORDS))
