@@ -23,7 +23,7 @@ import numpy.typing as npt
 from capfst.context.model import forget, path_of, writing
 from capfst.context.train import Corpus, Local, fit
 from capfst.corpus import filters as cleaning
-from capfst.corpus.files import find, sources
+from capfst.corpus.files import find_files, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.read import Errors, Hash, read_blocks
 from capfst.corpus.vocabulary import IdStreams, build_vocabulary
@@ -55,7 +55,7 @@ class Trained:
     sentences: int
     tokens: int  # without the sentence ends
     ngrams: tuple[int, ...]  # by order
-    kinds: int = 0  # of text, that the context model tells apart; 0: there is none
+    domains: int = 0  # that the context model tells apart; 0: there is no context model
 
     def report(self) -> str:
         """What the corpus gave, for people."""
@@ -63,8 +63,10 @@ class Trained:
         lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
-        if self.kinds:
-            lines.append(f"wrote {path_of(self.path)}: weights for {self.kinds} kind{'s'[: self.kinds > 1]} of text")
+        if self.domains:
+            lines.append(
+                f"wrote {path_of(self.path)}: weights for {self.domains} kind{'s'[: self.domains > 1]} of text"
+            )
         return "\n".join(lines)
 
 
@@ -124,7 +126,7 @@ def train(
     hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
-    files = find([os.fspath(path) for path in paths])
+    files = find_files([os.fspath(path) for path in paths])
     show = progress or _silent
     store = Store(memory, tmp)
     if spark is None:
@@ -163,12 +165,12 @@ def train(
         lowercasing="default",
         corpus=digest,
     )
-    kinds = 0
+    domains = 0
     with ExitStack() as stack:
         if context:
             starts = check(vocabulary.symbols)
             fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
-            kinds = len(fitted.weights)
+            domains = len(fitted.weights)
             # Put in its place when the model is, and not if that fails.
             stack.enter_context(writing(output, signature, vocabulary.symbols, starts, *fitted))
             del fitted
@@ -178,7 +180,7 @@ def train(
             write_chunks(output, model, vocabulary.symbols, signature, advance)
         if not context:
             forget(output)
-        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), kinds)
+        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), domains)
 
 
 def _blocks(

@@ -59,18 +59,18 @@ class IdStreams:
         self.size += stream.size
 
     def __iter__(self) -> Iterator[tuple[int, npt.NDArray[np.uint32]]]:
-        at = 0
+        start = 0
         for interner, size in self.places:
             stream = np.empty(size, np.uint32)
             view = stream.view(np.uint8).data
             done = 0
             while done < len(view):
-                read = os.preadv(self.file, [view[done:]], 4 * at + done)
+                read = os.preadv(self.file, [view[done:]], 4 * start + done)
                 if not read:
                     raise CapfstError("temporary data ended early: the disk or another program damaged it")
                 done += read
             yield interner, stream
-            at += size
+            start += size
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
         """What `tally` adds up over all streams, int64[size]."""
