@@ -32,7 +32,7 @@ from capfst.version import __version__
 
 
 def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *, pretokenized: bool = False) -> None:
-    """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms; CapfstError names the line that is wrong."""
+    """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms; CapfstError names the wrong line."""
     words, levels = read_arpa(arpa)
     states, arcs, start = compile_levels(levels)
     signature = Signature(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from capfst.system.hashing import hash_bytes
 from capfst.system.kernels import allocating, kernel
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical, capacity, scan, scan_spaced
+from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, Tokens, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
@@ -67,14 +67,14 @@ def _rehash(table, n):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _intern(buf, starts, ends, token_types, first, last, as_written, table, n, scratch, stream):  # type: ignore[no-untyped-def]
+def _intern(buf, tokens, first, last, as_written, table, n, scratch, stream):  # type: ignore[no-untyped-def]
     """Appends the ids of the tokens first..last of `buf` to `stream`; stops early when the table, of n words, is full.
 
     as_written: the word is the token itself, not the tokenizer's canonical form of it. scratch: room for one word.
     Returns (tokens done, ids written, words in the table).
     """
-    slots, words = table
-    data, offsets = words
+    starts, ends, token_types = tokens
+    slots, (data, offsets) = table
     written = 0
     i = first
     while i < last:
@@ -153,7 +153,7 @@ class Interner:
             n = scan_spaced(buf, buf.size, starts, ends, token_types)
         else:
             n = scan(buf, buf.size, INFO, starts, ends, token_types)
-        stream = self._intern(buf, starts[:n], ends[:n], token_types[:n], pretokenized)
+        stream = self._intern(buf, Tokens(starts[:n], ends[:n], token_types[:n]), pretokenized)
         if self.compounds.size <= self.size:
             self.compounds = np.concatenate([self.compounds, np.zeros(self._table.words.offsets.size, np.int64)])
         _count_compounds(stream, self.compounds)
@@ -166,7 +166,7 @@ class Interner:
     def ids(self, words: Strings) -> npt.NDArray[np.uint32]:
         """The ids of these words, of which the new ones become known: uint32[n]."""
         starts, ends = words.offsets[:-1], words.offsets[1:]
-        return self._intern(words.data, starts, ends, np.full(len(starts), WORD, np.uint8), True)
+        return self._intern(words.data, Tokens(starts, ends, np.full(len(starts), WORD, np.uint8)), True)
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
         """Takes over another's words and counts; [k]: the id here of its id k."""
@@ -179,23 +179,16 @@ class Interner:
         """[k]: the id here of another's id k; new words become known."""
         return np.concatenate([np.zeros(1, np.uint32), self.ids(other.words())])
 
-    def _intern(
-        self,
-        buf: npt.NDArray[np.uint8],
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-        token_types: npt.NDArray[np.uint8],
-        as_written: bool,
-    ) -> npt.NDArray[np.uint32]:
-        """The stream of the tokens buf[starts[i] : ends[i]]."""
-        n = len(starts)
-        longest = int((ends - starts).max(initial=8))
+    def _intern(self, buf: npt.NDArray[np.uint8], tokens: Tokens, as_written: bool) -> npt.NDArray[np.uint32]:
+        """The stream of these tokens of `buf`."""
+        n = len(tokens.starts)
+        longest = int((tokens.ends - tokens.starts).max(initial=8))
         scratch = np.empty(longest, np.uint8)
         stream = np.empty(2 * n, np.uint32)
         done = written = 0
         while done < n:
             done, more, self.size = _intern(
-                buf, starts, ends, token_types, done, n, as_written, self._table, self.size, scratch, stream[written:]
+                buf, tokens, done, n, as_written, self._table, self.size, scratch, stream[written:]
             )
             written += more
             if done < n:

@@ -90,7 +90,7 @@ class _Checked(NamedTuple):
     ngrams: npt.NDArray[np.int64]  # of all states, by depth
 
 
-def _read(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> _Checked:
+def read_all(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> _Checked:
     """Reads everything, in a thread of the pool and in this one."""
     depth = np.zeros(len(states), np.uint8)
     ngrams = np.zeros(MAX_ORDER, np.int64)
@@ -145,7 +145,7 @@ def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDAr
 
 def check(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> tuple[int, ...]:
     """The number of n-grams by order; DamagedError if a state or an arc is not as write.py says."""
-    bad, depth, ngrams = _read(states, arcs, labels, pool)
+    bad, depth, ngrams = read_all(states, arcs, labels, pool)
     if bad >= 0:
         raise DamagedError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
     return tuple(np.trim_zeros(ngrams, "b").tolist())

@@ -11,8 +11,8 @@ little-endian:
 
 What the states and arcs must be (validate.py checks it): state 0 is the empty context and has one arc for
 each label 1..V, in order, no ε, a finite final weight; every other state has first an ε arc, the backoff,
-to a state of smaller number, then arcs with rising labels. Arcs hold −ln P, backoff arcs −ln of the backoff weight, final
-weights −ln P(</s>), or +inf where that is left to the backoff.
+to a state of smaller number, then arcs with rising labels. Arcs hold −ln P, backoff arcs −ln of the backoff
+weight, final weights −ln P(</s>), or +inf where that is left to the backoff.
 """
 
 import os
