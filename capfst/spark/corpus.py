@@ -1,7 +1,8 @@
 """A training corpus on Spark: the executors read, clean and tokenize it, and count its n-grams.
 
 In: text files that all executors see under the same paths. Out: the same numbers as in the local way, by the same
-kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.IdStreams`, `SparkLabels` for the array of labels.
+kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.IdStreams`, `SparkLabels` for the array of
+labels.
 
 The way: files → parts of whole lines, a task each (`corpus/splits.py`) → the ids of each part, which stay with the
 executors, and the words of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets
@@ -109,7 +110,9 @@ class SparkLabels:
         self.size = size
         self.sources = sources
 
-    def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], keep_occurrences: bool) -> NgramCounts:
+    def count(
+        self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], keep_occurrences: bool
+    ) -> NgramCounts:
         """As `lm.count.count`."""
         occurrences, first = self.rdd.map(partial(_histogram, words)).treeReduce(_added)
         self.streams.unpersist()
@@ -259,7 +262,9 @@ def _windows(parts: Partition, layout: WindowLayout, part: _LabelledPart) -> Ite
             yield bucket, packed[bounds[bucket] : bounds[bucket + 1]].tobytes()
 
 
-def _nodes(layout: WindowLayout, bucket: int, windows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, BucketCounts]]:
+def _nodes(
+    layout: WindowLayout, bucket: int, windows: Iterable[tuple[int, bytes]]
+) -> Iterator[tuple[int, BucketCounts]]:
     """The number of a bucket's windows, and its n-grams."""
     packed = np.frombuffer(b"".join(some for _, some in windows), np.uint64).reshape(-1, layout.columns)
     yield len(packed), count_bucket(packed, layout)

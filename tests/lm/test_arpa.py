@@ -4,10 +4,12 @@ import gzip
 import io
 import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.acceptors import Model, build, check_conventions
@@ -140,9 +142,10 @@ def test_backoff_of_what_nothing_extends_counts() -> None:
     assert -found / math.log(10) == pytest.approx([-0.4, -0.1, 0.15 - 0.1 - 1.2])
 
 
-def test_gzipped(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(KENLM.encode()))
-    assert read_arpa(tmp_path / "a.gz").words == FORMS
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_compressed(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a").write_bytes(compress(KENLM.encode()))
+    assert read_arpa(tmp_path / "a").words == FORMS
 
 
 @settings(deadline=None, max_examples=30)
@@ -209,10 +212,11 @@ def test_not_utf8() -> None:
         read_arpa(io.BytesIO(KENLM.encode().replace(b"\tB\t", b"\t\xff\t", 1)))
 
 
-def test_cut_off_gzip(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(KENLM.encode())[:-20])
-    with pytest.raises(CapfstError, match="cannot read on"):
-        read_arpa(tmp_path / "a.gz")
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_cut_off(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a").write_bytes(compress(KENLM.encode())[:-20])
+    with pytest.raises(CapfstError, match="line 1: cannot read on"):
+        read_arpa(tmp_path / "a")
 
 
 @given(st.floats(-220, 300) | st.sampled_from([0.0, -99.0, 1e-7, -9.99999999]))
