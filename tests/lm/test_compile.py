@@ -1,4 +1,4 @@
-"""Levels → states and arcs: the conventions of fst/write.py and the paths of the same model built arc by arc with pynini."""
+"""Levels → states and arcs: fst/write.py's conventions; the paths of the same model built arc by arc with pynini."""
 
 import math
 
