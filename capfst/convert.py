@@ -1,8 +1,8 @@
 """cap.fst ↔ ARPA, and several models → one.
 
-In: a file of one kind, or models. Out: a file of the other kind, or one model, written whole or not at all. An ARPA
-file says nothing about its words; they are taken to be what capfst's tokenizer gives, or, `pretokenized`, what white
-space separates.
+In: a file in one format, or models. Out: a file in the other format, or one model, written whole or not at all. An ARPA
+file does not say how its text was tokenized: by capfst's tokenizer, it is assumed, or, `pretokenized`, at white
+space.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from capfst.version import __version__
 
 
 def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *, pretokenized: bool = False) -> None:
-    """Compiles an ARPA file (plain or .gz) whose words are surface forms; CapfstError names the line that is wrong."""
+    """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms; CapfstError names the wrong line."""
     words, levels = read_arpa(arpa)
     states, arcs, start = compile_levels(levels)
     signature = Signature(
@@ -104,7 +104,7 @@ def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.fl
     pretokenized = models[0].signature.tokenizer == "none"
     transducer = Transducer(symbols, check(symbols), pretokenized)
     own = [np.array([0, *(known.get(word, known[UNKNOWN]) for word in union)], np.uint32) for known in vocabularies]
-    found = []
+    parts = []
     for block in text:
         buf = np.frombuffer(block, np.uint8)
         common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1, pretokenized)
@@ -113,7 +113,7 @@ def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.fl
             row = token_costs(model.states, model.arcs, model.start, labels[common])
             row[labels[common] == known[UNKNOWN]] = np.inf
             rows.append(row)
-        found.append(np.stack(rows))
-    if not found:
+        parts.append(np.stack(rows))
+    if not parts:
         raise CapfstError("there is no text to tune the weights on: name one with some lines, or give the weights")
-    return np.concatenate(found, axis=1)
+    return np.concatenate(parts, axis=1)

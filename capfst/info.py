@@ -46,7 +46,7 @@ def describe(model: CapFst) -> dict[str, Any]:
 
 
 def _context(model: CapFst) -> dict[str, Any] | None:
-    """The context model beside the model: its kinds of text and bytes, or the error why it cannot be used."""
+    """The context model beside the model: its number of domains and bytes, or the error why it cannot be used."""
     try:
         context = Context.beside(model)
     except CapfstError as error:

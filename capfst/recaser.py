@@ -31,7 +31,7 @@ from capfst.fst.backoff import LanguageModel
 from capfst.fst.read import CapFst
 from capfst.search import fast
 from capfst.search.confidence import Change, changes
-from capfst.system.parallel import in_order
+from capfst.system.parallel import map_stream
 from capfst.text.tokenizer import NEWLINE
 
 START_TOKEN = "and"
@@ -131,7 +131,7 @@ class Recaser:
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
         taken."""
-        return in_order(self.recase_utf8, blocks, jobs)
+        return map_stream(self.recase_utf8, blocks, jobs)
 
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""

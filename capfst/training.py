@@ -23,18 +23,19 @@ import numpy.typing as npt
 from capfst.context.model import forget, path_of, writing
 from capfst.context.train import LabelledCorpus, LocalCorpus, fit
 from capfst.corpus import filters as cleaning
-from capfst.corpus.files import find, sources
+from capfst.corpus.files import find_files, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.read import Errors, Hash, read_blocks
-from capfst.corpus.vocabulary import Streams, settle
+from capfst.corpus.vocabulary import IdStreams, build_vocabulary
 from capfst.errors import CapfstError
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.write import write_chunks
-from capfst.lm.build import Options, acceptor, temporary_space
+from capfst.lm.build import EstimationOptions, acceptor, temporary_space
 from capfst.lm.count import MAX_ORDER
-from capfst.system.buckets import Store, in_order
+from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
+from capfst.system.parallel import map_in_pool
 from capfst.system.progress import Progress
 from capfst.version import __version__
 
@@ -54,7 +55,7 @@ class Trained:
     sentences: int
     tokens: int  # without the sentence ends
     ngrams: tuple[int, ...]  # by order
-    kinds: int = 0  # of text, that the context model tells apart; 0: there is none
+    domains: int = 0  # that the context model tells apart; 0: there is no context model
 
     def report(self) -> str:
         """What the corpus gave, for people."""
@@ -62,8 +63,10 @@ class Trained:
         lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
-        if self.kinds:
-            lines.append(f"wrote {path_of(self.path)}: weights for {self.kinds} kind{'s'[: self.kinds > 1]} of text")
+        if self.domains:
+            lines.append(
+                f"wrote {path_of(self.path)}: weights for {self.domains} kind{'s'[: self.domains > 1]} of text"
+            )
         return "\n".join(lines)
 
 
@@ -123,17 +126,17 @@ def train(
     hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
-    files = find([os.fspath(path) for path in paths])
+    files = find_files([os.fspath(path) for path in paths])
     show = progress or _silent
     store = Store(memory, tmp)
     if spark is None:
-        streams = Streams(store)
+        streams = IdStreams(store)
         begins: list[int] = []
         with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
             blocks = _blocks(files, errors, hash, advance, begins)
             interners = read(blocks, streams, on, pretokenized, report, threads)
         digest = hash.hexdigest()
-        vocabulary, labels = settle(interners, streams, min_count, max_words)
+        vocabulary, labels = build_vocabulary(interners, streams, min_count, max_words)
         del interners
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
         parts: LabelledCorpus = LocalCorpus(labels, ends)
@@ -143,7 +146,7 @@ def train(
         distributed = spark_corpus.SparkStreams(spark, files, errors, on, pretokenized)
         report.add(distributed.lines)
         digest = distributed.digest
-        vocabulary, labels = settle([distributed.words], distributed, min_count, max_words)
+        vocabulary, labels = build_vocabulary([distributed.words], distributed, min_count, max_words)
         del distributed
         parts = labels
     sentences = int(vocabulary.counts[0])
@@ -151,7 +154,7 @@ def train(
     if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
     words = len(vocabulary.symbols) - 1
-    options = Options(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
+    options = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
     signature = Signature(
         version=__version__,
@@ -162,12 +165,12 @@ def train(
         lowercasing="default",
         corpus=digest,
     )
-    kinds = 0
+    domains = 0
     with ExitStack() as stack:
         if context:
             starts = check(vocabulary.symbols)
             fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
-            kinds = len(fitted.parameters)
+            domains = len(fitted.parameters)
             # Put in its place when the model is, and not if that fails.
             stack.enter_context(writing(output, signature, vocabulary.symbols, starts, *fitted))
             del fitted
@@ -177,7 +180,7 @@ def train(
             write_chunks(output, model, vocabulary.symbols, signature, advance)
         if not context:
             forget(output)
-        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), kinds)
+        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), domains)
 
 
 def _blocks(
@@ -209,7 +212,7 @@ def _silent(total: int, description: str, unit: str) -> Iterator[Callable[[int],
     yield lambda more: None
 
 
-def _pruning(options: Options) -> str:
+def _pruning(options: EstimationOptions) -> str:
     parts = []
     if any(options.cutoffs):
         parts.append("cutoff-" + ".".join(map(str, options.cutoffs)))
@@ -230,7 +233,7 @@ def _why(report: cleaning.Report) -> str:
 
 
 def read(
-    blocks: Iterable[bytes], streams: Streams, on: int, pretokenized: bool, report: cleaning.Report, threads: int
+    blocks: Iterable[bytes], streams: IdStreams, on: int, pretokenized: bool, report: cleaning.Report, threads: int
 ) -> list[Interner]:
     """Blocks of lines → streams of ids of the lines that the filters `on` keep, and the interners that made them."""
     interners = [Interner() for _ in range(threads)]
@@ -245,7 +248,7 @@ def read(
             idle.append(number)
 
     with ThreadPoolExecutor(threads) as pool:
-        for number, stream, counts in in_order(ids, blocks, pool, 2 * threads):
+        for number, stream, counts in map_in_pool(ids, blocks, pool, 2 * threads):
             streams.append(number, stream)
             report.counts[: counts.size] += counts
     return interners

@@ -2,16 +2,14 @@
 
 In: lower.tsv (each capital and its lowercase) and characters.tsv (what the final-sigma rule sees). Out:
 LOWERING, a function on strings that gives what `str.lower` gives; RAISING, its inverse, from a lowercase
-form to all its surface forms; `relate`, the same within a vocabulary, which is T. A language with rules of
-its own has its own grammar.
+form to all its surface forms: T, before it is restricted to a vocabulary. A language with rules of its own has
+its own grammar.
 
 Try it:
 
     python -c "from capfst.grammars.lower import lower; print(lower('ΟΔΟΣ'), lower('İSTANBUL'))"
-    python -c "from capfst.grammars.lower import relate; print(relate(['US', 'us', 'Us']))"
 """
 
-from collections.abc import Iterable
 from functools import cache
 from itertools import chain
 
@@ -66,20 +64,6 @@ def raising() -> pynini.Fst:
 def lower(word: str) -> str:
     """The lowercase of a word. Raises CapfstError if it holds NUL."""
     return rewrite.one_top_rewrite(spelled(word), lowering())
-
-
-def relate(forms: Iterable[str]) -> dict[str, list[str]]:
-    """T for these surface forms: each lowercase form with its surface forms, in the order given.
-
-    Raises CapfstError if a form holds NUL.
-    """
-    distinct = list(dict.fromkeys(forms))
-    lexicon = pynini.string_map(map(spelled, distinct))
-    lowercase = {form: low for form, low, _ in pynini.compose(lexicon, lowering()).paths().items()}
-    relation: dict[str, list[str]] = {}
-    for form in distinct:
-        relation.setdefault(lowercase[form], []).append(form)
-    return relation
 
 
 def spelled(word: str) -> str:

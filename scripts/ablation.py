@@ -27,7 +27,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Words
 from capfst.context.model import path_of
 from capfst.context.words import UNSEEN, evidence_parts, has_case
-from capfst.corpus.files import find
+from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.score import score_files
 from capfst.recaser import Recaser, load
@@ -126,7 +126,7 @@ def main(
         folder = Path(temporary)
         named = {path.name.split(".")[0]: b"".join(read_blocks([path])).decode() for path in texts}
         for corpus in corpora:
-            files = find([corpus])
+            files = find_files([corpus])
             if speech and any(file.samefile(speech) for file in files):
                 rest, words = held_out(speech, folder)
                 named["speech, no punctuation"] = words

@@ -33,7 +33,7 @@ import click
 from document import fill
 
 import capfst
-from capfst.corpus.files import find
+from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.score import score_files
 from capfst.fst.read import CapFst
@@ -158,7 +158,7 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
 
 def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
     """Writes about 100,000 lines of the corpus, tokenized, to `path`, to train slow peers; their number."""
-    files = find([corpus])
+    files = find_files([corpus])
     every = max(1, sum(block.count(b"\n") for block in read_blocks(files)) // 100_000)
     number = 0
     with path.open("wb") as sink:

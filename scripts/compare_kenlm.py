@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from capfst.lm.arpa_lines import LN10
 from capfst.lm.arpa_read import read_arpa
-from capfst.lm.build import Options, estimate
+from capfst.lm.build import EstimationOptions, estimate
 
 TOLERANCE = 1e-5
 
@@ -59,7 +59,7 @@ def main(kenlm: Path, order: int, cutoff: str, tokens: tuple[Path, ...]) -> None
         (number for line in sentences(tokens) for number in (*(label[word] for word in line if word), 0)), np.uint32
     )
     worst = 0.0
-    ours = estimate(labels, len(label), order, Options(cutoffs=cutoffs))
+    ours = estimate(labels, len(label), order, EstimationOptions(cutoffs=cutoffs))
     if any(map(len, ours[len(theirs.levels) :])):
         sys.exit(f"KenLM's model has only the orders up to {len(theirs.levels)}")
     for n, (our, their) in enumerate(zip(ours, theirs.levels, strict=False), 1):

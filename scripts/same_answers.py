@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from capfst.corpus.files import find
+from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks
 from capfst.recaser import load
 from capfst.text.unicode import lower
@@ -55,7 +55,7 @@ def differences(lm: Path, sentence_case: bool, lines: tuple[str, ...]) -> list[s
 @click.option("--lines", default=20_000, show_default=True, help="Number of lines in all.")
 @click.option("--jobs", default=2, show_default=True, help="Number of processes.")
 def main(lm: Path, corpus: tuple[str, ...], lines: int, jobs: int) -> None:
-    taken = sample(find(corpus), lines)
+    taken = sample(find_files(corpus), lines)
     for sentence_case in (False, True):
         compare = partial(differences, lm, sentence_case)
         # Several parts for each process, as lines differ in length.

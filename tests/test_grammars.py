@@ -6,7 +6,7 @@ import unicodedata
 import pynini
 import pytest
 from capfst.grammars import rows
-from capfst.grammars.lower import lower, lowering, raising, relate
+from capfst.grammars.lower import lower, lowering, raising
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,30 +136,9 @@ def test_raising(lowercase: str, surfaces: list[str]) -> None:
     assert sorted(found) == surfaces
 
 
-def test_relate_keeps_the_order_given() -> None:
-    forms = ["US", "the", "us", "The", "ΟΔΟΣ", "us", "οδος", "οδοσ", "[x]", "<unk>"]
-    assert relate(forms) == {
-        "us": ["US", "us"],
-        "the": ["the", "The"],
-        "οδος": ["ΟΔΟΣ", "οδος"],
-        "οδοσ": ["οδοσ"],
-        "[x]": ["[x]"],
-        "<unk>": ["<unk>"],
-    }
-    assert relate([]) == {}
-
-
-@settings(deadline=None)
-@given(st.lists(words | sigma_words))
-def test_relate_is_the_grammar_on_each_form(forms: list[str]) -> None:
-    assert {form: low for low, group in relate(forms).items() for form in group} == {f: lower(f) for f in forms}
-
-
 def test_nul_is_refused() -> None:
     with pytest.raises(CapfstError, match=r"'A\\x00B' holds a NUL"):
         lower("A\0B")
-    with pytest.raises(CapfstError, match="NUL"):
-        relate(["a", "A\0B"])
 
 
 def test_fst_properties() -> None:

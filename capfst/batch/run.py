@@ -31,7 +31,7 @@ from capfst.context.model import path_of
 from capfst.errors import CapfstError
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
-from capfst.system.parallel import in_order
+from capfst.system.parallel import map_stream
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would meet, too
 
@@ -233,7 +233,7 @@ def run(
             listener.advance,
         )  # fmt: skip
         todo = []
-        known = repeat(None) if force else in_order(shared.done_before, plan.items, jobs)
+        known = repeat(None) if force else map_stream(shared.done_before, plan.items, jobs)
         for item, record in zip(plan.items, known):  # noqa: B905
             if record is None:
                 todo.append(item)

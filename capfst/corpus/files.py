@@ -29,7 +29,7 @@ NO_TEXT = frozenset(
 )
 
 
-class Found(NamedTuple):
+class ExpandedFile(NamedTuple):
     """A file that a name stands for."""
 
     file: Path
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     folder: Path | None  # the folder that was walked, if it was found in one
 
 
-def expand(name: str) -> Iterator[Found]:
+def expand(name: str) -> Iterator[ExpandedFile]:
     """The files that a name stands for.
 
     A folder stands for all files below it, sorted by path, without the hidden ones. A name that does not exist and
@@ -48,9 +48,9 @@ def expand(name: str) -> Iterator[Found]:
         CapfstError: a pattern that nothing matches, or a folder that may not be read.
     """
     if os.path.isdir(name):
-        yield from (Found(file, Path(name), Path(name)) for file in _below(name))
+        yield from (ExpandedFile(file, Path(name), Path(name)) for file in _below(name))
     elif os.path.lexists(name) or not glob.has_magic(name):
-        yield Found(Path(name), None, None)
+        yield ExpandedFile(Path(name), None, None)
     else:
         folders = Path(name).parts[:-1]
         fixed = next((i for i, part in enumerate(folders) if glob.has_magic(part)), len(folders))
@@ -60,9 +60,9 @@ def expand(name: str) -> Iterator[Found]:
             raise CapfstError(f"{name}: no file matches this pattern: check it, and quote it for the shell")
         for match in matches:
             if os.path.isdir(match):
-                yield from (Found(file, base, Path(match)) for file in _below(match))
+                yield from (ExpandedFile(file, base, Path(match)) for file in _below(match))
             else:
-                yield Found(Path(match), base, None)
+                yield ExpandedFile(Path(match), base, None)
 
 
 def _below(folder: str) -> list[Path]:
@@ -82,7 +82,7 @@ def suffix_of(name: str) -> str:
     return Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
 
 
-def find(paths: Iterable[str | Path]) -> list[Path]:
+def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """The files of a corpus, in the order of `paths`, each once: as `expand` finds them, but of the files in folders
     none whose suffix is in `NO_TEXT`.
 
@@ -91,13 +91,13 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
     """
     files: dict[str, Path] = {}
     for path in map(str, paths):
-        found = [file for file, _, folder in expand(path) if folder is None or suffix_of(file.name) not in NO_TEXT]
-        if not found:
+        matches = [file for file, _, folder in expand(path) if folder is None or suffix_of(file.name) not in NO_TEXT]
+        if not matches:
             what = "no text in this folder: put plain, .gz or .zst files there"
             if not os.path.isdir(path):
                 what = "no file matches this pattern: check it, and quote it for the shell"
             raise CapfstError(f"{path}: {what}")
-        for file in found:
+        for file in matches:
             if not os.path.exists(file):
                 raise CapfstError(f"{file}: no such file or folder: check the name")
             if not os.access(file, os.R_OK):
@@ -110,15 +110,15 @@ def find(paths: Iterable[str | Path]) -> list[Path]:
 
 def sources(files: Iterable[Path]) -> list[list[Path]]:
     """The files in their order, each by itself if it is not too small, else with its neighbours: some hundreds of
-    sources at most, which may differ in what they are."""
+    sources at most, each of which may be a domain of its own."""
     sized = [(file, file.stat().st_size) for file in files]
     least = max(_SMALL, sum(size for _, size in sized) // 256)
-    found: list[list[Path]] = []
+    groups: list[list[Path]] = []
     held = 0
     for file, size in sized:
-        if not found or held + size > least:
-            found.append([])
+        if not groups or held + size > least:
+            groups.append([])
             held = 0
-        found[-1].append(file)
+        groups[-1].append(file)
         held += size
-    return found
+    return groups

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.errors import CapfstError
+from capfst.system.hashing import PRIME
+from capfst.system.kernels import allocating, kernel
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode
 
 
@@ -55,8 +56,8 @@ OPENING, CLOSING, ENDING = 1, 2, 4
 
 NEWLINE = 0x0A
 REPLACEMENT = 0xFFFD
-FNV_START = np.uint64(0xCBF29CE484222325)
-FNV_PRIME = np.uint64(0x100000001B3)
+NO_WORD = np.uint64(0)
+"""The hash of no word yet."""
 
 
 def _roles() -> npt.NDArray[np.uint8]:
@@ -69,7 +70,7 @@ def _roles() -> npt.NDArray[np.uint8]:
 ROLES = _roles()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
     """(verdict, offset of the next) of the line at buf[i]; bit v of `on`: the filter with verdict v is on."""
     start = i
@@ -79,13 +80,13 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
     mark = np.int64(0)
     mark_run = word_run = longest_run = 0
     has_letter = has_capital = False
-    word = before1 = before2 = before3 = before4 = FNV_START
+    word = before1 = before2 = before3 = before4 = NO_WORD
     while True:
         code = np.int64(buf[i])
         if 0x61 <= code <= 0x7A:  # a to z, which most of a text is: what follows below, for all of them at once
             first = i
             while 0x61 <= code <= 0x7A:
-                word = (word ^ np.uint64(code)) * FNV_PRIME
+                word = (word ^ np.uint64(code)) * PRIME
                 i += 1
                 code = np.int64(buf[i])
             characters += i - first
@@ -98,9 +99,9 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
         else:
             code, i = decode(buf, i, len(buf))
         traits = info[code]
-        kind = traits & CLASS
-        if kind == SPACE:  # the newline too
-            if word != FNV_START:
+        char_class = traits & CLASS
+        if char_class == SPACE:  # the newline too
+            if word != NO_WORD:
                 if has_letter:
                     capitalised += has_capital and lettered > 0
                     lettered += 1
@@ -109,7 +110,7 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
                 repeated += word in (before1, before2, before3, before4)
                 words += 1
                 before1, before2, before3, before4 = word, before1, before2, before3
-                word, has_letter, has_capital = FNV_START, False, False
+                word, has_letter, has_capital = NO_WORD, False, False
             if code == NEWLINE:
                 break
             continue
@@ -120,10 +121,10 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
             well_begun = traits & IS_UPPER != 0
         if not role & CLOSING:
             well_ended = role & ENDING != 0
-        if kind in (LETTER, NUMBER, MARK):
-            word = (word ^ np.uint64(lower[code])) * FNV_PRIME
+        if char_class in (LETTER, NUMBER, MARK):
+            word = (word ^ np.uint64(lower[code])) * PRIME
             mark = np.int64(0)
-            if kind == LETTER:
+            if char_class == LETTER:
                 letters += 1
                 if not has_letter:
                     has_letter, has_capital = True, traits & IS_UPPER != 0
@@ -131,7 +132,7 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
                     inner += 1
         else:
             marks += 1
-            strange |= kind == OTHER or code == REPLACEMENT
+            strange |= char_class == OTHER or code == REPLACEMENT
             mark_run = mark_run + 1 if code == mark else 1
             mark = code
             longest_run = max(longest_run, mark_run)
@@ -158,7 +159,7 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
     return verdict, i
 
 
-@njit(cache=True, nogil=True)
+@allocating
 def _keep(buf, on, info, lower, roles, out, counts):  # type: ignore[no-untyped-def]
     """Copies the kept lines of buf to out, counts the verdicts; the number of bytes copied."""
     i = size = 0

@@ -7,91 +7,98 @@ known.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical, capacity, scan, scan_spaced
+from capfst.system.hashing import hash_bytes
+from capfst.system.kernels import allocating, kernel
+from capfst.text.strings import Strings
+from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, Tokens, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_ID = np.uint64(0xFFFFFFFF)
+_SEED = 0
 
 
-@njit(cache=True, nogil=True)
-def _hash(data, start, end):  # type: ignore[no-untyped-def]
-    h = np.uint64(end - start)
-    for i in range(start, end):
-        h = (h ^ np.uint64(data[i])) * _PRIME
-        h ^= h >> np.uint64(29)
-    return h
+class _Table(NamedTuple):
+    """A hash table of words with open addressing; string k of `words` has the id k + 1."""
+
+    slots: npt.NDArray[np.uint64]  # uint64[2^b]: upper half of the word's hash << 32 | id; 0 where free
+    words: Strings  # longer than what is used of them
 
 
-@njit(cache=True, nogil=True)
-def _find(slots, data, offsets, word, length):  # type: ignore[no-untyped-def]
-    """The slot of word[:length]: its own, or the empty one where it belongs. A slot is hash bits << 32 | id + 1."""
+@kernel
+def _find_slot(table, word, length):  # type: ignore[no-untyped-def]
+    """The slot of word[:length], or the free one where it belongs; and the upper half of its hash."""
+    slots, words = table
     mask = np.uint64(slots.size - 1)
-    h = _hash(word, 0, length)
-    tag = h >> np.uint64(32)
-    at = (h * _PRIME) >> np.uint64(32) & mask
+    word_hash = hash_bytes(word, 0, length, _SEED)
+    tag = word_hash >> np.uint64(32)
+    i = word_hash & mask
     while True:
-        slot = slots[at]
+        slot = slots[i]
         if slot == 0:
-            return at, tag
+            return i, tag
         if slot >> np.uint64(32) == tag:
-            k = np.int64(slot & np.uint64(0xFFFFFFFF)) - 1
-            start = offsets[k]
-            if offsets[k + 1] - start == length:
+            k = np.int64(slot & _ID) - 1
+            start = words.offsets[k]
+            if words.offsets[k + 1] - start == length:
                 same = True
-                for i in range(length):
-                    if data[start + i] != word[i]:
+                for j in range(length):
+                    if words.data[start + j] != word[j]:
                         same = False
                         break
                 if same:
-                    return at, tag
-        at = (at + np.uint64(1)) & mask
+                    return i, tag
+        i = (i + np.uint64(1)) & mask
 
 
-@njit(cache=True, nogil=True)
-def _rehash(slots, data, offsets, n):  # type: ignore[no-untyped-def]
+@kernel
+def _rehash(table, n):  # type: ignore[no-untyped-def]
+    """Fills the empty slots of a table with its first n words."""
+    slots, words = table
     for k in range(n):
-        start, end = offsets[k], offsets[k + 1]
-        at, tag = _find(slots, data, offsets, data[start:end], end - start)
-        slots[at] = tag << np.uint64(32) | np.uint64(k + 1)
+        start, end = words.offsets[k], words.offsets[k + 1]
+        i, tag = _find_slot(table, words.data[start:end], end - start)
+        slots[i] = tag << np.uint64(32) | np.uint64(k + 1)
 
 
-@njit(cache=True, nogil=True)
-def _intern(buf, starts, ends, kinds, first, last, plain, slots, data, offsets, n, scratch, stream):  # type: ignore[no-untyped-def]
-    """Appends the ids of tokens first..last to `stream`; stops early when a table is full.
+@allocating
+def _intern(buf, tokens, first, last, as_written, table, n, scratch, stream):  # type: ignore[no-untyped-def]
+    """Appends the ids of the tokens first..last of `buf` to `stream`; stops early when the table, of n words, is full.
 
-    Returns (tokens done, ids written, words known).
+    as_written: the word is the token itself, not the tokenizer's canonical form of it. scratch: room for one word.
+    Returns (tokens done, ids written, words in the table).
     """
+    starts, ends, token_types = tokens
+    slots, (data, offsets) = table
     written = 0
     i = first
     while i < last:
-        kind = kinds[i]
-        if kind == NEWLINE:
+        token_type = token_types[i]
+        if token_type == NEWLINE:
             stream[written] = 0
             written += 1
             i += 1
             continue
-        if plain:
+        if as_written:
             length = ends[i] - starts[i]
             scratch[:length] = buf[starts[i] : ends[i]]
         else:
-            length = canonical(buf, starts[i], ends[i], kind, scratch)
+            length = canonical(buf, starts[i], ends[i], token_type, scratch)
         if 2 * (n + 1) > slots.size or n + 2 > offsets.size or offsets[n] + length > data.size:
             break
-        at, tag = _find(slots, data, offsets, scratch, length)
-        if slots[at] == 0:
+        slot, tag = _find_slot(table, scratch, length)
+        if slots[slot] == 0:
             data[offsets[n] : offsets[n] + length] = scratch[:length]
             offsets[n + 1] = offsets[n] + length
             n += 1
-            slots[at] = tag << np.uint64(32) | np.uint64(n)
-        word = np.uint32(slots[at] & np.uint64(0xFFFFFFFF))
-        if kind == COMPOUND:
+            slots[slot] = tag << np.uint64(32) | np.uint64(n)
+        word = np.uint32(slots[slot] & _ID)
+        if token_type == COMPOUND:
             parts = 1
             while i + parts < last and ends[i + parts] <= ends[i]:
                 parts += 1
@@ -105,8 +112,9 @@ def _intern(buf, starts, ends, kinds, first, last, plain, slots, data, offsets, 
     return i, written, n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_compounds(stream, counts):  # type: ignore[no-untyped-def]
+    """Adds to counts[id] how often each compound is in the stream."""
     i = 0
     while i < stream.size:
         if stream[i] & COMPOUND_BIT:
@@ -120,19 +128,19 @@ class Interner:
     """Gives words ids (1, 2, …); one for each thread."""
 
     def __init__(self) -> None:
-        self.size = 0
-        self.slots = np.zeros(1 << 16, np.uint64)
-        self.offsets = np.zeros(1 << 15, np.int64)
-        self.data = np.empty(1 << 18, np.uint8)
+        self.size = 0  # words so far
         self.compounds = np.zeros(1, np.int64)  # by id: how often a hyphenated word occurred
-        self._tokens: tuple[np.ndarray, ...] = ()
+        words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
+        self._table = _Table(np.zeros(1 << 16, np.uint64), words)
+        self._tokens: tuple[np.ndarray, ...] = ()  # room for those of a block
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tokens": ()}
 
-    def text(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-        """The words: that of id k is data[offsets[k − 1]:offsets[k]]."""
-        return self.data[: self.offsets[self.size]], self.offsets[: self.size + 1]
+    def words(self) -> Strings:
+        """The words by id − 1."""
+        data, offsets = self._table.words
+        return Strings(data[: offsets[self.size]], offsets[: self.size + 1])
 
     def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
         """The stream of a block of whole lines: uint32 ids, 0 for a line's end, a compound as (id | 2³¹, number of
@@ -140,21 +148,25 @@ class Interner:
         buf = np.frombuffer(block, np.uint8)
         if not self._tokens or self._tokens[0].size < capacity(buf.size):
             self._tokens = tuple(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8))
-        starts, ends, kinds = self._tokens
+        starts, ends, token_types = self._tokens
         if pretokenized:
-            n = scan_spaced(buf, buf.size, starts, ends, kinds)
+            n = scan_spaced(buf, buf.size, starts, ends, token_types)
         else:
-            n = scan(buf, buf.size, INFO, starts, ends, kinds)
-        stream = self.ids(buf, starts[:n], ends[:n], kinds[:n], pretokenized)
+            n = scan(buf, buf.size, INFO, starts, ends, token_types)
+        stream = self._intern(buf, Tokens(starts[:n], ends[:n], token_types[:n]), pretokenized)
         if self.compounds.size <= self.size:
-            self.compounds = np.concatenate([self.compounds, np.zeros(self.offsets.size, np.int64)])
+            self.compounds = np.concatenate([self.compounds, np.zeros(self._table.words.offsets.size, np.int64)])
         _count_compounds(stream, self.compounds)
         return stream
 
     def add(self, word: bytes) -> int:
         """The id of a word, which is a new one if need be."""
-        ends = np.array([len(word)])
-        return int(self.ids(np.frombuffer(word, np.uint8), ends - ends, ends, np.full(1, WORD, np.uint8), True)[0])
+        return int(self.ids(Strings.of([word]))[0])
+
+    def ids(self, words: Strings) -> npt.NDArray[np.uint32]:
+        """The ids of these words, of which the new ones become known: uint32[n]."""
+        starts, ends = words.offsets[:-1], words.offsets[1:]
+        return self._intern(words.data, Tokens(starts, ends, np.full(len(starts), WORD, np.uint8)), True)
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
         """Takes over another's words and counts; [k]: the id here of its id k."""
@@ -165,37 +177,35 @@ class Interner:
 
     def ids_of(self, other: Interner) -> npt.NDArray[np.uint32]:
         """[k]: the id here of another's id k; new words become known."""
-        data, offsets = other.text()
-        kinds = np.full(other.size, WORD, np.uint8)
-        return np.concatenate([np.zeros(1, np.uint32), self.ids(data, offsets[:-1], offsets[1:], kinds, True)])
+        return np.concatenate([np.zeros(1, np.uint32), self.ids(other.words())])
 
-    def ids(
-        self, buf: npt.NDArray, starts: npt.NDArray, ends: npt.NDArray, kinds: npt.NDArray, plain: bool
-    ) -> npt.NDArray[np.uint32]:
-        """The stream of these tokens of `buf`; `plain`: as they are, not as the tokenizer's."""
-        n = len(starts)
-        longest = int((ends - starts).max(initial=8))
+    def _intern(self, buf: npt.NDArray[np.uint8], tokens: Tokens, as_written: bool) -> npt.NDArray[np.uint32]:
+        """The stream of these tokens of `buf`."""
+        n = len(tokens.starts)
+        longest = int((tokens.ends - tokens.starts).max(initial=8))
         scratch = np.empty(longest, np.uint8)
         stream = np.empty(2 * n, np.uint32)
         done = written = 0
         while done < n:
             done, more, self.size = _intern(
-                buf, starts, ends, kinds, done, n, plain,
-                self.slots, self.data, self.offsets, self.size, scratch, stream[written:],
-            )  # fmt: skip
+                buf, tokens, done, n, as_written, self._table, self.size, scratch, stream[written:]
+            )
             written += more
             if done < n:
                 self._grow(longest)
         return stream[:written].copy()
 
     def _grow(self, longest: int) -> None:
+        """Makes room for another word of up to `longest` bytes."""
+        slots, (data, offsets) = self._table
         n = self.size
         if n >= (1 << 31) - 2:
             raise OverflowError("more than 2^31 different words")
-        if 2 * (n + 1) > self.slots.size:
-            self.slots = np.zeros(2 * self.slots.size, np.uint64)
-            _rehash(self.slots, self.data, self.offsets, n)
-        if n + 2 > self.offsets.size:
-            self.offsets = np.resize(self.offsets, 2 * self.offsets.size)
-        if self.offsets[n] + longest > self.data.size:
-            self.data = np.resize(self.data, 2 * self.data.size + longest)
+        if n + 2 > offsets.size:
+            offsets = np.resize(offsets, 2 * offsets.size)
+        if offsets[n] + longest > data.size:
+            data = np.resize(data, 2 * data.size + longest)
+        full = 2 * (n + 1) > slots.size
+        self._table = _Table(np.zeros(2 * slots.size, np.uint64) if full else slots, Strings(data, offsets))
+        if full:
+            _rehash(self._table, n)

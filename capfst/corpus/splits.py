@@ -33,11 +33,11 @@ def _parts(file: Path, size: int) -> list[Part]:
     bounds = [0]
     try:
         with open(file, "rb") as stream:
-            whole = stream.seek(0, 2)
+            file_size = stream.seek(0, 2)
             stream.seek(0)
-            if whole > size and not stream.read(4).startswith((GZIP, *ZSTD)):
-                while bounds[-1] < whole:
-                    bounds.append(_line_end(stream, bounds[-1] + size, whole))
+            if file_size > size and not stream.read(4).startswith((GZIP, *ZSTD)):
+                while bounds[-1] < file_size:
+                    bounds.append(_line_end(stream, bounds[-1] + size, file_size))
     except OSError as error:
         raise CapfstError(f"{file}: {error.strerror or error}: name files that can be read") from error
     if len(bounds) <= 2:
@@ -45,16 +45,16 @@ def _parts(file: Path, size: int) -> list[Part]:
     return [Part(file, start, end) for start, end in pairwise(bounds)]
 
 
-def _line_end(stream: BinaryIO, at: int, whole: int) -> int:
-    """The end of the line that holds the byte before `at`."""
-    at = min(at, whole) - 1
-    stream.seek(at)
+def _line_end(stream: BinaryIO, offset: int, size: int) -> int:
+    """The end of the line that holds the byte before an offset, in a file of this size."""
+    offset = min(offset, size) - 1
+    stream.seek(offset)
     while piece := stream.read(PIECE):
-        found = piece.find(b"\n")
-        if found >= 0:
-            return at + found + 1
-        at += len(piece)
-    return whole
+        newline = piece.find(b"\n")
+        if newline >= 0:
+            return offset + newline + 1
+        offset += len(piece)
+    return size
 
 
 class _Range:

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.corpus.intern import COMPOUND_BIT, Interner
 from capfst.errors import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.system.buckets import Store
-from capfst.text.tokenizer import WORD
+from capfst.system.kernels import kernel
+from capfst.text.strings import Strings
 from capfst.text.unicode import INFO, TO_LOWER, lower_into
 
 RESERVED = (EPSILON, "<s>", "</s>")
@@ -35,15 +35,15 @@ Label = Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]
 """(interner's number, stream) → its labels."""
 
 
-class Corpus(Protocol):
-    """The streams of a corpus, wherever they are: in a file (`Streams`) or on Spark (spark_corpus.py)."""
+class StreamedCorpus(Protocol):
+    """The streams of a corpus, wherever they are: in a file (`IdStreams`) or on Spark (spark/corpus.py)."""
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]: ...
 
     def rewrite(self, label: Label) -> Any: ...
 
 
-class Streams:
+class IdStreams:
     """The streams of a corpus, in a temporary file: as ids, then rewritten as labels."""
 
     def __init__(self, store: Store) -> None:
@@ -59,18 +59,18 @@ class Streams:
         self.size += stream.size
 
     def __iter__(self) -> Iterator[tuple[int, npt.NDArray[np.uint32]]]:
-        at = 0
+        start = 0
         for interner, size in self.places:
             stream = np.empty(size, np.uint32)
             view = stream.view(np.uint8).data
             done = 0
             while done < len(view):
-                read = os.preadv(self.file, [view[done:]], 4 * at + done)
+                read = os.preadv(self.file, [view[done:]], 4 * start + done)
                 if not read:
                     raise CapfstError("temporary data ended early: the disk or another program damaged it")
                 done += read
             yield interner, stream
-            at += size
+            start += size
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
         """What `tally` adds up over all streams, int64[size]."""
@@ -93,8 +93,8 @@ class Streams:
             return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
-@njit(cache=True, nogil=True)
-def _settle(stream, kept, counts):  # type: ignore[no-untyped-def]
+@kernel
+def _resolve_compounds(stream, kept, counts):  # type: ignore[no-untyped-def]
     """In place: each compound becomes itself (if kept) or its parts; counts what is left. Returns the new length."""
     j = 0
     i = 0
@@ -115,9 +115,9 @@ def _settle(stream, kept, counts):  # type: ignore[no-untyped-def]
     return j
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relabel(stream, labels):  # type: ignore[no-untyped-def]
-    """In place, compounds too."""
+    """In place: each id becomes labels[id], those of compounds too."""
     i = 0
     while i < stream.size:
         if stream[i] & COMPOUND_BIT:
@@ -128,32 +128,36 @@ def relabel(stream, labels):  # type: ignore[no-untyped-def]
             i += 1
 
 
-@njit(cache=True, nogil=True)
-def _lowered(data, offsets, info, lower_table, out, ends):  # type: ignore[no-untyped-def]
+@kernel
+def _lowercase(words, info, lower_table, out):  # type: ignore[no-untyped-def]
+    """Fills `out` with the lowercase form of each word."""
     size = 0
-    for k in range(offsets.size - 1):
-        start, end = offsets[k], offsets[k + 1]
-        size = lower_into(data, start, end, start, end, out, size, info, lower_table)
-        ends[k] = size
+    out.offsets[0] = 0
+    for k in range(words.offsets.size - 1):
+        start, end = words.offsets[k], words.offsets[k + 1]
+        size = lower_into(words.data, start, end, start, end, out.data, size, info, lower_table)
+        out.offsets[k + 1] = size
 
 
-@njit(cache=True, nogil=True)
-def _prefixes(data, starts, ends, keys):  # type: ignore[no-untyped-def]
+@kernel
+def _prefixes(words, keys):  # type: ignore[no-untyped-def]
     """keys[c, k]: bytes 8c … 8c + 7 of word k as a number, which is in the order of the bytes."""
+    data, offsets = words
     for c in range(keys.shape[0]):
-        for k in range(starts.size):
+        for k in range(offsets.size - 1):
             key = np.uint64(0)
-            for i in range(starts[k] + 8 * c, starts[k] + 8 * c + 8):
-                key = key << np.uint64(8) | np.uint64(data[i] if i < ends[k] else 0)
+            for i in range(offsets[k] + 8 * c, offsets[k] + 8 * c + 8):
+                key = key << np.uint64(8) | np.uint64(data[i] if i < offsets[k + 1] else 0)
             keys[c, k] = key
 
 
-@njit(cache=True, nogil=True)
-def _gather(data, starts, ends, order, out):  # type: ignore[no-untyped-def]
+@kernel
+def _concatenate(words, order, out):  # type: ignore[no-untyped-def]
+    """Fills uint8[·] with the words order[0], order[1], …"""
     size = 0
     for k in order:
-        for i in range(starts[k], ends[k]):
-            out[size] = data[i]
+        for i in range(words.offsets[k], words.offsets[k + 1]):
+            out[size] = words.data[i]
             size += 1
 
 
@@ -166,40 +170,30 @@ def _sort_runs(
         order[start:end] = sorted(order[start:end].tolist(), key=key, reverse=reverse)
 
 
-class _Words:
-    """Words as bytes end to end."""
-
-    def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
-        self.data, self.starts, self.ends = data, offsets[:-1], offsets[1:]
-
-    def __getitem__(self, k: int | np.integer) -> bytes:
-        return self.data[self.starts[k] : self.ends[k]].tobytes()
-
-    def ranks(self) -> npt.NDArray[np.int64]:
-        """[k]: the place of word k in the order of the words, which are different."""
-        keys = np.empty((2, len(self.starts)), np.uint64)
-        _prefixes(self.data, self.starts, self.ends, keys)
-        order = np.lexsort(keys[::-1])
-        _sort_runs(order, (np.diff(keys[:, order]) == 0).all(0), self.__getitem__)
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        return ranks
+def _ranks(words: Strings) -> npt.NDArray[np.int64]:
+    """[k]: how many of the words, which are different, are less than word k, byte by byte."""
+    keys = np.empty((2, len(words.offsets) - 1), np.uint64)
+    _prefixes(words, keys)
+    order = np.lexsort(keys[::-1])
+    _sort_runs(order, (np.diff(keys[:, order]) == 0).all(0), words.utf8)
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
 
 
-class _Settling(NamedTuple):
-    """Streams → words of the vocabulary: numbers[k], the common id of each id of the k-th interner; kept, the compounds
-    that stay whole. It can be sent to other processes."""
+class _Resolver(NamedTuple):
+    """Streams → words of the vocabulary. It can be sent to other processes."""
 
-    numbers: list[npt.NDArray[np.uint32]]
-    kept: npt.NDArray[np.bool_]
+    common_ids: list[npt.NDArray[np.uint32]]  # [k]: by id of the k-th interner, the id that all have in common
+    kept: npt.NDArray[np.bool_]  # by common id: the compounds that stay whole
 
     def tally(self, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
         """Counts the words of a stream, which is overwritten with their common ids; how many there are."""
-        relabel(stream, self.numbers[k])
-        return int(_settle(stream, self.kept, counts))
+        relabel(stream, self.common_ids[k])
+        return int(_resolve_compounds(stream, self.kept, counts))
 
     def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """labels: by common id."""
+        """The stream, which is overwritten, as labels; `labels`: by common id."""
         stream = stream[: self.tally(k, stream, np.zeros(len(self.kept), np.int64))]
         relabel(stream, labels)
         return stream
@@ -213,35 +207,33 @@ class Vocabulary(NamedTuple):
     unknown: int
 
 
-def settle(
-    interners: list[Interner], streams: Corpus, min_count: int = 1, max_words: int | None = None
+def build_vocabulary(
+    interners: list[Interner], streams: StreamedCorpus, min_count: int = 1, max_words: int | None = None
 ) -> tuple[Vocabulary, Any]:
     """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line: of
-    `Streams` an array, uint32[T].
+    `IdStreams` an array, uint32[T].
 
     Words that occur less than `min_count` times become `<unk>`, and all but the `max_words` most frequent ones.
     """
     common = Interner()
-    numbers = [common.absorb(interner) for interner in interners]
+    common_ids = [common.absorb(interner) for interner in interners]
     unknown = common.add(UNKNOWN.encode())
-    words = _Words(*common.text())
-    lowers = Interner()
-    lower_of = _lower_ids(words, lowers)
+    words = common.words()
+    lowercase, lower_of = _lowercase_forms(words)
     totals = np.bincount(lower_of, common.compounds[1 : common.size + 1])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
-    settling = _Settling(numbers, kept)
-    counts = streams.count(settling.tally, common.size + 1)
+    resolver = _Resolver(common_ids, kept)
+    counts = streams.count(resolver.tally, common.size + 1)
     present = counts >= max(min_count, 1)
     present[[0, unknown]] = False
-    _refuse(words, np.flatnonzero(counts) - 1)
+    _refuse_reserved(words, counts)
     sentences = counts[0]
-    lowercase = _Words(*lowers.text())
-    ranks = lowercase.ranks()[lower_of - 1]
+    ranks = _ranks(lowercase)[lower_of]
 
     def lack_of_case(k: int) -> tuple[bool, bytes]:
-        return words[k] == lowercase[lower_of[k] - 1], words[k]
+        return words.utf8(k) == lowercase.utf8(lower_of[k]), words.utf8(k)
 
-    def in_order(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def sorted_words(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The words that are present by these keys, the last one first; of equal ones the lower-case one first."""
         order = np.flatnonzero(present) - 1
         order = order[np.lexsort([key[order] for key in keys])]
@@ -249,36 +241,43 @@ def settle(
         return order
 
     if max_words is not None:
-        present[in_order(ranks, -counts[1:])[max_words:] + 1] = False
+        present[sorted_words(ranks, -counts[1:])[max_words:] + 1] = False
     counts[unknown] += counts[1:][~present[1:]].sum() - counts[unknown]
     present[unknown] = True
-    order = in_order(-counts[1:], ranks)
+    order = sorted_words(-counts[1:], ranks)
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
     labels[1:][~present[1:]] = labels[unknown]
-    lengths = words.ends[order] - words.starts[order]
-    data = np.empty(len(EPSILON) + int(lengths.sum()), np.uint8)
-    data[: len(EPSILON)] = np.frombuffer(EPSILON.encode(), np.uint8)
-    _gather(words.data, words.starts, words.ends, order, data[len(EPSILON) :])
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate([[len(EPSILON)], lengths]))])
     vocabulary = Vocabulary(
-        Symbols(data, offsets), np.concatenate([[sentences], counts[order + 1]]), int(labels[unknown])
+        _symbols(words, order), np.concatenate([[sentences], counts[order + 1]]), int(labels[unknown])
     )
-    return vocabulary, streams.rewrite(partial(settling.label, labels))
+    return vocabulary, streams.rewrite(partial(resolver.label, labels))
 
 
-def _refuse(words: _Words, present: npt.NDArray[np.int64]) -> None:
-    """CapfstError if one of the words has a meaning of its own in the LM."""
+def _symbols(words: Strings, order: npt.NDArray[np.int64]) -> Symbols:
+    """`<epsilon>`, then the words order[0], order[1], …"""
+    epsilon = np.frombuffer(EPSILON.encode(), np.uint8)
+    lengths = np.concatenate([[len(epsilon)], np.diff(words.offsets)[order]])
+    data = np.empty(int(lengths.sum()), np.uint8)
+    data[: len(epsilon)] = epsilon
+    _concatenate(words, order, data[len(epsilon) :])
+    return Symbols(data, np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
+    """CapfstError if a word that occurs (counts[k + 1]: word k) has a meaning of its own in the LM."""
+    lengths = np.diff(words.offsets)
     for word in RESERVED:
-        for k in np.flatnonzero(words.ends - words.starts == len(word)):
-            if words[k].decode() == word and k in present:
+        for k in np.flatnonzero((lengths == len(word)) & (counts[1:] > 0)):
+            if words.utf8(k).decode() == word:
                 raise CapfstError(f"the corpus has the word {word!r}, which is the LM's own: replace or remove it")
 
 
-def _lower_ids(words: _Words, lowers: Interner) -> npt.NDArray[np.int64]:
-    """[k]: the id in `lowers` of the lowercase form of word k."""
-    out, ends = np.empty(words.data.size * 3 // 2 + 8, np.uint8), np.empty(len(words.ends), np.int64)
-    _lowered(words.data, np.append(words.starts, words.ends[-1:]), INFO, TO_LOWER, out, ends)
-    offsets = np.concatenate([[0], ends])
-    return lowers.ids(out, offsets[:-1], offsets[1:], np.full(len(ends), WORD, np.uint8), True).astype(np.int64)
+def _lowercase_forms(words: Strings) -> tuple[Strings, npt.NDArray[np.int64]]:
+    """The different lowercase forms of the words; and [k]: which of them is that of word k."""
+    lowered = Strings(np.empty(words.data.size * 3 // 2 + 8, np.uint8), np.empty(len(words.offsets), np.int64))
+    _lowercase(words, INFO, TO_LOWER, lowered)
+    distinct = Interner()
+    lower_of = distinct.ids(lowered).astype(np.int64) - 1
+    return distinct.words(), lower_of

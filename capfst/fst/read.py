@@ -1,7 +1,7 @@
 """cap.fst, mapped: the model's states and arcs as views of the file, shared by all processes that read it.
 
 In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, each checked (by symbols.py and
-fst_check.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in which
+validate.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in which
 every number is in range, or CapfstError says why not.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.errors import CapfstError
-from capfst.fst import validate as fst_check
+from capfst.fst import validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import DamagedError, Symbols, check, unpack
 from capfst.fst.write import ARC, STATE
-from capfst.system import verified as checked
+from capfst.system import verified
 
 _FOREIGN = {
     b"\x1f\x8b": "a gzip file: decompress it first",
@@ -54,15 +54,15 @@ class CapFst:
             self.signature = header.signature
             self.start = header.start
             self.symbols, self.states, self.arcs = _body(mapped, header)
-            self.ngrams = checked.recall(file)
+            self.ngrams = verified.recall(file)
             if self.ngrams:
                 self.starts = check(self.symbols)
             else:
                 with ThreadPoolExecutor(2) as pool:
-                    checking = pool.submit(fst_check.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+                    checking = pool.submit(validate.check, self.states, self.arcs, len(self.symbols) - 1, pool)
                     self.starts = check(self.symbols)
                     self.ngrams = checking.result()
-                checked.remember(file, self.ngrams)
+                verified.remember(file, self.ngrams)
             _check_properties(header, self.states)
         except OSError as error:
             raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error
@@ -99,22 +99,22 @@ def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise CapfstError("it is not a regular file: a model is memory-mapped: give the path of a file")
     with open(path, "rb") as file:
-        found = os.fstat(file.fileno())
-        if found.st_size == 0:
+        state = os.fstat(file.fileno())
+        if state.st_size == 0:
             raise CapfstError("the file is empty: copy it again or train it again")
-        return mmap.mmap(file.fileno(), found.st_size, access=mmap.ACCESS_READ), found
+        return mmap.mmap(file.fileno(), state.st_size, access=mmap.ACCESS_READ), state
 
 
 def _header(mapped: mmap.mmap) -> _Header:
     """The header, and that of the symbol table."""
-    at = 0
+    offset = 0
 
     def take(form: str) -> tuple[Any, ...]:
-        nonlocal at
-        if at + struct.calcsize(form) > len(mapped):
+        nonlocal offset
+        if offset + struct.calcsize(form) > len(mapped):
             raise DamagedError(f"it ends inside its header, after {len(mapped)} bytes")
-        values = struct.unpack_from(form, mapped, at)
-        at += struct.calcsize(form)
+        values = struct.unpack_from(form, mapped, offset)
+        offset += struct.calcsize(form)
         return values
 
     def string() -> bytes:
@@ -124,12 +124,12 @@ def _header(mapped: mmap.mmap) -> _Header:
         return take(f"{length}s")[0]
 
     start_of_file = mapped[:64]
-    for magic, kind in _FOREIGN.items():
+    for magic, file_type in _FOREIGN.items():
         if start_of_file.startswith(magic):
-            raise CapfstError(f"it is {kind}")
+            raise CapfstError(f"it is {file_type}")
     if take("<i") != (fst.FST_MAGIC,):
-        kind = "an ARPA file" if b"\\data\\" in start_of_file else "no OpenFst file"
-        raise CapfstError(f"it is {kind}: train a model with capfst")
+        file_type = "an ARPA file" if b"\\data\\" in start_of_file else "no OpenFst file"
+        raise CapfstError(f"it is {file_type}: train a model with capfst")
     fst_type, arc_type = string(), string()
     version, flags, properties = take("<iiQ")
     # Of const files, version 1 is the aligned one, with or without the flag.
@@ -146,7 +146,7 @@ def _header(mapped: mmap.mmap) -> _Header:
         raise DamagedError("its symbol table is not where it should be")
     signature = Signature.parse(string().decode(errors="replace"))
     _, symbols = take("<qq")
-    return _Header(start, states, arcs, properties, signature, symbols, at)
+    return _Header(start, states, arcs, properties, signature, symbols, offset)
 
 
 def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray]:
@@ -155,15 +155,15 @@ def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt
         raise DamagedError(f"it cannot have {header.states} states and {header.arcs} arcs")
     if not 0 <= header.start < header.states:
         raise DamagedError(f"its start state {header.start} is none of its {header.states} states")
-    symbols, at = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
-    states_at = at + fst.padding(at)
-    states_end = states_at + header.states * STATE.itemsize
-    arcs_at = states_end + fst.padding(states_end)
-    end = arcs_at + header.arcs * ARC.itemsize
+    symbols, symbols_end = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
+    states_offset = symbols_end + fst.padding(symbols_end)
+    states_end = states_offset + header.states * STATE.itemsize
+    arcs_offset = states_end + fst.padding(states_end)
+    end = arcs_offset + header.arcs * ARC.itemsize
     if end != len(mapped):
         raise DamagedError(f"it has {len(mapped)} bytes, but its header tells of {end}")
-    states = np.frombuffer(mapped, STATE, header.states, states_at)
-    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_at)
+    states = np.frombuffer(mapped, STATE, header.states, states_offset)
+    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_offset)
 
 
 def _check_properties(header: _Header, states: npt.NDArray) -> None:

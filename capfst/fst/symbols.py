@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from capfst.errors import CapfstError
 from capfst.system.kernels import kernel
+from capfst.text.strings import Strings
 from capfst.text.unicode import INFO, TO_LOWER, lower_bytes, lower_into
 
 EPSILON = "<epsilon>"
@@ -24,7 +25,7 @@ _PAIRWISE = 64  # forms of one word that the kernel compares with each other
 
 
 class DamagedError(CapfstError):
-    """The file was a model once, or never: `reason` says what no model has."""
+    """A file that is no whole model; `reason` says by what this can be told."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the file is damaged: {reason}: copy it again or train it again")
@@ -40,9 +41,12 @@ class Symbols:
     @classmethod
     def from_words(cls, words: Iterable[str]) -> "Symbols":
         """The table of `<epsilon>` and these surface forms, which get labels 1, 2, …"""
-        encoded = [word.encode() for word in (EPSILON, *words)]
-        offsets = np.concatenate([[0], np.cumsum([len(symbol) for symbol in encoded])]).astype(np.int64)
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        return cls(*Strings.of(word.encode() for word in (EPSILON, *words)))
+
+    @property
+    def strings(self) -> Strings:
+        """The symbols, for kernels."""
+        return Strings(self.data, self.offsets)
 
     def __len__(self) -> int:
         """V + 1: `<epsilon>` counts."""
@@ -51,7 +55,7 @@ class Symbols:
     def utf8(self, label: int) -> bytes:
         if not 0 <= label < len(self):
             raise IndexError(f"there is no label {label}")
-        return self.data[self.offsets[label] : self.offsets[label + 1]].tobytes()
+        return self.strings.utf8(label)
 
     def __getitem__(self, label: int) -> str:
         return self.utf8(label).decode()
@@ -69,55 +73,60 @@ class Symbols:
 
 
 @kernel
-def _put(value, size, out, at):  # type: ignore[no-untyped-def]
+def _put_int(value, size, out, i):  # type: ignore[no-untyped-def]
+    """Writes an integer, little-endian, to out[i : i + size]; the place behind it."""
     for k in range(size):
-        out[at + k] = value >> 8 * k & 0xFF
-    return at + size
+        out[i + k] = value >> 8 * k & 0xFF
+    return i + size
 
 
 @kernel
-def _get(buffer, at, size):  # type: ignore[no-untyped-def]
-    """The little-endian integer of 4 or 8 bytes at buffer[at:]; its sign bit is in the last byte."""
-    value = np.int64(np.int8(buffer[at + size - 1]))
+def _get_int(buffer, i, size):  # type: ignore[no-untyped-def]
+    """The little-endian integer of 4 or 8 bytes at buffer[i:]; its sign bit is in the last byte."""
+    value = np.int64(np.int8(buffer[i + size - 1]))
     for k in range(size - 2, -1, -1):
-        value = value << 8 | np.int64(buffer[at + k])
+        value = value << 8 | np.int64(buffer[i + k])
     return value
 
 
 @kernel
-def _pack(data, offsets, out):  # type: ignore[no-untyped-def]
-    at = 0
+def _pack(symbols, out):  # type: ignore[no-untyped-def]
+    """Fills `out` with the entries of symbols (Strings)."""
+    data, offsets = symbols
+    i = 0
     for label in range(len(offsets) - 1):
-        at = _put(offsets[label + 1] - offsets[label], 4, out, at)
-        for i in range(offsets[label], offsets[label + 1]):
-            out[at] = data[i]
-            at += 1
-        at = _put(label, 8, out, at)
+        i = _put_int(offsets[label + 1] - offsets[label], 4, out, i)
+        for k in range(offsets[label], offsets[label + 1]):
+            out[i] = data[k]
+            i += 1
+        i = _put_int(label, 8, out, i)
 
 
 @kernel
-def _scan(buffer, at, offsets):  # type: ignore[no-untyped-def]
-    """Fills `offsets` from the entries at buffer[at:]; the place after the last, or −1 − a bad label."""
+def _scan(buffer, i, offsets):  # type: ignore[no-untyped-def]
+    """Fills `offsets` from the entries at buffer[i:]; the place after the last, or −1 − a bad label."""
     offsets[0] = 0
     for label in range(len(offsets) - 1):
-        if at + ENTRY > len(buffer):
+        if i + ENTRY > len(buffer):
             return -1 - label
-        length = _get(buffer, at, 4)
-        if not 0 <= length <= len(buffer) - at - ENTRY or _get(buffer, at + 4 + length, 8) != label:
+        length = _get_int(buffer, i, 4)
+        if not 0 <= length <= len(buffer) - i - ENTRY or _get_int(buffer, i + 4 + length, 8) != label:
             return -1 - label
-        at += ENTRY + length
+        i += ENTRY + length
         offsets[label + 1] = offsets[label] + length
-    return at
+    return i
 
 
 @kernel
-def _gather(buffer, at, data, offsets):  # type: ignore[no-untyped-def]
+def _fill_data(buffer, i, symbols):  # type: ignore[no-untyped-def]
+    """Fills the data of symbols, whose offsets are known, from the entries at buffer[i:]."""
+    data, offsets = symbols
     for label in range(len(offsets) - 1):
-        at += 4
-        for i in range(offsets[label], offsets[label + 1]):
-            data[i] = buffer[at]
-            at += 1
-        at += 8
+        i += 4
+        for k in range(offsets[label], offsets[label + 1]):
+            data[k] = buffer[i]
+            i += 1
+        i += 8
 
 
 @kernel
@@ -131,11 +140,12 @@ def _compare(one, one_start, one_end, two, two_start, two_end):  # type: ignore[
 
 
 @kernel
-def _group(data, offsets, starts, lowered, info, lower_table):  # type: ignore[no-untyped-def]
+def _find_words(symbols, starts, lowered, info, lower_table):  # type: ignore[no-untyped-def]
     """Fills `starts` with the first label of each lowercase word, and V + 1; `lowered` is room for two words.
 
-    The number of words, or −label of a symbol that is out of order or not new.
+    Returns the number of words, or −label of a symbol that is out of order or not new.
     """
+    data, offsets = symbols
     words, before_end = 0, 0
     for label in range(1, len(offsets) - 1):
         before, now = lowered[label - 1 & 1], lowered[label & 1]
@@ -159,25 +169,25 @@ def _group(data, offsets, starts, lowered, info, lower_table):  # type: ignore[n
 def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
     """The table's entries as a file holds them."""
     out = np.empty(len(symbols.data) + ENTRY * len(symbols), np.uint8)
-    _pack(symbols.data, symbols.offsets, out)
+    _pack(symbols.strings, out)
     return out
 
 
-def unpack(buffer: npt.NDArray[np.uint8], at: int, size: int) -> tuple[Symbols, int]:
-    """The table of `size` entries at buffer[at:], and the place after it; its keys must be 0, 1, …"""
-    if not 2 <= size <= (len(buffer) - at) // ENTRY:
+def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbols, int]:
+    """The table of `size` entries at buffer[start:], and the place after it; its keys must be 0, 1, …"""
+    if not 2 <= size <= (len(buffer) - start) // ENTRY:
         raise DamagedError(f"its symbol table cannot have {size} symbols")
     offsets = np.empty(size + 1, np.int64)
-    after = _scan(buffer, at, offsets)
+    after = _scan(buffer, start, offsets)
     if after < 0:
         raise DamagedError(f"the entry of label {-1 - after} in its symbol table cannot be read")
-    data = np.empty(offsets[-1], np.uint8)
-    _gather(buffer, at, data, offsets)
-    return Symbols(data, offsets), after
+    strings = Strings(np.empty(offsets[-1], np.uint8), offsets)
+    _fill_data(buffer, start, strings)
+    return Symbols(*strings), after
 
 
 def check(symbols: Symbols) -> npt.NDArray[np.int64]:
-    """The first label of every lowercase word, and V + 1 at the end.
+    """int64[words + 1]: the first label of every lowercase word, and V + 1 at the end.
 
     CapfstError unless the symbols are non-empty, UTF-8, different, and sorted by their lowercase forms as
     bytes, `<epsilon>` in front.
@@ -200,7 +210,7 @@ def check(symbols: Symbols) -> npt.NDArray[np.int64]:
         raise DamagedError(f"symbol 0 is not {EPSILON}")
     starts = np.empty(len(symbols), np.int64)
     lowered = np.empty((2, lengths.max() * 3 // 2), np.uint8)
-    words = _group(data, offsets, starts, lowered, INFO, TO_LOWER)
+    words = _find_words(symbols.strings, starts, lowered, INFO, TO_LOWER)
     if words < 0:
         raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
     starts = starts[: words + 1].copy()

@@ -1,4 +1,4 @@
-"""Whether states and arcs are those of a model, as fst.py says, before anything relies on it.
+"""Whether states and arcs are those of a model, as write.py wants them, before anything relies on it.
 
 In: the states and arcs of a mapped file, whatever is in them. Out: the number of n-grams by order, or what is wrong.
 Most of the time goes into reading them all. So one thread reads the arcs, one after the other as if there were no
@@ -23,10 +23,10 @@ _BLOCK = 4096  # arcs
 
 @allocating
 def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def]
-    """Whether one of these arcs (from 1 on) is wrong for itself, or its label neither 0 nor greater than the last one;
-    and how many have the label 0.
+    """Whether one of arcs[begin:end] (begin > 0) is wrong for itself, or its label neither 0 nor greater than that of
+    the arc before; and how many have the label 0.
 
-    Without branches and with unsigned numbers, so that several arcs are read at once. Negative ones are great then.
+    Without branches and with unsigned numbers (negative ones become large), so that several arcs are read at once.
     """
     wrong, epsilons = False, np.int64(0)
     for i in range(np.uint64(begin), np.uint64(end)):
@@ -41,7 +41,7 @@ def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def
 
 @allocating
 def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
-    """The first wrong arc but arc 0, or their number; and how many labels are 0, if none is wrong."""
+    """The first wrong arc but arc 0, or the number of arcs; and how many have the label 0, if none is wrong."""
     epsilons = np.int64(0)
     for begin in range(1, arcs.size, _BLOCK):
         wrong, more = _are_wrong(arcs, begin, min(begin + _BLOCK, arcs.size), states, labels)
@@ -55,20 +55,20 @@ def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
 
 @allocating
 def _read_states(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
-    """The first state that is wrong for itself, in its place or in its first arc, or their number.
+    """The first state that is wrong for itself, in its place or in its first arc, or the number of states.
 
     Fills depth[n]; counts the n-grams by depth.
     """
-    at = np.int64(0)
+    begin = np.int64(0)  # of the state's arcs
     for s in range(states.size):
         state = states[s]
-        end = at + state.narcs
+        end = begin + state.narcs
         backoff = np.uint64(s > 0)
-        if state.pos != at or at == end or end > arcs.size or not state.final > -np.inf:
+        if state.pos != begin or begin == end or end > arcs.size or not state.final > -np.inf:
             return s
         if state.niepsilons != backoff or state.noepsilons != backoff:
             return s
-        arc = arcs[at]
+        arc = arcs[begin]
         if arc.olabel != arc.ilabel or not arc.weight > -np.inf:
             return s
         if backoff:
@@ -80,25 +80,25 @@ def _read_states(states, arcs, labels, depth, ngrams):  # type: ignore[no-untype
         elif arc.ilabel != 1 or not 0 <= arc.nextstate < states.size or state.narcs != labels or state.final == np.inf:
             return s
         ngrams[depth[s]] += np.int64(state.narcs) - np.int64(backoff) + (state.final < np.inf)
-        at = end
-    return states.size if at == arcs.size else states.size - 1
+        begin = end
+    return states.size if begin == arcs.size else states.size - 1
 
 
-class Found(NamedTuple):
+class _Checked(NamedTuple):
     bad: int  # the first state that `problem` objects to, or −1
     depth: npt.NDArray[np.uint8]  # of the states up to that one: how many words of context they are
     ngrams: npt.NDArray[np.int64]  # of all states, by depth
 
 
-def read(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> Found:
-    """Everything, in a thread of the pool and in this one."""
+def read_all(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> _Checked:
+    """Reads everything, in a thread of the pool and in this one."""
     depth = np.zeros(len(states), np.uint8)
     ngrams = np.zeros(MAX_ORDER, np.int64)
     reading = pool.submit(_read_arcs, arcs, len(states), labels)
     bad = _read_states(states, arcs, labels, depth, ngrams)
     arc, epsilons = reading.result()
     if bad == len(states) and arc == len(arcs) and epsilons == len(states) - 1:
-        return Found(-1, depth, ngrams)
+        return _Checked(-1, depth, ngrams)
     # A state before `bad` may have a wrong arc, or an ε that is not its first one.
     begins = states["pos"][:bad].astype(np.int64)
     end = int(begins[-1]) + int(states["narcs"][bad - 1]) if bad else 0
@@ -108,19 +108,19 @@ def read(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) ->
     arc = int(np.argmax(inside)) if inside.any() else arc
     if arc < end:
         bad = int(np.searchsorted(begins, arc, "right")) - 1
-    return Found(bad, depth, ngrams)
+    return _Checked(bad, depth, ngrams)
 
 
 def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDArray[np.uint8], s: int) -> str | None:
     """What is wrong with state s, all states before it being right; the plain twin of the kernels."""
     state = states[s]
     end = int(state["pos"]) + int(state["narcs"])
-    at = 0 if s == 0 else int(states["pos"][s - 1]) + int(states["narcs"][s - 1])
-    if state["pos"] != at or end > len(arcs) or (s == len(states) - 1 and end < len(arcs)):
+    begin = 0 if s == 0 else int(states["pos"][s - 1]) + int(states["narcs"][s - 1])
+    if state["pos"] != begin or end > len(arcs) or (s == len(states) - 1 and end < len(arcs)):
         return "its arcs do not lie between those of its neighbours"
     if not state["final"] > -np.inf:
         return f"its final weight is {state['final']}"
-    own = arcs[at:end]
+    own = arcs[begin:end]
     epsilons = 0 if s == 0 else 1
     if state["niepsilons"] != epsilons or state["noepsilons"] != epsilons:
         return "it does not have the right number of ε arcs"
@@ -144,8 +144,8 @@ def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDAr
 
 
 def check(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> tuple[int, ...]:
-    """The number of n-grams by order; DamagedError if a state or an arc is not as fst.py says."""
-    bad, depth, ngrams = read(states, arcs, labels, pool)
+    """The number of n-grams by order; DamagedError if a state or an arc is not as write.py says."""
+    bad, depth, ngrams = read_all(states, arcs, labels, pool)
     if bad >= 0:
         raise DamagedError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
     return tuple(np.trim_zeros(ngrams, "b").tolist())

@@ -1,7 +1,7 @@
 """cap.fst: the model as OpenFst's aligned `const` file, written from arrays.
 
-In: the states and arcs of the acceptor (compile.py), its symbols, its start state and its signature. Out: a
-file that every OpenFst tool reads, and that fst_read.py maps. Order in the file, all integers
+In: the states and arcs of the acceptor (lm/compile.py), its symbols, its start state and its signature. Out: a
+file that every OpenFst tool reads, and that read.py maps. Order in the file, all integers
 little-endian:
 
     header       magic number, "const", "standard", version, flags, properties, start, numbers of states, arcs
@@ -9,10 +9,10 @@ little-endian:
     states       from the next multiple of 16 on
     arcs         from the next multiple of 16 on
 
-What the states and arcs must be (fst_read.py checks it): state 0 is the empty context and has one arc for
+What the states and arcs must be (validate.py checks it): state 0 is the empty context and has one arc for
 each label 1..V, in order, no ε, a finite final weight; every other state has first an ε arc, the backoff,
-to a state of smaller number, then arcs with rising labels. Arcs hold −ln P, backoff arcs −ln bow, final
-weights −ln P(</s>), or +inf where that is left to the backoff.
+to a state of smaller number, then arcs with rising labels. Arcs hold −ln P, backoff arcs −ln of the backoff
+weight, final weights −ln P(</s>), or +inf where that is left to the backoff.
 """
 
 import os
@@ -73,9 +73,9 @@ def _bytes(array: npt.NDArray) -> memoryview:
     return np.ascontiguousarray(array).view(np.uint8).data
 
 
-def padding(at: int) -> int:
-    """The bytes between offset `at` and the next multiple of 16."""
-    return -at % ALIGNMENT
+def padding(offset: int) -> int:
+    """The bytes between an offset and the next multiple of 16."""
+    return -offset % ALIGNMENT
 
 
 class Chunked(Protocol):
@@ -113,12 +113,12 @@ def write_chunks(
                 bits = properties(model.states, model.start, float(states["final"][0]))
                 file.write(_header(model, bits, signature, symbols))
                 file.write(pack(symbols).data)
-                states_at = file.tell() + padding(file.tell())
-                arcs_at = states_at + STATE.itemsize * model.states
-                arcs_at += padding(arcs_at)
-            file.seek(states_at + STATE.itemsize * first_state)
+                states_offset = file.tell() + padding(file.tell())
+                arcs_offset = states_offset + STATE.itemsize * model.states
+                arcs_offset += padding(arcs_offset)
+            file.seek(states_offset + STATE.itemsize * first_state)
             file.write(_bytes(states))
-            file.seek(arcs_at + ARC.itemsize * first_arc)
+            file.seek(arcs_offset + ARC.itemsize * first_arc)
             file.write(_bytes(arcs))
             written = [written[0] + len(states), written[1] + len(arcs)]
             progress(len(arcs))

@@ -1,21 +1,22 @@
 """Reads language models in ARPA format, as KenLM, SRILM, IRSTLM and OpenGrm write them.
 
-In: a file or stream, gzipped or not. Out: its words, sorted as the symbols of cap.fst are, and the levels of
-the model (levels.py). Order: header, unigrams, which make the vocabulary, longer n-grams, links (link.py).
-Numbers are log10; fields are apart by tabs or blanks.
+In: a file, plain, .gz or .zst, or a stream of plain text. Out: its words, sorted as the symbols of cap.fst are, and
+the levels of the model (backoff_model.py). Order: header, unigrams, which make the vocabulary, longer n-grams, the
+links between them. Numbers are log10; tabs or blanks separate the fields.
 """
 
-import gzip
 import math
 import os
 import re
+from pathlib import Path
 from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from capfst.corpus.compression import DAMAGED, decompressed
 from capfst.errors import CapfstError
-from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, LN10, POSITIVE, REASONS, Vocabulary, parse
-from capfst.lm.backoff_model import BadRowError, Level, Rows, link
+from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, LN10, POSITIVE, REASONS, WordIndex, parse
+from capfst.lm.backoff_model import BadRowError, Level, NgramTable, link
 from capfst.lm.count import MAX_ORDER
 from capfst.text.unicode import lower_bytes
 
@@ -39,17 +40,16 @@ class _Reader:
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.stream, self.name = stream, name
-        self.text = np.empty(0, np.uint8)
-        self.at = 0
-        self.line = 0
+        self.text = np.empty(0, np.uint8)  # what was read last, up to a line's end
+        self.offset = 0  # in it, of what comes next
+        self.line = 0  # the number of the last line
 
     def fail(self, line: int, what: str) -> NoReturn:
         raise CapfstError(f"{self.name}, line {line}: {what}; check the file, or export the model again")
 
     def more(self) -> bool:
-        """Drops what is read; reads on, up to a line's end. Whether there is anything left."""
-        rest = self.text[self.at :]
-        if len(rest):
+        """Whether there is anything left; reads on, up to a line's end, when the text is used up."""
+        if self.offset < len(self.text):
             return True
         parts = []
         try:
@@ -58,48 +58,49 @@ class _Reader:
                 if b"\n" in block:
                     parts.append(self.stream.readline())
                     break
-        except (OSError, EOFError, gzip.zlib.error) as error:  # type: ignore[attr-defined]
+        except (OSError, *DAMAGED) as error:
             self.fail(self.line + 1, f"cannot read on: {error}")
         if not parts:
             return False
         if not parts[-1].endswith(b"\n") and not (len(parts) > 1 and not parts[-1] and parts[-2].endswith(b"\n")):
             parts.append(b"\n")
-        self.text, self.at = np.frombuffer(b"".join(parts), np.uint8), 0
+        self.text, self.offset = np.frombuffer(b"".join(parts), np.uint8), 0
         return True
 
     def next(self) -> bytes | None:
         """The next line that is not blank, without its end; None at the end of the file."""
         while self.more():
-            data = self.text[self.at : self.at + (1 << 16)].tobytes()
+            data = self.text[self.offset : self.offset + (1 << 16)].tobytes()
             end = data.find(b"\n")
             if end < 0:
-                data = self.text[self.at :].tobytes()
+                data = self.text[self.offset :].tobytes()
                 end = data.index(b"\n")
-            self.at += end + 1
+            self.offset += end + 1
             self.line += 1
             line = data[:end].strip(b" \t\r")
             if line:
                 return line
         return None
 
-    def rows(self, order: int, number: int, vocabulary: Vocabulary) -> Rows:
-        parts: list[Rows] = []
+    def ngrams(self, order: int, number: int, index: WordIndex) -> NgramTable:
+        """The next `number` lines as n-grams of word numbers."""
+        parts: list[NgramTable] = []
         while number and self.more():
-            size = min(number, int(np.count_nonzero(self.text[self.at :] == 10)))
-            part = Rows(np.empty((size, order), np.uint32), np.empty(size), np.empty(size))
-            self.at, found, wrong = parse(self.text, self.at, *vocabulary, part.words, part.cost, part.backoff)
-            self.line += found
-            number -= found
+            size = min(number, int(np.count_nonzero(self.text[self.offset :] == 10)))
+            part = NgramTable(np.empty((size, order), np.uint32), np.empty(size), np.empty(size))
+            self.offset, parsed, wrong = parse(self.text, self.offset, index, part.words, part.cost, part.backoff)
+            self.line += parsed
+            number -= parsed
             if wrong:
                 self.fail(self.line + 1, f"a bad {order}-gram: " + REASONS[wrong].format(n=order))
-            parts.append(part[np.arange(size) < found] if found < size else part)
-            if found < size:
+            parts.append(part[np.arange(size) < parsed] if parsed < size else part)
+            if parsed < size:
                 break
         if number:
             self.fail(self.line + 1, f"{number} {order}-grams are missing of those that the header counts")
-        none = Rows(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))
-        parts = parts or [none]
-        return Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("words", "cost", "backoff")))
+        parts = parts or [NgramTable(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))]
+        columns = zip(*((part.words, part.cost, part.backoff) for part in parts), strict=True)
+        return NgramTable(*map(np.concatenate, columns))
 
 
 def read_arpa(source: str | os.PathLike[str] | BinaryIO) -> Arpa:
@@ -112,14 +113,8 @@ def read_arpa(source: str | os.PathLike[str] | BinaryIO) -> Arpa:
     """
     if not isinstance(source, (str, os.PathLike)):
         return _read(_Reader(source, getattr(source, "name", "ARPA model")))
-    name = os.fspath(source)
-    try:
-        with open(name, "rb") as file:
-            zipped = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            return _read(_Reader(gzip.open(file) if zipped else file, name))  # type: ignore[arg-type]
-    except OSError as error:
-        raise CapfstError(f"cannot read {name}: {error.strerror}: check the path") from error
+    with decompressed(Path(source)) as stream:
+        return _read(_Reader(stream, os.fspath(source)))
 
 
 def _read(reader: _Reader) -> Arpa:
@@ -128,26 +123,26 @@ def _read(reader: _Reader) -> Arpa:
     forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # of equally likely forms the lower-case one is first
     forms.sort(key=lambda word: (lower_bytes(word), unigrams[word][0]))
     # Words are numbered <s>, </s>, then the labels from 1 on.
-    vocabulary = Vocabulary.of([START, END, *forms])
+    index = WordIndex.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]
-    rows = [Rows(np.arange(len(values), dtype=np.uint32)[:, None], values[:, 0].copy(), backoff)]
+    tables = [NgramTable(np.arange(len(values), dtype=np.uint32)[:, None], values[:, 0].copy(), backoff)]
     kept, first_lines = [np.arange(len(values))], [0]
     for n, number in enumerate(numbers[1:], 2):
         _section(reader, b"\\%d-grams:" % n)
         first_lines.append(reader.line + 1)
-        level = reader.rows(n, number, vocabulary)
+        level = reader.ngrams(n, number, index)
         kept.append(np.flatnonzero((level.words[:, 1:] != 0).all(axis=1) & (level.words[:, :-1] != 1).all(axis=1)))
         level = level[kept[-1]]
         level.words[:] = np.maximum(level.words, 1) - 1
-        rows.append(level)
+        tables.append(level)
     _section(reader, b"\\end\\")
-    while not len(rows[-1]):
-        rows.pop()
-    rows[-1].backoff[:] = 0.0
+    while not len(tables[-1]):
+        tables.pop()
+    tables[-1].backoff[:] = 0.0
     try:
-        return Arpa([form.decode() for form in forms], link(rows))
+        return Arpa([form.decode() for form in forms], link(tables))
     except BadRowError as error:
         line = first_lines[error.order - 1] + int(kept[error.order - 1][error.row])
         what = "is there twice" if error.duplicate else "continues words that are no n-gram themselves"
@@ -161,10 +156,10 @@ def _header(reader: _Reader) -> list[int]:
             reader.fail(reader.line, "there is no \\data\\ line: this is no ARPA model")
     numbers: list[int] = []
     while True:
-        at, before = reader.at, reader.line
+        before = reader.offset, reader.line
         match = _NGRAMS.match(reader.next() or b"")
         if not match:
-            reader.at, reader.line = at, before
+            reader.offset, reader.line = before
             break
         if int(match[1]) != len(numbers) + 1:
             reader.fail(reader.line, f"the number of {len(numbers) + 1}-grams should be here")
@@ -189,11 +184,11 @@ def _section(reader: _Reader, mark: bytes) -> None:
 def _unigrams(reader: _Reader, number: int) -> dict[bytes, tuple[float, float]]:
     """Cost and backoff (-ln) of each word. <unk> is among them."""
     _section(reader, b"\\1-grams:")
-    found: dict[bytes, tuple[float, float]] = {}
+    unigrams: dict[bytes, tuple[float, float]] = {}
     for _ in range(number):
         line = reader.next()
         if line is None or line.startswith(b"\\"):
-            reader.fail(reader.line, f"{number - len(found)} 1-grams are missing of those that the header counts")
+            reader.fail(reader.line, f"{number - len(unigrams)} 1-grams are missing of those that the header counts")
         fields = _BLANKS.split(line)
         if not 2 <= len(fields) <= 3:
             reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_FIELDS].format(n=1))
@@ -209,10 +204,10 @@ def _unigrams(reader: _Reader, number: int) -> dict[bytes, tuple[float, float]]:
             reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_NUMBER])
         if cost < 0 and word != START:
             reader.fail(reader.line, "a bad 1-gram: " + REASONS[POSITIVE])
-        if word in found:
+        if word in unigrams:
             reader.fail(reader.line, f"the word {word.decode()!r} is there twice")
-        found[word] = cost, backoff
-    if END not in found:
+        unigrams[word] = cost, backoff
+    if END not in unigrams:
         reader.fail(reader.line, "there is no </s> among the 1-grams: such models cannot end a sentence")
-    found.setdefault(UNKNOWN, (NEVER, 0.0))
-    return found
+    unigrams.setdefault(UNKNOWN, (NEVER, 0.0))
+    return unigrams

@@ -2,7 +2,7 @@
 
 The entries of a level are its n-grams, last words rising; the entries of level 1 are the labels 0..V, in
 their order. 0 is `</s>` as a word and `<s>` as a context: entry 0 of level 1 has the probability of the one
-and the backoff of the other.
+and the backoff weight of the other.
 
 `link` makes the levels of n-grams that come as rows of words, in any order: it sorts each level by last words; adds
 the suffixes that are missing, as in SRILM's pruned models, with the costs that they have by backing off; and finds
@@ -11,11 +11,11 @@ each n-gram's prefix and suffix by merging neighbouring levels.
 
 from dataclasses import dataclass
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from capfst.lm.kneser_ney import Unigrams
+from capfst.system.kernels import allocating, kernel
 from capfst.system.radix_sort import refine
 
 
@@ -36,7 +36,7 @@ class Level:
 _BLOCK = 64
 
 
-@nb.njit(cache=True, nogil=True)
+@allocating
 def renumber(entries: npt.NDArray, kept: npt.NDArray) -> npt.NDArray:
     """The numbers that these entries, all of which are kept (bool[]), have among the kept ones."""
     before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
@@ -68,35 +68,37 @@ def unigram_level(unigrams: Unigrams) -> Level:
 
 
 def normalize(shorter: Level, level: Level) -> None:
-    """Sets the backoffs of one level so that the probabilities of all words in each of its contexts sum to 1.
+    """Sets the backoff costs of one level so that the probabilities of all words in each of its contexts sum to 1.
 
     In a context, what its n-grams (in `level`) leave over goes to what these words leave over one order below.
     """
-    left = _left(level.prefix, np.exp(-level.cost), len(shorter))
-    left_below = _left(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
+    left = _left_over(level.prefix, np.exp(-level.cost), len(shorter))
+    left_below = _left_over(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
     is_context = np.bincount(level.prefix, minlength=len(shorter)) > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         weight = np.where(left > 0, left / left_below, 0.0)
     shorter.backoff[:] = np.where(is_context, cost(weight), 0.0)
 
 
-def _left(prefix: npt.NDArray, probability: npt.NDArray, number: int) -> npt.NDArray:
+def _left_over(prefix: npt.NDArray, probability: npt.NDArray, number: int) -> npt.NDArray:
+    """float64[number]: 1 minus the probabilities of the n-grams with each prefix."""
     return np.maximum(0.0, 1.0 - np.bincount(prefix, weights=probability, minlength=number))
 
 
 @dataclass
-class Rows:
-    """N-grams of one order. At order 1 row l is label l; a row whose cost is NaN has it from backing off."""
+class NgramTable:
+    """The n-grams of one order as rows of words. At order 1 row l is label l; a cost that is NaN is that of backing
+    off."""
 
     words: npt.NDArray  # uint32[m, n], first word first
-    cost: npt.NDArray  # float64[m]
-    backoff: npt.NDArray  # float64[m]
+    cost: npt.NDArray  # float64[m]: -ln P
+    backoff: npt.NDArray  # float64[m]: -ln of the backoff weight
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def __getitem__(self, at: npt.NDArray) -> "Rows":
-        return Rows(self.words[at], self.cost[at], self.backoff[at])
+    def __getitem__(self, rows: npt.NDArray) -> "NgramTable":
+        return NgramTable(self.words[rows], self.cost[rows], self.backoff[rows])
 
 
 class BadRowError(Exception):
@@ -107,16 +109,16 @@ class BadRowError(Exception):
         self.order, self.row, self.duplicate = order, row, duplicate
 
 
-def sorting(words: npt.NDArray) -> npt.NDArray:
-    """The rows' order by last word, then the word before it, and so on."""
+def suffix_order(words: npt.NDArray) -> npt.NDArray:
+    """uint32[m]: the rows of words, uint32[m, n], sorted by last word, then the word before it, and so on."""
     order = np.arange(len(words), dtype=np.uint32)
     for column in range(words.shape[1]):
         order = refine(words[:, column].astype(np.uint64), order)
     return order
 
 
-@nb.njit(cache=True, nogil=True)
-def _compare(one: npt.NDArray, first: int, other: npt.NDArray) -> int:
+@kernel
+def _compare(one, first, other):  # type: ignore[no-untyped-def]
     """Whether the words one[first:] come before (-1), with (0) or after (1) the words `other`."""
     for j in range(len(other) - 1, -1, -1):
         if one[first + j] != other[j]:
@@ -124,8 +126,8 @@ def _compare(one: npt.NDArray, first: int, other: npt.NDArray) -> int:
     return 0
 
 
-@nb.njit(cache=True, nogil=True)
-def _duplicate(words: npt.NDArray) -> int:
+@kernel
+def _find_duplicate(words):  # type: ignore[no-untyped-def]
     """The first row that is equal to the one before it; or -1."""
     for i in range(1, len(words)):
         if _compare(words[i], 0, words[i - 1]) == 0:
@@ -133,41 +135,42 @@ def _duplicate(words: npt.NDArray) -> int:
     return -1
 
 
-@nb.njit(cache=True, nogil=True)
-def _merge(words: npt.NDArray, order: npt.NDArray, first: int, below: npt.NDArray, missing: npt.NDArray) -> npt.NDArray:
+@allocating
+def _find_in_level(
+    words: npt.NDArray, order: npt.NDArray, first: int, below: npt.NDArray, missing: npt.NDArray
+) -> npt.NDArray:
     """For each row the row of `below` that has its words from column `first` on; both are sorted by these.
 
     missing[i] becomes whether there is none for row i.
     """
     link = np.zeros(len(words), np.uint32)
-    at = 0
+    row = 0
     for i in order:
-        while at < len(below) and _compare(words[i], first, below[at]) > 0:
-            at += 1
-        missing[i] = at == len(below) or _compare(words[i], first, below[at]) != 0
-        link[i] = 0 if missing[i] else at
+        while row < len(below) and _compare(words[i], first, below[row]) > 0:
+            row += 1
+        missing[i] = row == len(below) or _compare(words[i], first, below[row]) != 0
+        link[i] = 0 if missing[i] else row
     return link
 
 
-def link(rows: list[Rows]) -> list[Level]:
+def link(tables: list[NgramTable]) -> list[Level]:
     """The levels of a model.
 
     Raises:
         BadRowError: a row is there twice, or has no prefix.
     """
-    number = len(rows[0])
-    own = [np.arange(number)]  # the place in `rows` of each sorted row; what was added has none
-    levels = [rows[0]]
-    for n, level in enumerate(rows[1:], 2):
-        order = sorting(level.words)
-        own.append(order)
+    source_rows = [np.arange(len(tables[0]))]  # the row in `tables` of each sorted row; what was added has none
+    levels = [tables[0]]
+    for n, level in enumerate(tables[1:], 2):
+        order = suffix_order(level.words)
+        source_rows.append(order)
         levels.append(level[order])
-        twice = _duplicate(levels[-1].words)
-        if twice >= 0:
-            raise BadRowError(n, int(max(order[twice - 1 : twice + 1])), True)
+        duplicate = _find_duplicate(levels[-1].words)
+        if duplicate >= 0:
+            raise BadRowError(n, int(max(order[duplicate - 1 : duplicate + 1])), True)
     for n in range(len(levels) - 1, 1, -1):
-        levels[n - 1], own[n - 1] = _complete(levels[n - 1], own[n - 1], levels[n].words)
-    linked = [_unigrams(rows[0])]
+        levels[n - 1], source_rows[n - 1] = _complete(levels[n - 1], source_rows[n - 1], levels[n].words)
+    linked = [_unigrams(tables[0])]
     for n, level in enumerate(levels[1:], 2):
         shorter = linked[-1]
         if n == 2:
@@ -175,32 +178,32 @@ def link(rows: list[Rows]) -> list[Level]:
         else:
             every, below = np.arange(len(level)), levels[n - 2].words
             missing = np.zeros(len(level), bool)
-            suffix = _merge(level.words, every, 1, below, missing)
-            by_prefix = sorting(level.words[:, :-1])
-            prefix = _merge(level.words, by_prefix, 0, below, missing)
+            suffix = _find_in_level(level.words, every, 1, below, missing)
+            by_prefix = suffix_order(level.words[:, :-1])
+            prefix = _find_in_level(level.words, by_prefix, 0, below, missing)
             if missing.any():
-                raise BadRowError(n, int(own[n - 1][missing].min()), False)
+                raise BadRowError(n, int(source_rows[n - 1][missing].min()), False)
         cost = np.where(np.isnan(level.cost), shorter.backoff[prefix] + shorter.cost[suffix], level.cost)
         last = level.words[:, -1].copy()
         linked.append(Level(last, prefix, suffix, cost, np.where(last == 0, 0.0, level.backoff)))
     return linked
 
 
-def _unigrams(rows: Rows) -> Level:
-    zeros = np.zeros(len(rows), np.uint32)
-    return Level(np.arange(len(rows), dtype=np.uint32), zeros, zeros, rows.cost, rows.backoff)
+def _unigrams(table: NgramTable) -> Level:
+    zeros = np.zeros(len(table), np.uint32)
+    return Level(np.arange(len(table), dtype=np.uint32), zeros, zeros, table.cost, table.backoff)
 
 
-def _complete(level: Rows, own: npt.NDArray, longer: npt.NDArray) -> tuple[Rows, npt.NDArray]:
+def _complete(level: NgramTable, source_rows: npt.NDArray, longer: npt.NDArray) -> tuple[NgramTable, npt.NDArray]:
     """The level with the suffixes of the n-grams `longer` (sorted) that it lacks, and where its rows come from."""
     missing = np.zeros(len(longer), bool)
-    _merge(longer, np.arange(len(longer)), 1, level.words, missing)
+    _find_in_level(longer, np.arange(len(longer)), 1, level.words, missing)
     if not missing.any():
-        return level, own
+        return level, source_rows
     added = longer[missing, 1:]
     added = added[np.append(True, (added[1:] != added[:-1]).any(axis=1))]
     words = np.concatenate([level.words, added])
-    order = sorting(words)
+    order = suffix_order(words)
     unknown = np.full(len(added), np.nan)
-    whole = Rows(words, np.append(level.cost, unknown), np.append(level.backoff, np.zeros(len(added))))
-    return whole[order], np.append(own, np.full(len(added), np.iinfo(np.int64).max))[order]
+    whole = NgramTable(words, np.append(level.cost, unknown), np.append(level.backoff, np.zeros(len(added))))
+    return whole[order], np.append(source_rows, np.full(len(added), np.iinfo(np.int64).max))[order]

@@ -1,7 +1,7 @@
 """Labels → a language model: counts, probabilities, pruning, states and arcs, in bounded memory.
 
-In: the labels of a corpus and what is wanted of the model. Out: its states and arcs, whole (`build`) or in
-chunks as they are worked out (`acceptor`), so that a model need not fit in memory to be written.
+In: the labels of a corpus and what is wanted of the model. Out: its states and arcs in chunks as they are worked out
+(`acceptor`), so that a model need not fit in memory to be written; or its levels (`estimate`).
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from capfst.errors import CapfstError
 from capfst.lm.backoff_model import Level
-from capfst.lm.compile import Acceptor, Stream, assemble, lay_out
-from capfst.lm.count import MAX_ORDER, Counts, bucket_size, count
+from capfst.lm.compile import Acceptor, UnprunedAcceptor, lay_out
+from capfst.lm.count import MAX_ORDER, NgramCounts, bucket_size, count
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.prune import Pruner
 from capfst.system.buckets import Store
@@ -28,24 +28,14 @@ _PER_NGRAM = 64  # bytes in the levels of a pruned model, and while they are mad
 _PER_TOKEN = 160  # bytes in the arrays of a stage, for each token of the bucket it works on
 
 
-@dataclass
-class Model:
-    """The acceptor, by the conventions of fst.py, and its numbers of n-grams."""
-
-    states: npt.NDArray  # STATE[n]
-    arcs: npt.NDArray  # ARC[m]
-    start: int
-    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
-
-
 @dataclass(frozen=True)
-class Options:
+class EstimationOptions:
     """What is wanted of a model, and what it may cost; the model is the same whatever the latter.
 
     cutoffs: as lmplz's --prune, rising numbers by order, the first 0, the last valid for all higher orders.
-    max_ngrams: how many n-grams of all orders are left. threshold: the least score (prune.py) of an n-gram.
-    memory: bytes that all of this may take, the labels not included; data on its way from stage to stage goes to
-    temporary files in the folder tmp when it is used up. threads: all cores if None.
+    max_ngrams: how many n-grams of all orders are kept. threshold: the least score (prune.py) of those.
+    memory: bytes that the estimation may take beside the labels; when they are used up, data on its way from stage to
+    stage goes to temporary files in the folder `tmp`. threads: all cores if None.
     """
 
     cutoffs: tuple[int, ...] = ()
@@ -60,16 +50,20 @@ class Options:
         return self.max_ngrams is not None or self.threshold is not None
 
 
-class Elsewhere(Protocol):
-    """Labels that are counted where they are, as `count` does."""
+class DistributedLabels(Protocol):
+    """Labels that are on other machines and counted there, as `count` does."""
 
     size: int
 
-    def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], raw: bool) -> Counts: ...
+    def count(
+        self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], keep_occurrences: bool
+    ) -> NgramCounts: ...
 
 
 @contextlib.contextmanager
-def _counted(labels: npt.NDArray | Elsewhere, words: int, order: int, options: Options) -> Iterator[Estimator]:
+def _counted(
+    labels: npt.NDArray | DistributedLabels, words: int, order: int, options: EstimationOptions
+) -> Iterator[Estimator]:
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order}: choose one of 1 to {MAX_ORDER}")
     if words >= 2**31 - 1:
@@ -80,16 +74,16 @@ def _counted(labels: npt.NDArray | Elsewhere, words: int, order: int, options: O
             "(--max-ngrams) or drop rare words (--min-count)"
         )
     threads = options.threads or os.cpu_count() or 1
-    store = Store(_for_data(options, words, labels.size, threads), options.tmp)
+    store = Store(_memory_for_data(options, words, labels.size, threads), options.tmp)
     with ThreadPoolExecutor(threads) as pool:
         if isinstance(labels, np.ndarray):
-            counts = count(labels, words, order, store, pool, threads, options.cutoffs, raw=options.pruning)
+            counts = count(labels, words, order, store, pool, threads, options.cutoffs, options.pruning)
         else:
-            counts = labels.count(words, order, store, options.cutoffs, raw=options.pruning)
+            counts = labels.count(words, order, store, options.cutoffs, options.pruning)
         yield Estimator(counts, store, pool, threads)
 
 
-def _for_data(options: Options, words: int, tokens: int, threads: int) -> int | None:
+def _memory_for_data(options: EstimationOptions, words: int, tokens: int, threads: int) -> int | None:
     """What is left of the memory for data between the stages."""
     if options.memory is None:
         return None
@@ -105,7 +99,7 @@ def _for_data(options: Options, words: int, tokens: int, threads: int) -> int | 
     return options.memory - used
 
 
-def temporary_space(words: int, tokens: int, order: int, options: Options) -> int:
+def temporary_space(words: int, tokens: int, order: int, options: EstimationOptions) -> int:
     """Bytes of temporary files that a corpus can take, at most: if no n-gram occurred twice."""
     if options.memory is None or order == 1:
         return 0
@@ -115,38 +109,34 @@ def temporary_space(words: int, tokens: int, order: int, options: Options) -> in
     for n in range(2, order + 1):
         stages.append(node * (order - n + 1) + gram + back * 2 + row * (n - 1))
     threads = options.threads or os.cpu_count() or 1
-    return max(0, max(stages) * tokens - (_for_data(options, words, tokens, threads) or 0))
+    return max(0, max(stages) * tokens - (_memory_for_data(options, words, tokens, threads) or 0))
 
 
 @contextlib.contextmanager
 def acceptor(
-    labels: npt.NDArray | Elsewhere, words: int, order: int, options: Options = Options()
+    labels: npt.NDArray | DistributedLabels, words: int, order: int, options: EstimationOptions = EstimationOptions()
 ) -> Iterator[Acceptor]:
     """An interpolated modified Kneser-Ney model as lmplz's, pruned if it is to be, while the block lasts.
 
-    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0; or such labels elsewhere.
+    labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0; or such on other machines.
 
     Raises:
         CapfstError: options that make no sense, no sentence, more than 2^32 n-grams, no room for temporary files.
     """
     with _counted(labels, words, order, options) as estimator:
-        stream = Stream(estimator)
-        enough = options.max_ngrams is None or sum(stream.ngrams) <= options.max_ngrams
+        unpruned = UnprunedAcceptor(estimator)
+        enough = options.max_ngrams is None or sum(unpruned.ngrams) <= options.max_ngrams
         if order == 1 or (enough and options.threshold is None and not estimator.counts.cutoffs.any()):
-            yield Acceptor(stream.states, stream.arcs, stream.start, stream.ngrams, stream.chunks)
+            yield Acceptor(unpruned.states, unpruned.arcs, unpruned.start, unpruned.ngrams, unpruned.chunks)
             return
-        del stream
+        del unpruned
         levels = Pruner(estimator, options.max_ngrams, options.threshold).run()
     yield lay_out(levels)
 
 
-def build(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> Model:
-    """The model of `acceptor` in memory."""
-    with acceptor(labels, words, order, options) as found:
-        return Model(*assemble(found), found.ngrams)
-
-
-def estimate(labels: npt.NDArray, words: int, order: int, options: Options = Options()) -> list[Level]:
-    """The levels (levels.py) of the same model."""
+def estimate(
+    labels: npt.NDArray, words: int, order: int, options: EstimationOptions = EstimationOptions()
+) -> list[Level]:
+    """The levels (backoff_model.py) of the same model."""
     with _counted(labels, words, order, options) as estimator:
         return Pruner(estimator, options.max_ngrams, options.threshold).run()

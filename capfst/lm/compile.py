@@ -1,9 +1,9 @@
-"""Levels → the states and arcs of the acceptor, by the conventions of fst.py.
+"""Levels → the states and arcs of the acceptor, as fst/write.py wants them.
 
-In: the levels of a model (levels.py). Out: its states, its arcs and its start, whole or in chunks, so that not
-all need be in memory. The states are the contexts: the empty one, then those of one word in the order of
-level 1, those of two words, and so on; an n-gram that nothing extends is no state. An arc leads to the longest
-context that ends what was read.
+In: the levels of a model (backoff_model.py), or an estimator all of whose n-grams stay (`UnprunedAcceptor`). Out: its
+states, its arcs and its start, whole or in chunks, so that not all need be in memory. The states are the contexts: the
+empty one, then those of one word in the order of level 1, those of two words, and so on; an n-gram that nothing extends
+is no state. An arc leads to the longest context that ends what was read.
 """
 
 import itertools
@@ -11,37 +11,38 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE
 from capfst.lm.backoff_model import Level, cost
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
+from capfst.system.kernels import kernel
 
 
 class Chunk(NamedTuple):
     """Consecutive states from number `first_state` on, and their arcs from number `first_arc` on."""
 
     first_state: int
-    states: npt.NDArray
+    states: npt.NDArray  # STATE[·]
     first_arc: int
-    arcs: npt.NDArray
+    arcs: npt.NDArray  # ARC[·]
 
 
 @dataclass
 class Acceptor:
-    """Sizes, and chunks in the order of their places, worked out when they are asked for, once."""
+    """Its size, and its chunks in the order of their places, worked out while they are taken."""
 
-    states: int
-    arcs: int
-    start: int
+    states: int  # their number
+    arcs: int  # their number
+    start: int  # the state of <s>
     ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
     chunks: Callable[[], Iterator[Chunk]]
 
 
 def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
-    """State 0 and its arcs, from the costs of order 1 (of 0 it is that of `</s>`) and the states they lead to."""
+    """State 0 and its arcs, from the costs of order 1, float64[V + 1] (at 0 that of `</s>`), and the states that they
+    lead to, uint32[V + 1]."""
     arcs = np.zeros(len(cost) - 1, ARC)
     arcs["ilabel"] = arcs["olabel"] = np.arange(1, len(cost))
     arcs["weight"] = cost[1:]
@@ -51,21 +52,14 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArr
     return state, arcs
 
 
-@nb.njit(cache=True, nogil=True)
-def _distribute(
-    word: npt.NDArray,
-    prefix: npt.NDArray,
-    cost: npt.NDArray,
-    target: npt.NDArray,
-    state_of: npt.NDArray,
-    first_state: int,
-    states: npt.NDArray,
-    arcs: npt.NDArray,
-) -> None:
+@kernel
+def _fill_from_level(level, target, state_of, first_state, states, arcs):  # type: ignore[no-untyped-def]
     """Gives the states of a level (numbers from first_state on) their n-grams; words rise in the level, and so in each.
 
-    Of the states it takes `narcs`, the number of arcs there are already, which it raises.
+    level: (word, prefix, cost) of the n-grams, as in Level; target: the state that each leads to; state_of: by
+    prefix. Of the states it takes `narcs`, the number of arcs there are already, which it raises.
     """
+    word, prefix, cost = level
     first_arc = states[0].pos
     for i in range(len(word)):
         state = states[state_of[prefix[i]] - first_state]
@@ -105,22 +99,23 @@ def lay_out(levels: list[Level]) -> Acceptor:
 def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
     states, arcs = root(levels[0].cost, states_of[0])
     yield Chunk(0, states, 0, arcs)
-    at_state, at_arc = 1, len(arcs)
+    first_state, first_arc = 1, len(arcs)
     for n, (level, above) in enumerate(itertools.pairwise(levels)):
         context = contexts[n]
         sizes = 1 + np.bincount(above.prefix[above.word != 0], minlength=len(level))[context]
         states, arcs = np.zeros(len(context), STATE), np.zeros(int(sizes.sum()), ARC)
-        states["pos"] = at_arc + np.cumsum(sizes) - sizes
+        states["pos"] = first_arc + np.cumsum(sizes) - sizes
         states["narcs"] = states["niepsilons"] = states["noepsilons"] = 1
         states["final"] = np.inf
-        backoffs = states["pos"] - np.uint32(at_arc)
+        backoffs = states["pos"] - np.uint32(first_arc)
         arcs["weight"][backoffs] = level.backoff[context]
         arcs["nextstate"][backoffs] = states_of[n - 1][level.suffix[context]] if n else 0
         if len(above):
-            _distribute(above.word, above.prefix, above.cost, states_of[n + 1], states_of[n], at_state, states, arcs)
-        yield Chunk(at_state, states, at_arc, arcs)
-        at_state += len(states)
-        at_arc += len(arcs)
+            ngrams = above.word, above.prefix, above.cost
+            _fill_from_level(ngrams, states_of[n + 1], states_of[n], first_state, states, arcs)
+        yield Chunk(first_state, states, first_arc, arcs)
+        first_state += len(states)
+        first_arc += len(arcs)
 
 
 def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
@@ -137,51 +132,52 @@ def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
     return states, arcs, acceptor.start
 
 
-@nb.njit(cache=True, nogil=True)
-def _fill(
-    size: npt.NDArray,
-    backoff_cost: npt.NDArray,
-    backoff_state: npt.NDArray,
-    word: npt.NDArray,
-    cost: npt.NDArray,
-    target: npt.NDArray,
-    first_arc: int,
-    states: npt.NDArray,
-    arcs: npt.NDArray,
-) -> int:
-    """Contexts, with their n-grams one after the other, → their states, and their arcs from `first_arc` on.
+class _Targets(NamedTuple):
+    """What `_fill_from_contexts` must know beside the contexts. Costs are -ln, states are numbers of states."""
 
-    Returns the number of arcs, which in `arcs` begin at 0.
+    backoff_cost: npt.NDArray  # float64[c], of each context
+    backoff_state: npt.NDArray  # uint32[c]
+    cost: npt.NDArray  # float64[n], of each n-gram
+    state: npt.NDArray  # uint32[n], to which its arc leads
+
+
+@kernel
+def _fill_from_contexts(contexts, targets, states, arcs):  # type: ignore[no-untyped-def]
+    """Contexts, with their n-grams one after the other, → their states, and their arcs from number 0 on.
+
+    Returns the number of arcs.
     """
-    gram, at = 0, 0
-    for context in range(len(size)):
+    gram, row = 0, 0
+    for context in range(len(contexts.size)):
         state = states[context]
-        state.pos = first_arc + at
+        state.pos = row
         state.final = np.inf
         state.niepsilons = 1
         state.noepsilons = 1
-        arcs[at].ilabel = 0
-        arcs[at].olabel = 0
-        arcs[at].weight = backoff_cost[context]
-        arcs[at].nextstate = backoff_state[context]
-        begin = at
-        at += 1
-        for _ in range(size[context]):
-            if word[gram] == 0:
-                state.final = cost[gram]
+        arcs[row].ilabel = 0
+        arcs[row].olabel = 0
+        arcs[row].weight = targets.backoff_cost[context]
+        arcs[row].nextstate = targets.backoff_state[context]
+        begin = row
+        row += 1
+        for _ in range(contexts.size[context]):
+            word = contexts.grams[gram, WORD]
+            if word == 0:
+                state.final = targets.cost[gram]
             else:
-                arcs[at].ilabel = word[gram]
-                arcs[at].olabel = word[gram]
-                arcs[at].weight = cost[gram]
-                arcs[at].nextstate = target[gram]
-                at += 1
+                arcs[row].ilabel = word
+                arcs[row].olabel = word
+                arcs[row].weight = targets.cost[gram]
+                arcs[row].nextstate = targets.state[gram]
+                row += 1
             gram += 1
-        state.narcs = at - begin
-    return at
+        state.narcs = row - begin
+    return row
 
 
-class Stream:
-    """The acceptor of an uncut model, in chunks in the order of their places."""
+class UnprunedAcceptor:
+    """As `Acceptor`, of a model that keeps all its n-grams, straight from the estimator: its chunks can be taken
+    once."""
 
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
@@ -193,15 +189,15 @@ class Stream:
         number = 1 + (int(occurs.sum()) if counts.order > 1 else 0)
         arcs = counts.words
         for n in range(2, counts.order + 1):
-            grams = int(counts.starts[n][-1] - counts.ends[n].sum())
+            grams = int(counts.first_nodes[n][-1] - counts.sentence_ends[n].sum())
             arcs += grams
-            self._shift.append(number - int(counts.ends[n].sum()))
+            self._shift.append(number - int(counts.sentence_ends[n].sum()))
             if n < counts.order:
                 number += grams
         self.states = number
         self.arcs = arcs + number - 1
         self.start = 1 if counts.order > 1 else 0
-        self.ngrams = [counts.words + 1, *(int(starts[-1]) for starts in counts.starts[2:])]
+        self.ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]
 
     def _state(self, n: int, node: npt.NDArray) -> npt.NDArray:
         """The states of nodes of level n that do not end in </s>."""
@@ -213,28 +209,23 @@ class Stream:
         target = self._of_label if self.estimator.counts.order > 1 else np.zeros_like(self._of_label)
         states, arcs = root(cost(self.estimator.unigrams.prob), target)
         yield Chunk(0, states, 0, arcs)
-        at_state, at_arc = 1, len(arcs)
+        first_state, first_arc = 1, len(arcs)
         for chunk in self.estimator.contexts(self._compile):
-            chunk.states["pos"] += at_arc
-            yield Chunk(at_state, chunk.states, at_arc, chunk.arcs)
-            at_state += len(chunk.states)
-            at_arc += len(chunk.arcs)
+            chunk.states["pos"] += first_arc
+            yield Chunk(first_state, chunk.states, first_arc, chunk.arcs)
+            first_state += len(chunk.states)
+            first_arc += len(chunk.arcs)
 
     def _compile(self, contexts: Contexts) -> Chunk:
         """The states and arcs of one bucket, as if it were the first."""
         n, grams = contexts.order, contexts.grams
         states, arcs = np.zeros(len(contexts.node), STATE), np.empty(len(grams) + len(contexts.node), ARC)
         last = n == self.estimator.counts.order
-        target = self._state(n - 1, grams[:, SUFFIX]) if last else self._state(n, grams[:, NODE])
-        number = _fill(
-            contexts.size,
+        targets = _Targets(
             cost(contexts.gamma),
             self._state(n - 2, contexts.suffix),
-            grams[:, WORD],
-            cost(grams.view(np.float32)[:, PROB]),
-            target,
-            0,
-            states,
-            arcs,
+            cost(contexts.prob[:, PROB]),
+            self._state(n - 1, grams[:, SUFFIX]) if last else self._state(n, grams[:, NODE]),
         )
+        number = _fill_from_contexts(contexts, targets, states, arcs)
         return Chunk(0, states, 0, arcs[:number])

@@ -18,12 +18,13 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 
-from capfst.corpus.labels import pieces, tokens
+from capfst.corpus.labels import count_labels, pieces
 from capfst.errors import CapfstError
 from capfst.lm.discount import follow_lmplz
-from capfst.lm.partition import Partition, partition
-from capfst.lm.windows import PARENT, Collapsed, Layout, collapse, count_windows, cut_up
-from capfst.system.buckets import Buckets, Store, exhaust, in_order
+from capfst.lm.partition import Partition, partition_tokens
+from capfst.lm.windows import PARENT, BucketCounts, WindowLayout, count_bucket, pack_windows, windows_per_bucket
+from capfst.system.buckets import Buckets, Store
+from capfst.system.parallel import exhaust, map_in_pool
 
 MAX_ORDER = 5
 _BUCKET = 1 << 18
@@ -31,7 +32,7 @@ _MAX_BUCKETS = 1 << 10
 
 
 @dataclass
-class Counts:
+class NgramCounts:
     """The nodes of a corpus of `words` labels."""
 
     order: int
@@ -40,29 +41,31 @@ class Counts:
     partition: Partition
     continuations: npt.NDArray  # int64[V + 1]: the adjusted counts of order 1
     cutoffs: npt.NDArray  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are cut
+    # Of the orders from 2 on, filled in by `Collector`:
     windows: npt.NDArray = field(default_factory=lambda: np.zeros(0))  # int64[buckets]: tokens in each bucket
-    nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4] (from order 2 on)
-    starts: list[npt.NDArray] = field(default_factory=list)  # [n]: int64[buckets + 1], each bucket's first node
-    ends: npt.NDArray = field(default_factory=lambda: np.zeros((0, 0)))  # int64[N + 1, buckets]: nodes that end in </s>
-    frequencies: npt.NDArray = field(default_factory=lambda: np.zeros(0))
+    nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4], the columns as in windows.py
+    first_nodes: list[npt.NDArray] = field(default_factory=list)  # [n]: int64[buckets + 1], each bucket's first node
+    sentence_ends: npt.NDArray = field(default_factory=lambda: np.zeros((0, 0)))
+    # int64[N + 1, buckets]: nodes that end in </s>
+    counts_of_counts: npt.NDArray = field(default_factory=lambda: np.zeros((2, 5), np.int64))
     # int64[N + 1, 5]: the number of n-grams of order n whose adjusted count is 1..4
 
     def close(self) -> None:
         """All is counted."""
-        self.frequencies[1] = np.bincount(self.continuations[self.continuations < 5], minlength=5)
+        self.counts_of_counts[1] = np.bincount(self.continuations[self.continuations < 5], minlength=5)
 
 
 def bucket_size(tokens: int) -> int:
-    """How many tokens a bucket has, about."""
+    """How many of all tokens a bucket has, about."""
     return max(_BUCKET, -(-tokens // _MAX_BUCKETS))
 
 
-def begin(occurrences: npt.NDArray, order: int, cutoffs: tuple[int, ...]) -> Counts:
-    """Of words that occur so often, int64[V + 1], the counts of order 1; and the buckets of all others."""
-    parts = partition(occurrences, bucket_size(int(occurrences.sum())))
-    counts = Counts(order, len(occurrences) - 1, occurrences, parts, occurrences.copy(), _limits(cutoffs, order))
-    counts.frequencies = np.zeros((2, 5), np.int64)
-    return counts
+def start_counts(occurrences: npt.NDArray, order: int, cutoffs: tuple[int, ...]) -> NgramCounts:
+    """The counts of order 1 of words that occur so often, int64[V + 1]; and the buckets of all other orders."""
+    partition = partition_tokens(occurrences, bucket_size(int(occurrences.sum())))
+    return NgramCounts(
+        order, len(occurrences) - 1, occurrences, partition, occurrences.copy(), _by_order(cutoffs, order)
+    )
 
 
 def count(
@@ -73,31 +76,26 @@ def count(
     pool: ThreadPoolExecutor,
     threads: int,
     cutoffs: tuple[int, ...] = (),
-    raw: bool = False,
-) -> Counts:
+    keep_occurrences: bool = False,
+) -> NgramCounts:
     """Counts the n-grams of orders 1..order.
 
     labels: uint32[T], in memory or mapped from a file; words: V, the greatest label. cutoffs as lmplz's
     --prune: one number per order, rising, the last one valid for all higher orders; the first must be 0.
-    raw: also keep the numbers of occurrences (needed by cut-offs and by entropy pruning).
+    keep_occurrences: beside the adjusted counts (needed by cut-offs and by entropy pruning).
     """
-    occurrences, first = tokens(labels, words)
-    counts = begin(occurrences, order, cutoffs)
+    occurrences, first_places = count_labels(labels, words)
+    counts = start_counts(occurrences, order, cutoffs)
     if order > 1:
-        _count_nodes(
-            counts,
-            labels,
-            store,
-            pool,
-            threads,
-            Layout.of(order, words, counts.cutoffs, raw),
-        )
+        layout = WindowLayout.of(order, words, counts.cutoffs, keep_occurrences)
+        _count_nodes(counts, labels, store, pool, threads, layout)
     counts.close()
-    follow_lmplz(labels, first, counts.frequencies)
+    follow_lmplz(labels, first_places, counts.counts_of_counts)
     return counts
 
 
-def _limits(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
+def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
+    """int64[N + 1]: the cut-off of each order."""
     given = cutoffs or (0,)
     if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
         raise CapfstError(
@@ -110,53 +108,54 @@ def _limits(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
 class Collector:
     """Fills `counts` bucket by bucket; counts.windows says how many windows each has. Threads may share it."""
 
-    def __init__(self, counts: Counts, layout: Layout, store: Store) -> None:
+    def __init__(self, counts: NgramCounts, layout: WindowLayout, store: Store) -> None:
         self.counts = counts
         counts.continuations = np.zeros(counts.words + 1, np.int64)
-        counts.nodes = [Buckets(store, counts.windows, np.uint32, layout.width) for _ in range(layout.order + 1)]
-        counts.frequencies = np.zeros((layout.order + 1, 5), np.int64)
-        counts.ends = np.zeros((layout.order + 1, counts.partition.number), np.int64)
+        counts.nodes = [Buckets(store, counts.windows, np.uint32, layout.node_columns) for _ in range(layout.order + 1)]
+        counts.counts_of_counts = np.zeros((layout.order + 1, 5), np.int64)
+        counts.sentence_ends = np.zeros((layout.order + 1, counts.partition.n_buckets), np.int64)
         self._lock = Lock()
 
-    def add(self, bucket: int, found: Collapsed) -> None:
-        for nodes, of_order in zip(self.counts.nodes[2:], found.nodes[2:], strict=True):
+    def add(self, bucket: int, counted: BucketCounts) -> None:
+        for nodes, of_order in zip(self.counts.nodes[2:], counted.nodes[2:], strict=True):
             nodes.put(bucket, of_order)
-        self.counts.ends[:, bucket] = found.ends
-        start, last = self.counts.partition.words(bucket)
-        continuations = np.bincount(found.nodes[2][:, PARENT] - start, minlength=last + 1 - start)
+        self.counts.sentence_ends[:, bucket] = counted.sentence_ends
+        first, last = self.counts.partition.last_words(bucket)
+        continuations = np.bincount(counted.nodes[2][:, PARENT] - first, minlength=last + 1 - first)
         with self._lock:
-            self.counts.frequencies += found.frequencies
-            self.counts.continuations[start : start + len(continuations)] += continuations
+            self.counts.counts_of_counts += counted.counts_of_counts
+            self.counts.continuations[first : first + len(continuations)] += continuations
 
     def close(self) -> None:
         """All buckets have been added."""
         counts = self.counts
-        counts.starts = [np.concatenate(([0], np.cumsum(level.sizes))) for level in counts.nodes]
-        largest = max(int(starts[-1]) for starts in counts.starts)
+        counts.first_nodes = [np.concatenate(([0], np.cumsum(level.sizes))) for level in counts.nodes]
+        largest = max(int(first_nodes[-1]) for first_nodes in counts.first_nodes)
         if largest >= 2**32 - 1:
             raise CapfstError(f"{largest} n-grams of one order: more than 2^32; use a lower order or less text")
 
 
 def _count_nodes(
-    counts: Counts, labels: npt.NDArray, store: Store, pool: ThreadPoolExecutor, threads: int, layout: Layout
+    counts: NgramCounts, labels: npt.NDArray, store: Store, pool: ThreadPoolExecutor, threads: int, layout: WindowLayout
 ) -> None:
-    parts, number = counts.partition, counts.partition.number
+    partition = counts.partition
 
     def measure(piece: tuple[npt.NDArray, int]) -> npt.NDArray:
-        return count_windows(*piece, parts.first, parts.split, parts.share, number)
+        return windows_per_bucket(*piece, partition)
 
-    counts.windows = sum(in_order(measure, pieces(labels, 1), pool, threads), np.zeros(number, np.int64))
+    sizes = map_in_pool(measure, pieces(labels, 1), pool, threads)
+    counts.windows = sum(sizes, np.zeros(partition.n_buckets, np.int64))
     windows = Buckets(store, counts.windows, np.uint64, layout.columns)
 
     def scatter(piece: tuple[npt.NDArray, int]) -> None:
-        windows.scatter(*cut_up(*piece, parts, layout))
+        windows.scatter(*pack_windows(*piece, partition, layout))
 
-    exhaust(in_order(scatter, pieces(labels, layout.order - 1), pool, threads))
+    exhaust(map_in_pool(scatter, pieces(labels, layout.order - 1), pool, threads))
     collector = Collector(counts, layout, store)
 
     def gather(bucket: int) -> None:
-        collector.add(bucket, collapse(windows.take(bucket), layout))
+        collector.add(bucket, count_bucket(windows.take(bucket), layout))
 
-    exhaust(in_order(gather, range(number), pool, threads))
+    exhaust(map_in_pool(gather, range(partition.n_buckets), pool, threads))
     windows.close()
     collector.close()

@@ -14,27 +14,32 @@ looked up. `_backward` returns the probability, which the next order builds on.
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from capfst.lm.count import Counts
+from capfst.lm.count import NgramCounts
 from capfst.lm.discount import discounts
-from capfst.lm.partition import place, place_nodes
-from capfst.lm.windows import COUNT, CUT, FIRST, PARENT, RAW
-from capfst.system.buckets import Buckets, Store, exhaust, in_order, route
+from capfst.lm.partition import Partition, bucket_of, buckets_of_nodes
+from capfst.lm.windows import COUNT, CUT, FIRST, OCCURRENCES, PARENT
+from capfst.system.buckets import Buckets, Store, sort_by_bucket
+from capfst.system.kernels import allocating, kernel
+from capfst.system.parallel import exhaust, map_in_pool
 from capfst.system.radix_sort import refine
 
 _T = TypeVar("_T")
 
-# The columns of an n-gram a·h·w on its way to its context: nodes h, h·w and its own, and P(w|h) as float32.
-_MIDDLE, _FIRST, _WORD, _COUNT, _NODE, _PARENT, _LOWER, _RAW = range(8)
+# The columns, uint32, of an n-gram a·h·w on its way to its context: node h; words a and w; its count; its own node and
+# node h·w; P(w|h) as float32; its occurrences, where these were counted.
+_MIDDLE, _FIRST, _WORD, _COUNT, _NODE, _PARENT, _LOWER, _OCCURRENCES = range(8)
 
 # And of an n-gram in its place: its last word, P(w|context) and P(w|shorter context) as float32, its own node
 # and its suffix's one order below.
 WORD, PROB, LOWER, NODE, SUFFIX = range(5)
+
+# What the order above must know of an n-gram: its node; its prefix's node, last word and probability as float32.
+_BACK_NODE, _BACK_PREFIX, _BACK_WORD, _BACK_PROB = range(4)
 
 
 @dataclass
@@ -45,9 +50,11 @@ class Unigrams:
     gamma: float
 
 
-@dataclass
-class Contexts:
-    """A bucket of the contexts of one order, in suffix order, with the n-grams that extend them by a word."""
+class Contexts(NamedTuple):
+    """A bucket of the contexts of one order, in suffix order, with the n-grams that extend them by a word.
+
+    Kernels take it whole.
+    """
 
     order: int  # of the n-grams; the contexts have a word less
     bucket: int
@@ -55,27 +62,28 @@ class Contexts:
     suffix: npt.NDArray  # uint32[c]: its suffix's one order below (0 where that is the empty context)
     size: npt.NDArray  # uint32[c]: how many n-grams extend it
     gamma: npt.NDArray  # float64[c]: its backoff weight
-    raw: npt.NDArray  # float64[c]: its occurrences, where these were counted
+    occurrences: npt.NDArray  # float64[c]: its occurrences, where these were counted
     grams: npt.NDArray  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; words rise within a context
+    prob: npt.NDArray  # float32[sum(size), 5]: the same memory, for PROB and LOWER
 
 
-def unigrams(counts: Counts) -> Unigrams:
+def unigrams(counts: NgramCounts) -> Unigrams:
     """Order 1, interpolated with the uniform distribution over V labels and </s>, as lmplz's default."""
     count = counts.continuations.astype(np.float64)
-    amount = discounts(counts.frequencies[1])[np.minimum(counts.continuations, 3)]
+    amount = discounts(counts.counts_of_counts[1])[np.minimum(counts.continuations, 3)]
     total = count.sum()
     gamma = amount.sum() / total
     return Unigrams((count - amount) / total + gamma / (counts.words + 1), float(gamma))
 
 
-@nb.njit(cache=True, nogil=True)
+@allocating
 def _forward(nodes: npt.NDArray, start: int, below: npt.NDArray, parent_start: int, unigram: bool) -> npt.NDArray:
     """Nodes (numbered from `start`) and what is known of their parents → n-grams on their way.
 
     below: uint32[·, 3]: prefix, last word and probability of the order below, from node `parent_start` on.
     unigram: that order is 1, which numbers its nodes by label.
     """
-    grams = np.empty((len(nodes), 8 if nodes.shape[1] > RAW else 7), np.uint32)
+    grams = np.empty((len(nodes), 8 if nodes.shape[1] > OCCURRENCES else 7), np.uint32)
     for i in range(len(nodes)):
         parent = nodes[i, PARENT] - (np.uint32(parent_start) if unigram else np.uint32(0))
         grams[i, _MIDDLE] = below[parent, 0]
@@ -85,29 +93,30 @@ def _forward(nodes: npt.NDArray, start: int, below: npt.NDArray, parent_start: i
         grams[i, _NODE] = start + i
         grams[i, _PARENT] = parent_start + parent
         grams[i, _LOWER] = below[parent, 2]
-        if grams.shape[1] > _RAW:
-            grams[i, _RAW] = nodes[i, RAW]
+        if grams.shape[1] > _OCCURRENCES:
+            grams[i, _OCCURRENCES] = nodes[i, OCCURRENCES]
     return grams
 
 
-@nb.njit(cache=True, nogil=True)
-def _place_bigrams(first: npt.NDArray, split: npt.NDArray, share: npt.NDArray, grams: npt.NDArray) -> npt.NDArray:
+@allocating
+def _buckets_of_contexts(partition: Partition, grams: npt.NDArray) -> npt.NDArray:
     """The buckets of the contexts of trigrams."""
     buckets = np.empty(len(grams), np.uint32)
     for i in range(len(grams)):
-        buckets[i] = place(first, split, share, grams[i, _MIDDLE], grams[i, _FIRST])
+        buckets[i] = bucket_of(partition, grams[i, _MIDDLE], grams[i, _FIRST])
     return buckets
 
 
-@nb.njit(cache=True, nogil=True)
+@allocating
 def _context_keys(grams: npt.NDArray, bits: int) -> npt.NDArray:
+    """uint64[·], node h and word a of each n-gram: in the order of the contexts a·h."""
     keys = np.empty(len(grams), np.uint64)
     for i in range(len(grams)):
         keys[i] = (np.uint64(grams[i, _MIDDLE]) << np.uint64(bits)) | np.uint64(grams[i, _FIRST])
     return keys
 
 
-@nb.njit(cache=True, nogil=True)
+@allocating
 def _group(keys: npt.NDArray, sorting: npt.NDArray) -> npt.NDArray:
     """Where each run of equal keys begins, and the end of the last one."""
     number = 1
@@ -123,25 +132,26 @@ def _group(keys: npt.NDArray, sorting: npt.NDArray) -> npt.NDArray:
     return bounds
 
 
-@nb.njit(cache=True, nogil=True)
-def _smooth(
-    grams: npt.NDArray,
-    lower: npt.NDArray,
-    sorting: npt.NDArray,
-    bounds: npt.NDArray,
-    discount: npt.NDArray,
-    gamma: npt.NDArray,
-    size: npt.NDArray,
-    raw: npt.NDArray,
-    placed: npt.NDArray,
-    prob: npt.NDArray,
-) -> int:
-    """Fills in gamma, size and raw of each context, and the n-grams that are not cut, in its order.
+class _Grouped(NamedTuple):
+    """N-grams on their way, by context: those of context c are grams[sorting[bounds[c] : bounds[c + 1]]]."""
+
+    grams: npt.NDArray  # uint32[n, 7 or 8]
+    lower: npt.NDArray  # float32[n, 7 or 8]: the same memory, for _LOWER
+    sorting: npt.NDArray  # uint32[n]
+    bounds: npt.NDArray  # int64[c + 1]
+
+
+@kernel
+def _smooth(grouped, discount, contexts):  # type: ignore[no-untyped-def]
+    """Fills in gamma, size and occurrences of each context, and the n-grams that are not cut, in its order; returns
+    the number of these.
 
     P(w|a·h) = (c(a·h·w) - D(c(a·h·w))) / c(a·h·) + gamma(a·h) P(w|h): equations (20), (24), (25) in Chen &
     Goodman (1999). The counts of n-grams that are cut go to gamma whole, as in lmplz.
     """
-    at = 0
+    grams, lower, sorting, bounds = grouped
+    gamma, placed, prob = contexts.gamma, contexts.grams, contexts.prob
+    row = 0
     for context in range(len(bounds) - 1):
         total, freed = 0.0, 0.0
         for i in range(bounds[context], bounds[context + 1]):
@@ -149,8 +159,8 @@ def _smooth(
             count = gram[_COUNT] & ~CUT
             total += count
             freed += count if gram[_COUNT] & CUT else discount[min(count, np.uint32(3))]
-            if grams.shape[1] > _RAW:
-                raw[context] += gram[_RAW]
+            if grams.shape[1] > _OCCURRENCES:
+                contexts.occurrences[context] += gram[_OCCURRENCES]
         gamma[context] = freed / total
         for i in range(bounds[context], bounds[context + 1]):
             gram = grams[sorting[i]]
@@ -158,41 +168,40 @@ def _smooth(
                 continue
             count = gram[_COUNT]
             below = np.float64(lower[sorting[i], _LOWER])
-            prob[at, PROB] = (count - discount[min(count, np.uint32(3))]) / total + gamma[context] * below
-            placed[at, WORD] = gram[_WORD]
-            placed[at, LOWER] = gram[_LOWER]
-            placed[at, NODE] = gram[_NODE]
-            placed[at, SUFFIX] = gram[_PARENT]
-            size[context] += 1
-            at += 1
-    return at
+            prob[row, PROB] = (count - discount[min(count, np.uint32(3))]) / total + gamma[context] * below
+            placed[row, WORD] = gram[_WORD]
+            placed[row, LOWER] = gram[_LOWER]
+            placed[row, NODE] = gram[_NODE]
+            placed[row, SUFFIX] = gram[_PARENT]
+            contexts.size[context] += 1
+            row += 1
+    return row
 
 
-@nb.njit(cache=True, nogil=True)
-def _backward(
-    grams: npt.NDArray, sorting: npt.NDArray, bounds: npt.NDArray, node: npt.NDArray, placed: npt.NDArray
-) -> npt.NDArray:
-    """What the next order must know of each n-gram, cut ones too: node, prefix, last word, probability."""
+@allocating
+def _backward(grouped: _Grouped, contexts: Contexts) -> npt.NDArray:
+    """What the next order must know of each n-gram, cut ones too: uint32[n, 4]."""
+    grams, _, sorting, bounds = grouped
     back = np.zeros((len(grams), 4), np.uint32)
-    at = 0
-    for context in range(len(node)):
+    row = 0
+    for context in range(len(contexts.node)):
         for i in range(bounds[context], bounds[context + 1]):
             gram = grams[sorting[i]]
-            back[i, 0] = gram[_NODE]
-            back[i, 1] = node[context]
-            back[i, 2] = gram[_WORD]
+            back[i, _BACK_NODE] = gram[_NODE]
+            back[i, _BACK_PREFIX] = contexts.node[context]
+            back[i, _BACK_WORD] = gram[_WORD]
             if not gram[_COUNT] & CUT:
-                back[i, 3] = placed[at, PROB]
-                at += 1
+                back[i, _BACK_PROB] = contexts.grams[row, PROB]
+                row += 1
     return back
 
 
-@nb.njit(cache=True, nogil=True)
+@allocating
 def _arrange(back: npt.NDArray, start: int) -> npt.NDArray:
     """The rows of `_backward` in the order of their nodes, which begin with `start`; without the node."""
     below = np.empty((len(back), 3), np.uint32)
     for i in range(len(back)):
-        node = back[i, 0] - start
+        node = back[i, _BACK_NODE] - start
         for column in range(3):
             below[node, column] = back[i, column + 1]
     return below
@@ -206,7 +215,7 @@ def _as_float(matrix: npt.NDArray) -> npt.NDArray:
 class Estimator:
     """Walks up the orders of a counted corpus; what it is given, it consumes."""
 
-    def __init__(self, counts: Counts, store: Store, pool: ThreadPoolExecutor, threads: int) -> None:
+    def __init__(self, counts: NgramCounts, store: Store, pool: ThreadPoolExecutor, threads: int) -> None:
         self.counts = counts
         self.store = store
         self.pool = pool
@@ -219,74 +228,77 @@ class Estimator:
         below: Buckets | None = None
         for n in range(2, self.counts.order + 1):
             grams = self._send(n, below)
-            below = Buckets(self.store, np.diff(self.counts.starts[n]), np.uint32, 4) if n < self.counts.order else None
+            last = n == self.counts.order
+            below = None if last else Buckets(self.store, np.diff(self.counts.first_nodes[n]), np.uint32, 4)
 
             def place(bucket: int, n: int = n, grams: Buckets = grams, below: Buckets | None = below) -> _T:
                 return use(self._place(n, bucket, grams, below))
 
-            yield from in_order(place, range(len(grams)), self.pool, self.threads)
+            yield from map_in_pool(place, range(len(grams)), self.pool, self.threads)
             grams.close()
 
     def _send(self, n: int, below: Buckets | None) -> Buckets:
         """The n-grams of order n, in buckets by the last word of their contexts."""
         counts = self.counts
-        nodes, starts, number = counts.nodes[n], counts.starts[n], len(counts.nodes[n])
-        parts = counts.partition
+        nodes, first_nodes, number = counts.nodes[n], counts.first_nodes[n], len(counts.nodes[n])
+        partition = counts.partition
 
         def send(bucket: int) -> None:
             if below is None:
-                parent_start, last = parts.words(bucket)
+                parent_start, last = partition.last_words(bucket)
                 labels = np.arange(parent_start, last + 1, dtype=np.uint32)
                 known = np.zeros((len(labels), 3), np.uint32)
                 known[:, 1] = labels
                 _as_float(known)[:, 2] = self.unigrams.prob[labels]
             else:
-                parent_start = counts.starts[n - 1][bucket]
+                parent_start = counts.first_nodes[n - 1][bucket]
                 known = _arrange(below.take(bucket), parent_start)
-            grams = _forward(nodes.take(bucket), starts[bucket], known, parent_start, below is None)
+            grams = _forward(nodes.take(bucket), first_nodes[bucket], known, parent_start, below is None)
             if n == 2:
-                to = parts.first[grams[:, _FIRST]]
+                target = partition.first_bucket[grams[:, _FIRST]]
             elif n == 3:
-                to = _place_bigrams(parts.first, parts.split, parts.share, grams)
+                target = _buckets_of_contexts(partition, grams)
             else:
-                to = np.searchsorted(counts.starts[n - 2][1:], grams[:, _MIDDLE], side="right")
-            grams, bounds = route(grams, to.astype(np.uint32), number)
+                target = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
+            grams, bounds = sort_by_bucket(grams, target.astype(np.uint32), number)
             sent.scatter(grams, bounds)
 
         # A context has no more n-grams than occurrences.
         capacity = counts.windows
         if n == 2:
-            capacity = np.bincount(parts.first, weights=counts.tokens, minlength=number).astype(np.int64)
-        sent = Buckets(self.store, capacity, np.uint32, 8 if nodes.width > RAW else 7)
-        exhaust(in_order(send, range(number), self.pool, self.threads))
+            capacity = np.bincount(partition.first_bucket, weights=counts.tokens, minlength=number).astype(np.int64)
+        sent = Buckets(self.store, capacity, np.uint32, 8 if nodes.width > OCCURRENCES else 7)
+        exhaust(map_in_pool(send, range(number), self.pool, self.threads))
         nodes.close()
         if below is not None:
             below.close()
         return sent
 
     def _place(self, n: int, bucket: int, sent: Buckets, below: Buckets | None) -> Contexts:
+        """The contexts of a bucket, of the n-grams that were sent there; `below` gets what order n + 1 must know."""
         counts = self.counts
         grams = sent.take(bucket)
         keys = _context_keys(grams, counts.words.bit_length())
         sorting = refine(grams[:, _WORD].astype(np.uint64), np.arange(len(grams), dtype=np.uint32))
         sorting = refine(keys, sorting)
         bounds = _group(keys, sorting) if len(grams) else np.zeros(1, np.int64)
-        leaders = grams[sorting[bounds[:-1]]]
+        leaders = grams[sorting[bounds[:-1]]]  # of each context, its first n-gram
         number = len(leaders)
         if n == 2:
             node = leaders[:, _FIRST].copy()
         else:
-            start = counts.starts[n - 1][bucket] + counts.ends[n - 1, bucket]
+            start = counts.first_nodes[n - 1][bucket] + counts.sentence_ends[n - 1, bucket]
             node = np.arange(start, start + number, dtype=np.uint32)
-        gamma, size, raw = np.zeros(number), np.zeros(number, np.uint32), np.zeros(number)
+        gamma, size, occurrences = np.zeros(number), np.zeros(number, np.uint32), np.zeros(number)
         placed = np.empty((len(grams), 5), np.uint32)
-        discount = discounts(counts.frequencies[n])
-        left = _smooth(grams, _as_float(grams), sorting, bounds, discount, gamma, size, raw, placed, _as_float(placed))
-        found = Contexts(n, bucket, node, leaders[:, _MIDDLE].copy(), size, gamma, raw, placed[:left])
+        suffix = leaders[:, _MIDDLE].copy()
+        contexts = Contexts(n, bucket, node, suffix, size, gamma, occurrences, placed, _as_float(placed))
+        grouped = _Grouped(grams, _as_float(grams), sorting, bounds)
+        left = _smooth(grouped, discounts(counts.counts_of_counts[n]), contexts)
         if below is not None:
-            back = _backward(grams, sorting, bounds, node, placed)
-            parts = counts.partition
-            to = place_nodes(parts.first, parts.split, counts.starts[n], back[:, 2], back[:, 0])
-            back, ends = route(back, to, len(below))
+            back = _backward(grouped, contexts)
+            first_nodes = counts.first_nodes[n]
+            target = buckets_of_nodes(counts.partition, first_nodes, back[:, _BACK_WORD], back[:, _BACK_NODE])
+            back, ends = sort_by_bucket(back, target, len(below))
             below.scatter(back, ends)
-        return found
+        return contexts._replace(grams=placed[:left], prob=contexts.prob[:left])

@@ -1,6 +1,6 @@
 """Mixes models: P(w|h) = sum of weight times P(w|h) of each, as one backoff model.
 
-In: models (levels.py) with words of their own, and their weights, or the costs of a development text under
+In: models (backoff_model.py) with words of their own, and their weights, or the costs of a development text under
 each, from which the weights are tuned. Out: one model with the n-grams of all. Order: union of the n-grams;
 what each model says of them, by backing off if need be; weighted sum; backoffs that sum to 1.
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from capfst.errors import CapfstError
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.backoff_model import Level, Rows, link, normalize, sorting
+from capfst.lm.backoff_model import Level, NgramTable, link, normalize, suffix_order
 from capfst.text.unicode import lower_bytes
 
 
@@ -36,10 +36,10 @@ def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
     union = sorted(unigram, reverse=True)  # of equally likely forms the lower-case one is first
     union.sort(key=lambda word: (lower_bytes(word.encode()), -unigram[word]))
     label = {word: i for i, word in enumerate(union, 1)}
-    rows = [_rows(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
-    order = max(map(len, rows))
-    merged = [_unigrams([own[0] for own in rows], len(union) + 1)]
-    merged += [_merge([own[n] if n < len(own) else _none(n + 1) for own in rows]) for n in range(1, order)]
+    tables = [_tables(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
+    order = max(map(len, tables))
+    merged = [_unigrams([own[0] for own in tables], len(union) + 1)]
+    merged += [_merge([own[n] if n < len(own) else _no_ngrams(n + 1) for own in tables]) for n in range(1, order)]
     whole = [link(list(own)) for own in zip(*merged, strict=True)]
     levels = whole[0]
     for n, level in enumerate(levels):
@@ -62,47 +62,48 @@ def tune(costs: npt.NDArray, rounds: int = 200) -> npt.NDArray:
     weights = np.full(len(costs), 1 / len(costs))
     for _ in range(rounds):
         share = weights[:, None] * likelihood
-        found = (share / share.sum(axis=0)).mean(axis=1) if share.size else weights
-        if np.abs(found - weights).max() < 1e-7:
+        updated = (share / share.sum(axis=0)).mean(axis=1) if share.size else weights
+        if np.abs(updated - weights).max() < 1e-7:
             break
-        weights = found
+        weights = updated
     return weights
 
 
-def _rows(levels: list[Level], label: npt.NDArray) -> list[Rows]:
-    """The n-grams of a model as rows of the union's labels; label[l] is that of label l."""
+def _tables(levels: list[Level], label: npt.NDArray) -> list[NgramTable]:
+    """The n-grams of a model, by order, as rows of the union's labels; label[l] is that of label l."""
     words = label[: len(levels[0]), None]
-    rows = [Rows(words, levels[0].cost, levels[0].backoff)]
+    tables = [NgramTable(words, levels[0].cost, levels[0].backoff)]
     for level in levels[1:]:
         words = np.hstack([words[level.prefix], label[level.word][:, None]])
-        rows.append(Rows(words, level.cost, level.backoff))
-    return rows
+        tables.append(NgramTable(words, level.cost, level.backoff))
+    return tables
 
 
-def _none(order: int) -> Rows:
-    return Rows(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))
+def _no_ngrams(order: int) -> NgramTable:
+    return NgramTable(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))
 
 
-def _unigrams(models: list[Rows], number: int) -> list[Rows]:
-    """Order 1 of each model, by the union's labels."""
-    found = []
+def _unigrams(models: list[NgramTable], number: int) -> list[NgramTable]:
+    """Order 1 of each model, by the union's `number` labels."""
+    tables = []
     for own in models:
         cost, backoff = np.full(number, np.inf), np.zeros(number)
         cost[own.words[:, 0]], backoff[own.words[:, 0]] = own.cost, own.backoff
-        found.append(Rows(np.arange(number, dtype=np.uint32)[:, None], cost, backoff))
-    return found
+        tables.append(NgramTable(np.arange(number, dtype=np.uint32)[:, None], cost, backoff))
+    return tables
 
 
-def _merge(models: list[Rows]) -> list[Rows]:
+def _merge(models: list[NgramTable]) -> list[NgramTable]:
     """The rows of all models, for each model with its costs, NaN where it lacks the n-gram."""
     words = np.concatenate([own.words for own in models])
-    order = sorting(words)
+    order = suffix_order(words)
     words = words[order]
     first = np.flatnonzero(np.append(np.ones(min(1, len(words)), bool), (words[1:] != words[:-1]).any(axis=1)))
     ends = np.cumsum([len(own) for own in models])
-    found = []
+    tables = []
     for own, end in zip(models, ends, strict=True):
         cost, backoff = np.full(len(order), np.nan), np.zeros(len(order))
         cost[end - len(own) : end], backoff[end - len(own) : end] = own.cost, own.backoff
-        found.append(Rows(words[first], np.fmin.reduceat(cost[order], first), np.add.reduceat(backoff[order], first)))
-    return found
+        merged_cost, merged_backoff = np.fmin.reduceat(cost[order], first), np.add.reduceat(backoff[order], first)
+        tables.append(NgramTable(words[first], merged_cost, merged_backoff))
+    return tables

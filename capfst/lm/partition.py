@@ -5,61 +5,62 @@ in suffix order, and the buckets are in that order; each has about the same numb
 bucket fits in memory where the corpus does not, even if one word makes up a tenth of it.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from capfst.system.kernels import allocating, kernel
 
-@dataclass
-class Partition:
-    """Which n-grams of two words and more are in which bucket."""
 
-    first: npt.NDArray  # uint32[V + 1]: the first bucket of n-grams that end in the label
-    split: npt.NDArray  # uint64[V + 1]: the number of these buckets
-    share: npt.NDArray  # uint64[V + 1]: the part of all tokens with smaller labels, times 2^32
-    number: int
+class Partition(NamedTuple):
+    """Which n-grams of two words and more are in which of the buckets 0..n_buckets - 1. Kernels take it whole."""
 
-    def words(self, bucket: int) -> tuple[int, int]:
+    first_bucket: npt.NDArray  # uint32[V + 1]: the first bucket of n-grams that end in the label
+    n_label_buckets: npt.NDArray  # uint64[V + 1]: the number of these buckets
+    tokens_before: npt.NDArray  # uint64[V + 1]: the share of all tokens that have smaller labels, times 2^32
+    n_buckets: int
+
+    def last_words(self, bucket: int) -> tuple[int, int]:
         """The labels from … to (inclusive) that n-grams of the bucket end in."""
-        last = int(np.searchsorted(self.first, bucket, side="right")) - 1
-        start = int(np.searchsorted(self.first + self.split.astype(np.uint32), bucket, side="right"))
-        return start, last
+        end_bucket = self.first_bucket + self.n_label_buckets.astype(np.uint32)
+        last = int(np.searchsorted(self.first_bucket, bucket, side="right")) - 1
+        return int(np.searchsorted(end_bucket, bucket, side="right")), last
 
 
-def partition(tokens: npt.NDArray, size: int) -> Partition:
-    """Buckets of about `size` tokens, for tokens: int64[V + 1]."""
+def partition_tokens(tokens: npt.NDArray, size: int) -> Partition:
+    """Buckets of about `size` tokens; tokens: int64[V + 1], how often each label occurs."""
     before = np.cumsum(tokens) - tokens
-    split = np.maximum(1, -(-tokens // size))
-    # A label that is split begins a bucket, and so does the one after it.
-    alone = split > 1
+    n_label_buckets = np.maximum(1, -(-tokens // size))
+    # A label that has several buckets begins one, and so does the label after it.
+    alone = n_label_buckets > 1
     begins = np.zeros(len(tokens), bool)
     begins[1:] = (np.diff(before // size) > 0) | alone[1:] | alone[:-1]
-    buckets_before = np.cumsum(np.where(begins, 1, 0) + np.concatenate(([0], split[:-1] - 1)))
-    share = (before.astype(np.float64) / tokens.sum() * 2.0**32).astype(np.uint64)
-    number = int(buckets_before[-1] + split[-1])
-    return Partition(buckets_before.astype(np.uint32), split.astype(np.uint64), share, number)
+    first_bucket = np.cumsum(np.where(begins, 1, 0) + np.concatenate(([0], n_label_buckets[:-1] - 1)))
+    tokens_before = (before.astype(np.float64) / tokens.sum() * 2.0**32).astype(np.uint64)
+    n_buckets = int(first_bucket[-1] + n_label_buckets[-1])
+    return Partition(first_bucket.astype(np.uint32), n_label_buckets.astype(np.uint64), tokens_before, n_buckets)
 
 
-@nb.njit(cache=True, nogil=True, inline="always")
-def place(first: npt.NDArray, split: npt.NDArray, share: npt.NDArray, word: int, previous: int) -> int:
-    """The bucket of n-grams that end in previous·word; it rises with the one and then with the other."""
-    if split[word] == 1:
-        return first[word]
-    return first[word] + ((share[previous] * split[word]) >> np.uint64(32))
+@kernel
+def bucket_of(partition, word, previous):  # type: ignore[no-untyped-def]
+    """The bucket of n-grams that end in the labels previous·word; it rises with `word`, then with `previous`."""
+    n = partition.n_label_buckets[word]
+    if n == 1:
+        return partition.first_bucket[word]
+    return partition.first_bucket[word] + ((partition.tokens_before[previous] * n) >> np.uint64(32))
 
 
-@nb.njit(cache=True, nogil=True)
-def place_nodes(
-    first: npt.NDArray, split: npt.NDArray, starts: npt.NDArray, word: npt.NDArray, node: npt.NDArray
+@allocating
+def buckets_of_nodes(
+    partition: Partition, first_nodes: npt.NDArray, words: npt.NDArray, nodes: npt.NDArray
 ) -> npt.NDArray:
-    """The buckets of nodes whose last words are known; starts: the number of each bucket's first node."""
-    buckets = np.empty(len(node), np.uint32)
-    for i in range(len(node)):
-        bucket = first[word[i]]
-        if split[word[i]] > 1:
-            while starts[bucket + 1] <= node[i]:
+    """uint32[n], the buckets of n nodes (count.py) that end in these words. first_nodes: of each bucket."""
+    buckets = np.empty(len(nodes), np.uint32)
+    for i in range(len(nodes)):
+        bucket = partition.first_bucket[words[i]]
+        if partition.n_label_buckets[words[i]] > 1:
+            while first_nodes[bucket + 1] <= nodes[i]:
                 bucket += 1
         buckets[i] = bucket
     return buckets

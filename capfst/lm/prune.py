@@ -1,6 +1,6 @@
 """Entropy pruning (Stolcke 1998): the n-grams whose loss changes the model least are dropped.
 
-In: the contexts of an unpruned model, bucket by bucket (estimate.py). Out: the levels of the pruned one, or, if
+In: the contexts of an unpruned model, bucket by bucket (kneser_ney.py). Out: the levels of the pruned one, or, if
 there is nothing to prune, of the whole one.
 
 The score of an n-gram is the relative entropy between the model and the model without it, as worked out in
@@ -16,7 +16,6 @@ Kept n-grams need their prefixes and their suffixes, which are therefore scored 
 begin or end. So the n-grams with scores above any threshold are a whole model; unigrams all stay.
 """
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
@@ -24,8 +23,10 @@ from capfst.fst.write import ARC, STATE
 from capfst.lm.backoff_model import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.discount import discounts
 from capfst.lm.kneser_ney import LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator
-from capfst.lm.partition import place_nodes
-from capfst.system.buckets import Buckets, exhaust, in_order, route
+from capfst.lm.partition import buckets_of_nodes
+from capfst.system.buckets import Buckets, sort_by_bucket
+from capfst.system.kernels import allocating, kernel
+from capfst.system.parallel import exhaust, map_in_pool
 
 # The columns of an n-gram among its neighbours in suffix order.
 _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
@@ -35,14 +36,13 @@ _SHIFT = np.uint32(32 - _KEY_BITS)
 _STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # bytes of a state and its backoff, in those of an n-gram
 
 
-@nb.njit(cache=True, nogil=True)
-def _score(
-    size: npt.NDArray, gamma: npt.NDArray, share: npt.NDArray, grams: npt.NDArray, prob: npt.NDArray, score: npt.NDArray
-) -> None:
-    """score[i]: what dropping n-gram i costs, in nats per word of the corpus.
+@kernel
+def _score(contexts, share, score):  # type: ignore[no-untyped-def]
+    """Fills score[i], float32: what dropping n-gram i costs, in nats per word of the corpus.
 
-    share: the contexts' probabilities. prob: `grams` as float32.
+    share: float64[c], the contexts' probabilities.
     """
+    size, gamma, prob = contexts.size, contexts.gamma, contexts.prob
     begin = 0
     for context in range(len(size)):
         end = begin + size[context]
@@ -62,8 +62,8 @@ def _score(
         begin = end
 
 
-@nb.njit(cache=True, nogil=True)
-def _weigh(size: npt.NDArray, own: float, score: npt.NDArray) -> None:
+@kernel
+def _spread_context_room(size, own, score):  # type: ignore[no-untyped-def]
     """Lowers scores to the greatest (s1 + … + sj) / (own + j) of the highest scores s1, s2, … in the context.
 
     own: the room that a context takes, in n-grams. The iteration is that of Dinkelbach (1967) for such ratios.
@@ -85,8 +85,8 @@ def _weigh(size: npt.NDArray, own: float, score: npt.NDArray) -> None:
         begin = end
 
 
-@nb.njit(cache=True, nogil=True)
-def _in_place(rows: npt.NDArray, start: int, number: int) -> npt.NDArray:
+@allocating
+def _by_node(rows: npt.NDArray, start: int, number: int) -> npt.NDArray:
     """Rows that begin with their node, in the order of the nodes start … start + number - 1, without it.
 
     Nodes without a row, which are cut, get the prefix _ABSENT.
@@ -100,17 +100,18 @@ def _in_place(rows: npt.NDArray, start: int, number: int) -> npt.NDArray:
     return placed
 
 
-@nb.njit(cache=True, nogil=True)
-def _raise(scores: npt.NDArray, node: npt.NDArray, score: npt.NDArray, start: int) -> None:
-    """The scores (as bits, from node `start` on) of these nodes become at least these."""
-    for i in range(len(node)):
-        scores[node[i] - start] = max(scores[node[i] - start], score[i])
+@kernel
+def _raise_to(scores, start, nodes, least):  # type: ignore[no-untyped-def]
+    """scores[node - start] becomes at least least[i], for node = nodes[i]; scores are the bits of float32s."""
+    for i in range(len(nodes)):
+        scores[nodes[i] - start] = max(scores[nodes[i] - start], least[i])
 
 
-@nb.njit(cache=True, nogil=True)
-def _tally(score: npt.NDArray, histogram: npt.NDArray) -> None:
-    for i in range(len(score)):
-        histogram[score[i] >> _SHIFT] += 1
+@kernel
+def _add_to_histogram(scores, histogram):  # type: ignore[no-untyped-def]
+    """Counts scores (the bits of float32s) by their highest _KEY_BITS bits."""
+    for i in range(len(scores)):
+        histogram[scores[i] >> _SHIFT] += 1
 
 
 class Pruner:
@@ -123,16 +124,18 @@ class Pruner:
         self.counts = estimator.counts
         self.total = float(self.counts.tokens.sum())
         # [n]: node, _PREFIX … _SCORE; and later the latter alone, node by node
-        self.rows = [Buckets(estimator.store, np.diff(starts), np.uint32, 6) for starts in self.counts.starts]
+        self.rows = [Buckets(estimator.store, np.diff(first), np.uint32, 6) for first in self.counts.first_nodes]
         # [n], of the contexts of these n-grams, if none is dropped: node, backoff weight (as float64)
-        self.contexts = [Buckets(estimator.store, self._contexts(n), np.uint32, 3) for n in range(len(self.rows))]
+        self.contexts = [
+            Buckets(estimator.store, self._context_capacity(n), np.uint32, 3) for n in range(len(self.rows))
+        ]
         self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
 
-    def _contexts(self, n: int) -> npt.NDArray:
+    def _context_capacity(self, n: int) -> npt.NDArray:
         """How many contexts the n-grams of order n can have in each bucket."""
         if n > 2:
-            return np.diff(self.counts.starts[n - 1])
-        return np.bincount(self.counts.partition.first, minlength=self.counts.partition.number)
+            return np.diff(self.counts.first_nodes[n - 1])
+        return np.bincount(self.counts.partition.first_bucket, minlength=self.counts.partition.n_buckets)
 
     def run(self) -> list[Level]:
         exhaust(self.estimator.contexts(self._take_in))
@@ -145,12 +148,12 @@ class Pruner:
         return self._select(least)
 
     def _take_in(self, contexts: Contexts) -> None:
+        """Scores the n-grams of a bucket of contexts and puts them into self.rows."""
         grams = contexts.grams
-        prob = grams.view(np.float32)
         score = np.empty(len(grams), np.float32)
-        _score(contexts.size, contexts.gamma, self._expected(contexts) / self.total, grams, prob, score)
+        _score(contexts, self._expected(contexts) / self.total, score)
         # A context of several words is an n-gram itself, which can then go, too.
-        _weigh(contexts.size, _STATE + (contexts.order > 2), score)
+        _spread_context_room(contexts.size, _STATE + (contexts.order > 2), score)
         rows = np.empty((len(grams), 6), np.uint32)
         rows[:, 0] = grams[:, NODE]
         rows[:, 1 + _PREFIX] = np.repeat(contexts.node, contexts.size)
@@ -159,9 +162,9 @@ class Pruner:
         rows[:, 1 + _SUFFIX] = grams[:, SUFFIX]
         rows[:, 1 + _SCORE] = score.view(np.uint32)
         level = self.rows[contexts.order]
-        parts, starts = self.counts.partition, self.counts.starts[contexts.order]
-        to = place_nodes(parts.first, parts.split, starts, grams[:, WORD], grams[:, NODE])
-        rows, bounds = route(rows, to, len(level))
+        first_nodes = self.counts.first_nodes[contexts.order]
+        target = buckets_of_nodes(self.counts.partition, first_nodes, grams[:, WORD], grams[:, NODE])
+        rows, bounds = sort_by_bucket(rows, target, len(level))
         level.scatter(rows, bounds)
         if self.pruning:
             return
@@ -171,52 +174,53 @@ class Pruner:
         self.contexts[contexts.order].put(contexts.bucket, weights)
 
     def _expected(self, contexts: Contexts) -> npt.NDArray:
-        """How often the contexts are to be expected in as much other text."""
-        discount = discounts(self.counts.frequencies[contexts.order - 1])
-        return contexts.raw - discount[np.minimum(contexts.raw, 3).astype(np.uint8)]
+        """float64[c]: how often the contexts are to be expected in as much other text."""
+        discount = discounts(self.counts.counts_of_counts[contexts.order - 1])
+        return contexts.occurrences - discount[np.minimum(contexts.occurrences, 3).astype(np.uint8)]
 
     def _protect(self) -> None:
         """Gives prefixes and suffixes at least the scores of what they belong to, from the highest order down."""
-        estimator, starts = self.estimator, self.counts.starts
-        number = self.counts.partition.number
+        estimator, first_nodes = self.estimator, self.counts.first_nodes
+        number = self.counts.partition.n_buckets
         longer: Buckets | None = None  # nodes of this order, and scores that they must reach
         for n in range(self.counts.order, 1, -1):
-            sizes = np.diff(starts[n])
+            sizes = np.diff(first_nodes[n])
             shorter = Buckets(estimator.store, sizes + self.counts.windows, np.uint32, 2)
             ranked = Buckets(estimator.store, sizes, np.uint32, 5)
 
             def protect(bucket: int, n: int = n, longer=longer, shorter=shorter, ranked=ranked) -> npt.NDArray:  # type: ignore[no-untyped-def]
-                start, end = starts[n][bucket : bucket + 2]
-                rows = _in_place(self.rows[n].take(bucket), start, end - start)
+                start, end = first_nodes[n][bucket : bucket + 2]
+                rows = _by_node(self.rows[n].take(bucket), start, end - start)
                 if longer is not None:
                     needed = longer.take(bucket)
-                    _raise(rows[:, _SCORE], needed[:, 0], needed[:, 1], start)
+                    _raise_to(rows[:, _SCORE], start, needed[:, 0], needed[:, 1])
                 ranked.put(bucket, rows)
                 rows = rows[rows[:, _PREFIX] != _ABSENT]
                 histogram = np.zeros_like(self.histogram)
-                _tally(rows[:, _SCORE], histogram)
+                _add_to_histogram(rows[:, _SCORE], histogram)
                 if n > 2:
                     shorter.put(bucket, rows[:, [_SUFFIX, _SCORE]])
-                    to = np.searchsorted(starts[n - 1][1:], rows[:, _PREFIX], side="right").astype(np.uint32)
-                    needed, bounds = route(rows[:, [_PREFIX, _SCORE]], to, number)
+                    target = np.searchsorted(first_nodes[n - 1][1:], rows[:, _PREFIX], side="right")
+                    needed, bounds = sort_by_bucket(rows[:, [_PREFIX, _SCORE]], target.astype(np.uint32), number)
                     shorter.scatter(needed, bounds)
                 return histogram
 
-            for histogram in in_order(protect, range(number), estimator.pool, estimator.threads):
+            for histogram in map_in_pool(protect, range(number), estimator.pool, estimator.threads):
                 self.histogram += histogram
             self.rows[n] = ranked
             longer = shorter
 
     def _select(self, least: int) -> list[Level]:
+        """The levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS bits)."""
         levels = [unigram_level(self.estimator.unigrams)]
         below = np.ones(len(levels[0]), bool)
         for n in range(2, self.counts.order + 1):
             parts: list[npt.NDArray] = []
-            kept = np.zeros(int(self.counts.starts[n][-1]), bool)
+            kept = np.zeros(int(self.counts.first_nodes[n][-1]), bool)
             for bucket in range(len(self.rows[n])):
                 rows = self.rows[n].take(bucket)
                 keep = (rows[:, _PREFIX] != _ABSENT) & (rows[:, _SCORE] >> _SHIFT >= least)
-                start = self.counts.starts[n][bucket]
+                start = self.counts.first_nodes[n][bucket]
                 kept[start : start + len(rows)] = keep
                 parts.append(rows[keep])
             rows = np.concatenate(parts)

@@ -1,7 +1,8 @@
 """A training corpus on Spark: the executors read, clean and tokenize it, and count its n-grams.
 
 In: text files that all executors see under the same paths. Out: the same numbers as in the local way, by the same
-kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.Streams`, `SparkLabels` for the array of labels.
+kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.IdStreams`, `SparkLabels` for the array of
+labels.
 
 The way: files → parts of whole lines, a task each (`corpus/splits.py`) → the ids of each part, which stay with the
 executors, and the words of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets
@@ -30,15 +31,15 @@ from capfst.context.words import shape_counts
 from capfst.corpus import filters as cleaning
 from capfst.corpus.files import sources
 from capfst.corpus.intern import Interner
-from capfst.corpus.labels import pieces, tokens
+from capfst.corpus.labels import count_labels, pieces
 from capfst.corpus.read import Errors, read_blocks
 from capfst.corpus.splits import Part, read, splits
 from capfst.corpus.vocabulary import Label, Tally, relabel
 from capfst.errors import CapfstError
-from capfst.lm.count import Collector, Counts, begin
-from capfst.lm.discount import latest, recount
+from capfst.lm.count import Collector, NgramCounts, start_counts
+from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition
-from capfst.lm.windows import Collapsed, Layout, collapse, cut_up
+from capfst.lm.windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.system.buckets import Store
 
 _PART = 32 << 20  # bytes of plain text for a task; its windows may take ten times as much
@@ -62,7 +63,7 @@ _Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 class SparkStreams:
-    """As `corpus.vocabulary.Streams`, with the streams on the executors. words: the interner of all ids."""
+    """As `corpus.vocabulary.IdStreams`, with the streams on the executors. words: the interner of all ids."""
 
     def __init__(self, spark: SparkSession, files: list[Path], errors: Errors, on: int, pretokenized: bool) -> None:
         context = spark.sparkContext
@@ -84,13 +85,13 @@ class SparkStreams:
         self._words = context.broadcast(self.words)
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
-        """As `Streams.count`."""
+        """As `IdStreams.count`."""
         counts: npt.NDArray[np.int64] = self.rdd.map(partial(_tallied, self._words, tally, size)).treeReduce(np.add)
         self.size = int(counts.sum())
         return counts
 
     def rewrite(self, label: Label) -> SparkLabels:
-        """As `Streams.rewrite`, after `count`."""
+        """As `IdStreams.rewrite`, after `count`."""
         return SparkLabels(self.rdd, partial(_labelled, self._words, label), self.size, self.sources)
 
 
@@ -109,17 +110,19 @@ class SparkLabels:
         self.size = size
         self.sources = sources
 
-    def count(self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], raw: bool) -> Counts:
+    def count(
+        self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], keep_occurrences: bool
+    ) -> NgramCounts:
         """As `lm.count.count`."""
         occurrences, first = self.rdd.map(partial(_histogram, words)).treeReduce(_added)
         self.streams.unpersist()
-        counts = begin(occurrences, order, cutoffs)
+        counts = start_counts(occurrences, order, cutoffs)
         if order > 1:
-            self._count_nodes(counts, store, Layout.of(order, words, counts.cutoffs, raw))
+            self._count_nodes(counts, store, WindowLayout.of(order, words, counts.cutoffs, keep_occurrences))
         counts.close()
         first[first == _UNSEEN] = -1
-        before = self.rdd.map(partial(_before, latest(first), order)).collect()
-        recount(np.concatenate(before), first, counts.frequencies)
+        before = self.rdd.map(partial(_before, newest_word(first), order)).collect()
+        recount(np.concatenate(before), first, counts.counts_of_counts)
         self.rdd.unpersist()
         return counts
 
@@ -142,10 +145,10 @@ class SparkLabels:
         bounds = np.searchsorted(self.sources, np.arange(int(self.sources[-1]) + 2)).tolist()
         return [np.concatenate(parts[begin:end]) for begin, end in pairwise(bounds)]
 
-    def _count_nodes(self, counts: Counts, store: Store, layout: Layout) -> None:
+    def _count_nodes(self, counts: NgramCounts, store: Store, layout: WindowLayout) -> None:
         parts = counts.partition
         windows = self.rdd.flatMap(partial(_windows, parts, layout))
-        buckets = _kept(windows.partitionBy(parts.number, int).mapPartitionsWithIndex(partial(_nodes, layout)))
+        buckets = _kept(windows.partitionBy(parts.n_buckets, int).mapPartitionsWithIndex(partial(_nodes, layout)))
         counts.windows = np.array(buckets.map(lambda bucket: bucket[0]).collect())
         collector = Collector(counts, layout, store)
         for number, (_, collapsed) in enumerate(buckets.toLocalIterator(prefetchPartitions=True)):
@@ -222,7 +225,7 @@ def _histogram(words: int, part: _LabelledPart) -> tuple[npt.NDArray, npt.NDArra
     number, labels = part
     if not labels.size:
         return np.zeros(words + 1, np.int64), np.full(words + 1, _UNSEEN)
-    occurrences, first = tokens(labels, words)
+    occurrences, first = count_labels(labels, words)
     return occurrences, np.where(first < 0, _UNSEEN, first + (number << 40))
 
 
@@ -251,18 +254,20 @@ def _selected(rules: list[tuple[int, int, int]], part: _LabelledPart) -> npt.NDA
     return select(part[1], *rules[part[0]])
 
 
-def _windows(parts: Partition, layout: Layout, part: _LabelledPart) -> Iterator[tuple[int, bytes]]:
+def _windows(parts: Partition, layout: WindowLayout, part: _LabelledPart) -> Iterator[tuple[int, bytes]]:
     """The windows of a part of the corpus by bucket."""
-    for piece, lead in pieces(part[1], layout.order - 1):
-        packed, bounds = cut_up(piece, lead, parts, layout)
+    for piece, n_before in pieces(part[1], layout.order - 1):
+        packed, bounds = pack_windows(piece, n_before, parts, layout)
         for bucket in np.flatnonzero(np.diff(bounds)).tolist():
             yield bucket, packed[bounds[bucket] : bounds[bucket + 1]].tobytes()
 
 
-def _nodes(layout: Layout, bucket: int, windows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Collapsed]]:
+def _nodes(
+    layout: WindowLayout, bucket: int, windows: Iterable[tuple[int, bytes]]
+) -> Iterator[tuple[int, BucketCounts]]:
     """The number of a bucket's windows, and its n-grams."""
     packed = np.frombuffer(b"".join(some for _, some in windows), np.uint64).reshape(-1, layout.columns)
-    yield len(packed), collapse(packed, layout)
+    yield len(packed), count_bucket(packed, layout)
 
 
 def _before(word: int, order: int, part: _LabelledPart) -> npt.NDArray[np.uint32]:

@@ -14,59 +14,33 @@ import mmap
 import os
 import tempfile
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from capfst.errors import CapfstError
+from capfst.system.kernels import allocating
 
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 _MAPPING = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 
 
-def in_order(
-    function: Callable[[_In], _Out], items: Iterable[_In], pool: ThreadPoolExecutor, ahead: int
-) -> Iterator[_Out]:
-    """function(item) for each item, worked on in the pool's threads, handed out in the items' order."""
-    waiting: deque[Future[_Out]] = deque()
-    try:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-
-
-def exhaust(results: Iterable[None]) -> None:
-    deque(results, maxlen=0)
-
-
-@nb.njit(cache=True, nogil=True)
-def route(records: npt.NDArray, bucket: npt.NDArray, number: int) -> tuple[npt.NDArray, npt.NDArray]:
-    """The rows of the matrix sorted stably by bucket[row] < number, and the bounds of each bucket's rows."""
+@allocating
+def sort_by_bucket(records: npt.NDArray, bucket: npt.NDArray, number: int) -> tuple[npt.NDArray, npt.NDArray]:
+    """The rows of a matrix sorted stably by bucket[row] < number; and int64[number + 1], where each bucket's begin."""
     bounds = np.zeros(number + 1, np.int64)
     for row in range(len(records)):
         bounds[bucket[row] + 1] += 1
     for b in range(number):
         bounds[b + 1] += bounds[b]
-    place = bounds.copy()
-    routed = np.empty_like(records)
+    next_row = bounds.copy()
+    sorted_records = np.empty_like(records)
     for row in range(len(records)):
-        at = place[bucket[row]]
-        place[bucket[row]] = at + 1
+        target = next_row[bucket[row]]
+        next_row[bucket[row]] = target + 1
         for column in range(records.shape[1]):
-            routed[at, column] = records[row, column]
-    return routed, bounds
+            sorted_records[target, column] = records[row, column]
+    return sorted_records, bounds
 
 
 class Store:
@@ -75,9 +49,9 @@ class Store:
     def __init__(self, memory: int | None, folder: str | os.PathLike[str] | None = None) -> None:
         self.memory = memory
         self.folder = os.fspath(folder or tempfile.gettempdir())
-        self.held = 0
+        self.held = 0  # bytes in memory now
         self.spilled = 0  # bytes written to files so far
-        self.filed = self.most = 0  # bytes in open files, now and at most
+        self.filed = self.most_filed = 0  # bytes in open files, now and at most
         self._lock = threading.Lock()
 
     def hold(self, size: int) -> bool:
@@ -97,7 +71,7 @@ class Store:
         with self._lock:
             self.spilled += max(0, size)
             self.filed += size
-            self.most = max(self.most, self.filed)
+            self.most_filed = max(self.most_filed, self.filed)
 
     def open(self) -> int:
         """A file that no name leads to: it is gone when it is closed, however the program ends."""
@@ -149,7 +123,7 @@ class Buckets:
         self.width = width
         self.sizes = np.zeros(number, np.int64)
         self._capacity = capacity
-        self._row = self.dtype.itemsize * width
+        self._row = self.dtype.itemsize * width  # bytes
         self._in_memory = np.zeros(number, np.int64)  # these rows of a bucket come first, then those in the file
         self._memory: list[npt.NDArray | None] = [None] * number
         self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
@@ -161,12 +135,12 @@ class Buckets:
 
     def _range(self, bucket: int) -> npt.NDArray:
         """The bucket's memory."""
-        found = self._memory[bucket]
-        if found is None:
+        records = self._memory[bucket]
+        if records is None:
             size = int(self._capacity[bucket]) * self._row
-            found = np.frombuffer(mmap.mmap(-1, size, flags=_MAPPING), self.dtype).reshape(-1, self.width)
-            self._memory[bucket] = found
-        return found
+            records = np.frombuffer(mmap.mmap(-1, size, flags=_MAPPING), self.dtype).reshape(-1, self.width)
+            self._memory[bucket] = records
+        return records
 
     def put(self, bucket: int, records: npt.NDArray) -> None:
         """Adds a copy of the records."""
@@ -175,11 +149,11 @@ class Buckets:
             return
         held = self.store.hold(number * self._row)
         with self._lock:
-            at = int(self.sizes[bucket])
+            first = int(self.sizes[bucket])
             self.sizes[bucket] += number
-            if held and at == self._in_memory[bucket]:
+            if held and first == self._in_memory[bucket]:
                 self._in_memory[bucket] += number
-                target = self._range(bucket)[at : at + number]
+                target = self._range(bucket)[first : first + number]
             else:
                 if held:
                     self.store.release(number * self._row)
@@ -190,7 +164,7 @@ class Buckets:
             target[...] = records
         else:
             self.store.file(number * self._row)
-            self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + at * self._row)
+            self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + first * self._row)
 
     def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
         """Adds records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""

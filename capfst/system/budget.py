@@ -1,4 +1,4 @@
-"""How much memory this process takes: what `--memory` must allow for beside the data."""
+"""How much memory this process takes beside the data, which `--memory` has to cover too."""
 
 import os
 
@@ -6,7 +6,8 @@ PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
 
 
 def resident() -> int:
-    """The memory that this process has now, in bytes, where the system tells: what earlier work has left counts."""
+    """Bytes of memory that this process has now, those that earlier work left included; 0 where the system does not
+    tell."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

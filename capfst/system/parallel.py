@@ -1,9 +1,11 @@
-"""A function over a stream of items in several threads: results in order, as soon as they are there, in flat memory.
+"""A function over items in several threads: results in the items' order, as soon as they are there, in flat memory.
 
-In: items, taken by a thread of their own, so that waiting for the next one holds up no result. Out: the results. At
-most a few items are ahead of what the reader of the results has taken.
+`map_stream` is for items that are slow to come: it starts threads of its own, one of which takes the items, so that
+waiting for the next one holds up no result. `map_in_pool` is for items that are at hand, and a pool that several stages
+share. Of both, at most a few items are ahead of what the reader of the results has taken.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
@@ -16,7 +18,7 @@ Result = TypeVar("Result")
 _POLL = 0.1  # seconds
 
 
-def in_order(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
+def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
     """`map(function, items)` in `jobs` threads. An exception of either is raised in its turn."""
     if jobs == 1:
         yield from map(function, items)
@@ -52,3 +54,25 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], jobs: in
     finally:
         stopped.set()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def map_in_pool(
+    function: Callable[[Item], Result], items: Iterable[Item], pool: ThreadPoolExecutor, ahead: int
+) -> Iterator[Result]:
+    """`map(function, items)` in the pool's threads, at most `ahead` items before the one whose result is awaited."""
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def exhaust(results: Iterable[None]) -> None:
+    """Waits until a function that returns nothing has been called for all items."""
+    deque(results, maxlen=0)

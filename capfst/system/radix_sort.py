@@ -1,20 +1,21 @@
 """Stable radix sort of packed 64-bit keys, by permutation.
 
-In: keys, and the order found so far. Out: that order refined, equal keys left as they were. So records of
-several keys are sorted by refining from the last key to the first.
+In: keys, and a permutation of their places. Out: the permutation sorted by key, in which equal keys keep their order.
+So records of several keys are sorted by the last key first, and by the first key last.
 """
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
+
+from capfst.system.kernels import allocating
 
 _BITS = 11
 _SIZE = 1 << _BITS
 
 
-@nb.njit(cache=True, nogil=True)
+@allocating
 def refine(keys: npt.NDArray, order: npt.NDArray) -> npt.NDArray:
-    """Sorts `order` (uint32[n], places in `keys`) stably by keys[order] (keys: uint64[n]); it may be reused."""
+    """`order` (uint32[n], places in `keys`) sorted stably by keys[order] (keys: uint64[n]); `order` is overwritten."""
     n = len(order)
     if n < 2:
         return order
@@ -43,10 +44,10 @@ def refine(keys: npt.NDArray, order: npt.NDArray) -> npt.NDArray:
             total += count
         for i in range(n):
             digit = (key[i] >> shift) & mask
-            at = place[digit]
-            place[digit] = at + 1
-            spare_key[at] = key[i]
-            spare[at] = order[i]
+            target = place[digit]
+            place[digit] = target + 1
+            spare_key[target] = key[i]
+            spare[target] = order[i]
         key, spare_key = spare_key, key
         order, spare = spare, order
         shift += np.uint64(_BITS)

@@ -1,9 +1,9 @@
-"""Models that were found good: a file that has been read through once need not be again.
+"""Models that were checked and found good: such a file is not checked again.
 
 In: what the system says of an open model file. Out: the model's n-grams by order, or a context model's checksum, if
-this user has had that file checked before. A file is told by its place (device, inode), size, and times of change,
-which every change of its content moves on. `capfst/checked.json` in the user's cache folder remembers the last few; if
-that cannot be read or written, nothing is remembered.
+this user has had that file checked before. A file is recognised by its place (device, inode), size, and times of
+change, which every change of its content moves on. `capfst/checked.json` in the user's cache folder remembers the last
+few; if that cannot be read or written, nothing is remembered.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from capfst.system.atomic import replacing
 from capfst.version import __version__
 
 _MODELS = 32
-SETTLED = 2 * 10**9
-"""Nanoseconds. What changed later than so long ago may change again without its times telling: clocks tick."""
+MIN_AGE = 2 * 10**9
+"""Nanoseconds. A file that changed less than so long ago may change again without a change of its times, since clocks
+move in steps."""
 
 Key = tuple[int, ...]
 
@@ -35,7 +36,7 @@ def _key(file: os.stat_result) -> Key:
 
 
 def _models() -> dict[Key, tuple[int, ...]]:
-    """The n-grams of the files that this version has checked, the oldest first."""
+    """The numbers of n-grams of the files that this version has checked, the oldest first."""
     path = _file()
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         if path:
@@ -53,7 +54,7 @@ def recall(file: os.stat_result) -> tuple[int, ...]:
 def remember(file: os.stat_result, ngrams: tuple[int, ...]) -> None:
     """Remembers that a file, which was so before it was checked, is good."""
     path = _file()
-    if path is None or file.st_ctime_ns > time.time_ns() - SETTLED:
+    if path is None or file.st_ctime_ns > time.time_ns() - MIN_AGE:
         return
     models = list((_models() | {_key(file): ngrams}).items())
     content = {"version": __version__, "models": models[-_MODELS:]}

@@ -28,7 +28,7 @@ from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FileReport, RecaseCounts
 from capfst.cli import cli
-from capfst.corpus.files import find
+from capfst.corpus.files import find_files
 from capfst.errors import CapfstError
 
 TEACHES = "We said that the mayor met us.\n"
@@ -439,7 +439,7 @@ def test_models_are_no_inputs(here):
     found = plan(["d"], Path("out"), Path("d/cap.fst"))
     assert [str(item.input) for item in found.items] == ["d/a.txt", "d/e/b.txt"]
     assert found.left_out == ["d/cap.fst", "d/cap.fst.context"]
-    assert [str(path) for path in find(["d"])] == ["d/a.txt", "d/e/b.txt"]
+    assert [str(path) for path in find_files(["d"])] == ["d/a.txt", "d/e/b.txt"]
 
 
 # Display

@@ -172,7 +172,7 @@ def test_another_version(written: CapFst) -> None:
 def test_a_file_that_was_found_good_is_checked_again_once_it_has_changed(written: CapFst) -> None:
     path = path_of(written.path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verified, "SETTLED", -(10**12))  # whatever its age
+        patch.setattr(verified, "MIN_AGE", -(10**12))  # whatever its age
         assert Context.beside(written) is not None
         assert verified.recall(path.stat())
         whole = bytearray(path.read_bytes())

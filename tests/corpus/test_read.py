@@ -12,7 +12,7 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capfst.corpus.files import find
+from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks, read_stream
 from capfst.errors import CapfstError
 
@@ -70,7 +70,7 @@ def tree(tmp_path, monkeypatch):
     ],
 )
 def test_find(tree, paths, found):
-    assert find(paths) == [Path(name) for name in found.split()]
+    assert find_files(paths) == [Path(name) for name in found.split()]
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_find(tree, paths, found):
 )
 def test_find_nothing(tree, paths, message):
     with pytest.raises(CapfstError, match=message):
-        find(paths)
+        find_files(paths)
 
 
 def test_a_name_with_the_marks_of_a_pattern_is_a_name(tree, tmp_path):
     file = write(tmp_path, "a[1].txt")
-    assert find([file]) == [file]
+    assert find_files([file]) == [file]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_find_without_permission(tmp_path):
     write(tmp_path, "c/a.txt").chmod(0)
     with pytest.raises(CapfstError, match=r"a\.txt: cannot be read"):
-        find([tmp_path / "c"])
+        find_files([tmp_path / "c"])
 
 
 # --- read_blocks

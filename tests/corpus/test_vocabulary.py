@@ -8,22 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.corpus.intern import Interner, _find
-from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, Streams, settle
+from capfst.corpus.intern import Interner, _find_slot, _Table
+from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, IdStreams, build_vocabulary
 from capfst.errors import CapfstError
 from capfst.fst.symbols import check
 from capfst.system.buckets import Store
+from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, canonical, tokenize
 from capfst.text.unicode import lower_bytes
 
 UNKNOWN = b"<unk>"
 
 
-def canonical_bytes(token: bytes, kind: int, pretokenized: bool) -> bytes:
+def canonical_bytes(token: bytes, token_type: int, pretokenized: bool) -> bytes:
     if pretokenized:
         return token
     out = np.empty(max(8, len(token)), np.uint8)
-    return out[: canonical(np.frombuffer(token, np.uint8), 0, len(token), kind, out)].tobytes()
+    return out[: canonical(np.frombuffer(token, np.uint8), 0, len(token), token_type, out)].tobytes()
 
 
 Learned = tuple[list[bytes], list[int], list[int]]
@@ -32,16 +33,16 @@ Learned = tuple[list[bytes], list[int], list[int]]
 
 def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: int | None = None) -> Learned:
     found = [
-        (int(s), int(e), int(kind), canonical_bytes(text[s:e], kind, pretokenized))
-        for s, e, kind in zip(*tokenize(text, pretokenized), strict=True)
+        (int(s), int(e), int(token_type), canonical_bytes(text[s:e], token_type, pretokenized))
+        for s, e, token_type in zip(*tokenize(text, pretokenized), strict=True)
     ]
-    compounds = Counter(lower_bytes(word) for _, _, kind, word in found if kind == COMPOUND)
+    compounds = Counter(lower_bytes(word) for _, _, token_type, word in found if token_type == COMPOUND)
     words: list[bytes | None] = []  # None: a line's end
     skip = 0  # parts before this offset belong to a compound that is kept
-    for s, e, kind, word in found:
-        if kind == NEWLINE:
+    for s, e, token_type, word in found:
+        if token_type == NEWLINE:
             words.append(None)
-        elif kind == COMPOUND:
+        elif token_type == COMPOUND:
             if compounds[lower_bytes(word)] >= COMPOUND_COUNT:
                 words.append(word)
                 skip = e
@@ -62,11 +63,11 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
 def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: int | None) -> Learned:
     """The same from capfst; block i goes to interner 7i mod `interners`."""
     learners = [Interner() for _ in range(interners)]
-    streams = Streams(Store(None))
+    streams = IdStreams(Store(None))
     for i, block in enumerate(blocks):
         number = i * 7 % interners
         streams.append(number, learners[number].block(block, pretokenized))
-    vocabulary, labels = settle(learners, streams, *cuts)
+    vocabulary, labels = build_vocabulary(learners, streams, *cuts)
     check(vocabulary.symbols)
     forms = [vocabulary.symbols.utf8(label) for label in range(1, len(vocabulary.symbols))]
     assert forms[vocabulary.unknown - 1] == UNKNOWN
@@ -131,13 +132,13 @@ def test_tables_grow():
 def test_equal_hashes():
     """Of words with the same hash bits each has its own slot."""
     words = [np.frombuffer(word, np.uint8) for word in (b"abc", b"xyz")]
-    data, offsets = np.concatenate(words), np.array([0, 3, 6])
     slots = np.zeros(4, np.uint64)
-    first, _ = _find(slots, data, offsets, words[0], 3)
-    _, tag = _find(slots, data, offsets, words[1], 3)
+    table = _Table(slots, Strings(np.concatenate(words), np.array([0, 3, 6])))
+    first, _ = _find_slot(table, words[0], 3)
+    _, tag = _find_slot(table, words[1], 3)
     slots[:] = int(tag) << 32 | 1  # everywhere the other word, as if its hash were that of this one
     slots[first] = 0
-    assert _find(slots, data, offsets, words[1], 3)[0] == first
+    assert _find_slot(table, words[1], 3)[0] == first
 
 
 def test_order_of_forms():

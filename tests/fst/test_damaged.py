@@ -14,7 +14,7 @@ from support.models import Model, arcs_of, backoff_models, backoff_of, build, in
 
 from capfst.errors import CapfstError
 from capfst.fst.read import CapFst
-from capfst.fst.validate import MAX_ORDER, problem, read
+from capfst.fst.validate import MAX_ORDER, problem, read_all
 from capfst.fst.write import ARC, STATE
 
 
@@ -148,7 +148,7 @@ def test_kernel_and_twin_object_to_the_same_state(model: Model, data: st.DataObj
             value = data.draw(st.sampled_from([0, np.nan, np.inf, -np.inf]))
         array[field][data.draw(st.integers(0, len(array) - 1))] = value
     with ThreadPoolExecutor(1) as pool:
-        bad, depth, _ = read(model.states, model.arcs, labels, pool)
+        bad, depth, _ = read_all(model.states, model.arcs, labels, pool)
     before = range(len(model.states) if bad < 0 else bad)
     assert not any(problem(model.states, model.arcs, labels, depth, s) for s in before)
     if bad >= 0:

@@ -4,13 +4,15 @@ import gzip
 import io
 import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import check_conventions
+from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.errors import CapfstError
@@ -19,7 +21,7 @@ from capfst.fst.symbols import Symbols
 from capfst.lm.arpa_lines import number
 from capfst.lm.arpa_read import read_arpa
 from capfst.lm.arpa_write import _put_number, write_arpa
-from capfst.lm.build import Model, Options, build, estimate
+from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
 
 KENLM = """\\data\\
@@ -140,15 +142,16 @@ def test_backoff_of_what_nothing_extends_counts() -> None:
     assert -found / math.log(10) == pytest.approx([-0.4, -0.1, 0.15 - 0.1 - 1.2])
 
 
-def test_gzipped(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(KENLM.encode()))
-    assert read_arpa(tmp_path / "a.gz").words == FORMS
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_compressed(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a").write_bytes(compress(KENLM.encode()))
+    assert read_arpa(tmp_path / "a").words == FORMS
 
 
 @settings(deadline=None, max_examples=30)
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_there_and_back(corpus: list[list[str]], order: int, limit: int | None) -> None:
-    levels = estimate(labels_of(corpus), len(WORDS), order, Options(max_ngrams=limit))
+    levels = estimate(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
     states, arcs, start = compile_levels(levels)
     with tempfile.TemporaryDirectory() as folder:
         write_arpa(f"{folder}/model.arpa", states, arcs, start, Symbols.from_words(WORDS))
@@ -209,10 +212,11 @@ def test_not_utf8() -> None:
         read_arpa(io.BytesIO(KENLM.encode().replace(b"\tB\t", b"\t\xff\t", 1)))
 
 
-def test_cut_off_gzip(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(KENLM.encode())[:-20])
-    with pytest.raises(CapfstError, match="cannot read on"):
-        read_arpa(tmp_path / "a.gz")
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_cut_off(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "a").write_bytes(compress(KENLM.encode())[:-20])
+    with pytest.raises(CapfstError, match="line 1: cannot read on"):
+        read_arpa(tmp_path / "a")
 
 
 @given(st.floats(-220, 300) | st.sampled_from([0.0, -99.0, 1e-7, -9.99999999]))

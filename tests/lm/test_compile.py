@@ -1,4 +1,4 @@
-"""Levels → states and arcs: fst.py's conventions, and the paths of the same model built arc by arc with pynini."""
+"""Levels → states and arcs: fst/write.py's conventions; the paths of the same model built arc by arc with pynini."""
 
 import math
 
@@ -7,11 +7,11 @@ import pynini
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import check_conventions
+from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import BEGIN, END, WORDS, corpora, kneser_ney, labels_of
 
 from capfst.fst.backoff import token_costs
-from capfst.lm.build import Model, build, estimate
+from capfst.lm.build import estimate
 from capfst.lm.compile import compile_levels
 
 

@@ -7,27 +7,27 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import random_labels
+from support.acceptors import build, random_labels
 from support.plain_kneser_ney import BEGIN, END, WORDS, adjusted_counts, corpora, labels_of, raw_counts
 
 from capfst.corpus import labels as walking
 from capfst.errors import CapfstError
 from capfst.lm import build as building
 from capfst.lm import count as counting
-from capfst.lm.build import Options, build, temporary_space
-from capfst.lm.count import Counts, count
-from capfst.lm.partition import partition, place
-from capfst.lm.windows import COUNT, FIRST, PARENT, RAW
+from capfst.lm.build import EstimationOptions, temporary_space
+from capfst.lm.count import NgramCounts, count
+from capfst.lm.partition import bucket_of, partition_tokens
+from capfst.lm.windows import COUNT, FIRST, OCCURRENCES, PARENT
 from capfst.system.buckets import Store
 from capfst.system.radix_sort import refine
 
 
-def counted(labels: np.ndarray, words: int, order: int, memory: int | None = None, threads: int = 1) -> Counts:
+def counted(labels: np.ndarray, words: int, order: int, memory: int | None = None, threads: int = 1) -> NgramCounts:
     with ThreadPoolExecutor(threads) as pool:
-        return count(labels, words, order, Store(memory), pool, threads, raw=True)
+        return count(labels, words, order, Store(memory), pool, threads, keep_occurrences=True)
 
 
-def nodes_of(counts: Counts) -> list[dict[tuple[str, ...], tuple[int, int]]]:
+def nodes_of(counts: NgramCounts) -> list[dict[tuple[str, ...], tuple[int, int]]]:
     """For each order the n-grams, in the nodes' order, with adjusted count and occurrences."""
     found: list[dict[tuple[str, ...], tuple[int, int]]] = [{}, {}]
     words = [(word,) for word in (END, *WORDS)]
@@ -35,10 +35,10 @@ def nodes_of(counts: Counts) -> list[dict[tuple[str, ...], tuple[int, int]]]:
     for n in range(2, counts.order + 1):
         level = {}
         for bucket in range(len(counts.nodes[n])):
-            start = int(counts.starts[n - 1][bucket]) if n > 2 else 0
+            start = int(counts.first_nodes[n - 1][bucket]) if n > 2 else 0
             for node in counts.nodes[n].take(bucket):
                 gram = ([BEGIN, *WORDS][node[FIRST]], *suffixes[start + node[PARENT]])
-                level[gram] = (int(node[COUNT]), int(node[RAW]))
+                level[gram] = (int(node[COUNT]), int(node[OCCURRENCES]))
         suffixes = list(level)
         found.append(level)
     return found
@@ -55,7 +55,7 @@ def _check(corpus: list[list[str]], order: int) -> None:
         assert {gram: both[1] for gram, both in level.items()} == raw[n]
         numbers = [[0 if word in (BEGIN, END) else WORDS.index(word) + 1 for word in reversed(gram)] for gram in level]
         assert numbers == sorted(numbers)
-        assert counts.ends[n].sum() == sum(gram[-1] == END for gram in level)
+        assert counts.sentence_ends[n].sum() == sum(gram[-1] == END for gram in level)
     assert counts.continuations.tolist() == [adjusted[1][(word,)] for word in (END, *WORDS)]
 
 
@@ -70,14 +70,14 @@ def test_nodes(piece: int, bucket: int) -> None:
 @pytest.mark.parametrize("limit", [{}, {"max_ngrams": 9000}, {"cutoffs": (0, 0, 1)}], ids=str)
 def test_same_bytes_whatever_the_resources(limit: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = random_labels()
-    whole = build(labels, 300, 4, Options(threads=1, **limit))
+    whole = build(labels, 300, 4, EstimationOptions(threads=1, **limit))
     monkeypatch.setattr(walking, "_CHUNK", 999)
     monkeypatch.setattr(counting, "_BUCKET", 500)
     (tmp_path / "labels").write_bytes(labels.tobytes())
     mapped = np.memmap(tmp_path / "labels", np.uint32, "r")
     for memory, threads in [(None, 3), (0, 1), (0, 3), (100_000, 2)]:
-        monkeypatch.setattr(building, "_for_data", lambda *_, memory=memory: memory)
-        other = build(mapped, 300, 4, Options(threads=threads, tmp=tmp_path, **limit))
+        monkeypatch.setattr(building, "_memory_for_data", lambda *_, memory=memory: memory)
+        other = build(mapped, 300, 4, EstimationOptions(threads=threads, tmp=tmp_path, **limit))
         assert other.states.tobytes() == whole.states.tobytes()
         assert other.arcs.tobytes() == whole.arcs.tobytes()
         assert other.ngrams == whole.ngrams
@@ -94,13 +94,13 @@ def test_refine_is_a_stable_sort(keys: list[int], random) -> None:
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=12).filter(any), st.integers(1, 30))
 def test_partition_rises_with_the_words(tokens: list[int], size: int) -> None:
-    parts = partition(np.array(tokens), size)
+    parts = partition_tokens(np.array(tokens), size)
     pairs = [(word, previous) for word in range(len(tokens)) for previous in range(len(tokens)) if tokens[previous]]
-    buckets = [place(parts.first, parts.split, parts.share, *pair) for pair in pairs]
+    buckets = [bucket_of(parts, *pair) for pair in pairs]
     assert buckets == sorted(buckets)
-    assert all(bucket < parts.number for bucket in buckets)
+    assert all(bucket < parts.n_buckets for bucket in buckets)
     for (word, _), bucket in zip(pairs, buckets, strict=True):
-        first, last = parts.words(bucket)
+        first, last = parts.last_words(bucket)
         assert first <= word <= last
 
 
@@ -124,7 +124,7 @@ def test_no_sentence() -> None:
 )
 def test_refused(words: int, order: int, options: dict, message: str) -> None:
     with pytest.raises(CapfstError, match=message):
-        build(np.array([1, 2, 0], np.uint32), words, order, Options(**options))
+        build(np.array([1, 2, 0], np.uint32), words, order, EstimationOptions(**options))
 
 
 @pytest.mark.parametrize("labels", [[1, 4, 0], [1, 0, 2]])
@@ -134,21 +134,21 @@ def test_bad_labels(labels: list[int]) -> None:
 
 
 def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match="/nowhere/at/all: No such file or directory: choose another folder"):
-        build(random_labels(), 300, 3, Options(tmp="/nowhere/at/all"))
+        build(random_labels(), 300, 3, EstimationOptions(tmp="/nowhere/at/all"))
 
 
 @pytest.mark.parametrize("limit", [{}, {"max_ngrams": 1000}], ids=str)
 @pytest.mark.parametrize("order", [2, 3, 5])
 def test_temporary_space_is_enough(order: int, limit: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stores: list[Store] = []
-    monkeypatch.setattr(building, "_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     monkeypatch.setattr(building, "Store", lambda *both: stores.append(Store(*both)) or stores[-1])
     labels = random_labels()
-    build(labels, 300, order, Options(tmp=tmp_path, **limit))
+    build(labels, 300, order, EstimationOptions(tmp=tmp_path, **limit))
     assert stores[0].spilled > 0
-    assert stores[0].most <= temporary_space(300, len(labels), order, Options(memory=1, **limit))
+    assert stores[0].most_filed <= temporary_space(300, len(labels), order, EstimationOptions(memory=1, **limit))
 
 
 def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.pwrite", full)
-    monkeypatch.setattr(building, "_for_data", lambda *_: 0)
+    monkeypatch.setattr(building, "_memory_for_data", lambda *_: 0)
     with pytest.raises(CapfstError, match="No space left on device: free some space"):
-        build(random_labels(), 300, 3, Options(tmp=tmp_path))
+        build(random_labels(), 300, 3, EstimationOptions(tmp=tmp_path))
     assert not list(tmp_path.iterdir())

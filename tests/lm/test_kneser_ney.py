@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import sum_to_one
+from support.acceptors import build, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, kneser_ney, labels_of
 
 from capfst.evaluate.perplexity import perplexity
-from capfst.lm.build import Options, build, estimate
+from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.discount import FALLBACK, discounts
 
 TEXT = """
@@ -75,7 +75,7 @@ def test_figures_of_lmplz() -> None:
 
 
 def test_figures_of_lmplz_with_cutoffs() -> None:
-    prob, _ = grams_of(estimate(encode(TEXT), len(VOCABULARY), 3, Options(cutoffs=(0, 0, 1))), VOCABULARY)
+    prob, _ = grams_of(estimate(encode(TEXT), len(VOCABULARY), 3, EstimationOptions(cutoffs=(0, 0, 1))), VOCABULARY)
     found = {" ".join(gram): math.log10(p) for gram, p in prob.items() if len(gram) == 3}
     assert found == pytest.approx(LMPLZ_CUT, abs=1e-6)
 
@@ -108,7 +108,7 @@ def test_sums_to_one(corpus: list[list[str]], order: int) -> None:
 @given(corpora, st.integers(2, 5), st.lists(st.integers(0, 3), min_size=1, max_size=4))
 def test_sums_to_one_with_cutoffs(corpus: list[list[str]], order: int, cutoffs: list[int]) -> None:
     limits = (0, *sorted(cutoffs))[:order]
-    sum_to_one(build(labels_of(corpus), len(WORDS), order, Options(cutoffs=limits)), len(WORDS))
+    sum_to_one(build(labels_of(corpus), len(WORDS), order, EstimationOptions(cutoffs=limits)), len(WORDS))
 
 
 @pytest.mark.parametrize(

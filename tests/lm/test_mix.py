@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import sum_to_one
+from support.acceptors import Model, build, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.errors import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.build import Model, Options, build, estimate
+from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
@@ -21,7 +21,7 @@ OTHERS = ["<unk>", *"abcxyz"]
 
 
 def test_of(corpus: list[list[str]], order: int, limit: int | None, words: list[str] = WORDS) -> Arpa:
-    return Arpa(words, estimate(labels_of(corpus), len(words), order, Options(max_ngrams=limit)))
+    return Arpa(words, estimate(labels_of(corpus), len(words), order, EstimationOptions(max_ngrams=limit)))
 
 
 test_of.__test__ = False  # type: ignore[attr-defined]
@@ -84,7 +84,7 @@ def test_tune_leaves_out_what_nobody_knows() -> None:
 @settings(deadline=None, max_examples=40)
 @given(corpora, st.integers(1, 5), st.none() | st.integers(9, 60))
 def test_decompile(corpus: list[list[str]], order: int, limit: int | None) -> None:
-    model = build(labels_of(corpus), len(WORDS), order, Options(max_ngrams=limit))
+    model = build(labels_of(corpus), len(WORDS), order, EstimationOptions(max_ngrams=limit))
     states, arcs, start = compile_levels(decompile(model.states, model.arcs, model.start))
     assert start == model.start
     assert states.tobytes() == model.states.tobytes()

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.acceptors import check_conventions, random_labels, sum_to_one
+from support.acceptors import build, check_conventions, random_labels, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
 
 from capfst.evaluate.perplexity import perplexity
 from capfst.lm.backoff_model import Level, normalize
-from capfst.lm.build import Options, build, estimate
+from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
-from capfst.lm.prune import _weigh
+from capfst.lm.prune import _spread_context_room
 
 
 def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], float]:
@@ -58,7 +58,7 @@ def test_what_is_alone_in_its_context_goes_first() -> None:
     """Its state goes with it: of two equally good n-grams, the one that shares a context stays."""
     size = np.array([1, 3, 2], np.uint32)
     score = np.array([4, 4, 3, 1, 0, 0], np.float32)
-    _weigh(size, 2.25, score)
+    _spread_context_room(size, 2.25, score)
     np.testing.assert_allclose(score, [4 / 3.25, 7 / 4.25, 7 / 4.25, 1, 0, 0], rtol=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_what_is_alone_in_its_context_goes_first() -> None:
 def test_scores(corpus: list[list[str]], order: int, threshold: float) -> None:
     labels = labels_of(corpus)
     full, _ = grams_of(estimate(labels, len(WORDS), order))
-    kept, _ = grams_of(estimate(labels, len(WORDS), order, Options(threshold=threshold)))
+    kept, _ = grams_of(estimate(labels, len(WORDS), order, EstimationOptions(threshold=threshold)))
     assert {gram: full[gram] for gram in kept} == pytest.approx(kept, rel=1e-6)
     scores = scores_of(corpus, order)
     slack = 1e-3 * threshold + 1e-7
@@ -84,7 +84,7 @@ def test_whole_model_within_the_limit(corpus: list[list[str]], order: int, part:
     labels = labels_of(corpus)
     total = sum(len(level) for level in estimate(labels, len(WORDS), order))
     limit = len(WORDS) + 1 + int(part * (total - len(WORDS) - 1))
-    model = build(labels, len(WORDS), order, Options(max_ngrams=limit))
+    model = build(labels, len(WORDS), order, EstimationOptions(max_ngrams=limit))
     assert model.ngrams[0] == len(WORDS) + 1
     assert sum(model.ngrams) <= limit
     check_conventions(model, len(WORDS))
@@ -93,7 +93,7 @@ def test_whole_model_within_the_limit(corpus: list[list[str]], order: int, part:
 
 def test_nothing_to_prune_gives_the_full_model() -> None:
     labels = random_labels()
-    full, same = build(labels, 300, 3), build(labels, 300, 3, Options(max_ngrams=10**9))
+    full, same = build(labels, 300, 3), build(labels, 300, 3, EstimationOptions(max_ngrams=10**9))
     assert full.arcs.tobytes() == same.arcs.tobytes()
     states, arcs, _ = compile_levels(estimate(labels, 300, 3))
     assert states.tobytes() == full.states.tobytes()
@@ -102,7 +102,9 @@ def test_nothing_to_prune_gives_the_full_model() -> None:
 
 def test_threshold_of_zero_drops_nothing() -> None:
     labels = random_labels()
-    for one, other in zip(estimate(labels, 300, 3), estimate(labels, 300, 3, Options(threshold=0.0)), strict=True):
+    for one, other in zip(
+        estimate(labels, 300, 3), estimate(labels, 300, 3, EstimationOptions(threshold=0.0)), strict=True
+    ):
         np.testing.assert_array_equal(one.cost, other.cost)
         np.testing.assert_allclose(one.backoff, other.backoff, atol=1e-4)
 
@@ -110,14 +112,14 @@ def test_threshold_of_zero_drops_nothing() -> None:
 def test_the_smaller_the_worse_on_the_training_text() -> None:
     labels = random_labels()
     sizes = [12_731, 8_000, 3_000, 1_000, 301]
-    models = [build(labels, 300, 3, Options(max_ngrams=size)) for size in sizes]
+    models = [build(labels, 300, 3, EstimationOptions(max_ngrams=size)) for size in sizes]
     assert [sum(model.ngrams) for model in models] == pytest.approx(sizes, rel=0.02)
     found = [perplexity(m.states, m.arcs, m.start, [labels], 300).including_oov for m in models]
     assert found == sorted(found)
 
 
 def test_cutoffs_and_pruning_together() -> None:
-    model = build(random_labels(), 300, 4, Options(cutoffs=(0, 0, 1), max_ngrams=4000))
+    model = build(random_labels(), 300, 4, EstimationOptions(cutoffs=(0, 0, 1), max_ngrams=4000))
     check_conventions(model, 300)
     sum_to_one(model, 300)
 

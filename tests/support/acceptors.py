@@ -1,12 +1,33 @@
-"""What every model that is estimated or compiled must be, and labels to make one of."""
+"""What every model that is estimated or compiled must be; and labels, and models made of them in memory."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from capfst.fst.backoff import step
-from capfst.lm.build import Model
+from capfst.lm.build import EstimationOptions, acceptor
+from capfst.lm.compile import assemble
+
+UNPRUNED = EstimationOptions()
+
+
+@dataclass
+class Model:
+    """A model's acceptor, and its numbers of n-grams."""
+
+    states: npt.NDArray  # STATE[n]
+    arcs: npt.NDArray  # ARC[m]
+    start: int
+    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
+
+
+def build(labels: npt.NDArray, words: int, order: int, options: EstimationOptions = UNPRUNED) -> Model:
+    """The model of `acceptor` in memory."""
+    with acceptor(labels, words, order, options) as chunked:
+        return Model(*assemble(chunked), chunked.ngrams)
 
 
 def check_conventions(model: Model, words: int) -> None:

@@ -1,4 +1,4 @@
-"""Small backoff models for tests: consistent states, arcs and symbols, as compile.py would make them, any weights."""
+"""Small backoff models for tests: states, arcs and symbols as lm/compile.py makes them, any weights."""
 
 import os
 import random

@@ -23,7 +23,7 @@ FIELDS = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of a fresh memory in which even what has just changed is remembered."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(checked, "SETTLED", 0)
+    monkeypatch.setattr(checked, "MIN_AGE", 0)
     return tmp_path / "cache" / "capfst" / "checked.json"
 
 
@@ -87,7 +87,7 @@ def test_damaged_is_not_remembered(model: Path, memory: Path) -> None:
 
 def test_unsettled(model: Path, memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.unlink()
-    monkeypatch.setattr(checked, "SETTLED", 10**12)
+    monkeypatch.setattr(checked, "MIN_AGE", 10**12)
     assert CapFst.open(model).ngrams == NGRAMS
     assert not memory.exists()
 

@@ -1,0 +1,28 @@
+"""Many strings as two arrays, which kernels take as one argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Strings(NamedTuple):
+    """Strings end to end: the k-th of n is data[offsets[k] : offsets[k + 1]]."""
+
+    data: npt.NDArray[np.uint8]  # uint8[bytes], UTF-8
+    offsets: npt.NDArray[np.int64]  # int64[n + 1], rising from 0
+
+    @classmethod
+    def of(cls, strings: Iterable[bytes]) -> Strings:
+        parts = list(strings)
+        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
+        return cls(
+            np.frombuffer(b"".join(parts), np.uint8), np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        )
+
+    def utf8(self, k: int | np.integer) -> bytes:
+        """The k-th string."""
+        return self.data[self.offsets[k] : self.offsets[k + 1]].tobytes()
