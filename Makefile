@@ -31,8 +31,9 @@ $(VENV)/ready: pyproject.toml constraints.txt
 demo: $(VENV)/ready
 	$(BIN)/python scripts/demo.py
 
+# Two processes, or up to four: each one more compiles kernels that another one is compiling.
 test: $(VENV)/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.command_line import TIMEOUT
 from support.models import tiny
 
 SCRIPT = """
@@ -20,5 +21,6 @@ def test_compiled_kernels_are_all_that_is_loaded(tmp_path: Path, contextual_mode
     if not context:
         tiny().save(path)
     command = [sys.executable, "-c", SCRIPT, str(path)]
-    subprocess.run(command, check=True, capture_output=True)  # compiles what is not
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[1] == "False"
+    subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)  # compiles what is not
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.stdout.split("\n")[1] == "False"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from support import contextual
-from support.command_line import CAPFST, run
+from support.command_line import TIMEOUT, run, start
+from support.disk import mounted
 
 import capfst
 from capfst.context.model import path_of
@@ -24,14 +25,21 @@ def corpus(contextual_model):
     return [contextual_model.with_name(name) for name in ("help.txt", "rot13.txt")]
 
 
-@pytest.fixture
-def old(tmp_path):
-    """A folder with a model, and a context model that belongs to it."""
-    folder = tmp_path / "models"
-    folder.mkdir()
-    (tmp_path / "old.txt").write_text("\n".join(contextual.UNHEARD), "utf-8")
-    capfst.train(tmp_path / "old.txt", folder / "cap.fst", clean=False)
+@pytest.fixture(scope="module")
+def unheard(tmp_path_factory):
+    """A folder with a corpus, and the folder `models` of what was trained on it."""
+    folder = tmp_path_factory.mktemp("unheard")
+    (folder / "models").mkdir()
+    (folder / "old.txt").write_text("\n".join(contextual.UNHEARD), "utf-8")
+    capfst.train(folder / "old.txt", folder / "models" / "cap.fst", clean=False)
     return folder
+
+
+@pytest.fixture
+def old(unheard, tmp_path):
+    """A folder with a model, and a context model that belongs to it."""
+    shutil.copytree(unheard, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "models"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -84,12 +92,13 @@ capfst.train(sys.argv[3:], sys.argv[2], clean=False)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", [0, 1, 2])
 def test_killed_with_so_many_files_in_place(contextual_model, corpus, old, files):
     """The model comes first: an old context model beside it is noticed."""
     path = old / "cap.fst"
     before = contents(old)
-    done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False)
+    done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False, timeout=TIMEOUT)
     assert done.returncode == (-signal.SIGKILL if files < 2 else 0)
     assert path.read_bytes() == (contextual_model.read_bytes() if files else before["cap.fst"])
     assert (path_of(path).read_bytes() == before["cap.fst.context"]) == (files < 2)
@@ -101,16 +110,16 @@ def test_killed_with_so_many_files_in_place(contextual_model, corpus, old, files
     assert capfst.load(path).context is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stopped_when_the_context_model_is_written(corpus, old, number, code):
     before = contents(old)
-    command = [*CAPFST, "train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+    with start("train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst", stderr=subprocess.PIPE) as process:
         while len(os.listdir(old)) == 2:
             assert process.poll() is None
             time.sleep(0.002)
         process.send_signal(number)
-        assert process.wait() == code
+        assert process.wait(TIMEOUT) == code
         assert process.stderr
         assert b"Traceback" not in process.stderr.read()
     assert contents(old) == before
@@ -120,16 +129,11 @@ def test_stopped_when_the_context_model_is_written(corpus, old, number, code):
 def test_a_full_disk(contextual_model, corpus, tmp_path, room):
     context, model = path_of(contextual_model).stat().st_size, contextual_model.stat().st_size
     size = context // 2 if room == "half the context" else context + model // 2
-    disk, mount = tmp_path / "disk", shutil.which("mount")
-    disk.mkdir()
-    if not mount or subprocess.run([mount, "-t", "tmpfs", "-o", f"size={size}", "x", disk], check=False).returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
+    disk = tmp_path / "disk"
+    with mounted(disk, size):
         with pytest.raises(CapfstError, match="No space left on device"):
             capfst.train(corpus, disk / "cap.fst", clean=False)
         assert list(disk.iterdir()) == []
-    finally:
-        subprocess.run(["umount", disk], check=True)
 
 
 _MEASURING = """
@@ -145,6 +149,7 @@ else:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
 def test_the_memory_that_is_asked_for_is_enough_and_not_exceeded(corpus, tmp_path):
     """Of a corpus for which the tables are large."""
@@ -156,7 +161,7 @@ def test_the_memory_that_is_asked_for_is_enough_and_not_exceeded(corpus, tmp_pat
 
     def train(memory: int) -> str:
         command = [sys.executable, "-c", _MEASURING, str(memory), path, *files]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
 
     refused = train(170)
     assert "--no-context" in refused

@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from backports import zstd
-from support.command_line import CAPFST, CORPUS, run
+from support.command_line import CORPUS, TIMEOUT, run, run_process, start
 from support.contextual import LINES, UNHEARD
+from support.disk import mounted
 
 import capfst
 from capfst.batch.display import Display
@@ -223,6 +224,7 @@ def test_a_context_model_of_another_model_stops_the_run(model, contextual_model,
 # Killed
 
 
+@pytest.mark.slow
 def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
     """SIGKILL at random moments, from the first reading of a file to the last record."""
     (tmp_path / "in").mkdir()
@@ -236,7 +238,7 @@ def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
     for _ in range(2):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         for _ in range(3):
-            with subprocess.Popen([*CAPFST, *map(str, [*command, tmp_path / "out"])]) as process:
+            with start(*command, tmp_path / "out") as process:
                 while process.poll() is None and not (tmp_path / "out" / NAME).exists():
                     time.sleep(0.002)
                 time.sleep(chance.uniform(0, 0.4))
@@ -249,6 +251,7 @@ def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
     assert kills > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, number, code, jobs):
@@ -256,12 +259,12 @@ def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, num
     for name in "abc":
         (tmp_path / "in" / name).write_text(TEXT * 200_000)
     command = ["batch", "-q", "--lm", model, "--jobs", jobs, tmp_path / "in", "--out", tmp_path / "out"]
-    with subprocess.Popen([*CAPFST, *map(str, command)], stderr=subprocess.PIPE) as process:
+    with start(*command, stderr=subprocess.PIPE) as process:
         while not [path for path in (tmp_path / "out").rglob("*.tmp") if path.stat().st_size]:
             assert process.poll() is None
             time.sleep(0.002)
         process.send_signal(number)
-        assert process.wait() == code
+        assert process.wait(TIMEOUT) == code
         assert process.stderr and b"Traceback" not in process.stderr.read()
     assert set(files(tmp_path / "out")) <= {"a", "b", "c"}
 
@@ -328,7 +331,7 @@ def limited_files() -> None:
 def test_an_output_that_cannot_be_written(model, tree, tmp_path):
     (tree / "long").write_text(TEXT * 1000)
     pq.write_table(pa.table({"text": [str(i) for i in range(9999)]}), tree / "long.parquet")
-    done = run("batch", "-q", "--lm", model, tree, "--out", tmp_path / "out", code=1, preexec_fn=limited_files)
+    done = run_process("batch", "-q", "--lm", model, tree, "--out", tmp_path / "out", code=1, preexec_fn=limited_files)
     errors = done.stderr.decode().splitlines()
     assert len(errors) == 3
     assert all("File too large" in error and "/out/long" in error for error in errors[:2])
@@ -336,11 +339,8 @@ def test_an_output_that_cannot_be_written(model, tree, tmp_path):
 
 
 def test_a_full_disk_stops_the_run_and_leaves_nothing_half_written(model, tmp_path):
-    out, mount = tmp_path / "out", shutil.which("mount")
-    out.mkdir()
-    if not mount or subprocess.run([mount, "-t", "tmpfs", "-o", "size=2m", "x", out], check=False).returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
+    out = tmp_path / "out"
+    with mounted(out, 2 << 20):
         (tmp_path / "in").mkdir()
         for name, size in ("a", 1000), ("b", 50_000), ("c", 50_000), ("d", 1000):
             (tmp_path / "in" / name).write_text(TEXT * size)
@@ -349,8 +349,6 @@ def test_a_full_disk_stops_the_run_and_leaves_nothing_half_written(model, tmp_pa
         assert "No space left" in lines[-1]
         assert [file["status"] for file in report["files"]] == ["done"]
         assert sorted(files(out)) == ["a"]
-    finally:
-        subprocess.run(["umount", out], check=True)
 
 
 def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
@@ -483,8 +481,8 @@ def test_pyarrow_is_needed_only_for_parquet(model, tree, tmp_path):
     (tree / "p.parquet").unlink()
     code = "import sys; sys.modules['pyarrow'] = None; from capfst.cli import main; main()"
     command = [sys.executable, "-c", code, "batch", "--lm", model, tree, "--out", tmp_path / "out"]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)
     pq.write_table(pa.table({"text": [TEXT]}), tree / "p.parquet")
-    done = subprocess.run(command, check=False, capture_output=True)
+    done = subprocess.run(command, check=False, capture_output=True, timeout=TIMEOUT)
     assert done.returncode == 1
     assert b"capfst[parquet]" in done.stderr

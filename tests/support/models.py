@@ -163,7 +163,7 @@ def openfst(command: str, *arguments: str | Path) -> bytes:
     """The output of one of OpenFst's own programs (Debian: libfst-tools)."""
     if shutil.which(command) is None:
         pytest.skip(f"{command} is not installed")
-    done = subprocess.run([command, *map(str, arguments)], capture_output=True, check=False)
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -63,4 +63,4 @@ def test_rich_is_imported_only_for_a_bar():
     code = (
         "import sys, capfst.system.progress as p\nwith p.progress(1, 'x') as a: a(1)\nassert 'rich' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)

@@ -1,0 +1,37 @@
+"""Reading compressed files takes memory for blocks, however much a file unpacks to."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from backports import zstd
+
+SIZE = 256 << 20
+
+_READING = """
+import re, sys
+from pathlib import Path
+from capfst.corpus.read import read_blocks
+
+def peak():
+    return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) << 10
+
+before = peak()
+print(sum(map(len, read_blocks([Path(sys.argv[1])]))), peak() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
+@pytest.mark.parametrize("line", [b"\n", b"A b.\n"])
+def test_a_file_that_unpacks_to_much_is_read_in_little_memory(tmp_path, line):
+    file = tmp_path / "a.zst"
+    with zstd.open(file, "wb") as out:
+        block = line * ((1 << 20) // len(line))
+        for _ in range(SIZE // len(block)):
+            out.write(block)
+    assert file.stat().st_size < SIZE >> 12
+    done = subprocess.run([sys.executable, "-c", _READING, file], check=True, capture_output=True, timeout=60)
+    size, growth = map(int, done.stdout.split())
+    assert size > SIZE - (1 << 20)
+    assert growth < 64 << 20

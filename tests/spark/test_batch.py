@@ -1,0 +1,85 @@
+"""A batch on Spark gives the same files as on one machine."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from support import java
+from support.command_line import run, run_process
+from support.spark import CORPUS
+
+import capfst
+from capfst.batch.inputs import plan
+from capfst.batch.protocol import BatchOptions
+from capfst.batch.run import run as run_batch
+
+if reason := java.missing():
+    pytest.skip(reason, allow_module_level=True)
+
+from capfst.spark import batch as spark_batch
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+class Quiet:
+    def begin(self, files, size):
+        pass
+
+    def advance(self, more):
+        pass
+
+    def file(self, report):
+        pass
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Text that is recased in parts, other formats, and files that fail."""
+    text = CORPUS.lower()
+    tree = tmp_path / "in"
+    (tree / "deep").mkdir(parents=True)
+    (tree / "a.txt").write_text(text * 5 + "no newline", "utf-8")
+    (tree / "deep" / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
+    (tree / "c.tsv").write_text("id\ttext\n" + "".join(f"{k}\t{line}\n" for k, line in enumerate(text.splitlines())))
+    (tree / "d.jsonl").write_text('{"text": "new york"}\n' * 9 + '{"text": null}\n')
+    (tree / "empty.txt").write_text("")
+    (tree / "bad.jsonl").write_text('{"text": "new york"}\n' * 20 + "{\n")
+    (tree / "bad.txt.gz").write_bytes(gzip.compress(text.encode())[:-9])
+    return tree
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
+
+
+def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
+    monkeypatch.setattr(spark_batch, "PART", 200)
+    recaser = capfst.load(model)
+    runners = {"here": None, "there": lambda run: spark_batch.SparkRunner(run, spark, recaser)}
+
+    def batch(where, name):
+        out = tmp_path / name
+        todo = plan([tree], out, model)
+        done = run_batch(todo, out, recaser, BatchOptions(), jobs=2, listener=Quiet(), runner=runners[where])
+        files = {file["input"]: file for file in done.to_dict()["files"]}
+        for file in files.values():
+            del file["seconds"], file["output"]
+        return files
+
+    here, there = batch("here", "here"), batch("there", "there")
+    assert there == here
+    assert outputs(tmp_path / "there") == outputs(tmp_path / "here")
+    assert len(outputs(tmp_path / "there")) == 5
+    assert sorted(file["status"] for file in there.values()) == ["done"] * 5 + ["failed"] * 2
+    assert not list((tmp_path / "there").rglob(".capfst-*.tmp"))
+    for where in runners:  # what the other engine has done is done
+        assert [file["status"] for file in batch(where, "there").values()].count("skipped") == 5
+
+
+def test_command(environment, model, tree, tmp_path):
+    """The one test of a command that starts Spark."""
+    batch = "batch", "--lm", model, tree / "a.txt", "--out"
+    assert "1 done" in run(*batch, tmp_path / "here").stderr.decode()
+    there = run_process(*batch, tmp_path / "there", "--runner", "spark", "--master", "local[2]")
+    assert "1 done" in there.stderr.decode()
+    assert outputs(tmp_path / "there") == outputs(tmp_path / "here")

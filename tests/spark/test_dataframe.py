@@ -1,0 +1,91 @@
+"""The column of a DataFrame is recased as by a Recaser."""
+
+import pickle
+import shutil
+
+import pytest
+from support import java
+from support.spark import PROSE
+
+import capfst
+from capfst.errors import CapfstError
+
+if reason := java.missing():
+    pytest.skip(reason, allow_module_level=True)
+
+from capfst.spark.dataframe import recase
+from capfst.spark.model import Sent, send
+
+TEXTS = ["new york's mayor", None, "", "met\nmr. o’neill in PARIS\n", "ⱥⱥ of france", "the iphone"] * 9
+TEXTS += [f"mr. xyzzyson said {line}" for line in PROSE.lower().splitlines()[:300]]
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+@pytest.mark.parametrize("ship", [False, True])
+@pytest.mark.parametrize("options", [{}, {"sentence_case": True}, {"context": False}, {"oov": "pass"}])
+def test_a_column_is_recased_as_here(spark, model, ship, options):
+    rows = spark.createDataFrame(
+        [(k, text, [text]) for k, text in enumerate(TEXTS)], "k long not null, t string, x array<string>"
+    )
+    recased = recase(rows.repartition(3), "t", model, ship=ship, **options)
+    assert recased.schema == rows.schema
+    recaser = capfst.load(model, **options)
+    expected = [None if text is None else recaser.recase(text) for text in TEXTS]
+    assert "New York" in expected[0]
+    assert sorted(map(tuple, recased.collect())) == [(k, text, [TEXTS[k]]) for k, text in enumerate(expected)]
+
+
+def test_an_empty_frame_is_recased(spark, model):
+    assert recase(spark.createDataFrame([], "t string"), "t", model).collect() == []
+
+
+def test_options_travel(spark, model):
+    """Each makes a difference, so that the test above would see if it got lost."""
+    texts = [text for text in TEXTS if text is not None]
+    options = {"context": False}, {"oov": "pass"}, {}
+    assert len({tuple(map(capfst.load(model, **some).recase, texts)) for some in options}) == 3
+
+
+def test_a_model_is_sent_once_with_its_context(spark, model, tmp_path):
+    alone = tmp_path / "alone.fst"
+    shutil.copy(model, alone)
+    for lm, options, number in (model, {}, 2), (model, {"context": False}, 1), (alone, {}, 1):
+        sent = [send(spark, capfst.load(lm, **options), ship=True) for _ in range(2)]
+        assert sent[0] == sent[1]
+        names = [file.rpartition("/")[2] for file in spark.sparkContext.listFiles]
+        assert (
+            sorted(name for name in names if name.startswith(sent[0].name))
+            == ([sent[0].name, f"{sent[0].name}.context"][:number])
+        )
+
+
+@pytest.mark.parametrize("ship", [False, True])
+def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
+    alone = tmp_path / "alone.fst"
+    shutil.copy(model, alone)
+    rows = spark.createDataFrame([(text,) for text in TEXTS[:6]], "t string")
+    recaser = capfst.load(alone)
+    assert recaser.context is None
+    found = [row.t for row in recase(rows, "t", alone, ship=ship).collect()]
+    assert found == [None if text is None else recaser.recase(text) for text in TEXTS[:6]]
+
+
+@pytest.mark.parametrize(
+    ("column", "lm", "options", "message"),
+    [
+        ("k", "cap.fst", {}, "'k' is of type bigint|'k' is of type long"),
+        ("no", "cap.fst", {}, "'no' is not among k, t"),
+        ("t", "no.fst", {}, "no.fst: No such file"),
+        ("t", "cap.fst", {"engine": "no"}, "there is no engine 'no'"),
+    ],
+)
+def test_what_cannot_be_recased_is_refused_at_once(spark, model, column, lm, options, message):
+    with pytest.raises(CapfstError, match=message):
+        recase(spark.createDataFrame([(1, "a")], "k long, t string"), column, model.with_name(lm), **options)
+
+
+def test_a_worker_refuses_another_model(model):
+    sent = Sent(str(model), "0" * 16, (), None)
+    with pytest.raises(CapfstError, match="not the one that the work began with"):
+        pickle.loads(pickle.dumps(sent)).recaser()

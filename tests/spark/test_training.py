@@ -1,0 +1,108 @@
+"""Training on Spark gives the same bytes as on one machine."""
+
+import filecmp
+import gzip
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from support import java
+from support.command_line import run
+from support.spark import CORPUS, PROSE, same_models
+
+import capfst
+from capfst.context import sample
+from capfst.context.model import Context
+from capfst.errors import CapfstError
+from capfst.fst.read import CapFst
+
+if reason := java.missing():
+    pytest.skip(reason, allow_module_level=True)
+
+from capfst.spark import corpus as spark_corpus
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """Files of two kinds of text, large and small, some of which nothing is learned from."""
+    rng = np.random.default_rng(5)
+    words = np.array(["The", "Cat", "Paris", "met", "the", "new", "cat", "of", "us"])
+    tales = "".join(f"The {' '.join(words[rng.integers(0, 9, 12)])}.\n" for _ in range(2000))
+    folder = tmp_path_factory.mktemp("sources")
+    for name, text in {
+        "a": "", "b": tales, "c": "all of this is rejected\n" * 900, "d": PROSE[:200_000], "e": CORPUS,
+        "f": "rejected\n", "h": tales[5000:9000], "i": "",
+    }.items():  # fmt: skip
+        (folder / f"{name}.txt").write_text(text, "utf-8")
+    (folder / "g.txt.gz").write_bytes(gzip.compress(PROSE[60_000:90_000].encode()))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"order": 5, "cutoffs": (0, 0, 1), "min_count": 2},
+        {"order": 2, "pretokenized": True, "max_words": 20, "max_ngrams": 40},
+    ],
+    ids=str,
+)
+def test_training_gives_the_same_model(spark, corpus, tmp_path, monkeypatch, options):
+    monkeypatch.setattr(spark_corpus, "_PART", 900)
+    here = capfst.train(corpus, tmp_path / "cap.fst", **options)
+    there = capfst.train(corpus, tmp_path / "spark.fst", spark=spark, **options)
+    assert same_models(tmp_path / "cap.fst", tmp_path / "spark.fst")
+    assert there.report() == here.report().replace("cap.fst", "spark.fst")
+    assert min(there.ngrams) > 0
+
+
+def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
+    """From as many sentences of each source, be it a part of a file or several files."""
+    monkeypatch.setattr("capfst.corpus.files._SMALL", 900)
+    monkeypatch.setattr(sample, "MAX_LABELS", 30_000)
+    monkeypatch.setattr(spark_corpus, "_PART", 80_000)
+    for name, where in ("here", None), ("there", spark):
+        capfst.train(sources, tmp_path / name, order=1, spark=where)
+    assert same_models(tmp_path / "here", tmp_path / "there")
+    context = Context.beside(CapFst.open(tmp_path / "here"))
+    assert context is not None
+    assert len(context.scales) > 1
+
+
+def test_the_last_new_word_is_found_in_any_part(spark, tmp_path, monkeypatch):
+    """What follows lmplz (discount.py) looks at a word's first place in the whole corpus."""
+    monkeypatch.setattr(spark_corpus, "_PART", 250)
+    text = tmp_path / "a.txt"
+    rng = np.random.default_rng(5)
+    words = np.array(["The", "new", "Cat", "cat", "of", "Paris", "met", "us"])
+    lines = [" ".join(words[rng.integers(0, 2 + k // 4, 7)]) for k in range(24)]
+    text.write_text("\n".join(lines))
+    for name, where in ("here", None), ("there", spark):
+        capfst.train(text, tmp_path / name, clean=False, order=4, spark=where)
+    assert filecmp.cmp(tmp_path / "here", tmp_path / "there", shallow=False)
+
+
+def test_errors_in_a_corpus_are_those_found_here(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(spark_corpus, "_PART", 100)
+    text = tmp_path / "bad.txt"
+    text.write_bytes(CORPUS.encode() + b"caf\xe9\n" + CORPUS.encode())
+    messages = []
+    for where in None, spark:
+        with pytest.raises(CapfstError, match="not UTF-8 at byte") as raised:
+            capfst.train(text, tmp_path / "cap.fst", spark=where)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+    assert not (tmp_path / "cap.fst").exists()
+
+
+def test_command(spark, corpus, prose, model, tmp_path, monkeypatch):
+    """In the session of the other tests, which is left open."""
+    masters = []
+    monkeypatch.setattr("capfst.spark.session.session", lambda master: nullcontext(masters.append(master) or spark))
+    out = tmp_path / "spark.fst"
+    done = run("train", corpus, prose, "-o", out, "--runner", "spark", "--master", "local[2]")
+    assert "kept" in done.stderr.decode()
+    assert masters == ["local[2]"]
+    assert same_models(model, out)
