@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from support import contextual
+
+# No example has to be quick: the first one of a test may compile kernels.
+settings.register_profile("capfst", deadline=None)
+settings.load_profile("capfst")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -205,7 +205,9 @@ def sessions(page: Path, language: str) -> list[str]:
 def test_the_shell_sessions_of_a_page_run(page, folder):
     for session in sessions(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
-            done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+            )
             printed = done.stderr + done.stdout
             assert done.returncode == 0, f"{command}\n{printed}"
             alike = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
