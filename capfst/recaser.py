@@ -138,15 +138,15 @@ class Recaser:
         buf, words = self._line(text)
         costs = self._casing_costs(buf, words)
         best: dict[str, float] = {}
-        paths = n
+        n_paths = n
         while True:
-            found = self.engine.nbest(words, paths, costs.arc_costs)
-            for cost, choice in found:
+            paths = self.engine.nbest(words, n_paths, costs.arc_costs)
+            for cost, choice in paths:
                 casing = str(self._write(buf, words, choice, costs), "utf-8", "surrogatepass")
                 best.setdefault(casing, cost + self._start_cost)
-            if len(best) >= n or len(found) < paths:
+            if len(best) >= n or len(paths) < n_paths:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
-            paths *= 2  # with `sentence_case`, two casings may be written alike
+            n_paths *= 2  # with `sentence_case`, two casings may be written alike
 
     def costs(self, text: str) -> npt.NDArray[np.float64]:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""

@@ -1,0 +1,6 @@
+"""Corpora: names of files → labels of words.
+
+files.py (names → files) → compression.py and read.py (files → blocks of whole lines) → filters.py (well-cased
+sentences) → intern.py (words → ids) → vocabulary.py (ids → labels); labels.py walks through the labels, splits.py cuts
+files into parts for Spark.
+"""

@@ -55,7 +55,7 @@ PLACE = np.dtype(
 EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
-class Chunk(NamedTuple):
+class WordChunk(NamedTuple):
     """The words of a chunk, line ends among them. An OOV word has one form, `<unk>`."""
 
     token_types: npt.NDArray[np.uint8]

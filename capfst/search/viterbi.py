@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from capfst.fst.backoff import final_cost
-from capfst.search.lattice import IRREGULAR, Chunk, compose, first_node, new_lattice
+from capfst.search.lattice import IRREGULAR, WordChunk, compose, first_node, new_lattice
 from capfst.system.kernels import allocating, kernel
 from capfst.text.tokenizer import NEWLINE
 
@@ -139,7 +139,7 @@ def fill_chunk(words, offsets, begin, unknown, chunk):  # type: ignore[no-untype
 @allocating
 def new_chunk(size, arc_costs):  # type: ignore[no-untyped-def]
     """A chunk of so many words, to be filled."""
-    return Chunk(
+    return WordChunk(
         np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64),
         arc_costs,
     )  # fmt: skip
@@ -148,7 +148,7 @@ def new_chunk(size, arc_costs):  # type: ignore[no-untyped-def]
 @allocating
 def _first_words(chunk, size):  # type: ignore[no-untyped-def]
     """The part of a chunk that so many words fill."""
-    return Chunk(
+    return WordChunk(
         chunk.token_types[:size], chunk.first_labels[:size], chunk.n_forms[:size], chunk.offsets[:size],
         chunk.arc_costs,
     )  # fmt: skip

@@ -91,10 +91,7 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     others = 0
     while i < end:
         byte = buf[i]
-        if byte < 128:
-            code, after = np.int64(byte), i + 1
-        else:
-            code, after = decode(buf, i, end)
+        code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
             if char_class == LETTER:
@@ -272,10 +269,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
             i += 1
             chunk = i
             continue
-        if byte < 128:
-            code, after = np.int64(byte), i + 1
-        else:
-            code, after = decode(buf, i, end)
+        code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
             token_end = _word_end(buf, i, end, info)
