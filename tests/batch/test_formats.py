@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import CORPUS
 from support.models import in_one_folder
+from support.packing import gzipped
 
 import capfst
 from capfst.batch.formats import format_of, takes
@@ -199,9 +200,9 @@ def test_bytes_that_are_not_utf8_may_be_replaced(tmp_path, recaser):
 
 WHOLE = b"paris ibm\n" * 9999
 BAD_FILES = [
-    ("a.gz", gzip.compress(WHOLE)[:-4], "cut off"),
+    ("a.gz", gzipped(WHOLE)[:-4], "cut off"),
     ("a.zst", zstd.compress(WHOLE)[:-4], "cut off"),
-    ("a.gz", gzip.compress(WHOLE)[:-8] + bytes(8), "damaged"),
+    ("a.gz", gzipped(WHOLE)[:-8] + bytes(8), "damaged"),
     ("a", "ibm".encode("utf-16"), "UTF-16"),
     ("a.csv", b"ibm", "csv files are not read"),
     ("a.csv.gz", b"ibm", "csv files are not read"),

@@ -11,6 +11,7 @@ import pytest
 from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
+from support.packing import gzipped
 
 from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks, read_stream
@@ -174,16 +175,16 @@ def test_not_utf8(tmp_path, pack):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (gzip.compress(b"A b.\n" * 9999)[:-9], "cut off"),
-        (gzip.compress(b"A b.\n")[:-1], "cut off"),
-        (gzip.compress(b"A b.\n") + b"rubbish", "damaged"),
-        (gzip.compress(b"A b.\n")[:-8] + bytes(8), "damaged"),
+        (gzipped(b"A b.\n" * 9999)[:-9], "cut off"),
+        (gzipped(b"A b.\n")[:-1], "cut off"),
+        (gzipped(b"A b.\n") + b"rubbish", "damaged"),
+        (gzipped(b"A b.\n")[:-8] + bytes(8), "damaged"),
         (zstd.compress(b"A b.\n" * 9999)[:-3], "cut off"),
         (zstd.compress(b"A b.\n") + b"rubbish", "damaged"),
         (zstd.compress(b"A b.\n")[:4] + b"\xff" * 20, "damaged"),
         ("A b.\n".encode("utf-16"), "UTF-16"),
-        (gzip.compress("A b.\n".encode("utf-16")), "UTF-16"),
-        (gzip.compress(gzip.compress(b"A b.\n")), "is compressed"),
+        (gzipped("A b.\n".encode("utf-16")), "UTF-16"),
+        (gzipped(gzipped(b"A b.\n")), "is compressed"),
     ],
 )
 @pytest.mark.parametrize("errors", ["strict", "replace"])
@@ -235,7 +236,7 @@ def test_stream_does_not_wait_for_more():
     [
         (b"A b.\n\xe9t\xe9.\n", r"<stdin>: not UTF-8 at byte 5 \(0xe9\) in line 2: .*--errors replace"),
         (zstd.compress(b"A b.\n"), "<stdin>: is compressed; .*zstd -dc"),
-        (gzip.compress(b"A b.\n"), "<stdin>: is compressed; .*gzip -dc"),
+        (gzipped(b"A b.\n"), "<stdin>: is compressed; .*gzip -dc"),
         ("\ufeffA b.\n".encode("utf-16-be"), "<stdin>: is UTF-16"),
     ],
 )

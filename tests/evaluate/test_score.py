@@ -1,6 +1,5 @@
 """Scores: goldens by hand, the kernel against plain Python, sums, files and errors."""
 
-import gzip
 import json
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
+from support.packing import gzipped
 
 from capfst.errors import CapfstError
 from capfst.evaluate import compare
@@ -225,7 +225,7 @@ HYPOTHESIS = "The cat\n\nsat on mr. Smith’s mat\n"
         (REFERENCE.replace("\n", "\r\n").encode(), HYPOTHESIS.encode()),
         (b"\xef\xbb\xbf" + REFERENCE.encode(), HYPOTHESIS.encode()),
         (REFERENCE.encode(), HYPOTHESIS.replace(" ", "  ").encode()),
-        (gzip.compress(REFERENCE.encode()), zstd.compress(HYPOTHESIS.encode())),
+        (gzipped(REFERENCE.encode()), zstd.compress(HYPOTHESIS.encode())),
     ],
 )
 def test_files(tmp_path, reference, hypothesis):
