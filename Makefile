@@ -31,7 +31,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 demo: $(VENV)/ready
 	$(BIN)/python scripts/demo.py
 
-# Two processes, or up to four: each one more compiles kernels that another one is compiling.
+# At most four processes: each trains models of its own.
 test: $(VENV)/ready
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
 

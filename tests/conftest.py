@@ -7,10 +7,25 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from support import contextual
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 # No example has to be quick: the first one of a test may compile kernels.
 settings.register_profile("capfst", deadline=None)
 settings.load_profile("capfst")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    config.option.loadscopereorder = False
+    return _Scheduling(config, log)
+
+
+class _Scheduling(LoadScopeScheduling):
+    """With several processes (`-n`), each takes the next file, so that few kernels are compiled by two at once; and one
+    takes all of Spark."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/spark" if nodeid.startswith("tests/spark/") else nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import CORPUS
 from support.models import in_one_folder
+from support.packing import gzipped
 
 import capfst
 from capfst.batch.formats import format_of, takes

@@ -12,6 +12,7 @@ import pytest
 from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
+from support.packing import gzipped
 
 from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks, read_stream

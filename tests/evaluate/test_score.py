@@ -1,6 +1,5 @@
 """Scores: goldens by hand, the kernel against plain Python, sums, files and errors."""
 
-import gzip
 import json
 from functools import partial
 
@@ -10,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
+from support.packing import gzipped
 
 from capfst.errors import CapfstError
 from capfst.evaluate import compare

@@ -18,7 +18,7 @@ if reason := java.missing():
 
 from capfst.spark import batch as spark_batch
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 class Quiet:

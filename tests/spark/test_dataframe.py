@@ -19,7 +19,7 @@ from capfst.spark.model import Sent, send
 TEXTS = ["new york's mayor", None, "", "met\nmr. o’neill in PARIS\n", "ⱥⱥ of france", "the iphone"] * 9
 TEXTS += [f"mr. xyzzyson said {line}" for line in PROSE.lower().splitlines()[:300]]
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("ship", [False, True])

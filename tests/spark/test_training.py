@@ -21,7 +21,7 @@ if reason := java.missing():
 
 from capfst.spark import corpus as spark_corpus
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
