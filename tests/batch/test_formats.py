@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +25,6 @@ from capfst.corpus.compression import compressing_like
 from capfst.errors import CapfstError
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
-
-gzipped = partial(gzip.compress, mtime=0)  # the same bytes in each test process
 
 WORDS = """
     new york NEW paris ibm o'neill o’neill iphone i̇stanbul \u212a xyzzy ﬁn u.s. don't évian éclair 𐐨 12 \U0001f600 \\ \"

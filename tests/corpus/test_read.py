@@ -1,11 +1,9 @@
 """Corpus: which files a name stands for, and their lines whatever the packing, the ends and the damage."""
 
-import gzip
 import hashlib
 import io
 import os
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,8 +15,6 @@ from support.packing import gzipped
 from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks, read_stream
 from capfst.errors import CapfstError
-
-gzipped = partial(gzip.compress, mtime=0)  # the same bytes in each test process
 
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes them
 

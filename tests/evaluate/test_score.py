@@ -1,7 +1,6 @@
 """Scores: goldens by hand, the kernel against plain Python, sums, files and errors."""
 
 import json
-from functools import partial
 
 import pytest
 from backports import zstd
@@ -17,9 +16,6 @@ from capfst.evaluate.score import Scores, score_files, score_lines
 from capfst.text.unicode import lower
 
 # Each unit of text in all its casings; İ is one character in upper case and two in lower case.
-
-
-gzipped = partial(gzip.compress, mtime=0)  # the same bytes in each test process
 
 
 def plain(reference, hypothesis, skip_first=False, in_vocabulary=None):
