@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.search.lookup import STEP, find_slot, hash_label, search_sparse_index, slot_arc, slot_tag
-from capfst.system.kernels import allocating, kernel, prefetch
+from capfst.system.kernels import allocating, inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
 _AHEAD = 12  # words
@@ -93,7 +93,7 @@ def new_lattice(words, room):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel
+@inlined
 def first_node(lattice, position):  # type: ignore[no-untyped-def]
     """The node of a position's longest context."""
     return np.int64(lattice.places[np.int64(lattice.roots[position])].next)

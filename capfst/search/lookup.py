@@ -18,7 +18,7 @@ import numpy.typing as npt
 from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import PRIME
-from capfst.system.kernels import kernel
+from capfst.system.kernels import inlined, kernel
 
 STEP = 16
 """Arcs from one entry of the sparse index to the next: 256 bytes."""
@@ -53,19 +53,19 @@ def hash_label(label):  # type: ignore[no-untyped-def]
     return np.int64(np.uint64(label) * PRIME >> np.uint64(16) & np.uint64(0xFFFFFFFF))
 
 
-@kernel
+@inlined
 def slot_tag(tables, hashed):  # type: ignore[no-untyped-def]
     """The bits of a label's hash that its slot holds."""
     return hashed & ((np.int64(1) << (32 - tables.arc_bits)) - 1)
 
 
-@kernel
+@inlined
 def slot_arc(tables, slot):  # type: ignore[no-untyped-def]
     """The arc that slots[slot] leads to, counted from its state's first; 0: the slot is empty."""
     return np.int64(tables.slots[slot]) & ((np.int64(1) << tables.arc_bits) - 1)
 
 
-@kernel
+@inlined
 def find_slot(tables, begin, size, slot, tag):  # type: ignore[no-untyped-def]
     """The first slot of slots[begin : begin + size], from `slot` on and round, that has the tag or is empty."""
     value = np.int64(tables.slots[begin + slot])

@@ -15,7 +15,7 @@ import numpy as np
 
 from capfst.fst.backoff import final_cost
 from capfst.search.lattice import IRREGULAR, WordChunk, compose, first_node, new_lattice
-from capfst.system.kernels import allocating, kernel
+from capfst.system.kernels import allocating, inlined, kernel
 from capfst.text.tokenizer import NEWLINE
 
 _FORM = np.int64(0xFFFFFFFF)
@@ -43,7 +43,7 @@ def _relax(nodes, target, cost, link):  # type: ignore[no-untyped-def]
         nodes[target].link = link
 
 
-@kernel
+@inlined
 def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
     """Has the paths begin at a position's longest context, or where its backoffs lead."""
     nodes = lattice.nodes
@@ -53,7 +53,7 @@ def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
     nodes[resolved].link = 0
 
 
-@kernel
+@inlined
 def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
     """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
     have rows for the next word."""
@@ -78,7 +78,7 @@ def _trace_back(lattice, node, begin, end, first_labels, n_forms, choice):  # ty
         node = link >> 32
 
 
-@kernel
+@inlined
 def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
     """The node of the position where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
     nodes, places = lattice.nodes, lattice.places
@@ -120,7 +120,7 @@ def _common_node(lattice, position):  # type: ignore[no-untyped-def]
     return position, alive[0]
 
 
-@kernel
+@inlined
 def fill_chunk(words, offsets, begin, unknown, chunk):  # type: ignore[no-untyped-def]
     """Makes a chunk of the words from `begin` on, as many as it holds.
 

@@ -38,6 +38,8 @@ allocating = _cached()
 """For kernels that make arrays."""
 kernel = _cached(_nrt=False)
 """For hot kernels, which allocate nothing: references to their arguments are not counted, which would be atomic."""
+inlined = _cached(_nrt=False, forceinline=True)
+"""For small hot kernels that take whole named tuples: as code of their callers, they need not be passed every array."""
 
 _BYTE, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)
 
