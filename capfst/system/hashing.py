@@ -5,16 +5,16 @@ Their values are part of the context model's file format: changing one makes all
 
 import numpy as np
 
-from capfst.system.kernels import kernel
+from capfst.system.kernels import compiled_for, kernel
 
 PRIME = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ divided by the golden ratio, made odd: multiplying by it spreads numbers evenly (Knuth, TAOCP 3, §6.4)."""
 
 
-@kernel
+@compiled_for("uint64(uint64, uint64)")
 def hash_pair(a, b):  # type: ignore[no-untyped-def]
     """uint64, a hash of two integers in this order; its low bits depend on all bits of both."""
-    h = (np.uint64(a) * PRIME ^ (np.uint64(b) + PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
+    h = (a * PRIME ^ (b + PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
     return h ^ h >> np.uint64(32)
 
 

@@ -41,6 +41,20 @@ kernel = _cached(_nrt=False)
 inlined = _cached(_nrt=False, forceinline=True)
 """For small hot kernels that take whole named tuples: as code of their callers, they need not be passed every array."""
 
+
+def compiled_for(signature: str) -> Any:
+    """As `kernel`, compiled for these types only, to which calls convert their arguments: where literals and integers
+    of all sizes meet, each combination would else be compiled by itself."""
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        made = kernel(function)
+        made.compile(signature)
+        made.disable_compile()
+        return made
+
+    return compiled
+
+
 _BYTE, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)
 
 
