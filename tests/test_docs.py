@@ -201,6 +201,7 @@ def sessions(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if sessions(page, "console")], ids=lambda path: path.name)
 def test_the_shell_sessions_of_a_page_run(page, folder):
     for session in sessions(page, "console"):
