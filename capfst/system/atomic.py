@@ -84,11 +84,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         raise _failure(Path(path), error) from error
     temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
-    try:
-        raw = _Raw(temporary, target)
-    except OSError as error:
-        raise _failure(target, error) from error
-    try:
+    raw = None
+    try:  # from before the file is there: Ctrl-C may come right after it
+        try:
+            raw = _Raw(temporary, target)
+        except OSError as error:
+            raise _failure(target, error) from error
         file = io.BufferedWriter(raw, 1 << 20)
         yield file
         try:
@@ -101,7 +102,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         # The raw file, not the buffer, whose closing would try to write what is left in it.
         with contextlib.suppress(OSError):
-            raw.close()
-        temporary.unlink(missing_ok=True)
+            if raw is not None:
+                raw.close()
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
