@@ -26,6 +26,7 @@ def model(corpus):
     return path
 
 
+@pytest.mark.slow
 def test_train_reports_and_recase_restores(corpus, tmp_path):
     path = tmp_path / "cap.fst"
     done = run_process("train", corpus, "-o", path)

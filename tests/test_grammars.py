@@ -80,6 +80,7 @@ def test_golden(surface: str, lowercase: str) -> None:
     assert lower(surface) == lowercase
 
 
+@pytest.mark.slow
 def test_agrees_with_str_lower_on_every_code_point() -> None:
     excepted = {code for codes, _ in EXCEPTIONS for code in codes}
     known = [code for code in range(0x110000) if code not in excepted]

@@ -15,6 +15,7 @@ print("numba.typed.typeddict" in sys.modules)  # which only compiling needs
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("context", [False, True])
 def test_compiled_kernels_are_all_that_is_loaded(tmp_path: Path, contextual_model: Path, context: bool) -> None:
     path = contextual_model if context else tmp_path / "cap.fst"

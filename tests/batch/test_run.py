@@ -328,6 +328,7 @@ def limited_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
 
+@pytest.mark.slow
 def test_an_output_that_cannot_be_written(model, tree, tmp_path):
     (tree / "long").write_text(TEXT * 1000)
     pq.write_table(pa.table({"text": [str(i) for i in range(9999)]}), tree / "long.parquet")
@@ -477,6 +478,7 @@ def test_quiet(model, tree, tmp_path):
     assert batch(model, tree, "--out", tmp_path / "out", "-q")[1] == []
 
 
+@pytest.mark.slow
 def test_pyarrow_is_needed_only_for_parquet(model, tree, tmp_path):
     (tree / "p.parquet").unlink()
     code = "import sys; sys.modules['pyarrow'] = None; from capfst.cli import main; main()"

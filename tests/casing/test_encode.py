@@ -48,6 +48,7 @@ def transducer(pretokenized: bool) -> Transducer:
 TRANSDUCERS = {plain: transducer(plain) for plain in (False, True)}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(TEXT, st.booleans())
 def test_against_a_plain_reading(text, plain):

@@ -140,6 +140,7 @@ def test_golden(word: str, capitalized: str, capitals: str) -> None:
     assert [spelled(word, same) for same in (Shape.LOWER, Shape.CASELESS, AS_FORM)] == [word] * 3
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=1000)
 @given(words | st.text(characters), every_shape)
 @example("οσ'σ", Shape.MIXED)

@@ -77,6 +77,7 @@ def is_known(text: str) -> bool:
     return REVISED not in text and all(unicodedata.category(c) != "Cn" for c in text)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=1500)
 @given(texts, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
 @example("ΟΔΟΣ's a.ς.:b 'Σ' οδος.Σ a:Σ", False, True, random.Random(1))
@@ -97,6 +98,7 @@ def test_lone_surrogates():
     assert written(UNKNOWING[False], text, random.Random(1)) == text.lower()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=1000)
 @given(texts, st.booleans(), st.booleans(), st.randoms(use_true_random=False))
 @example("ΣΑ's οδος's Σ.α σα-Σας", False, False, random.Random(1))

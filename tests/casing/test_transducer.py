@@ -131,6 +131,7 @@ def test_sigma(text, word, forms):
             assert lower_bytes(data[:s] + t.symbols.utf8(label) + data[e:]) == lower_bytes(data)
 
 
+@pytest.mark.slow
 def test_many_words():
     """200,000 words are found, and as many others are not."""
     rng = random.Random(2)

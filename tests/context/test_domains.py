@@ -94,6 +94,7 @@ def test_log_odds_stay_in_their_byte() -> None:
     assert domain_log_odds(np.zeros((1, 3), int)).tolist() == [[0], [0], [0]]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(words=st.lists(st.integers(1, 4), min_size=200, max_size=400))
 def test_one_domain_has_no_log_odds(words: list[int]) -> None:

@@ -83,6 +83,7 @@ OTHERS = st.text(max_size=3).filter(lambda text: text not in RESERVED)
 LINES = st.lists(st.sampled_from(WORDS) | OTHERS, max_size=6).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     lines=st.lists(LINES, max_size=8),
@@ -117,6 +118,7 @@ def test_compounds_are_words_from_their_second_occurrence(text, kept):
     assert sum(counts) == sum(label > 0 for label in labels)
 
 
+@pytest.mark.slow
 def test_tables_grow():
     """More words, of more bytes, than the tables begin with; one word larger than they are."""
     rng = random.Random(1)

@@ -52,6 +52,7 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
     assert opens(tmp_path / "same.fst", content) is not None
 
 
+@pytest.mark.slow
 @settings(in_one_folder, max_examples=500)
 @given(data=st.data())
 def test_changed_bytes_are_refused_or_harmless(data: st.DataObject, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ def test_golden() -> None:
     assert Signature.parse(TEXT) == SIGNATURE
 
 
+@pytest.mark.slow
 @given(st.builds(Signature, values, st.integers(0, 999), values, values, values, values, values))
 def test_round_trip(signature: Signature) -> None:
     assert Signature.parse(signature.format()) == signature

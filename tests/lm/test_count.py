@@ -67,6 +67,7 @@ def test_nodes(piece: int, bucket: int) -> None:
         _check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [{}, {"max_ngrams": 9000}, {"cutoffs": (0, 0, 1)}], ids=str)
 def test_same_bytes_whatever_the_resources(limit: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = random_labels()

@@ -78,6 +78,7 @@ def test_scores(corpus: list[list[str]], order: int, threshold: float) -> None:
         assert scores[gram] < threshold + slack
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(corpora, st.integers(2, 5), st.floats(0, 1))
 def test_whole_model_within_the_limit(corpus: list[list[str]], order: int, part: float) -> None:

@@ -38,6 +38,7 @@ def brute(lm, start, sentences, unknown):
     return total
 
 
+@pytest.mark.slow
 @in_one_folder
 @given(backoff_models(max_order=4), st.randoms(use_true_random=False))
 def test_forward_sums_over_all_casings(experiment, tmp_path, model, rng: random.Random):

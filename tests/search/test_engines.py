@@ -64,6 +64,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("models")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(
     model=backoff_models(),

@@ -258,6 +258,7 @@ PIECES = [
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=1500)
 @given(texts)
 @example("o'n@x 1,2!b@c a-1,2!c@d a-b.c-d@e isn't@x")
@@ -324,6 +325,7 @@ def test_offsets_increase_and_tokens_cover_words(text):
         place += size
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=700)
 @given(st.lists(texts, min_size=1, max_size=3))
 @example(["http://", "www.", "www.x", "x@", "C:\\", "'s", "a-"])
@@ -346,6 +348,7 @@ def lowered_tokens(text: str) -> list[Token]:
     return found
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=1500)
 @given(texts)
 @example("aİ&b İ:\\x İ. K:\\x aİ'sİ @İ 1İ,2 -İ")
