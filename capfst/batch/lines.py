@@ -14,9 +14,9 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from capfst.batch.protocol import BatchOptions, OnRead, Recase
+from capfst.batch.protocol import BatchOptions, Recase
 from capfst.batch.report import RecaseCounts
-from capfst.corpus.compression import compressing_like
+from capfst.corpus.compression import OnRead, compressing_like
 from capfst.corpus.read import FOREIGN, raw_blocks
 from capfst.errors import CapfstError
 

@@ -23,8 +23,9 @@ except ImportError as error:
 
 from capfst.batch.arrow import NotUtf8Error, recase_array
 from capfst.batch.lines import BLOCK
-from capfst.batch.protocol import BatchOptions, OnRead, Recase
+from capfst.batch.protocol import BatchOptions, Recase
 from capfst.batch.report import RecaseCounts
+from capfst.corpus.compression import OnRead
 
 
 class RowSlice(NamedTuple):

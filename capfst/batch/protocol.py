@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, Protocol
 
 from capfst.batch.report import RecaseCounts
+from capfst.corpus.compression import OnRead
 from capfst.corpus.read import Errors
 
 OnError = Literal["fail", "pass", "drop"]
-
-OnRead = Callable[[bytes], object]
-"""Is called with every byte of a file, piece by piece in their order, as the file is read."""
 
 Recase = Callable[[bytes], tuple[memoryview, RecaseCounts]]
 """Valid UTF-8 of whole lines → the same in its best casing; lines, tokens, changed and oov are counted."""

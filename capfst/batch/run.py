@@ -24,10 +24,11 @@ from capfst.batch.folder import clear, locked, make_folder
 from capfst.batch.formats import format_of
 from capfst.batch.inputs import Item, Plan
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
-from capfst.batch.protocol import BatchOptions, Format, OnRead, Recase
+from capfst.batch.protocol import BatchOptions, Format, Recase
 from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport, RecaseCounts
 from capfst.batch.tally import counting
 from capfst.context.model import path_of
+from capfst.corpus.compression import OnRead
 from capfst.errors import CapfstError
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing

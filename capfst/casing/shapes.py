@@ -108,7 +108,7 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
 
     The lowercase of what it writes, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay
     small, and the whole word stays if a sigma would change. LOWER, CASELESS and AS_FORM change nothing. `room` takes
-    the lowercase word; the written one is at most 3/2 as long.
+    the lowercase word and the written one, which is at most 3/2 as long.
     """
     if shape != Shape.CAPITALIZED and shape != Shape.UPPER and shape != Shape.MIXED:
         return end
@@ -116,12 +116,13 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
     for k in range(size):
         room[k] = out[start + k]
     if shape == Shape.MIXED:
-        j = put_mixed(room, size, out, start, spelling)
+        room_end = put_mixed(room, size, room, size, spelling)
     else:
         first = np.int64(0)
-        j = put(room, first, size, size if shape == Shape.UPPER else first, first, NOWHERE, out, start, spelling)
-    if has_sigma(out, start, j) and not _restores(out, start, j, room, size, spelling.info):
-        for k in range(size):
-            out[start + k] = room[k]
+        capitals = size if shape == Shape.UPPER else first
+        room_end = put(room, first, size, capitals, first, NOWHERE, room, size, spelling)
+    if has_sigma(room, size, room_end) and not _restores(room, size, room_end, room, size, spelling.info):
         return end
-    return j
+    for k in range(size, room_end):
+        out[start + k - size] = room[k]
+    return start + room_end - size

@@ -229,7 +229,7 @@ def write(
     A word in its most frequent form, or without any, is written in shapes[i], if it is one (`shapes.AS_FORM`: none).
     With `sentence_case` each line's first word begins with a capital, also behind an opening quote, bracket or dash.
     """
-    room = _GROWTH * int((words.ends - words.starts).max(initial=0)) + 8
+    room = 4 * int((words.ends - words.starts).max(initial=0)) + 8  # 3/2 for a lowercase word, 9/4 for it in a shape
     out = np.empty(_GROWTH * buf.size + 8, np.uint8)
     size = _write(
         buf, words, choice, _NO_SHAPES if shapes is None else shapes, symbols.data, symbols.offsets, pretokenized,

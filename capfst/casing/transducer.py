@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import allocating, get_eight, kernel, prefetch
@@ -151,12 +152,17 @@ def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _has_sigma(data, offsets, first_label, n_forms):  # type: ignore[no-untyped-def]
-    """Whether one of these forms has a capital sigma."""
-    has_sigma = False
-    for i in range(offsets[first_label], offsets[first_label + n_forms] - 1):
-        has_sigma |= data[i] == 0xCE and data[i + 1] == 0xA3
-    return has_sigma
+def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word):  # type: ignore[no-untyped-def]
+    """Writes the token buf[start:end] to `word` as the LM knows it, in lowercase; its length. `lowered` is room for it,
+    too: both hold 3/2 as many bytes as the token, and 8 more."""
+    if token_type != WORD and token_type != COMPOUND:
+        return canonical(buf, start, end, token_type, word)
+    length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, to_lower)
+    if not pretokenized:
+        return canonical(lowered, 0, length, token_type, word)
+    for i in range(length):
+        word[i] = lowered[i]
+    return length
 
 
 @kernel
@@ -170,14 +176,7 @@ def _normalize(buf, start, end, token_type, pretokenized, info, to_lower, lowere
             parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized)
         if every & _HIGH == np.uint64(0):
             return end - start, True
-        length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, to_lower)
-        if pretokenized:
-            for i in range(length):
-                word[i] = lowered[i]
-        else:
-            length = canonical(lowered, 0, length, token_type, word)
-    else:
-        length = canonical(buf, start, end, token_type, word)
+    length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word)
     for i in range(0, length, _EIGHT):
         parts[begin + (i >> 3)] = _eight(word, i, length)
     return length, False
@@ -235,8 +234,8 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, in
                     slot = _find_slot(slot, keys[b], parts, begins[b], length, index)
                 label, n_forms = slots[slot].first_label, slots[slot].n_forms_length >> np.uint32(4)
                 # A form that the lowercase of the whole line would not give back is not offered.
-                has_sigma = not are_ascii[b] and _has_sigma(data, offsets, label, n_forms)
-                if has_sigma and is_joined(buf, start, end, buf.size, info):
+                may_change = not are_ascii[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
+                if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = np.uint32(0), np.uint32(0)
                 if token_type == COMPOUND:
                     if n_forms == 0:

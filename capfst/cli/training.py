@@ -126,7 +126,7 @@ def train(
 def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
     """Compiles an ARPA model whose words are surface forms.
 
-    ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain or .gz.
+    ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain, .gz or .zst.
 
     \b
     capfst import model.arpa.gz -o cap.fst

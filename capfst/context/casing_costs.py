@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
-from capfst.casing.transducer import CasingCosts, Words
+from capfst.casing.transducer import CasingCosts, Words, canonical_lowercase
 from capfst.context.classes import RARE
 from capfst.context.features import (
     BLOCK,
@@ -44,8 +44,8 @@ from capfst.context.features import (
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.system.kernels import allocating, kernel, power_of_two, prefetch
-from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical
-from capfst.text.unicode import INFO, TO_LOWER, lower_into
+from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
+from capfst.text.unicode import INFO, TO_LOWER
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
@@ -114,20 +114,12 @@ def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
 @kernel
 def _oov_token(buf, words, i, pretokenized, lowering, hashes, token):  # type: ignore[no-untyped-def]
     """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it."""
-    start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
-    info, lowered, word = lowering.info, lowering.lowered, lowering.word
-    token.shape_evidence = NO_CASE
-    if token_type == WORD or token_type == COMPOUND:
-        size = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering.table)
-        if shape_of(lowered, 0, size, info) != Shape.CASELESS:
-            token.shape_evidence = UNSEEN
-        if pretokenized:
-            for k in range(size):
-                word[k] = lowered[k]
-        else:
-            size = canonical(lowered, 0, size, token_type, word)
-    else:
-        size = canonical(buf, start, end, token_type, word)
+    token_type, info, word = words.token_types[i], lowering.info, lowering.word
+    size = canonical_lowercase(
+        buf, words.starts[i], words.ends[i], token_type, pretokenized, info, lowering.table, lowering.lowered, word
+    )
+    is_word = token_type == WORD or token_type == COMPOUND
+    token.shape_evidence = UNSEEN if is_word and shape_of(word, 0, size, info) != Shape.CASELESS else NO_CASE
     hash_word(word, 0, size, info, hashes)
     token.word_hash, token.suffix2_hash = hashes[WHOLE], hashes[SUFFIX + 1]
     token.frequency_rank = 0

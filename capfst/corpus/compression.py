@@ -18,7 +18,8 @@ from backports import zstd
 
 from capfst.errors import CapfstError
 
-Seen = Callable[[bytes], object]
+OnRead = Callable[[bytes], object]
+"""Is called with every byte of a file, piece by piece in their order, as the file is read, before decompression."""
 
 GZIP = b"\x1f\x8b"
 ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))  # RFC 8878 §3.1
@@ -31,11 +32,11 @@ _ZSTD_LEVEL = 3  # both programs' own
 
 
 class _Source(io.RawIOBase):
-    """A file whose first bytes are known; `seen` is shown what is read."""
+    """A file whose first bytes are known; `on_read` is given what is read."""
 
-    def __init__(self, file: BinaryIO, seen: Seen | None) -> None:
+    def __init__(self, file: BinaryIO, on_read: OnRead | None) -> None:
         self.head = self._unread = file.read(4)
-        self._file, self._seen = file, seen
+        self._file, self._on_read = file, on_read
 
     def readable(self) -> bool:
         return True
@@ -44,21 +45,21 @@ class _Source(io.RawIOBase):
         data = self._unread or self._file.read(len(buffer))
         self._unread = b""
         buffer[: len(data)] = data
-        if data and self._seen is not None:
-            self._seen(data)
+        if data and self._on_read is not None:
+            self._on_read(data)
         return len(data)
 
 
 @contextmanager
-def decompressed(path: Path, seen: Seen | None = None) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file, as a stream. `seen` is shown every byte of the file itself, in order.
+def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
+    """The decompressed bytes of a file, as a stream. `on_read` is given every byte of the file itself, in order.
 
     Raises:
         CapfstError: a file that cannot be read, is damaged or cut off, also while it is being read.
     """
     try:
         with open(path, "rb") as file:
-            source = _Source(file, seen)
+            source = _Source(file, on_read)
             stream: Any = io.BufferedReader(source, 1 << 17)
             if source.head.startswith(GZIP):
                 stream = gzip.GzipFile(fileobj=stream)

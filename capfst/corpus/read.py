@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from capfst.corpus.compression import GZIP, ZSTD, Seen, decompressed
+from capfst.corpus.compression import GZIP, ZSTD, OnRead, decompressed
 from capfst.errors import CapfstError
 
 Errors = Literal["strict", "replace"]
@@ -62,8 +62,8 @@ def read_blocks(
 
 def _corpus_file(file: Path, size: int, errors: Errors, progress: Callable[[int], object] | None) -> Iterator[bytes]:
     start = True
-    seen = None if progress is None else lambda piece: progress(len(piece))
-    for block in _valid(_whole_lines(_pieces(file, seen), size), str(file), errors):
+    on_read = None if progress is None else lambda piece: progress(len(piece))
+    for block in _valid(_whole_lines(_pieces(file, on_read), size), str(file), errors):
         if start:
             block = block.removeprefix(UTF8_MARK)
             start = False
@@ -87,14 +87,14 @@ def read_stream(
     return _valid(_whole_lines(_delivered(source, size, name), 1), name, errors)
 
 
-def raw_blocks(file: Path, size: int = BLOCK, seen: Seen | None = None) -> Iterator[bytes]:
+def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> Iterator[bytes]:
     """The very bytes of a file, decompressed if need be, UTF-8 or not, in blocks of whole lines; only the last block
-    may lack its newline. `seen` is shown what is read, before decompression.
+    may lack its newline. `on_read` is given what is read, before decompression.
 
     Raises:
         CapfstError: a file that cannot be read, is damaged or cut off.
     """
-    return _whole_lines(_pieces(file, seen), size)
+    return _whole_lines(_pieces(file, on_read), size)
 
 
 def _delivered(stream: BinaryIO, size: int, name: str) -> Iterator[bytes]:
@@ -106,9 +106,9 @@ def _delivered(stream: BinaryIO, size: int, name: str) -> Iterator[bytes]:
         raise CapfstError(f"{name}: {error.strerror or error}") from error
 
 
-def _pieces(file: Path, seen: Seen | None = None) -> Iterator[bytes]:
+def _pieces(file: Path, on_read: OnRead | None = None) -> Iterator[bytes]:
     """The decompressed bytes of a file, piece by piece."""
-    with decompressed(file, seen) as stream:
+    with decompressed(file, on_read) as stream:
         while piece := stream.read(PIECE):
             yield piece
 

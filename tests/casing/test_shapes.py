@@ -168,3 +168,8 @@ def test_every_letter_and_its_capital() -> None:
         if INFO[code] & 16 and len(small) == 1 and small == chr(code):
             assert spelled(small, Shape.UPPER) == spell_twin(small, Shape.UPPER), hex(code)
             assert spelled(small, Shape.CAPITALIZED) == spell_twin(small, Shape.CAPITALIZED), hex(code)
+
+
+def test_a_word_that_stays_leaves_what_is_behind_it() -> None:
+    """In capitals it would be longer, but its inner ς would become σ."""
+    assert spelled("οδοςɫ", Shape.UPPER) == "οδοςɫ"
