@@ -58,4 +58,4 @@ docs: $(VENV)/ready
 	@echo 'build/site/index.html'
 
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst demo.fst.context
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst

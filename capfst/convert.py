@@ -9,13 +9,15 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing import encode
 from capfst.casing.transducer import Transducer
-from capfst.context.model import forget
+from capfst.context.model import PART, Context
+from capfst.context.transfer import transferred
 from capfst.errors import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.read import CapFst
@@ -32,7 +34,10 @@ from capfst.version import __version__
 
 
 def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *, pretokenized: bool = False) -> None:
-    """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms; CapfstError names the wrong line."""
+    """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms to a model without a context model.
+
+    CapfstError names the wrong line.
+    """
     words, levels = read_arpa(arpa)
     states, arcs, start = compile_levels(levels)
     signature = Signature(
@@ -45,7 +50,6 @@ def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *,
         corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
     )
     write_fst(output, states, arcs, Symbols.from_words(words), start, signature)
-    forget(output)
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
@@ -54,17 +58,26 @@ def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> Non
     write_arpa(arpa, model.states, model.arcs, model.start, model.symbols)
 
 
+class Mixed(NamedTuple):
+    """What a mixture was made of."""
+
+    weights: list[float]  # of each model
+    context: str | None  # the path of the model whose context model it has
+
+
 def mix_models(
     lms: Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
     weights: Sequence[float] | None = None,
     tune_on: Iterable[bytes] = (),
-) -> list[float]:
-    """Writes the linear interpolation of models as one backoff model, and returns the weights.
+    context: bool = True,
+) -> Mixed:
+    """Writes the linear interpolation of models as one backoff model.
 
     weights: one for each model, 1 in all; if None, those under which the text `tune_on` (blocks of whole lines of cased
-    UTF-8) is most likely, found by EM (Dempster et al. 1977).
+    UTF-8) is most likely, found by EM (Dempster et al. 1977). context: False for the LM alone; else the new model has
+    the context model of the model with the largest weight, of equal ones the first.
     """
     models = [CapFst.open(lm) for lm in lms]
     tokenizers = {model.signature.tokenizer for model in models}
@@ -74,8 +87,8 @@ def mix_models(
         weights = tune(_costs(models, tune_on)).tolist()
     mixed = mix([_as_arpa(model) for model in models], weights)
     states, arcs, start = compile_levels(mixed.levels)
-    parts = zip(weights, models, strict=True)
-    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in parts).encode()
+    shares = zip(weights, models, strict=True)
+    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in shares).encode()
     signature = replace(
         models[0].signature,
         version=__version__,
@@ -84,9 +97,12 @@ def mix_models(
         pruning="+".join(sorted({model.signature.pruning for model in models})),
         corpus=hashlib.blake2b(described, digest_size=8).hexdigest(),
     )
-    write_fst(output, states, arcs, Symbols.from_words(mixed.words), start, signature)
-    forget(output)
-    return list(weights)
+    symbols = Symbols.from_words(mixed.words)
+    heaviest = models[int(np.argmax(weights))]
+    learned = Context.of(heaviest) if context else None
+    parts = {PART: transferred(learned, heaviest, symbols, check(symbols))} if learned else {}
+    write_fst(output, states, arcs, symbols, start, signature, parts)
+    return Mixed(list(weights), heaviest.path if learned else None)
 
 
 def _as_arpa(model: CapFst) -> Arpa:

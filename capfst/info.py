@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from capfst.context.model import Context, path_of
+from capfst.context.model import PART, Context
 from capfst.errors import CapfstError
 from capfst.fst.read import CapFst
 from capfst.text.unicode import lower
@@ -46,14 +46,14 @@ def describe(model: CapFst) -> dict[str, Any]:
 
 
 def _context(model: CapFst) -> dict[str, Any] | None:
-    """The context model beside the model: its number of domains and bytes, or the error why it cannot be used."""
+    """The context model of the model: its number of domains and bytes, or the error why it cannot be used."""
     try:
-        context = Context.beside(model)
+        context = Context.of(model)
     except CapfstError as error:
         return {"error": str(error)}
     if context is None:
         return None
-    return {"kinds": len(context.scales), "bytes": path_of(model.path).stat().st_size}
+    return {"kinds": len(context.scales), "bytes": sum(map(len, model.parts[PART].arrays.values()))}
 
 
 def render(description: dict[str, Any]) -> str:

@@ -90,7 +90,7 @@ class Recaser:
     def _make_transducer(self, context: bool) -> Transducer:
         """Builds the transducer, loads the context model, and warms the kernels of both while the engine is built."""
         if context:
-            self.context = Context.beside(self.model)
+            self.context = Context.of(self.model)
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
@@ -100,7 +100,7 @@ class Recaser:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as its model's path and options: who unpickles it must find the same model there."""
         path = os.path.abspath(self.model.path)
-        return reopen, (path, identity(self.model, self.context), tuple(sorted(self.options.items())))
+        return reopen, (path, identity(self.model), tuple(sorted(self.options.items())))
 
     def recase(self, text: str) -> str:
         """The text, of one or many lines, in its best casing."""
@@ -250,21 +250,16 @@ def load(
     )
 
 
-_SAMPLE = 4096  # arcs at either end
-
-
-def identity(model: CapFst, context: Context | None) -> str:
-    """Tells models, with what is used of them, apart that were at the same path at different times."""
-    text = f"{model.signature} {model.bytes} {model.ngrams} {context and context.checksum}"
-    digest = hashlib.blake2b(text.encode(), digest_size=8)
-    digest.update(model.arcs[:_SAMPLE].tobytes() + model.arcs[-_SAMPLE:].tobytes())
-    return digest.hexdigest()
+def identity(model: CapFst) -> str:
+    """Tells models apart that were at the same path at different times."""
+    text = f"{model.signature} {model.bytes} {model.checksum}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=4)
 def reopen(path: str, expected: str, options: tuple[tuple[str, Any], ...]) -> Recaser:
     """The Recaser with these options of the model at `path`. CapfstError if it is not the one expected."""
     recaser = Recaser(CapFst.open(path), **dict(options))
-    if identity(recaser.model, recaser.context) != expected:
+    if identity(recaser.model) != expected:
         raise CapfstError(f"the model {path} is not the one that the work began with: start again, or put it back")
     return recaser

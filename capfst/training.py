@@ -1,6 +1,6 @@
 """Training: corpus → clean → tokenize → vocabulary → count → estimate → prune → compile → cap.fst.
 
-In: files of cased text. Out: `cap.fst`, the context model beside it (context/), and a report on the corpus.
+In: files of cased text. Out: `cap.fst`, with its context model (context/), and a report on the corpus.
 The same corpus and options give the same bytes, whatever the number of threads.
 """
 
@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import mmap
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.context.model import forget, path_of, writing
+from capfst.context.model import PART, part_of
 from capfst.context.train import LabelledCorpus, LocalCorpus, fit
 from capfst.corpus import filters as cleaning
 from capfst.corpus.files import find_files, sources
@@ -30,6 +32,7 @@ from capfst.corpus.vocabulary import IdStreams, build_vocabulary
 from capfst.errors import CapfstError
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
+from capfst.fst.trailer import Part
 from capfst.fst.write import write_chunks
 from capfst.lm.build import EstimationOptions, acceptor, temporary_space
 from capfst.lm.count import MAX_ORDER
@@ -64,9 +67,7 @@ class Trained:
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
         if self.domains:
-            lines.append(
-                f"wrote {path_of(self.path)}: weights for {self.domains} kind{'s'[: self.domains > 1]} of text"
-            )
+            lines.append(f"with a context model for {self.domains} kind{'s'[: self.domains > 1]} of text")
         return "\n".join(lines)
 
 
@@ -91,8 +92,8 @@ def train(
     progress: Progress | None = None,
     spark: SparkSession | None = None,
 ) -> Trained:
-    """Trains a capitalization LM of the given order (1 to 5) on files, folders or glob patterns, and writes it to
-    `output`; and a context model, to the same path with `.context` behind it.
+    """Trains a capitalization LM of the given order (1 to 5), and a context model, on files, folders or glob patterns,
+    and writes both to `output`.
 
     Args:
         corpus: files, folders or glob patterns of cased text, a sentence on each line.
@@ -166,21 +167,29 @@ def train(
         corpus=digest,
     )
     domains = 0
-    with ExitStack() as stack:
-        if context:
-            starts = check(vocabulary.symbols)
-            fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
-            domains = len(fitted.parameters)
-            # Put in its place when the model is, and not if that fails.
-            stack.enter_context(writing(output, signature, vocabulary.symbols, starts, *fitted))
-            del fitted
-            options = replace(options, memory=_left(memory))
-        model = stack.enter_context(acceptor(labels, words, order, options))
+    learned = {}
+    if context:
+        starts = check(vocabulary.symbols)
+        fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
+        domains = len(fitted.parameters)
+        learned[PART] = part_of(starts, *fitted) if memory is None else _spooled(part_of(starts, *fitted), store)
+        del fitted
+        options = replace(options, memory=_left(memory))
+    with acceptor(labels, words, order, options) as model:
         with show(model.arcs, "writing", "arcs") as advance:
-            write_chunks(output, model, vocabulary.symbols, signature, advance)
-        if not context:
-            forget(output)
+            write_chunks(output, model, vocabulary.symbols, signature, learned, advance)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), domains)
+
+
+def _spooled(part: Part, store: Store) -> Part:
+    """The part with its arrays in a temporary file, mapped, so that they take no memory until they are written."""
+    descriptor, ends = store.open(), np.cumsum([0, *map(len, part.arrays.values())]).tolist()
+    for array, offset in zip(part.arrays.values(), ends, strict=False):
+        store.write(descriptor, array, offset)
+    whole = np.frombuffer(mmap.mmap(descriptor, ends[-1], access=mmap.ACCESS_READ), np.uint8)
+    os.close(descriptor)
+    arrays = {name: whole[begin:end] for name, (begin, end) in zip(part.arrays, pairwise(ends), strict=True)}
+    return part._replace(arrays=arrays)
 
 
 def _blocks(

@@ -25,7 +25,6 @@ from document import fill
 import capfst
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Words
-from capfst.context.model import path_of
 from capfst.context.words import UNSEEN, evidence_parts, has_case
 from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks
@@ -135,8 +134,7 @@ def main(
             begin = time.perf_counter()
             trained = capfst.train(files, model, order=order)
             seconds = time.perf_counter() - begin
-            sizes = model.stat().st_size / 1e6, path_of(model).stat().st_size / 1e6
-            about = f"{trained.tokens:,} tokens, trained in {seconds:.0f} s, {sizes[0]:.0f} + {sizes[1]:.0f} MB"
+            about = f"{trained.tokens:,} tokens, trained in {seconds:.0f} s, {model.stat().st_size / 1e6:.0f} MB"
             print(about, file=sys.stderr)
             first = next(iter(named.values()))
             for number, name in enumerate(PARTS, 1):

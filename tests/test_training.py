@@ -1,4 +1,4 @@
-"""Training a model and its context model: both or neither, whatever ends it; and no more memory than allowed."""
+"""Training a model: all of it or nothing, whatever ends it; and no more memory than allowed."""
 
 import os
 import re
@@ -6,18 +6,18 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from support import contextual
-from support.command_line import TIMEOUT, run, start
+from support.command_line import TIMEOUT
 from support.disk import mounted
+from support.models import trailer_start
 
 import capfst
-from capfst.context.model import path_of
 from capfst.convert import export_arpa, import_arpa, mix_models
 from capfst.errors import CapfstError
+from capfst.fst.read import CapFst
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("way", ["train", "import", "mix"])
-def test_a_model_without_context_leaves_none_of_another(old, tmp_path, way):
+def test_a_model_without_context(old, tmp_path, way):
     path = old / "cap.fst"
     other = tmp_path / "other.fst"
     shutil.copy(path, other)
@@ -57,12 +57,13 @@ def test_a_model_without_context_leaves_none_of_another(old, tmp_path, way):
         export_arpa(other, tmp_path / "arpa")
         import_arpa(tmp_path / "arpa", path)
     else:
-        mix_models([path, other], path, weights=[0.5, 0.5])
+        mixed = mix_models([path, other], path, weights=[0.5, 0.5], context=False)
+        assert mixed.context is None
     assert sorted(contents(old)) == ["cap.fst"]
     assert capfst.load(path).context is None
 
 
-def test_what_fails_leaves_both(old, tmp_path):
+def test_what_fails_leaves_the_old_model(old, tmp_path):
     before = contents(old)
     (tmp_path / "bad").write_bytes(b"lower case\n")
     for fails in (
@@ -93,31 +94,36 @@ capfst.train(sys.argv[3:], sys.argv[2], clean=False)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("files", [0, 1, 2])
+@pytest.mark.parametrize("files", [0, 1])
 def test_killed_with_so_many_files_in_place(contextual_model, corpus, old, files):
-    """The model comes first: an old context model beside it is noticed."""
     path = old / "cap.fst"
     before = contents(old)
     done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False, timeout=TIMEOUT)
-    assert done.returncode == (-signal.SIGKILL if files < 2 else 0)
+    assert done.returncode == (0 if files else -signal.SIGKILL)
     assert path.read_bytes() == (contextual_model.read_bytes() if files else before["cap.fst"])
-    assert (path_of(path).read_bytes() == before["cap.fst.context"]) == (files < 2)
-    if files == 1:
-        with pytest.raises(CapfstError, match="belongs to another model"):
-            capfst.load(path)
-        assert "belongs to another model" in run("info", path).stdout.decode()
-        capfst.train(corpus, path, clean=False)
     assert capfst.load(path).context is not None
+
+
+_WAITING = """
+import os, sys, time
+from capfst.cli import main
+def wait(*paths):
+    print("written", flush=True)
+    time.sleep(100)
+os.replace = wait
+main()
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_stopped_when_the_context_model_is_written(corpus, old, number, code):
+def test_stopped_before_the_new_model_is_in_its_place(corpus, old, number, code):
     before = contents(old)
-    with start("train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst", stderr=subprocess.PIPE) as process:
-        while len(os.listdir(old)) == 2:
-            assert process.poll() is None
-            time.sleep(0.002)
+    command = [sys.executable, "-c", _WAITING, "train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"written\n"
+        assert len(os.listdir(old)) == 2
         process.send_signal(number)
         assert process.wait(TIMEOUT) == code
         assert process.stderr
@@ -125,14 +131,14 @@ def test_stopped_when_the_context_model_is_written(corpus, old, number, code):
     assert contents(old) == before
 
 
-@pytest.mark.parametrize("room", ["half the context", "half the model"])
-def test_a_full_disk(contextual_model, corpus, tmp_path, room):
-    context, model = path_of(contextual_model).stat().st_size, contextual_model.stat().st_size
-    size = context // 2 if room == "half the context" else context + model // 2
+@pytest.mark.parametrize("memory", [None, 1 << 30])
+@pytest.mark.parametrize("part", ["arcs", "trailer"])
+def test_a_full_disk(contextual_model, corpus, tmp_path, part, memory):
+    begin = trailer_start(CapFst.open(contextual_model))
     disk = tmp_path / "disk"
-    with mounted(disk, size):
+    with mounted(disk, begin // 2 if part == "arcs" else begin + (contextual_model.stat().st_size - begin) // 2):
         with pytest.raises(CapfstError, match="No space left on device"):
-            capfst.train(corpus, disk / "cap.fst", clean=False)
+            capfst.train(corpus, disk / "cap.fst", clean=False, memory=memory)
         assert list(disk.iterdir()) == []
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from capfst.batch.formats import takes
-from capfst.context.model import path_of
 from capfst.corpus.files import expand
 from capfst.errors import CapfstError
 
@@ -54,7 +53,7 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
                 )
     if not items:
         raise CapfstError("there is no text in what was named: name files, folders or quoted glob patterns")
-    _refuse_overwriting(items, {os.path.realpath(model), os.path.realpath(path_of(model))})
+    _refuse_overwriting(items, os.path.realpath(model))
     return Plan([Item(file, output) for output, file in items.items()], left_out)
 
 
@@ -64,12 +63,12 @@ def _refuse_inside(folder: Path, out: Path) -> None:
         raise CapfstError(f"the output folder {out} is inside the input folder {folder}: choose one outside of it")
 
 
-def _refuse_overwriting(items: dict[Path, Path], lm: set[str]) -> None:
+def _refuse_overwriting(items: dict[Path, Path], lm: str) -> None:
     sources = {os.path.realpath(file): file for file in items.values()}
     for output, file in items.items():
         real = os.path.realpath(output)
-        if real in lm or real in sources:
-            what = "the model" if real in lm else f"the input {sources[real]}"
+        if real == lm or real in sources:
+            what = "the model" if real == lm else f"the input {sources[real]}"
             raise CapfstError(f"the output {output} would overwrite {what}: choose another output folder")
         above = next((parent for parent in output.parents if parent in items), None)
         if above is not None:

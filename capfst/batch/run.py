@@ -27,7 +27,6 @@ from capfst.batch.manifest import Manifest, Record, Stamp, sha256
 from capfst.batch.protocol import BatchOptions, Format, Recase
 from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport, RecaseCounts
 from capfst.batch.tally import counting
-from capfst.context.model import path_of
 from capfst.corpus.compression import OnRead
 from capfst.errors import CapfstError
 from capfst.recaser import Recaser
@@ -228,7 +227,7 @@ def run(
         clear({item.output.parent for item in plan.items} | {out})
         casing = {key: value for key, value in recaser.options.items() if key != "engine"}  # both give the same bytes
         casing |= {"model": report.model, "model_hash": sha256(Path(recaser.model.path))}
-        casing["context"] = None if recaser.context is None else sha256(path_of(recaser.model.path))
+        casing["context"] = recaser.context is not None
         shared = Run(
             out, options, casing, counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
             listener.advance,

@@ -134,6 +134,9 @@ def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
     from capfst.convert import import_arpa
 
     import_arpa(arpa, output, pretokenized=pretokenized)
+    click.echo(
+        f"{output} has no context model, which only `capfst train` makes: its casings come from the LM alone", err=True
+    )
 
 
 @click.command()
@@ -155,8 +158,11 @@ def export(lm: Path, arpa: Path) -> None:
 @model_output_option
 @click.option("--weights", type=Weights(), help="Weight of each model, in order, 1 in all: 0.7,0.3.")
 @click.option("--tune", type=FILE, help="Cased text for which to find the best weights (by EM), instead of --weights.")
-def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None) -> None:
-    """Interpolates models linearly, into one backoff model.
+@click.option("--no-context", is_flag=True, help="Leave the context model out, instead of taking the heaviest model's.")
+def mix(
+    lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
+) -> None:
+    """Interpolates models linearly, into one backoff model, with the context model of the one that weighs most.
 
     \b
     capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
@@ -167,8 +173,10 @@ def mix(lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, 
     if (weights is None) == (tune is None):
         raise click.UsageError("Give either --weights or --tune.")
     text = map(ended, read_text((tune,), "strict")) if tune else ()
-    used = mix_models(lms, output, weights=weights, tune_on=text)
-    click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in zip(lms, used, strict=True)), err=True)
+    mixed = mix_models(lms, output, weights=weights, tune_on=text, context=not no_context)
+    shares = zip(lms, mixed.weights, strict=True)
+    click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in shares), err=True)
+    click.echo(f"context model: {mixed.context or 'none: casings come from the LM alone'}", err=True)
 
 
 COMMANDS = train, import_, export, mix

@@ -332,6 +332,19 @@ def _score(words, text, context, log_p):  # type: ignore[no-untyped-def]
         begin = end + 1
 
 
+@allocating
+def score_unseen_words(labels, hashes, stage1, word_scores):  # type: ignore[no-untyped-def]
+    """word_scores[label] of words that were not learned from: int64[n], their hashes uint32[n, N_HASHES], and the
+    table of a domain, as in model.Parameters."""
+    table = _Table(stage1, _log2(stage1.size))
+    features = np.empty(MAX_WORD_FEATURES, np.uint64)
+    for i in range(labels.size):
+        n = word_features(hashes[i], UNSEEN, features)
+        lanes = _sum_rows(table, features, n)
+        for k in range(1, N_SHAPES):
+            word_scores[labels[i], k - 1] = _score_of(lanes, k, n)
+
+
 # ---- −ln p of the shapes → costs of casings
 
 

@@ -1,41 +1,32 @@
-"""The context model as a file beside cap.fst, mapped: learned weights in bytes, and a record for each word.
+"""The context model as a part of cap.fst, mapped: learned weights in bytes, and a record for each word.
 
-In: what is known of the words, and learned tables. Out: the file `cap.fst.context`, and `Context`, which maps it. First
-a line of JSON, which says to which model it belongs, how large the arrays are, and their checksum; a line with its own
-checksum; then the arrays, end to end. Any numbers in them are legal, so only whole arrays have to be checked.
+In: what is known of the words, and learned tables. Out: a part of the model's trailer (fst/trailer.py), and `Context`,
+which reads it where it lies. Any numbers in its arrays are legal, but for the shapes; so only these, and the sizes of
+all, have to be checked.
 """
 
 from __future__ import annotations
 
-import json
-import mmap
 import os
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import N_SHAPES
+from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.words import SUFFIX, WHOLE, shape_evidence
 from capfst.errors import CapfstError
 from capfst.fst.read import CapFst
-from capfst.fst.signature import Signature
-from capfst.fst.symbols import Symbols
-from capfst.system import verified
-from capfst.system.atomic import replacing
+from capfst.fst.trailer import Part
 from capfst.system.kernels import allocating
 
 if TYPE_CHECKING:
     from capfst.context.learn import Lexicon, Tables
 
-_FORMAT = "capfst context 1"
-_HEADER = 4096  # bytes
+PART = "context"
+_FORMAT = 1
 _MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
 ROWS_PER_SLOT = 4
 """Rows of a learned table that share a slot of the file's table, which holds one of them."""
@@ -57,8 +48,6 @@ WORD = np.dtype(
     align=True,
 )
 """What is known of a word; under the label of its most frequent form."""
-
-_ARRAYS: list[np.dtype[Any]] = [WORD, *map(np.dtype, ("u1", "i2", "u4", "u4"))]  # as Context has them, in the file
 
 
 class Parameters(NamedTuple):
@@ -83,115 +72,82 @@ class Context(NamedTuple):
     stage1: npt.NDArray[np.uint32]  # [domains, 2^b]
     stage2: npt.NDArray[np.uint32]
     scales: npt.NDArray[np.float64]  # [domains, 2]
-    checksum: int
 
     @classmethod
-    def beside(cls, model: CapFst) -> Context | None:
-        """The context model in the file beside a model's; None if there is none.
-
-        CapfstError if it is damaged or belongs to another model.
-        """
-        path = path_of(model.path)
-        try:
-            with open(path, "rb") as file:
-                status = os.fstat(file.fileno())
-                if status.st_size < _HEADER:
-                    raise _damaged(path)
-                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except FileNotFoundError:
+    def of(cls, model: CapFst) -> Context | None:
+        """The context model that is a part of a model; None if it has none. CapfstError if it cannot be used."""
+        part = model.parts.get(PART)
+        if part is None:
+            _refuse_two_files(model)
             return None
-        except OSError as error:
-            raise CapfstError(f"cannot read {path}: {error.strerror}: check the file") from error
-        header = _header(mapped, path)
-        if header["model"] != _belongs(model.signature, model.symbols):
+        if part.settings.get("format") != _FORMAT:
             raise CapfstError(
-                f"{path} belongs to another model than {model.path}: train the model again, or remove {path}"
+                f"the context model in {model.path} is of another version of capfst: train the model again, or leave it"
+                " out (--no-context)"
             )
-        if len(mapped) != _HEADER + sum(header["bytes"]):
-            raise _damaged(path)
-        if verified.recall(status) != (header["crc"],):
-            if zlib.crc32(memoryview(mapped)[_HEADER:]) != header["crc"]:
-                raise _damaged(path)
-            verified.remember(status, (header["crc"],))
-        offset = _HEADER
-        arrays: list[npt.NDArray[Any]] = []
-        for dtype, size in zip(_ARRAYS, header["bytes"], strict=True):
-            arrays.append(np.frombuffer(mapped, dtype, size // dtype.itemsize, offset))
-            offset += size
-        words, shapes, word_scores, stage1, stage2 = arrays
-        scales = np.array(header["scales"], np.float64)
+        try:
+            return cls._read(part, len(model.symbols))
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise CapfstError(
+                f"the context model in {model.path} is damaged ({error}): train the model again"
+            ) from error
+
+    @classmethod
+    def _read(cls, part: Part, n_labels: int) -> Context:
+        """ValueError, TypeError, KeyError or OverflowError if the part is not what `part_of` makes."""
+        scales = np.array(part.settings["scales"], np.float64)
         n = len(scales)
-        return cls(
-            words, shapes, word_scores.reshape(n, -1, N_SHAPES - 1), stage1.reshape(n, -1), stage2.reshape(n, -1),
-            scales, header["crc"],
-        )  # fmt: skip
+        if not (0 < n <= MAX_DOMAINS and scales.shape == (n, 2) and (scales > 0).all() and np.isfinite(scales).all()):
+            raise ValueError("its scales are impossible")
+
+        def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
+            return part.arrays[name].view(dtype).reshape(shape)
+
+        context = cls(
+            array("words", WORD, n_labels),
+            array("shapes", np.uint8, n_labels),
+            array("word_scores", np.int16, n, n_labels, N_SHAPES - 1),
+            array("stage1", np.uint32, n, -1),
+            array("stage2", np.uint32, n, -1),
+            scales,
+        )
+        if any(table.shape[1].bit_count() != 1 for table in (context.stage1, context.stage2)):
+            raise ValueError("the size of a table is no power of 2")
+        if context.shapes.max() > Shape.CASELESS:
+            raise ValueError("it has a form of no shape")
+        return context
 
 
-def path_of(model: str | os.PathLike[str]) -> Path:
-    """Where the context model of a model is: `cap.fst.context` for `cap.fst`."""
-    return Path(f"{os.fspath(model)}.context")
+def _refuse_two_files(model: CapFst) -> None:
+    """Version 0.1 had the context model in a file of its own: that it is no longer read must not pass in silence."""
+    beside = f"{model.path}.context"
+    if model.trailer is None and os.path.exists(beside):
+        raise CapfstError(
+            f"{model.path} is of capfst 0.1, whose models had two files, and {beside} is no longer read: train the"
+            " model again, or use it without context (--no-context)"
+        )
 
 
-def _damaged(path: Path) -> CapfstError:
-    return CapfstError(f"{path} is damaged: copy it again, train the model again, or remove the file")
-
-
-def _header(mapped: mmap.mmap, path: Path) -> dict[str, Any]:
-    text, checksum, *_ = [*mapped[:_HEADER].split(b"\n"), b""]
-    if not text.startswith(b'{"format": "%s"' % _FORMAT.encode()):
-        raise CapfstError(f"{path} is no context model of this version: train the model again, or remove the file")
-    if checksum != b"%08x" % zlib.crc32(text):
-        raise _damaged(path)
-    header: dict[str, Any] = json.loads(text)
-    return header
-
-
-def _belongs(signature: Signature, symbols: Symbols) -> str:
-    """Tells models apart, by how they were made and their labels."""
-    return f"{signature} {len(symbols)} {zlib.crc32(symbols.data.data):08x}"
-
-
-def forget(model: str | os.PathLike[str]) -> None:
-    """Removes the context model of what was at a model's path before."""
-    path = path_of(model)
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise CapfstError(f"cannot remove {path}, of an earlier model: {error.strerror}: remove it") from error
-
-
-@contextmanager
-def writing(
-    model: str | os.PathLike[str], signature: Signature, symbols: Symbols, starts: npt.NDArray[np.int64],
-    lexicon: Lexicon, domain_log_odds: npt.NDArray[np.int8], parameters: list[Parameters],
-) -> Iterator[None]:  # fmt: skip
-    """Writes the context model of the model at this path, whose words' first labels are `starts`. It is there after the
-    block, in which the model is to be written; if that fails, what was there before is still there.
+def part_of(
+    starts: npt.NDArray[np.int64], lexicon: Lexicon, domain_log_odds: npt.NDArray[np.int8], parameters: list[Parameters]
+) -> Part:
+    """The context model as a part of the model whose words' first labels are `starts`.
 
     domain_log_odds: [words, domains], as from domains.py. parameters: by domain.
     """
-    words = np.zeros(len(symbols), WORD)
+    words = np.zeros(len(lexicon.shapes), WORD)
     _fill_words(starts, lexicon, domain_log_odds, words)
-    arrays = [words, lexicon.shapes, *(np.stack(tables) for tables in list(zip(*parameters, strict=True))[:3])]
-    raw = [array.reshape(-1).view(np.uint8).data for array in arrays]
-    crc = 0
-    for array in raw:
-        crc = zlib.crc32(array, crc)
-    header = {
-        "format": _FORMAT,
-        "model": _belongs(signature, symbols),
-        "bytes": [len(array) for array in raw],
-        "crc": crc,
-        "scales": [domain.scales for domain in parameters],
-    }
-    text = json.dumps(header).encode()
-    with replacing(path_of(model)) as file:
-        file.write((text + b"\n%08x\n" % zlib.crc32(text)).ljust(_HEADER))
-        for array in raw:
-            file.write(array)
-        file.flush()  # a full disk is found before the model is there
-        del lexicon, domain_log_odds, parameters, words, arrays, raw, array  # making the model takes memory, too
-        yield
+    word_scores, stage1, stage2 = (np.stack(tables) for tables in list(zip(*parameters, strict=True))[:3])
+    return part_of_context(
+        Context(words, lexicon.shapes, word_scores, stage1, stage2, np.array([p.scales for p in parameters]))
+    )
+
+
+def part_of_context(context: Context) -> Part:
+    """As `part_of`, of a context model's own arrays."""
+    arrays = context._asdict()
+    settings = {"format": _FORMAT, "scales": arrays.pop("scales").tolist()}
+    return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
 
 
 @allocating

@@ -1,7 +1,7 @@
 """A labelled corpus → the context model, ready to be written.
 
 In: the vocabulary of a model and its corpus, here or on Spark. Out: what is known of the words, and what was learned of
-each domain; model.py writes it beside the model.
+each domain; model.py makes a part of the model of it.
 
 The way: a sample of the corpus (sample.py) → what is known of each word (words.py, classes.py) → the domain of each
 source (domains.py) → tables learned from the sample, for each domain (learn.py) → the same in fewer bits (model.py).
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import N_SHAPES, Shape, shapes
+from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import sample, words
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.domains import find_domains
@@ -22,10 +22,9 @@ from capfst.context.features import N_RANKED
 from capfst.context.learn import Lexicon, Tables, learn
 from capfst.context.model import Parameters, quantize
 from capfst.errors import CapfstError
-from capfst.fst.symbols import UNKNOWN, Symbols
+from capfst.fst.symbols import Symbols
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
-from capfst.text.tokenizer import PROTECTED_CLASS
 
 MAX_BITS = 22, 20
 """The tables of the stages have 2^22 and 2^20 rows at most while they learn; a fourth of them, 4 and 1 MB, is in the
@@ -63,7 +62,7 @@ class LocalCorpus(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What model.py writes."""
+    """What model.py makes a part of the model of."""
 
     lexicon: Lexicon
     domain_log_odds: npt.NDArray[np.int8]  # [words, domains]
@@ -115,10 +114,7 @@ def _lexicon(
     sources: list[npt.NDArray[np.uint32]],
 ) -> Lexicon:
     """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word."""
-    shape_of = shapes(symbols)
-    for form in (UNKNOWN, PROTECTED_CLASS.decode()):  # which stand for words in any casing
-        for label in symbols.forms(form, starts):
-            shape_of[label] = Shape.CASELESS
+    shape_of = words.label_shapes(symbols, starts)
     ranks = np.zeros(len(totals), np.uint8)
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)

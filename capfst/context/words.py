@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.names import pattern
-from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
-from capfst.fst.symbols import Symbols
+from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.system.kernels import allocating, kernel
+from capfst.text.tokenizer import PROTECTED_CLASS
 from capfst.text.unicode import INFO, LETTER, TO_LOWER, decode, lower_into
 
 MAX_AFFIX = 5
@@ -139,6 +140,15 @@ def hash_words(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[n
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
     _hash_words(symbols.data, symbols.offsets, starts, INFO, TO_LOWER, hashes)
     return hashes
+
+
+def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+    """uint8[V + 1]: the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
+    shape_of = shapes(symbols)
+    for form in (UNKNOWN, PROTECTED_CLASS.decode()):
+        for label in symbols.forms(form, starts):
+            shape_of[label] = Shape.CASELESS
+    return shape_of
 
 
 @allocating

@@ -1,25 +1,28 @@
 """cap.fst, mapped: the model's states and arcs as views of the file, shared by all processes that read it.
 
-In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, each checked (by symbols.py and
-validate.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in which
-every number is in range, or CapfstError says why not.
+In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, trailer, each checked (by symbols.py,
+validate.py and trailer.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in
+which every number is in range, or CapfstError says why not.
 """
 
 import mmap
 import os
 import stat
 import struct
+import zlib
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.errors import CapfstError
-from capfst.fst import validate
+from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import DamagedError, Symbols, check, unpack
+from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
 from capfst.system import verified
 
@@ -42,26 +45,30 @@ class CapFst:
     states      STATE[n]; state 0 is the empty context
     arcs        ARC[m]; the unigram of label l is arcs[l − 1]
     ngrams      their number by order, unigrams first; `</s>` counts as a word, `<s>` does not
+    trailer     what else belongs to the model; None if another program has written the file, or capfst 0.1
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Maps and checks the model; CapfstError if the file is missing, foreign, truncated or damaged."""
         self.path = os.fspath(path)
         try:
-            mapped, file = _map(self.path)
-            self.bytes = len(mapped)
-            header = _header(mapped)
+            self._mapped, file = _map(self.path)
+            self.bytes = len(self._mapped)
+            header = _header(self._mapped)
             self.signature = header.signature
             self.start = header.start
-            self.symbols, self.states, self.arcs = _body(mapped, header)
+            self.symbols, self.states, self.arcs, end = _body(self._mapped, header)
+            self.trailer: Trailer | None = trailer.read(self._mapped, end)
             self.ngrams = verified.recall(file)
             if self.ngrams:
                 self.starts = check(self.symbols)
             else:
-                with ThreadPoolExecutor(2) as pool:
+                with ThreadPoolExecutor(3) as pool:
                     checking = pool.submit(validate.check, self.states, self.arcs, len(self.symbols) - 1, pool)
+                    verifying = pool.submit(trailer.verify, self._mapped, self.trailer)
                     self.starts = check(self.symbols)
                     self.ngrams = checking.result()
+                    verifying.result()
                 verified.remember(file, self.ngrams)
             _check_properties(header, self.states)
         except OSError as error:
@@ -81,6 +88,16 @@ class CapFst:
     def order(self) -> int:
         """Of the longest n-grams."""
         return len(self.ngrams)
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What the trailer holds."""
+        return self.trailer.parts if self.trailer else {}
+
+    @cached_property
+    def checksum(self) -> int:
+        """CRC-32 of the file."""
+        return self.trailer.checksum if self.trailer else zlib.crc32(self._mapped)
 
 
 class _Header(NamedTuple):
@@ -149,21 +166,21 @@ def _header(mapped: mmap.mmap) -> _Header:
     return _Header(start, states, arcs, properties, signature, symbols, offset)
 
 
-def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray]:
-    """Symbols, states and arcs; the file must be exactly as long as they are."""
+def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:
+    """Symbols, states and arcs, and the offset where these end."""
     if not (1 <= header.states <= fst.MAX_STATES and 1 <= header.arcs <= fst.MAX_ARCS):
         raise DamagedError(f"it cannot have {header.states} states and {header.arcs} arcs")
     if not 0 <= header.start < header.states:
         raise DamagedError(f"its start state {header.start} is none of its {header.states} states")
     symbols, symbols_end = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
-    states_offset = symbols_end + fst.padding(symbols_end)
+    states_offset = symbols_end + padding(symbols_end)
     states_end = states_offset + header.states * STATE.itemsize
-    arcs_offset = states_end + fst.padding(states_end)
+    arcs_offset = states_end + padding(states_end)
     end = arcs_offset + header.arcs * ARC.itemsize
-    if end != len(mapped):
+    if end > len(mapped):
         raise DamagedError(f"it has {len(mapped)} bytes, but its header tells of {end}")
     states = np.frombuffer(mapped, STATE, header.states, states_offset)
-    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_offset)
+    return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_offset), end
 
 
 def _check_properties(header: _Header, states: npt.NDArray) -> None:

@@ -1,13 +1,14 @@
 """cap.fst: the model as OpenFst's aligned `const` file, written from arrays.
 
-In: the states and arcs of the acceptor (lm/compile.py), its symbols, its start state and its signature. Out: a
-file that every OpenFst tool reads, and that read.py maps. Order in the file, all integers
+In: the states and arcs of the acceptor (lm/compile.py), its symbols, its start state and its signature, and what else
+belongs to the model. Out: a file that every OpenFst tool reads, and that read.py maps. Order in the file, all integers
 little-endian:
 
     header       magic number, "const", "standard", version, flags, properties, start, numbers of states, arcs
     symbols      magic number, name (the signature), next free key, size, entries (symbols.py)
     states       from the next multiple of 16 on
     arcs         from the next multiple of 16 on
+    trailer      what OpenFst does not read (trailer.py)
 
 What the states and arcs must be (validate.py checks it): state 0 is the empty context and has one arc for
 each label 1..V, in order, no ε, a finite final weight; every other state has first an ε arc, the backoff,
@@ -17,7 +18,8 @@ weight, final weights −ln P(</s>), or +inf where that is left to the backoff.
 
 import os
 import struct
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,8 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.errors import CapfstError
+from capfst.fst import trailer
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, pack
+from capfst.fst.trailer import Part, padding
 from capfst.system.atomic import replacing
 
 STATE = np.dtype([("final", "<f4"), ("pos", "<u4"), ("narcs", "<u4"), ("niepsilons", "<u4"), ("noepsilons", "<u4")])
@@ -36,7 +40,6 @@ FST_MAGIC, SYMBOLS_MAGIC = 2125659606, 2125658996
 FST_TYPE, ARC_TYPE = b"const", b"standard"
 VERSION = 1  # of const files: the aligned one
 HAS_ISYMBOLS, HAS_OSYMBOLS, IS_ALIGNED = 1, 2, 4
-ALIGNMENT = 16
 MAX_STATES, MAX_ARCS = 2**31 - 1, 2**32 - 1  # StateId is signed, `pos` is not
 
 # OpenFst's property bits (properties.h). What is left open here, OpenFst finds out when it needs it.
@@ -73,11 +76,6 @@ def _bytes(array: npt.NDArray) -> memoryview:
     return np.ascontiguousarray(array).view(np.uint8).data
 
 
-def padding(offset: int) -> int:
-    """The bytes between an offset and the next multiple of 16."""
-    return -offset % ALIGNMENT
-
-
 class Chunked(Protocol):
     """A model whose states STATE[·] and arcs ARC[·] come in chunks, consecutive ones with their first numbers."""
 
@@ -94,9 +92,11 @@ def write_chunks(
     model: Chunked,
     symbols: Symbols,
     signature: Signature,
+    parts: Mapping[str, Part],
     progress: Callable[[int], object] = lambda arcs: None,
 ) -> None:
-    """Writes a model with the symbols of labels 0..V. `progress` is told how many more arcs are written.
+    """Writes a model with the symbols of labels 0..V and with these parts in its trailer. `progress` is told how many
+    more arcs are written.
 
     The file appears at `path` complete or not at all. CapfstError if it cannot be written, or would be too large for
     OpenFst.
@@ -124,6 +124,7 @@ def write_chunks(
             progress(len(arcs))
         if written != [model.states, model.arcs]:
             raise ValueError(f"the states have {model.arcs} arcs, but there are {written[1]}")
+        trailer.append(file, parts)
 
 
 def _header(model: Chunked, bits: int, signature: Signature, symbols: Symbols) -> bytes:
@@ -157,7 +158,8 @@ def write_fst(
     symbols: Symbols,
     start: int,
     signature: Signature,
+    parts: Mapping[str, Part] = types.MappingProxyType({}),
 ) -> None:
     """Writes the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the number of `<s>`."""
     total = int(states["narcs"].sum(dtype=np.int64))
-    write_chunks(path, _Whole(len(states), total, start, (0, states, 0, arcs)), symbols, signature)
+    write_chunks(path, _Whole(len(states), total, start, (0, states, 0, arcs)), symbols, signature, parts)

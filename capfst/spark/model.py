@@ -1,6 +1,6 @@
-"""How executors get a Recaser: they open its files in place, on a shared file system, or Spark sends them to each once.
+"""How executors get a Recaser: they open its file in place, on a shared file system, or Spark sends it to each once.
 
-Each Python worker of an executor maps the files, so that all workers of a machine share the memory.
+Each Python worker of an executor maps the file, so that all workers of a machine share the memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
-from capfst.context.model import path_of
 from capfst.recaser import Recaser, reopen
 
 
@@ -24,7 +23,7 @@ class Sent:
     """What an executor needs to open a Recaser."""
 
     path: str
-    identity: str  # as `recaser.identity`: the files must be those that the driver has opened
+    identity: str  # as `recaser.identity`: the file must be the one that the driver has opened
     options: tuple[tuple[str, Any], ...]
     name: str | None  # of the file that Spark has sent; None: the file is opened at `path`
 
@@ -42,8 +41,6 @@ def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -
     if ship:
         name = f"capfst-{identity}.fst"
         _ship(session.sparkContext, Path(path), name)
-        if recaser.context is not None:
-            _ship(session.sparkContext, path_of(path), path_of(name).name)
     return Sent(path, identity, settings, name)
 
 

@@ -36,7 +36,7 @@ class _Raw(io.FileIO):
     def __init__(self, temporary: Path, target: Path) -> None:
         self.target = target
         # "x" creates it with the permissions that any new file gets (tempfile's would be private).
-        super().__init__(temporary, "x")
+        super().__init__(temporary, "x+")
 
     def write(self, data) -> int:  # type: ignore[no-untyped-def]
         try:

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from backports import zstd
 from support.command_line import CORPUS, TIMEOUT, run, run_process, start
-from support.contextual import LINES, UNHEARD
+from support.contextual import UNHEARD
 from support.disk import mounted
+from support.models import in_two_files, tiny
 
 import capfst
 from capfst.batch.display import Display
@@ -178,7 +179,7 @@ def test_other_options_or_another_model_do_again_what_they_concern(model, tree, 
 
 
 def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_path):
-    lm, context = tmp_path / "cap.fst", tmp_path / "cap.fst.context"
+    lm = tmp_path / "cap.fst"
     text = "\n".join(UNHEARD).lower()
     (tmp_path / "a").write_text(text)
 
@@ -190,35 +191,27 @@ def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_pa
         return report["files"][0]["status"]
 
     shutil.copy(contextual_model, lm)
-    shutil.copy(f"{contextual_model}.context", context)
     assert [status(), status()] == ["done", "skipped"]
     weighed = (tmp_path / "out" / "a").read_bytes()
     assert [status("--oov", "pass"), status("--oov", "pass")] == ["done", "skipped"]
     assert [status("--no-context"), status("--no-context")] == ["done", "skipped"]
     assert (tmp_path / "out" / "a").read_bytes() != weighed
-    context.unlink()
-    assert status() == "skipped"  # it would be the same
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("capfst.context.sample.MAX_LABELS", 9000)
         files = [Path(contextual_model).with_name(name) for name in ("help.txt", "rot13.txt")]
-        capfst.train(files, tmp_path / "other.fst", clean=False)
-    assert (tmp_path / "other.fst").read_bytes() == lm.read_bytes()
-    shutil.copy(tmp_path / "other.fst.context", context)
+        capfst.train(files, lm, clean=False)
     assert [status(), status()] == ["done", "skipped"]
-    shutil.copy(f"{contextual_model}.context", context)
+    shutil.copy(contextual_model, lm)
     assert status() == "done"
     assert (tmp_path / "out" / "a").read_bytes() == weighed
 
 
-def test_a_context_model_of_another_model_stops_the_run(model, contextual_model, tmp_path):
-    shutil.copy(model, tmp_path / "cap.fst")
-    shutil.copy(f"{contextual_model}.context", tmp_path / "cap.fst.context")
-    (tmp_path / "a").write_text("\n".join(LINES[:9]))
-    with pytest.raises(CapfstError, match="belongs to another model"):
-        cli.main(
-            ["batch", "--lm", f"{tmp_path}/cap.fst", f"{tmp_path}/a", "--out", f"{tmp_path}/o"], standalone_mode=False
-        )
-    batch(tmp_path / "cap.fst", tmp_path / "a", "--out", tmp_path / "o", "--no-context")
+def test_a_context_model_that_is_no_longer_read_stops_the_run(tmp_path):
+    path = in_two_files(tiny(), tmp_path / "cap.fst")
+    (tmp_path / "a").write_text("it works")
+    with pytest.raises(CapfstError, match="whose models had two files"):
+        cli.main(["batch", "--lm", f"{path}", f"{tmp_path}/a", "--out", f"{tmp_path}/o"], standalone_mode=False)
+    batch(path, tmp_path / "a", "--out", tmp_path / "o", "--no-context")
 
 
 # Killed
@@ -424,7 +417,7 @@ def test_plans_that_are_refused(here, names, out, said):
         plan(names, Path(out), Path("m.fst/m"))
 
 
-@pytest.mark.parametrize(("to", "what"), [("f.txt", "input"), ("m.fst", "model"), ("m.fst.context", "model")])
+@pytest.mark.parametrize(("to", "what"), [("f.txt", "input"), ("m.fst", "model")])
 def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out").mkdir()
     Path("out/f.txt").symlink_to(f"../{to}")
@@ -433,11 +426,11 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
 
 
 def test_models_are_no_inputs(here):
-    for name in "cap.fst", "cap.fst.context":
+    for name in "cap.fst", "b.fst":
         (Path("d") / name).touch()
     found = plan(["d"], Path("out"), Path("d/cap.fst"))
     assert [str(item.input) for item in found.items] == ["d/a.txt", "d/e/b.txt"]
-    assert found.left_out == ["d/cap.fst", "d/cap.fst.context"]
+    assert found.left_out == ["d/b.fst", "d/cap.fst"]
     assert [str(path) for path in find_files(["d"])] == ["d/a.txt", "d/e/b.txt"]
 
 

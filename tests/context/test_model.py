@@ -1,23 +1,29 @@
-"""context/model.py: the file beside a model: what was written is read again, and nothing else."""
+"""context/model.py: what was written is read again, and nothing else."""
 
-import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import hypothesis
 import numpy as np
+import numpy.typing as npt
 import pytest
+from hypothesis import strategies as st
 from support import contextual
-from support.models import SIGNATURE, build
+from support.models import SIGNATURE, build, in_one_folder, in_two_files
 from support.plain_context import hash_word, shape_evidence, word_features
 
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Lexicon, Tables
-from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context, Parameters, forget, path_of, quantize, writing
+from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, part_of, quantize
 from capfst.context.words import hash_words
 from capfst.errors import CapfstError
 from capfst.fst.read import CapFst
-from capfst.system import verified
+from capfst.fst.trailer import Part
+from capfst.fst.write import write_fst
+from capfst.recaser import Recaser
 
 WORDS = ["<unk>", "a", "iphone", "iPhone", "york", "é"]
 MODEL = build(WORDS, {(k,): 1.0 for k in range(1, 7)}, {}, {(): 1.0})
@@ -48,16 +54,17 @@ def parameters() -> list[Parameters]:
     return [quantize(learned(seed), lexicon(), STARTS) for seed in (1, 2)]
 
 
-@pytest.fixture
-def written(tmp_path: Path) -> CapFst:
-    opened = MODEL.save(tmp_path / "cap.fst")
-    with writing(opened.path, SIGNATURE, MODEL.symbols, STARTS, lexicon(), LOG_ODDS, parameters()):
-        pass
-    return opened
+def part() -> Part:
+    return part_of(STARTS, lexicon(), LOG_ODDS, parameters())
 
 
-def test_what_was_written_is_read(written: CapFst) -> None:
-    context = Context.beside(written)
+def saved(path: Path, context: Part) -> CapFst:
+    write_fst(path, MODEL.states, MODEL.arcs, MODEL.symbols, MODEL.start, SIGNATURE, {PART: context})
+    return CapFst.open(path)
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    context = Context.of(saved(tmp_path / "cap.fst", part()))
     assert context is not None
     for name in ("word_scores", "stage1", "stage2"):
         assert (getattr(context, name) == np.stack([getattr(domain, name) for domain in parameters()])).all()
@@ -111,112 +118,76 @@ def test_tables_that_have_learned_nothing() -> None:
     assert found.scales == (1, 1)
 
 
-def test_no_file_is_no_context(written: CapFst) -> None:
-    path = path_of(written.path)
-    assert path.name == "cap.fst.context"
-    forget(written.path)
-    assert not path.exists()
-    assert Context.beside(written) is None
-    forget(written.path)
+def test_a_model_may_have_none(tmp_path: Path) -> None:
+    assert Context.of(MODEL.save(tmp_path / "cap.fst")) is None
 
 
-def refused(model: CapFst) -> str:
-    with pytest.raises(CapfstError) as caught:
-        Context.beside(model)
-    message = str(caught.value)
-    assert str(path_of(model.path)) in message
-    return message
+def test_a_model_of_two_files_is_refused(tmp_path: Path) -> None:
+    path = in_two_files(MODEL, tmp_path / "cap.fst")
+    with pytest.raises(CapfstError, match=f"{path}.context is no longer read: train the model again"):
+        Context.of(CapFst.open(path))
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"{}\n", b"\xff" * 9000, b"\0" * 9000, b"[" * 9000, b"[1]".ljust(9000)])
-def test_another_file_in_its_place(written: CapFst, content: bytes) -> None:
-    path_of(written.path).write_bytes(content)
-    assert "remove" in refused(written)
+def settings(change: dict[str, Any]) -> Callable[[Part], Part]:
+    return lambda part: part._replace(settings={k: v for k, v in (part.settings | change).items() if v is not None})
 
 
-def test_a_folder_in_its_place(written: CapFst) -> None:
-    path_of(written.path).unlink()
-    path_of(written.path).mkdir()
-    assert "check" in refused(written)
+def array(name: str, change: Callable[[npt.NDArray[np.uint8]], npt.NDArray[np.uint8]]) -> Callable[[Part], Part]:
+    return lambda part: part._replace(arrays=part.arrays | {name: change(part.arrays[name])})
 
 
-def test_a_cut_or_longer_file(written: CapFst) -> None:
-    path = path_of(written.path)
-    whole = path.read_bytes()
-    for size in [1, 100, 4095, 4096, 4500, len(whole) - 1]:
-        path.write_bytes(whole[:size])
-        assert "damaged" in refused(written)
-    path.write_bytes(whole + b"\0")
-    assert "damaged" in refused(written)
+def without(name: str) -> Callable[[Part], Part]:
+    return lambda part: part._replace(arrays={k: v for k, v in part.arrays.items() if k != name})
 
 
-def test_a_flipped_bit(written: CapFst) -> None:
-    """Wherever it is but in the blanks behind the header, which say nothing."""
-    path = path_of(written.path)
-    whole = bytearray(path.read_bytes())
-    text = len(whole[:4096].rstrip())
-    rng = np.random.default_rng(0)
-    for at in [*range(text), *rng.integers(4096, len(whole), 50).tolist()]:
-        changed = whole.copy()
-        changed[at] ^= 1 << int(rng.integers(0, 8))
-        path.write_bytes(changed)
-        assert any(advice in refused(written) for advice in ("remove", "copy it again"))
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (settings({"format": 0}), "another version"),
+        (settings({"format": None}), "another version"),
+        (settings({"scales": None}), "damaged"),
+        (settings({"scales": []}), "scales"),
+        (settings({"scales": 3}), "damaged"),
+        (settings({"scales": [1, 2]}), "scales"),
+        (settings({"scales": [["a", "b"]] * 2}), "damaged"),
+        (settings({"scales": {"a": 1}}), "damaged"),
+        (settings({"scales": [[1, 0]] * 2}), "scales"),
+        (settings({"scales": [[1, -1]] * 2}), "scales"),
+        (settings({"scales": [[1, float("inf")]] * 2}), "scales"),
+        (settings({"scales": [[1, float("nan")]] * 2}), "scales"),
+        (settings({"scales": [[1, 1]]}), "damaged"),
+        (settings({"scales": [[1, 1]] * 3}), "damaged"),
+        (settings({"scales": [[1, 1]] * (MAX_DOMAINS + 1)}), "scales"),
+        *((without(name), "damaged") for name in ("words", "shapes", "word_scores", "stage1", "stage2")),
+        *(
+            (array(name, lambda a, size=size: np.resize(a, max(0, len(a) + size))), "damaged")  # type: ignore[misc]
+            for name in ("words", "shapes", "word_scores", "stage1", "stage2")
+            for size in (-1000, -8, -1, 1, 8, 1000)
+        ),
+        (array("stage1", lambda a: a[:0]), "power of 2"),
+        (array("shapes", lambda a: a | 8), "no shape"),
+    ],
+)
+def test_a_part_that_lies_is_refused(tmp_path: Path, change: Callable[[Part], Part], message: str) -> None:
+    with pytest.raises(CapfstError, match=message) as caught:
+        Context.of(saved(tmp_path / "cap.fst", change(part())))
+    assert str(tmp_path / "cap.fst") in str(caught.value)
 
 
-def test_another_version(written: CapFst) -> None:
-    path = path_of(written.path)
-    path.write_bytes(path.read_bytes().replace(b"context 1", b"context 0", 1))
-    assert "no context model of this version: train the model again" in refused(written)
-
-
-def test_a_file_that_was_found_good_is_checked_again_once_it_has_changed(written: CapFst) -> None:
-    path = path_of(written.path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verified, "MIN_AGE", -(10**12))  # whatever its age
-        assert Context.beside(written) is not None
-        assert verified.recall(path.stat())
-        whole = bytearray(path.read_bytes())
-        whole[-1] ^= 1
-        path.write_bytes(whole)
-        assert "damaged" in refused(written)
-
-
-def test_the_file_of_another_model(written: CapFst, tmp_path: Path) -> None:
-    other = build([*WORDS[:-1], "ê"], {(k,): 1.0 for k in range(1, 7)}, {}, {(): 1.0}).save(tmp_path / "other.fst")
-    shutil.copy(path_of(written.path), path_of(other.path))
-    message = refused(other)
-    assert "another model" in message
-    assert str(other.path) in message
-    assert "train" in message
-
-
-def test_the_old_file_stays_if_the_model_cannot_be_written(written: CapFst) -> None:
-    path = path_of(written.path)
-    before = path.read_bytes()
-
-    def write(fails: bool) -> None:
-        with writing(written.path, SIGNATURE, MODEL.symbols, STARTS, lexicon(), LOG_ODDS, parameters()[:1] * 2):
-            assert path.read_bytes() == before
-            if fails:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write(fails=True)
-    assert path.read_bytes() == before
-    assert sorted(file.name for file in path.parent.iterdir()) == ["cap.fst", "cap.fst.context"]
-    write(fails=False)
-    assert path.read_bytes() != before
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with (
-        pytest.raises(CapfstError, match="make the folder first"),
-        writing(tmp_path / "no" / "cap.fst", SIGNATURE, MODEL.symbols, STARTS, lexicon(), LOG_ODDS, parameters()),
-    ):
-        pytest.fail("the block must not be entered")
+@hypothesis.settings(in_one_folder, max_examples=100)
+@hypothesis.given(data=st.data())
+def test_any_numbers_in_its_arrays_are_legal(tmp_path: Path, data: st.DataObject) -> None:
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    names = data.draw(st.sets(st.sampled_from(["words", "word_scores", "stage1", "stage2"])))
+    noise = {name: np.random.default_rng(seed).bytes(len(part().arrays[name])) for name in names}
+    arrays = part().arrays | {name: np.frombuffer(content, np.uint8) for name, content in noise.items()}
+    recaser = Recaser(saved(tmp_path / "cap.fst", part()._replace(arrays=arrays)))
+    text = "the iphone of york é\n\nYork, yorkish iphones"
+    assert recaser.recase(text).lower() == text.lower()
+    assert recaser.confidence("the iphone of york")[0].lower() == "the iphone of york"
 
 
 def test_training_again_gives_the_same_bytes(contextual_model: Path, tmp_path: Path) -> None:
     again = contextual.train(tmp_path / "cap.fst")
-    assert path_of(again).read_bytes() == path_of(contextual_model).read_bytes()
-    assert Context.beside(CapFst.open(again)) is not None
+    assert again.read_bytes() == contextual_model.read_bytes()
+    assert Context.of(CapFst.open(again)) is not None

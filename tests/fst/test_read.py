@@ -3,6 +3,7 @@
 import itertools
 import random
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,8 @@ def test_golden_bytes(tmp_path: Path) -> None:
     others = [(0, 0, 0.25, 0), (3, 3, 0.5, 2), (0, 0, -0.125, 0), (4, 4, 1.5, 3), (0, 0, 0, 0)]
     for arc in [*root, *others]:
         content += struct.pack("<iifi", *arc)
+    content += b"{}" + struct.pack("<8s Q I", b"capfst\0\1", len(content), 2)
+    content += struct.pack("<I", zlib.crc32(content))
     assert (tmp_path / "cap.fst").read_bytes() == content
 
 
@@ -201,7 +204,7 @@ def test_chunks_and_whole_make_the_same_bytes(tmp_path: Path) -> None:
                 arc = int(states["pos"][0])
                 yield state, states, arc, model.arcs[arc : arc + int(states["narcs"].sum())]
 
-    write_chunks(tmp_path / "chunks", Chunks(), model.symbols, SIGNATURE)
+    write_chunks(tmp_path / "chunks", Chunks(), model.symbols, SIGNATURE, {})
     assert (tmp_path / "chunks").read_bytes() == (tmp_path / "whole").read_bytes()
 
 

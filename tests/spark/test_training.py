@@ -66,7 +66,7 @@ def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
     for name, where in ("here", None), ("there", spark):
         capfst.train(sources, tmp_path / name, order=1, spark=where)
     assert same_models(tmp_path / "here", tmp_path / "there")
-    context = Context.beside(CapFst.open(tmp_path / "here"))
+    context = Context.of(CapFst.open(tmp_path / "here"))
     assert context is not None
     assert len(context.scales) > 1
 

@@ -46,6 +46,27 @@ class Model(NamedTuple):
         return CapFst.open(path)
 
 
+def in_two_files(model: Model, path: Path) -> Path:
+    """Writes the model as capfst 0.1 did: without a trailer, and with a context model beside it, of which it does not
+    matter what it is."""
+    size = trailer_start(model.save(path))
+    path.write_bytes(path.read_bytes()[:size])
+    path.with_name(f"{path.name}.context").touch()
+    return path
+
+
+def without_context(source: Path, target: Path) -> Path:
+    """Writes the model in a file to another one, without what its trailer holds."""
+    model = CapFst.open(source)
+    write_fst(target, model.states, model.arcs, model.symbols, model.start, model.signature)
+    return target
+
+
+def trailer_start(model: CapFst) -> int:
+    """Where the arcs end in a model's file."""
+    return Path(model.path).read_bytes().index(model.arcs.tobytes()) + model.arcs.nbytes
+
+
 def build(words: list[str], arcs: dict, backoffs: dict, finals: dict) -> Model:
     """The model of these tables, keyed by tuples of labels: n-gram → cost, context → backoff, context → final cost.
 

@@ -26,6 +26,4 @@ SETTINGS = {
 
 
 def same_models(one: Path, other: Path) -> bool:
-    """With their context models."""
-    beside = [path.with_name(f"{path.name}.context") for path in (one, other)]
-    return filecmp.cmp(one, other, shallow=False) and filecmp.cmp(*beside, shallow=False)
+    return filecmp.cmp(one, other, shallow=False)

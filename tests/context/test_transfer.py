@@ -1,0 +1,97 @@
+"""context/transfer.py: a context model for other symbols says of each word what it said before."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import contextual
+from support.models import without_context
+
+import capfst
+from capfst.casing.shapes import N_SHAPES
+from capfst.context.casing_costs import casing_costs
+from capfst.context.model import Context
+from capfst.context.transfer import transferred
+from capfst.convert import mix_models
+from capfst.fst.read import CapFst
+from capfst.recaser import Recaser, load
+
+TEXT = "\n".join([*contextual.UNHEARD[:200], *contextual.OTHERS[-100:], "Xyzzy of zzzq in PYTHON"]).replace("-", " ")
+"""Without hyphens: what is a word then does not depend on the vocabulary."""
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of other text, with words and casings of its own."""
+    folder = tmp_path_factory.mktemp("other")
+    lines = [*contextual.UNHEARD, "Xyzzy met XYZZY in a zzzq at PYTHON with É and é."] * 2
+    (folder / "corpus").write_text("\n".join(lines), "utf-8")
+    capfst.train(folder / "corpus", folder / "cap.fst", clean=False)
+    return folder / "cap.fst"
+
+
+def costs(recaser: Recaser) -> tuple[list[list[tuple[str, int]]], list[list[float]], list[list[float]]]:
+    """Of each word of TEXT: its forms and their shapes, what each form and each shape costs by the context model."""
+    buf = np.frombuffer(TEXT.lower().encode(), np.uint8)
+    words = recaser.transducer.words(buf)
+    assert recaser.context
+    found = casing_costs(recaser.context, buf, words, recaser.pretokenized, True, every=True)
+    assert found.arc_costs is not None
+    assert found.options is not None
+    ends = np.cumsum(words.n_forms)
+    forms = [
+        [(recaser.model.symbols[label + k], int(recaser.context.shapes[label + k])) for k in range(n)]
+        for label, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
+    ]
+    by_word = [found.arc_costs[end - n : end].tolist() for end, n in zip(ends, words.n_forms, strict=True)]
+    return forms, by_word, found.options.tolist()
+
+
+def test_the_same_symbols_give_the_same_part(contextual_model: Path) -> None:
+    model = CapFst.open(contextual_model)
+    context = Context.of(model)
+    assert context
+    part = transferred(context, model, model.symbols, model.starts)
+    assert part.settings == model.parts["context"].settings
+    for name, array in model.parts["context"].arrays.items():
+        assert (part.arrays[name] == array).all(), name
+
+
+def test_words_cost_what_they_did(contextual_model: Path, other: Path, tmp_path: Path) -> None:
+    """Those that only the mixture knows: what they did when they were OOV."""
+    mix_models([contextual_model, other], tmp_path / "mixed.fst", weights=[0.9, 0.1])
+    before, after = costs(load(contextual_model)), costs(load(tmp_path / "mixed.fst"))
+    new = same = 0
+    for forms_before, cost_before, option_before, forms, cost, option in zip(*before, *after, strict=True):
+        if not forms_before and forms:
+            new += 1
+            for k, (_, shape) in enumerate(forms):
+                # The most frequent form may stand for an unseen one that is cheaper.
+                assert (
+                    shape >= N_SHAPES or cost[k] == option_before[shape] or (k == 0 and cost[k] < option_before[shape])
+                )
+        elif forms_before == forms:
+            same += 1
+            assert (cost, option) == (cost_before, option_before)
+    assert new > 50
+    assert same > 500
+
+
+def test_a_mixture_has_the_context_of_the_heaviest(contextual_model: Path, other: Path, tmp_path: Path) -> None:
+    mixed = mix_models([other, contextual_model], tmp_path / "mixed.fst", weights=[0.3, 0.7])
+    assert mixed.context == str(contextual_model)
+    before, after = load(contextual_model), load(tmp_path / "mixed.fst")
+    assert after.context
+    assert before.context
+    assert (after.context.stage1 == before.context.stage1).all()
+    text = TEXT.lower()
+    assert after.recase(text) != load(tmp_path / "mixed.fst", context=False).recase(text)
+    mixed = mix_models([other, contextual_model], tmp_path / "mixed.fst", weights=[0.7, 0.3])
+    assert mixed.context == str(other)
+
+
+def test_the_heaviest_may_have_none(contextual_model: Path, other: Path, tmp_path: Path) -> None:
+    alone = without_context(contextual_model, tmp_path / "alone.fst")
+    mixed = mix_models([other, alone], tmp_path / "mixed.fst", weights=[0.3, 0.7])
+    assert mixed.context is None
+    assert load(tmp_path / "mixed.fst").context is None
