@@ -16,7 +16,7 @@ import numpy.typing as npt
 from capfst.casing import encode
 from capfst.casing.transducer import Transducer
 from capfst.context.model import forget
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.read import CapFst
 from capfst.fst.signature import Signature

@@ -17,7 +17,7 @@ from support.disk import mounted
 import capfst
 from capfst.context.model import path_of
 from capfst.convert import export_arpa, import_arpa, mix_models
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from capfst.batch.formats import takes
 from capfst.context.model import path_of
 from capfst.corpus.files import expand
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 class Item(NamedTuple):

@@ -23,7 +23,7 @@ from capfst.casing.shapes import N_SHAPES
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.words import SUFFIX, WHOLE, shape_evidence
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols

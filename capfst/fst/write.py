@@ -24,7 +24,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, pack
 from capfst.system.atomic import replacing

@@ -15,7 +15,7 @@ from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Lexicon, Tables
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context, Parameters, forget, path_of, quantize, writing
 from capfst.context.words import hash_words
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.system import verified
 

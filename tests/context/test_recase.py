@@ -17,7 +17,7 @@ from support import contextual
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.context import learn
 from capfst.context.model import path_of
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser, load, reopen
 from capfst.text.tokenizer import PROTECTED, tokenize
 from capfst.text.unicode import lower

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import Model, arcs_of, backoff_models, backoff_of, build, in_one_folder, openfst, tiny, vector
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.validate import MAX_ORDER, problem, read_all
 from capfst.fst.write import ARC, STATE
