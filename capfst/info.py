@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from capfst import models
 from capfst.context.model import PART, Context
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
@@ -18,8 +19,8 @@ _FORMS = 8  # of each, in the text
 
 
 def describe(model: CapFst) -> dict[str, Any]:
-    """Signature, sizes, n-grams by order, the context model, and the words with the most surface forms, the most
-    frequent form first."""
+    """Signature, sizes, n-grams by order, the context model, the words with the most surface forms, the most frequent
+    form first, and the card of a ready model."""
     count = sum(model.ngrams)
     sizes = np.diff(model.starts)
     ambiguous = np.argsort(-sizes, kind="stable")[:_LISTED]
@@ -42,6 +43,7 @@ def describe(model: CapFst) -> dict[str, Any]:
             {"word": lower(model.symbols[labels[0]]), "forms": [model.symbols[label] for label in labels]}
             for labels in ranges
         ],
+        "card": models.card(model.path),
     }
 
 
@@ -83,4 +85,21 @@ def render(description: dict[str, Any]) -> str:
         forms = entry["forms"]
         more = f" … ({len(forms)})" if len(forms) > _FORMS else ""
         lines.append(f"  {entry['word']}: {' '.join(forms[:_FORMS])}{more}")
+    if description["card"]:
+        lines += _render_card(description["card"])
     return "\n".join(lines)
+
+
+def _render_card(card: dict[str, Any]) -> list[str]:
+    return [
+        card["about"],
+        "learned from:",
+        *(f"  {source['file']}: {source['origin']} ({source['licence']})" for source in card["sources"]),
+        "figures (--sentence-case):",
+        *(
+            f"  {row['text']}: accuracy {row['accuracy']:.2f}, F1 {row['f1']:.2f}, CER {row['cer']:.2f}"
+            for row in card["figures"]
+        ),
+        "limits:",
+        *(f"  {limit}" for limit in card["limits"]),
+    ]

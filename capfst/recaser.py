@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from capfst import models
 from capfst.casing import encode
 from capfst.casing.surface import write
 from capfst.casing.transducer import CasingCosts, Transducer, Words
@@ -297,7 +298,7 @@ def _utf8(text: str) -> bytes:
 
 
 def load(
-    path: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
     *,
     engine: str = "fast",
     start_token: str = START_TOKEN,
@@ -305,13 +306,17 @@ def load(
     context: bool = True,
     oov: str = "guess",
 ) -> Recaser:
-    """The model in the file `path`, ready to recase; the options are those of `Recaser`.
+    """A model, ready to recase; the options are those of `Recaser`.
+
+    Args:
+        model: the path of its file, or the name of a ready model (capfst/models/); if None, the model that the variable
+            CAPFST_LM of the environment names, or `en`.
 
     Raises:
-        CapfstError: no such file, or a model or options that cannot be used.
+        CapfstError: no such model, or a model or options that cannot be used.
     """
     return Recaser(
-        CapFst.open(path), engine=engine, start_token=start_token, sentence_case=sentence_case, context=context, oov=oov
+        CapFst.open(models.find(model)), engine=engine, start_token=start_token, sentence_case=sentence_case, context=context, oov=oov
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from capfst import models
 from capfst.exceptions import CapfstError
 
 if TYPE_CHECKING:
@@ -62,11 +63,28 @@ class Weights(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers: write 0.7,0.3", param, context)
 
 
-FILE = click.Path(path_type=Path)
+class Model(click.ParamType):
+    """A model: its file, or the name of a ready model."""
+
+    name = "model"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Path:
+        return value if isinstance(value, Path) else models.find(value)
+
+
+FILE, MODEL = click.Path(path_type=Path), Model()
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
-lm_option = click.option("--lm", required=True, type=FILE, help="Model file, as `capfst train` writes it.")
+lm_option = click.option(
+    "--lm",
+    type=MODEL,
+    default=models.DEFAULT,
+    show_default=True,
+    envvar=models.VARIABLE,
+    show_envvar=True,
+    help="Model: a file, as `capfst train` writes it, or the name of a ready model.",
+)
 model_output_option = click.option("-o", "--output", required=True, type=FILE, help="Model file to write.")
 jobs_option = click.option("--jobs", type=click.IntRange(1), help="Number of threads.  [default: one for each core]")
 errors_option = click.option(

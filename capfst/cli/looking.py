@@ -1,4 +1,4 @@
-"""Commands that look into text and models: tokenize, info."""
+"""Commands that look into text and models: tokenize, info, models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import FILE, errors_option, lm_option, read_text, write_text
+from capfst.cli.common import FILE, MODEL, errors_option, lm_option, read_text, write_text
+from capfst.models import DEFAULT, VARIABLE
 
 
 @click.command()
@@ -30,15 +31,17 @@ def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
 
 
 @click.command()
-@click.argument("lm", type=FILE)
+@click.argument("lm", type=MODEL, default=DEFAULT, envvar=VARIABLE)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def info(lm: Path, as_json: bool) -> None:
-    """Describes a model.
+    """Describes a model, a file or a ready one; without LM the one that recase uses.
 
-    Prints its signature, sizes, n-grams by order, and most ambiguous words.
+    Prints its signature, sizes, n-grams by order, and most ambiguous words; of a ready model also what it was made from,
+    its figures and its limits.
 
     \b
     capfst info cap.fst
+    capfst info en
     """
     from capfst.fst.read import CapFst
     from capfst.info import describe, render
@@ -47,4 +50,15 @@ def info(lm: Path, as_json: bool) -> None:
     click.echo(json.dumps(description, ensure_ascii=False) if as_json else render(description))
 
 
-COMMANDS = tokenize, info
+@click.command()
+def models() -> None:
+    """Lists the ready models, which need no training."""
+    from capfst.models import card, find, names
+
+    for name in names():
+        path = find(name)
+        about = (card(path) or {})["about"]
+        click.echo(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {about}\n{'':<6} {path}")
+
+
+COMMANDS = tokenize, info, models

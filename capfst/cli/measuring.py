@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import FILE, ended, errors_option, lm_option, read_text
+from capfst.cli.common import FILE, MODEL, ended, errors_option, lm_option, read_text
 
 
 @click.command()
 @click.argument("reference", type=FILE)
 @click.argument("hypotheses", nargs=-1, required=True, type=FILE)
-@click.option("--lm", type=FILE, help="Also score words in and out of the vocabulary of this model file.")
+@click.option("--lm", type=MODEL, help="Also score words in and out of the vocabulary of this model.")
 @click.option("--skip-first", is_flag=True, help="Leave out each line's first word, whose capital may be positional.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_first: bool, as_json: bool) -> None:
@@ -42,7 +42,7 @@ def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_f
 @click.argument("reference", type=FILE)
 @click.argument("hypothesis", type=FILE)
 @click.option(
-    "--lm", type=FILE, help="Model file by which to class words: out of its vocabulary, unseen casing, ambiguous, …"
+    "--lm", type=MODEL, help="Model by which to class words: out of its vocabulary, unseen casing, ambiguous, …"
 )
 @click.option("--html", type=FILE, help="HTML file to write, beside what is printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

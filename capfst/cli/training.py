@@ -11,6 +11,7 @@ import click
 
 from capfst.cli.common import (
     FILE,
+    MODEL,
     Bytes,
     Cutoffs,
     Weights,
@@ -140,7 +141,7 @@ def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
 
 
 @click.command()
-@click.argument("lm", type=FILE)
+@click.argument("lm", type=MODEL)
 @click.argument("arpa", type=FILE)
 def export(lm: Path, arpa: Path) -> None:
     """Writes a model as ARPA, for other LM toolkits.
@@ -154,7 +155,7 @@ def export(lm: Path, arpa: Path) -> None:
 
 
 @click.command()
-@click.argument("lms", nargs=-1, required=True, type=FILE)
+@click.argument("lms", nargs=-1, required=True, type=MODEL)
 @model_output_option
 @click.option("--weights", type=Weights(), help="Weight of each model, in order, 1 in all: 0.7,0.3.")
 @click.option("--tune", type=FILE, help="Cased text for which to find the best weights (by EM), instead of --weights.")
