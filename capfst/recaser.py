@@ -209,7 +209,10 @@ class Recaser:
 def _engine(name: str, lm: LanguageModel, start: int) -> Any:
     if name == "fast":
         return fast.Engine(lm, start)
-    from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+    try:
+        from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+    except ModuleNotFoundError as error:
+        raise CapfstError("the engine openfst needs pynini: pip install 'capfst[openfst]'") from error
 
     return openfst.Engine(lm, start)
 
