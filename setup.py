@@ -1,14 +1,13 @@
-"""The one thing about the package that pyproject.toml cannot say: its description in an index is README.md without the
-links to files of the source, which are not there; their names stay."""
+"""What pyproject.toml cannot say: the package's description is README.md with links to files of the source as their
+names, because there is nothing beside it where packages are listed."""
 
 import re
 from pathlib import Path
 
 from setuptools import setup
 
-README = Path(__file__).with_name("README.md").read_text("utf-8")
+readme = Path(__file__).with_name("README.md").read_text("utf-8")
+readme = re.sub(r"!\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", readme)
+readme = re.sub(r"\[([^]]*)\]\((?!https:|#)([^)]*)\)", r"\1 (`\2`)", readme)
 
-setup(
-    long_description=re.sub(r"!?\[([^]]*)\]\((?!https?:|#)[^)]*\)", r"\1", README),
-    long_description_content_type="text/markdown",
-)
+setup(long_description=readme, long_description_content_type="text/markdown")
