@@ -9,7 +9,7 @@ OUT ?= cap.fst
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help demo test lint lm bench docs clean
+.PHONY: help demo test lint lm bench docs package clean
 .DELETE_ON_ERROR:
 
 help:
@@ -20,42 +20,55 @@ help:
 	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       the documentation as a site, in build/site'
 	@echo 'make lint                       style, types and the floors of the package'
+	@echo 'make package                    wheel and source distribution, in dist/'
 	@echo 'make clean                      remove what make made'
 
-# The environment: made again when a requirement changes, not when code does (the install is editable).
-$(VENV)/ready: pyproject.toml constraints.txt
+# The environment, in stages: what capfst needs to run, and what an extra of pyproject.toml adds to it (dev, docs, …). Made
+# again when a requirement changes, not when code does (the install is editable). The bytecode of the large extras is left
+# to when it is needed.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+$(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP_INSTALL) -e .
 	touch $@
 
-demo: $(VENV)/ready
+$(VENV)/%: $(VENV)/core
+	$(PIP_INSTALL) --no-compile -e '.[$*]'
+	touch $@
+
+demo: $(VENV)/core
 	$(BIN)/python scripts/demo.py
 
 # At most four processes: each trains models of its own.
-test: $(VENV)/ready
+test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
-lint: $(VENV)/ready
+lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # A corpus may be a folder or a glob, whose age says little: `make lm` always trains.
-lm: $(VENV)/ready
+lm: $(VENV)/core
 	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
 	$(CAPFST) train '$(CORPUS)' -o '$(OUT)' $(TRAIN_OPTIONS)
 
-# Needs a corpus and a text; KENLM=folder of KenLM's programs, and sacremoses and truecase if they are installed.
-bench: $(VENV)/ready
+# Needs a corpus and a text; KENLM=folder of KenLM's programs.
+bench: $(VENV)/bench
 	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: say CORPUS=path and TEXT=held-out text' >&2; exit 2)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python scripts/bench.py '$(CORPUS)' '$(TEXT)' $(if $(KENLM),--kenlm '$(KENLM)') $(BENCH_OPTIONS)
 
-docs: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict
 	@echo 'build/site/index.html'
 
+# The wheel is built from the source distribution.
+package: $(VENV)/package
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst

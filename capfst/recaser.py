@@ -266,7 +266,10 @@ class Recaser:
 def _engine(name: str, lm: LanguageModel, start: int) -> Any:
     if name == "fast":
         return fast.Engine(lm, start)
-    from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+    try:
+        from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+    except ModuleNotFoundError as error:
+        raise CapfstError("the engine openfst needs pynini: pip install 'capfst[openfst]'") from error
 
     return openfst.Engine(lm, start)
 
@@ -316,7 +319,12 @@ def load(
         CapfstError: no such model, or a model or options that cannot be used.
     """
     return Recaser(
-        CapFst.open(models.find(model)), engine=engine, start_token=start_token, sentence_case=sentence_case, context=context, oov=oov
+        CapFst.open(models.find(model)),
+        engine=engine,
+        start_token=start_token,
+        sentence_case=sentence_case,
+        context=context,
+        oov=oov,
     )
 
 

@@ -1,6 +1,7 @@
 """Grammars, of lowering (lower.py) and of names (names.py): rules in code, facts in TSV.
 
-In: the `.tsv` files of this folder. Out: `rows`, which reads one of them, and one module per grammar.
+In: the `.tsv` files of this folder. Out: `rows`, which reads one of them, and one module per grammar. The grammars need
+pynini (`pip install 'capfst[openfst]'`); recasing needs the facts only, and tests compare its kernels with the rules.
 """
 
 from importlib.resources import files

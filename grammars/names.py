@@ -3,7 +3,7 @@
 In: lower.tsv (letters and their capitals), characters.tsv (which characters have case), names.tsv (first parts of
 hyphenated words). Out: PATTERNS, an acceptor for each pattern; NAMING, which gives the first of them that fits, and
 MIXING, which capitalises by the first rule that fits (the rank of a rule is its weight, so the shortest path is the
-answer); `pattern` and `mixed`, which ask them. `capfst/names.py` does the same in kernels.
+answer); `pattern` and `mixed`, which ask them. `capfst/casing/names.py` does the same in kernels.
 
 Try it:
 

@@ -6,8 +6,8 @@ peak memory, bytes per n-gram, accuracy and F1.
 Trains models of several sizes on CORPUS and recases TEXT, lowercased and repeated, with each engine; KenLM's `query`
 only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process, and the
 contenders take turns. Rates leave out the time that the same command takes for one line; `first line` is the time from
-the command's start to its first line of output. Peers that are not installed are left out: sacremoses and truecase (pip
-install), KenLM (--kenlm).
+the command's start to its first line of output. Peers that are not installed are left out: sacremoses and truecase (in
+the extra `bench`), KenLM (--kenlm).
 """
 
 from __future__ import annotations

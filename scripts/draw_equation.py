@@ -3,7 +3,8 @@
     python scripts/draw_equation.py [SENTENCE] [--corpus FILE] [--out FOLDER]
 
 Trains a bigram LM on a few lines and writes S, T, LM and S ∘ T ∘ LM, the last with its best path, as SVG. LM is the
-part of the model that S ∘ T can reach, as `reachable` makes it. Needs Graphviz's `dot`, and `pip install -e '.[docs]'`.
+part of the model that S ∘ T can reach, as `reachable` makes it. Needs Graphviz's `dot`, and
+`pip install -e '.[docs,openfst]'`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ def check(source: dict[str, Any], folder: Path) -> Path:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise CapfstError(f"cannot read {path}: {error.strerror}: the card says where it is from: {source['origin']}") from error
+        raise CapfstError(
+            f"cannot read {path}: {error.strerror}: the card says where it is from: {source['origin']}"
+        ) from error
     if (len(content), sha256(content).hexdigest()) != (source["bytes"], source["sha256"]):
         raise CapfstError(f"{path} is not the file that the card describes ({source['bytes']} bytes): get that one")
     return path

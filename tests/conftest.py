@@ -10,9 +10,13 @@ from support import contextual
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from capfst.exceptions import CapfstError
+
 # No example has to be quick: the first one of a test may compile kernels.
 settings.register_profile("capfst", deadline=None)
 settings.load_profile("capfst")
+
+PYNINI = ("pynini", "pywrapfst")  # what its wheel installs
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -26,6 +30,27 @@ class _Scheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return "tests/spark" if nodeid.startswith("tests/spark/") else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    return (yield from _skipped_without_pynini())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    return (yield from _skipped_without_pynini())
+
+
+def _skipped_without_pynini() -> Iterator[None]:
+    """Skips a test that asks for pynini, or for the engine that needs it, where it is not installed."""
+    try:
+        return (yield)
+    except (CapfstError, ModuleNotFoundError) as error:
+        missing = error if isinstance(error, ModuleNotFoundError) else error.__cause__
+        if isinstance(missing, ModuleNotFoundError) and missing.name in PYNINI:
+            pytest.skip("pynini is not installed")
+        raise
 
 
 @pytest.fixture(scope="session", autouse=True)

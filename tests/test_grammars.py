@@ -3,12 +3,15 @@
 import string
 import unicodedata
 
-import pynini
 import pytest
-from capfst.grammars import rows
-from capfst.grammars.lower import lower, lowering, raising
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("pynini")
+
+import pynini
+from capfst.grammars import rows
+from capfst.grammars.lower import lower, lowering, raising
 
 from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower as model_lower

@@ -36,8 +36,8 @@ def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
 def info(lm: Path, as_json: bool) -> None:
     """Describes a model, a file or a ready one; without LM the one that recase uses.
 
-    Prints its signature, sizes, n-grams by order, and most ambiguous words; of a ready model also what it was made from,
-    its figures and its limits.
+    Prints its signature, sizes, n-grams by order, and most ambiguous words; of a ready model also what it was made
+    from, its figures and its limits.
 
     \b
     capfst info cap.fst

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from backports import zstd
-
 from capfst.exceptions import CapfstError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 OnRead = Callable[[bytes], object]
 """Is called with every byte of a file, piece by piece in their order, as the file is read, before decompression."""

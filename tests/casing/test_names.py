@@ -4,11 +4,14 @@ import pydoc_data.topics
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pynini")
+
 from capfst.grammars import rows
 from capfst.grammars.names import mixed, mixing, naming, patterns
 from capfst.grammars.names import pattern as pattern_of
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from support.spelling import spelled
 
 from capfst.casing import names

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-import pywrapfst
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import (
@@ -222,6 +221,8 @@ def test_foreign_files(tmp_path: Path, content: bytes, message: str) -> None:
 
 
 def test_other_fsts(tmp_path: Path) -> None:
+    import pywrapfst  # noqa: PLC0415
+
     path = str(tmp_path / "other.fst")
     fst = vector(tiny())
 

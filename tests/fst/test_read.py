@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pynini
 import pytest
-import pywrapfst
 from hypothesis import given, settings
 from support.models import (
     SIGNATURE,
@@ -80,6 +78,9 @@ def test_golden_text(tmp_path: Path) -> None:
 @in_one_folder
 @given(model=backoff_models())
 def test_openfst_holds_the_same(model: Model, tmp_path: Path) -> None:
+    import pynini  # noqa: PLC0415
+    import pywrapfst  # noqa: PLC0415
+
     model.save(tmp_path / "cap.fst")
     fst = pywrapfst.Fst.read(str(tmp_path / "cap.fst"))
     assert fst.fst_type() == "const"
@@ -95,6 +96,8 @@ def test_openfst_holds_the_same(model: Model, tmp_path: Path) -> None:
 @in_one_folder
 @given(model=backoff_models())
 def test_property_bits_are_true(model: Model, tmp_path: Path) -> None:
+    import pywrapfst  # noqa: PLC0415
+
     model.save(tmp_path / "cap.fst")
     bits = pywrapfst.FstProperties
     stored = pywrapfst.Fst.read(str(tmp_path / "cap.fst")).properties(bits.TRINARY_PROPERTIES, False)

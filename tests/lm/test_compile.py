@@ -3,10 +3,13 @@
 import math
 
 import numpy as np
-import pynini
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+pytest.importorskip("pynini")
+
+import pynini
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import BEGIN, END, WORDS, corpora, kneser_ney, labels_of
 

@@ -1,15 +1,16 @@
 """Small backoff models for tests: states, arcs and symbols as lm/compile.py makes them, any weights."""
 
+from __future__ import annotations
+
 import os
 import random
 import shutil
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pynini
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -19,6 +20,9 @@ from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols
 from capfst.fst.write import ARC, STATE, write_fst
 from capfst.text.unicode import lower
+
+if TYPE_CHECKING:
+    import pynini
 
 SIGNATURE = Signature("0.1.0", 3, "kn", "none", "capfst", "default", "00000000")
 UNKNOWN = "<unk>"
@@ -165,6 +169,8 @@ def tiny() -> Model:
 
 def vector(model: Model) -> pynini.Fst:
     """The same acceptor, added to OpenFst arc by arc."""
+    import pynini  # noqa: PLC0415  (not all tests of models need it)
+
     fst = pynini.Fst()
     fst.add_states(len(model.states))
     fst.set_start(model.start)

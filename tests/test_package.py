@@ -1,0 +1,99 @@
+"""The source distribution and the wheel hold all that they should, and setuptools has nothing to say against it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+from support.command_line import TIMEOUT
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = (".ci", "capfst", "docs", "grammars", "scripts", "tests")
+FILES = """
+    CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md
+    constraints.txt mkdocs.yml pyproject.toml setup.py
+""".split()  # noqa: SIM905
+BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_{}(sys.argv[1]))"
+
+pytestmark = pytest.mark.slow
+
+
+def build(kind: str, tree: Path, out: Path) -> Path:
+    """Builds as `python -m build` does, but without fetching setuptools."""
+    command = [sys.executable, "-c", BUILD.format(kind), str(out)]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # it warns
+    done = subprocess.run(
+        command, cwd=tree, env=environment, capture_output=True, text=True, check=False, timeout=TIMEOUT
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr.lower()
+    return out / done.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source, without what was made beside it."""
+    pytest.importorskip("setuptools", minversion="77")
+    tree = tmp_path_factory.mktemp("tree")
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__", "*.tmp"))
+    for name in FILES:
+        shutil.copy(ROOT / name, tree)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def files(tree: Path) -> set[str]:
+    return {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def unpacked(tree: Path, files: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(build("sdist", tree, folder)) as archive:
+        archive.extractall(folder)  # made here
+    return next(path for path in folder.iterdir() if path.is_dir())
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    return zipfile.ZipFile(build("wheel", unpacked, tmp_path_factory.mktemp("wheel")))
+
+
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    return Parser().parsestr(wheel.read(name).decode())
+
+
+def test_the_source_distribution_has_the_source(files: set[str], unpacked: Path) -> None:
+    assert [name for name in sorted(files) if not (unpacked / name).is_file()] == []
+
+
+def test_the_wheel_has_the_code_and_its_data(files: set[str], wheel: zipfile.ZipFile) -> None:
+    code = {name for name in files if name.startswith("capfst/")}
+    code |= {f"capfst/{name}" for name in files if name.startswith("grammars/")}
+    assert {"capfst/py.typed", "capfst/grammars/lower.tsv"} < code
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == code
+    assert any(name.endswith("/licenses/LICENSE") for name in wheel.namelist())
+
+
+def test_the_core_is_light(wheel: zipfile.ZipFile) -> None:
+    needed = [line for line in metadata(wheel).get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert {re.match(r"[\w.-]+", line)[0] for line in needed} == {"backports.zstd", "click", "numba", "numpy", "rich"}
+
+
+def test_the_description_is_readable_outside_the_source(wheel: zipfile.ZipFile) -> None:
+    described = metadata(wheel)
+    text = described.get_payload()
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert text.startswith("# capfst\n")
+    assert "`docs/recase.md`" in text
+    assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("https://")] == []
