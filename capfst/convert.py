@@ -17,7 +17,7 @@ import numpy.typing as npt
 from capfst.casing import encode
 from capfst.casing.transducer import Transducer
 from capfst.context.model import PART, Context
-from capfst.context.transfer import transferred
+from capfst.context.transfer import first_labels, transferred
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.read import CapFst
@@ -100,7 +100,10 @@ def mix_models(
     symbols = Symbols.from_words(mixed.words)
     heaviest = models[int(np.argmax(weights))]
     learned = Context.of(heaviest) if context else None
-    parts = {PART: transferred(learned, heaviest, symbols, check(symbols))} if learned else {}
+    parts = {}
+    if learned:
+        starts = check(symbols)
+        parts[PART] = transferred(learned, first_labels(heaviest, symbols, starts), symbols, starts).part()
     write_fst(output, states, arcs, symbols, start, signature, parts)
     return Mixed(list(weights), heaviest.path if learned else None)
 

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from capfst.context.model import PART, part_of
+from capfst.context.model import PART, Context, context_of
 from capfst.context.train import LabelledCorpus, LocalCorpus, fit
+from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
 from capfst.corpus.files import find_files, sources
 from capfst.corpus.intern import Interner
+from capfst.corpus.labels import relabelled
 from capfst.corpus.read import Errors, Hash, read_blocks
-from capfst.corpus.vocabulary import IdStreams, build_vocabulary
+from capfst.corpus.vocabulary import IdStreams, build_vocabulary, restricted
 from capfst.exceptions import CapfstError
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
@@ -137,23 +139,41 @@ def train(
             blocks = _blocks(files, errors, hash, advance, begins)
             interners = read(blocks, streams, on, pretokenized, report, threads)
         digest = hash.hexdigest()
-        vocabulary, labels = build_vocabulary(interners, streams, min_count, max_words)
+        vocabulary, labels = build_vocabulary(interners, streams)
         del interners
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
-        parts: LabelledCorpus = LocalCorpus(labels, ends)
+        labelled: LabelledCorpus = LocalCorpus(labels, ends)
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
         distributed = spark_corpus.SparkStreams(spark, files, errors, on, pretokenized)
         report.add(distributed.lines)
         digest = distributed.digest
-        vocabulary, labels = build_vocabulary([distributed.words], distributed, min_count, max_words)
+        vocabulary, labels = build_vocabulary([distributed.words], distributed)
         del distributed
-        parts = labels
+        labelled = labels
     sentences = int(vocabulary.counts[0])
     tokens = labels.size - sentences
     if not tokens:
         raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
+    starts = check(vocabulary.symbols)
+    learned: Context | None = None
+    if context:
+        learned = context_of(starts, *fit(vocabulary.symbols, starts, vocabulary.counts, labelled, memory, show))
+    del labelled
+    if min_count > 1 or max_words is not None:
+        # The context model has learned from all words: so it can tell the case of those that the LM will not know.
+        vocabulary, new_labels, old_labels = restricted(vocabulary, starts, min_count, max_words)
+        labels = relabelled(labels, new_labels, store) if spark is None else labels.relabelled(new_labels)
+        if learned:
+            first_labels = check(vocabulary.symbols)
+            words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
+            learned = transferred(learned, starts[words_before], vocabulary.symbols, first_labels)
+    domains = len(learned.scales) if learned else 0
+    parts = {}
+    if learned:
+        parts[PART] = learned.part() if memory is None else _spooled(learned.part(), store)
+        del learned
     words = len(vocabulary.symbols) - 1
     options = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
@@ -166,18 +186,9 @@ def train(
         lowercasing="default",
         corpus=digest,
     )
-    domains = 0
-    learned = {}
-    if context:
-        starts = check(vocabulary.symbols)
-        fitted = fit(vocabulary.symbols, starts, vocabulary.counts, parts, memory, show)
-        domains = len(fitted.parameters)
-        learned[PART] = part_of(starts, *fitted) if memory is None else _spooled(part_of(starts, *fitted), store)
-        del fitted
-        options = replace(options, memory=_left(memory))
     with acceptor(labels, words, order, options) as model:
         with show(model.arcs, "writing", "arcs") as advance:
-            write_chunks(output, model, vocabulary.symbols, signature, learned, advance)
+            write_chunks(output, model, vocabulary.symbols, signature, parts, advance)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), domains)
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import click
 
 import capfst
-from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.models import FOLDER
 from capfst.system.atomic import replacing

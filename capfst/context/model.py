@@ -94,7 +94,7 @@ class Context(NamedTuple):
 
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Context:
-        """ValueError, TypeError, KeyError or OverflowError if the part is not what `part_of` makes."""
+        """ValueError, TypeError, KeyError or OverflowError if the part is not what `part` makes."""
         scales = np.array(part.settings["scales"], np.float64)
         n = len(scales)
         if not (0 < n <= MAX_DOMAINS and scales.shape == (n, 2) and (scales > 0).all() and np.isfinite(scales).all()):
@@ -117,6 +117,12 @@ class Context(NamedTuple):
             raise ValueError("it has a form of no shape")
         return context
 
+    def part(self) -> Part:
+        """The context model as a part of a model's file."""
+        arrays = self._asdict()
+        settings = {"format": _FORMAT, "scales": arrays.pop("scales").tolist()}
+        return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
+
 
 def _refuse_two_files(model: CapFst) -> None:
     """Version 0.1 had the context model in a file of its own: that it is no longer read must not pass in silence."""
@@ -128,26 +134,18 @@ def _refuse_two_files(model: CapFst) -> None:
         )
 
 
-def part_of(
+def context_of(
     starts: npt.NDArray[np.int64], lexicon: Lexicon, domain_log_odds: npt.NDArray[np.int8], parameters: list[Parameters]
-) -> Part:
-    """The context model as a part of the model whose words' first labels are `starts`.
+) -> Context:
+    """The context model of the model whose words' first labels are `starts`.
 
     domain_log_odds: [words, domains], as from domains.py. parameters: by domain.
     """
     words = np.zeros(len(lexicon.shapes), WORD)
     _fill_words(starts, lexicon, domain_log_odds, words)
     word_scores, stage1, stage2 = (np.stack(tables) for tables in list(zip(*parameters, strict=True))[:3])
-    return part_of_context(
-        Context(words, lexicon.shapes, word_scores, stage1, stage2, np.array([p.scales for p in parameters]))
-    )
-
-
-def part_of_context(context: Context) -> Part:
-    """As `part_of`, of a context model's own arrays."""
-    arrays = context._asdict()
-    settings = {"format": _FORMAT, "scales": arrays.pop("scales").tolist()}
-    return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
+    scales = np.array([domain.scales for domain in parameters])
+    return Context(words, lexicon.shapes, word_scores, stage1, stage2, scales)
 
 
 @allocating

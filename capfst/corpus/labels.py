@@ -1,16 +1,18 @@
 """Walks through a labelled corpus, which may be larger than memory.
 
 In: labels, each sentence its words' labels 1..V and then a 0 (`</s>`), in memory or mapped from a file. Out:
-pieces of it; and how often each label occurs.
+pieces of it; how often each label occurs; and the same corpus in other labels.
 """
 
 import mmap
+import os
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
+from capfst.system.buckets import Store
 from capfst.system.kernels import kernel
 
 _CHUNK = 1 << 20
@@ -55,3 +57,19 @@ def count_labels(labels: npt.NDArray, words: int) -> tuple[npt.NDArray, npt.NDAr
     if labels[-1] != 0:
         raise ValueError("the last sentence lacks its final 0")
     return occurrences, first_places
+
+
+def mapped(descriptor: int, size: int) -> npt.NDArray[np.uint32]:
+    """The first `size` labels in a temporary file, which is gone when they are no longer in use."""
+    os.ftruncate(descriptor, 4 * size)
+    with open(descriptor, "r+b") as file:
+        return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
+
+
+def relabelled(labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], store: Store) -> npt.NDArray[np.uint32]:
+    """The corpus with new_labels[l] in the place of each label l, in a temporary file."""
+    descriptor, size = store.open(), 0
+    for piece, _ in pieces(labels):
+        store.write(descriptor, new_labels[piece], 4 * size)
+        size += len(piece)
+    return mapped(descriptor, size)

@@ -2,8 +2,8 @@
 
 In: the streams of ids that several interners made of a corpus (intern.py), in order. Out: `Vocabulary`, the surface
 forms sorted by (lowercase form, −count), of equally frequent ones the lower-case one first, and the corpus as labels,
-a 0 after each line. So labels depend on neither the order of blocks, nor threads, nor hashes. A word that is cut
-becomes `<unk>`.
+a 0 after each line. So labels depend on neither the order of blocks, nor threads, nor hashes. `restricted` leaves out
+rare words, which become `<unk>`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.intern import COMPOUND_BIT, Interner
+from capfst.corpus.labels import mapped
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.system.buckets import Store
@@ -88,9 +89,7 @@ class IdStreams:
             self.store.write(self.file, labels, 4 * size)
             size += labels.size
             self.ends.append(size)
-        os.ftruncate(self.file, 4 * size)
-        with open(self.file, "r+b") as file:
-            return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
+        return mapped(self.file, size)
 
 
 @kernel
@@ -207,14 +206,9 @@ class Vocabulary(NamedTuple):
     unknown: int
 
 
-def build_vocabulary(
-    interners: list[Interner], streams: StreamedCorpus, min_count: int = 1, max_words: int | None = None
-) -> tuple[Vocabulary, Any]:
+def build_vocabulary(interners: list[Interner], streams: StreamedCorpus) -> tuple[Vocabulary, Any]:
     """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line: of
-    `IdStreams` an array, uint32[T].
-
-    Words that occur less than `min_count` times become `<unk>`, and all but the `max_words` most frequent ones.
-    """
+    `IdStreams` an array, uint32[T]."""
     common = Interner()
     common_ids = [common.absorb(interner) for interner in interners]
     unknown = common.add(UNKNOWN.encode())
@@ -224,35 +218,58 @@ def build_vocabulary(
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
     resolver = _Resolver(common_ids, kept)
     counts = streams.count(resolver.tally, common.size + 1)
-    present = counts >= max(min_count, 1)
-    present[[0, unknown]] = False
     _refuse_reserved(words, counts)
-    sentences = counts[0]
     ranks = _ranks(lowercase)[lower_of]
 
     def lack_of_case(k: int) -> tuple[bool, bytes]:
         return words.utf8(k) == lowercase.utf8(lower_of[k]), words.utf8(k)
 
-    def sorted_words(*keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The words that are present by these keys, the last one first; of equal ones the lower-case one first."""
-        order = np.flatnonzero(present) - 1
-        order = order[np.lexsort([key[order] for key in keys])]
-        _sort_runs(order, np.all([np.diff(key[order]) == 0 for key in keys], axis=0), lack_of_case, reverse=True)
-        return order
-
-    if max_words is not None:
-        present[sorted_words(ranks, -counts[1:])[max_words:] + 1] = False
-    counts[unknown] += counts[1:][~present[1:]].sum() - counts[unknown]
-    present[unknown] = True
-    order = sorted_words(-counts[1:], ranks)
+    present = counts[1:] > 0
+    present[unknown - 1] = True
+    order = np.flatnonzero(present)
+    order = order[np.lexsort([-counts[1:][order], ranks[order]])]
+    tied = (np.diff(ranks[order]) == 0) & (np.diff(counts[1:][order]) == 0)
+    _sort_runs(order, tied, lack_of_case, reverse=True)
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
-    labels[1:][~present[1:]] = labels[unknown]
     vocabulary = Vocabulary(
-        _symbols(words, order), np.concatenate([[sentences], counts[order + 1]]), int(labels[unknown])
+        _symbols(words, order), np.concatenate([counts[:1], counts[order + 1]]), int(labels[unknown])
     )
     return vocabulary, streams.rewrite(partial(resolver.label, labels))
+
+
+class Restricted(NamedTuple):
+    """What is left of a vocabulary, and how its labels have changed."""
+
+    vocabulary: Vocabulary
+    new_labels: npt.NDArray[np.uint32]  # [V + 1], of the old labels; `<unk>`'s of words that were left out
+    old_labels: npt.NDArray[np.int64]  # of the new labels
+
+
+def restricted(
+    vocabulary: Vocabulary, starts: npt.NDArray[np.int64], min_count: int, max_words: int | None
+) -> Restricted:
+    """The vocabulary of the forms that occur at least `min_count` times, of these the `max_words` most frequent ones.
+
+    starts: the words' first labels, as from symbols.check.
+    """
+    symbols, counts, unknown = vocabulary
+    kept = np.flatnonzero(counts >= min_count)
+    kept = kept[(kept > 0) & (kept != unknown)]
+    kept = kept[np.argsort(-counts[kept], kind="stable")][:max_words]
+    left_out = np.ones(len(counts), bool)
+    left_out[0] = left_out[kept] = False
+    counts = counts.copy()
+    counts[unknown] = counts[left_out].sum()
+    order = np.sort(np.append(kept, unknown))
+    order = order[np.lexsort([-counts[order], np.searchsorted(starts, order, "right")])]
+    old_labels = np.concatenate([[0], order])
+    new_labels = np.zeros(len(counts), np.uint32)
+    new_labels[old_labels] = np.arange(len(old_labels))
+    new_labels[left_out] = new_labels[unknown]
+    left = Vocabulary(_symbols(symbols.strings, order), counts[old_labels], int(new_labels[unknown]))
+    return Restricted(left, new_labels, old_labels)
 
 
 def _symbols(words: Strings, order: npt.NDArray[np.int64]) -> Symbols:

@@ -12,6 +12,7 @@ executor is made again.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -126,6 +127,12 @@ class SparkLabels:
         self.rdd.unpersist()
         return counts
 
+    def relabelled(self, new_labels: npt.NDArray[np.uint32]) -> SparkLabels:
+        """As `corpus.labels.relabelled`; from then on, the old labels cannot be counted."""
+        again = copy.copy(self)
+        again.rdd = _kept(self.rdd.map(partial(_relabelled, self.rdd.context.broadcast(new_labels))))
+        return again
+
     def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
         """As `context.words.shape_counts`."""
         indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes)).treeReduce(_summed)
@@ -218,6 +225,10 @@ def _tallied(words: Broadcast[Interner], tally: Tally, size: int, made: _PartIds
 
 def _labelled(words: Broadcast[Interner], label: Label, made: _PartIds) -> _LabelledPart:
     return made.number, label(0, _ids(words, made)).copy()
+
+
+def _relabelled(new_labels: Broadcast[npt.NDArray[np.uint32]], part: _LabelledPart) -> _LabelledPart:
+    return part[0], new_labels.value[part[1]]
 
 
 def _histogram(words: int, part: _LabelledPart) -> tuple[npt.NDArray, npt.NDArray]:

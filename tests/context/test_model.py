@@ -17,7 +17,7 @@ from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Lexicon, Tables
-from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, part_of, quantize
+from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
 from capfst.context.words import hash_words
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
@@ -55,7 +55,7 @@ def parameters() -> list[Parameters]:
 
 
 def part() -> Part:
-    return part_of(STARTS, lexicon(), LOG_ODDS, parameters())
+    return context_of(STARTS, lexicon(), LOG_ODDS, parameters()).part()
 
 
 def saved(path: Path, context: Part) -> CapFst:

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst.corpus.intern import Interner, _find_slot, _Table
-from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, IdStreams, build_vocabulary
+from capfst.corpus.labels import relabelled
+from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, IdStreams, build_vocabulary, restricted
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import check
 from capfst.system.buckets import Store
@@ -60,15 +62,21 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
     return forms, [counts[form] for form in forms], [label[word] for word in words]
 
 
-def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: int | None) -> Learned:
+def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -> Learned:
     """The same from capfst; block i goes to interner 7i mod `interners`."""
     learners = [Interner() for _ in range(interners)]
     streams = IdStreams(Store(None))
     for i, block in enumerate(blocks):
         number = i * 7 % interners
         streams.append(number, learners[number].block(block, pretokenized))
-    vocabulary, labels = build_vocabulary(learners, streams, *cuts)
-    check(vocabulary.symbols)
+    vocabulary, labels = build_vocabulary(learners, streams)
+    starts = check(vocabulary.symbols)
+    if cuts:
+        full = vocabulary
+        vocabulary, new_labels, old_labels = restricted(full, starts, *cuts)
+        labels = relabelled(labels, new_labels, Store(None))
+        check(vocabulary.symbols)
+        assert [full.symbols[label] for label in old_labels] == list(vocabulary.symbols)
     forms = [vocabulary.symbols.utf8(label) for label in range(1, len(vocabulary.symbols))]
     assert forms[vocabulary.unknown - 1] == UNKNOWN
     assert vocabulary.counts[0] == np.count_nonzero(labels == 0)
