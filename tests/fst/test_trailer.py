@@ -6,9 +6,7 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-import pynini
 import pytest
-import pywrapfst
 from support.models import SIGNATURE, openfst, tiny, trailer_start
 
 from capfst.exceptions import CapfstError
@@ -63,6 +61,9 @@ def test_a_model_without_parts_has_a_checksum(tmp_path: Path) -> None:
 
 
 def test_openfst_reads_past_it(tmp_path: Path) -> None:
+    import pynini  # noqa: PLC0415
+    import pywrapfst  # noqa: PLC0415
+
     path = str(tmp_path / "cap.fst")
     save(tmp_path / "cap.fst")
     tiny().save(tmp_path / "bare.fst")
