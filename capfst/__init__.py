@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from capfst.version import __version__
 
 if TYPE_CHECKING:
-    from capfst.errors import CapfstError
+    from capfst.exceptions import CapfstError
     from capfst.recaser import Recaser, load
     from capfst.training import train
 
 __all__ = ["CapfstError", "Recaser", "__version__", "load", "train"]
 
-_HOMES = {"CapfstError": "errors", "Recaser": "recaser", "load": "recaser", "train": "training"}
+_HOMES = {"CapfstError": "exceptions", "Recaser": "recaser", "load": "recaser", "train": "training"}
 
 
 def __getattr__(name: str) -> Any:

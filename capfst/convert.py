@@ -18,7 +18,7 @@ from capfst.casing import encode
 from capfst.casing.transducer import Transducer
 from capfst.context.model import PART, Context
 from capfst.context.transfer import transferred
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.read import CapFst
 from capfst.fst.signature import Signature

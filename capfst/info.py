@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from capfst.context.model import PART, Context
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.text.unicode import lower
 

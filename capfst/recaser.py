@@ -26,7 +26,7 @@ from capfst.casing.surface import write
 from capfst.casing.transducer import CasingCosts, Transducer, Words
 from capfst.context.casing_costs import casing_costs
 from capfst.context.model import Context
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.backoff import LanguageModel
 from capfst.fst.read import CapFst
 from capfst.search import fast

@@ -29,7 +29,7 @@ from capfst.corpus.files import find_files, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.read import Errors, Hash, read_blocks
 from capfst.corpus.vocabulary import IdStreams, build_vocabulary
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part

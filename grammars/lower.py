@@ -16,7 +16,7 @@ from itertools import chain
 import pynini
 from pynini.lib import rewrite, utf8
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 from . import rows
 

@@ -24,7 +24,7 @@ import pooch
 from tqdm import tqdm
 from urllib3.exceptions import HTTPError
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.atomic import replacing
 from capfst.system.progress import progress
 

@@ -7,7 +7,7 @@ import pytest
 from support.models import tiny
 
 import capfst
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 TEXTS = ["it works", None, "", "it works\nit", "IT"] * 20
 

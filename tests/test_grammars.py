@@ -10,7 +10,7 @@ from capfst.grammars.lower import lower, lowering, raising
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower as model_lower
 
 # Where the grammar and `str.lower` need not agree, with the reason. İ, ß, ẞ, ſ and σ/ς are no exceptions: they agree.

@@ -15,7 +15,7 @@ from support.models import FORMS, Model, build, random_model
 
 import capfst
 from capfst import recaser as recase
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import ENGINES, Recaser
 from capfst.text.tokenizer import PROTECTED, tokenize
 from capfst.text.unicode import lower

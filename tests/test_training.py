@@ -16,7 +16,7 @@ from support.models import trailer_start
 
 import capfst
 from capfst.convert import export_arpa, import_arpa, mix_models
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 _NEWLINE = 10
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 _TEMPORARY = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # as atomic.py calls them
 

@@ -14,7 +14,7 @@ from capfst.batch.protocol import BatchOptions, Format
 from capfst.batch.text import Text
 from capfst.batch.tsv import Tsv
 from capfst.corpus.files import NO_TEXT, suffix_of
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 def _parquet(path: Path, options: BatchOptions) -> Format:

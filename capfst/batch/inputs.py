@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from capfst.batch.formats import takes
 from capfst.corpus.files import expand
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 class Item(NamedTuple):

@@ -18,7 +18,7 @@ from capfst.batch.protocol import BatchOptions, Recase
 from capfst.batch.report import RecaseCounts
 from capfst.corpus.compression import OnRead, compressing_like
 from capfst.corpus.read import FOREIGN, raw_blocks
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
 

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from capfst.batch.report import RecaseCounts
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.atomic import replacing
 
 NAME = ".capfst-batch.jsonl"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 try:
     import pyarrow as pa

@@ -28,7 +28,7 @@ from capfst.batch.protocol import BatchOptions, Format, Recase
 from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport, RecaseCounts
 from capfst.batch.tally import counting
 from capfst.corpus.compression import OnRead
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
 from capfst.system.parallel import map_stream

@@ -11,7 +11,7 @@ from pathlib import Path
 from capfst.batch.lines import LineFormat, MalformedError
 from capfst.batch.protocol import BatchOptions
 from capfst.corpus.read import UTF8_MARK
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 class Tsv(LineFormat):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,7 +25,7 @@ from capfst.cli.common import (
     spark_session,
     write_text,
 )
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

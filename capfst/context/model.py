@@ -17,7 +17,7 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.words import SUFFIX, WHOLE, shape_evidence
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.system.kernels import allocating

@@ -21,7 +21,7 @@ from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Lexicon, Tables, learn
 from capfst.context.model import Parameters, quantize
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress

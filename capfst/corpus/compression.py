@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from backports import zstd
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 OnRead = Callable[[bytes], object]
 """Is called with every byte of a file, piece by piece in their order, as the file is read, before decompression."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 _SMALL = 1 << 16  # bytes of a file, compressed or not
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import allocating, kernel
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode

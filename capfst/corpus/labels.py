@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.kernels import kernel
 
 _CHUNK = 1 << 20

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
 from capfst.corpus.compression import GZIP, ZSTD, OnRead, decompressed
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 Errors = Literal["strict", "replace"]
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 from capfst.corpus.compression import GZIP, ZSTD
 from capfst.corpus.read import PIECE, UTF8_MARK, Errors, read_blocks, read_stream
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 class Part(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.intern import COMPOUND_BIT, Interner
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.system.buckets import Store
 from capfst.system.kernels import kernel

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import shape_with
-from capfst.errors import CapfstError
 from capfst.evaluate.cer import code_points, edits
+from capfst.exceptions import CapfstError
 from capfst.system.kernels import allocating
 from capfst.text.unicode import (
     CAPITAL_SIGMA,

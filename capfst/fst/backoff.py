@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import UNKNOWN
 from capfst.system.binary_search import lower_bound

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature

@@ -6,7 +6,7 @@ capfst|v:0.1.0|order:3|smoothing:kn|pruning:none|tokenizer:capfst|lowercasing:de
 
 from dataclasses import dataclass, fields
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 _PREFIX = "capfst"
 _KEYS = {"version": "v"}  # other fields are written with their own names

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.kernels import kernel
 from capfst.text.strings import Strings
 from capfst.text.unicode import INFO, TO_LOWER, lower_bytes, lower_into

@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst import trailer
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, pack

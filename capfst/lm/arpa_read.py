@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple, NoReturn
 import numpy as np
 
 from capfst.corpus.compression import DAMAGED, decompressed
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, LN10, POSITIVE, REASONS, WordIndex, parse
 from capfst.lm.backoff_model import BadRowError, Level, NgramTable, link
 from capfst.lm.count import MAX_ORDER

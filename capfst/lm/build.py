@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.lm.backoff_model import Level
 from capfst.lm.compile import Acceptor, UnprunedAcceptor, lay_out
 from capfst.lm.count import MAX_ORDER, NgramCounts, bucket_size, count

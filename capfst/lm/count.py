@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.labels import count_labels, pieces
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.lm.discount import follow_lmplz
 from capfst.lm.partition import Partition, partition_tokens
 from capfst.lm.windows import PARENT, BucketCounts, WindowLayout, count_bucket, pack_windows, windows_per_bucket

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.backoff_model import Level, NgramTable, link, normalize, suffix_order
 from capfst.text.unicode import lower_bytes

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.transducer import ArcCosts, Casing, Words
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.backoff import LanguageModel
 from capfst.search.lattice import IRREGULAR
 from capfst.search.lookup import lookup_tables

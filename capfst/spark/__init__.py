@@ -3,7 +3,7 @@
 Importing this package needs pyspark; nothing else in capfst imports it before Spark is asked for.
 """
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 try:
     import pyarrow  # noqa: F401

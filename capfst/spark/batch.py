@@ -34,7 +34,7 @@ from capfst.batch.report import DONE, FAILED, FileReport, RecaseCounts
 from capfst.batch.run import Run
 from capfst.batch.tally import counting
 from capfst.corpus.splits import Part, read_raw, splits
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 from capfst.spark.model import Sent, send
 from capfst.spark.session import reason

@@ -35,7 +35,7 @@ from capfst.corpus.labels import count_labels, pieces
 from capfst.corpus.read import Errors, read_blocks
 from capfst.corpus.splits import Part, read, splits
 from capfst.corpus.vocabulary import Label, Tally, relabel
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.lm.count import Collector, NgramCounts, start_counts
 from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition

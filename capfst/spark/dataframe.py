@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from capfst.batch.arrow import recase_array
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import load
 from capfst.spark.model import Sent, send
 

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 
 @contextmanager

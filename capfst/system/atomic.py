@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 _ADVICE = {
     errno.ENOSPC: "free some space or choose another folder",

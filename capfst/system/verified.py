@@ -14,7 +14,7 @@ import os
 import time
 from pathlib import Path
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.atomic import replacing
 from capfst.version import __version__
 

@@ -22,7 +22,7 @@ from capfst.batch.protocol import BatchOptions
 from capfst.batch.report import RecaseCounts
 from capfst.batch.tally import counting
 from capfst.corpus.compression import compressing_like
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 

@@ -31,7 +31,7 @@ from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FileReport, RecaseCounts
 from capfst.cli import cli
 from capfst.corpus.files import find_files
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 TEACHES = "We said that the mayor met us.\n"
 TEXT = "we said that the mayor of new york met mr. o'neill in paris\n\nan ibm xyzzy"

@@ -19,7 +19,7 @@ from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Lexicon, Tables
 from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, part_of, quantize
 from capfst.context.words import hash_words
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst

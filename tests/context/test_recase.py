@@ -16,7 +16,7 @@ from support.models import in_two_files, tiny, without_context
 
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.context import learn
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser, load, reopen
 from capfst.text.tokenizer import PROTECTED, tokenize
 from capfst.text.unicode import lower

@@ -14,7 +14,7 @@ from capfst.context import sample
 from capfst.context.features import N_RANKED
 from capfst.context.train import LocalCorpus, fit
 from capfst.corpus import files as corpus_files
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check
 from capfst.recaser import Recaser, load
 from capfst.text.unicode import lower

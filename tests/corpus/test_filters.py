@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from capfst.corpus.filters import CLOSES, ENDS, FILTERS, OPENS, Report, clean, select
 from capfst.corpus.read import read_blocks
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER
 
 NAMES = ("kept", *(filter.name for filter in FILTERS))

@@ -14,7 +14,7 @@ from support.packing import gzipped
 
 from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks, read_stream
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes them
 

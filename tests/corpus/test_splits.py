@@ -9,7 +9,7 @@ from support.models import in_one_folder
 
 from capfst.corpus.read import read_blocks
 from capfst.corpus.splits import Part, read, read_raw, splits
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 TEXT = st.lists(st.sampled_from(["a", "bc", "é" * 9, "", "\n", "\r\n", "\n\n"]), max_size=40).map("".join)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from capfst.corpus.intern import Interner, _find_slot, _Table
 from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, IdStreams, build_vocabulary
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.symbols import check
 from capfst.system.buckets import Store
 from capfst.text.strings import Strings

@@ -12,12 +12,12 @@ from support.line_pairs import line_pairs
 
 import capfst
 from capfst.casing.shapes import Shape
-from capfst.errors import CapfstError
 from capfst.evaluate import error_page
 from capfst.evaluate.compare import SHAPE_NAMES
 from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, ERROR_CLASSES, EXCERPTS, analyse, analyse_files
 from capfst.evaluate.lossy_counting import LossyCounter, WrongWord
 from capfst.evaluate.score import score_lines
+from capfst.exceptions import CapfstError
 
 CORPUS = """\
 In May we met in Paris, and the IBM X-ray was there.

@@ -10,9 +10,9 @@ from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
 from support.packing import gzipped
 
-from capfst.errors import CapfstError
 from capfst.evaluate import compare
 from capfst.evaluate.score import Scores, score_files, score_lines
+from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower
 
 # Each unit of text in all its casings; İ is one character in upper case and two in lower case.

@@ -23,7 +23,7 @@ from support.models import (
     vector,
 )
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.validate import MAX_ORDER, problem, read_all
 from capfst.fst.write import ARC, STATE

@@ -25,7 +25,7 @@ from support.models import (
     vector,
 )
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_chunks
 from capfst.info import describe, render

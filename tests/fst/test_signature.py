@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.signature import Signature
 
 TEXT = "capfst|v:0.1.0|order:3|smoothing:kn|pruning:none|tokenizer:capfst|lowercasing:default|corpus:1f0c6a5e"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import FORMS
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check, pack, unpack
 from capfst.text.unicode import lower
 

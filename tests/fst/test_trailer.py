@@ -11,7 +11,7 @@ import pytest
 import pywrapfst
 from support.models import SIGNATURE, openfst, tiny, trailer_start
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import FOOTER, MAGIC, Part
 from capfst.fst.write import write_fst

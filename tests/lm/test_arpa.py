@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.symbols import Symbols
 from capfst.lm.arpa_lines import number

@@ -11,7 +11,7 @@ from support.acceptors import build, random_labels
 from support.plain_kneser_ney import BEGIN, END, WORDS, adjusted_counts, corpora, labels_of, raw_counts
 
 from capfst.corpus import labels as walking
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.lm import build as building
 from capfst.lm import count as counting
 from capfst.lm.build import EstimationOptions, temporary_space

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.acceptors import Model, build, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.build import EstimationOptions, estimate

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 pytest.importorskip("pooch")
 SCRIPTS = Path(__file__).parents[2] / "scripts"

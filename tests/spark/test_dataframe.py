@@ -8,7 +8,7 @@ from support.models import without_context
 from support.spark import PROSE
 
 import capfst
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)

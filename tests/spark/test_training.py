@@ -13,7 +13,7 @@ from support.spark import CORPUS, PROSE, same_models
 import capfst
 from capfst.context import sample
 from capfst.context.model import Context
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 
 if reason := java.missing():

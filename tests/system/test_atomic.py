@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.system.atomic import replacing
 
 OLD, NEW = b"what was there", b"what is new"

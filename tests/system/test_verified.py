@@ -10,7 +10,7 @@ import pytest
 from support.models import tiny
 
 from capfst import __version__
-from capfst.errors import CapfstError
+from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.system import verified as checked
 
