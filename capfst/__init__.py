@@ -2,7 +2,8 @@
 
 capfst.train("corpus.txt", "cap.fst")
 recaser = capfst.load("cap.fst")
-recaser.recase("new york has new information")
+recaser("new york has new information")
+capfst.score(["New York is big."], recaser(["new york is big."]))
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,23 @@ from typing import TYPE_CHECKING, Any
 from capfst.version import __version__
 
 if TYPE_CHECKING:
+    from capfst.evaluate.error_analysis import errors
+    from capfst.evaluate.score import score
     from capfst.exceptions import CapfstError
     from capfst.recaser import Recaser, load
     from capfst.training import train
 
-__all__ = ["CapfstError", "Recaser", "__version__", "load", "train"]
+__all__ = ["CapfstError", "Recaser", "__version__", "errors", "load", "score", "train"]
 
-_HOMES = {"CapfstError": "exceptions", "Recaser": "recaser", "load": "recaser", "train": "training"}
+# No module of this package is called as one of these: to import it would put it in the name's place.
+_HOMES = {
+    "CapfstError": "exceptions",
+    "Recaser": "recaser",
+    "errors": "evaluate.error_analysis",
+    "load": "recaser",
+    "score": "evaluate.score",
+    "train": "training",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -26,3 +37,7 @@ def __getattr__(name: str) -> Any:
     import importlib  # noqa: PLC0415
 
     return getattr(importlib.import_module(f"capfst.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

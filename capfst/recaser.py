@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from capfst.fst.backoff import LanguageModel
 from capfst.fst.read import CapFst
 from capfst.search import fast
 from capfst.search.confidence import Change, changes
-from capfst.system.parallel import map_stream
+from capfst.system.parallel import as_they_come, map_stream
 from capfst.text.tokenizer import NEWLINE
 
 START_TOKEN = "and"
@@ -40,7 +40,7 @@ START_TOKEN = "and"
 ENGINES = ("fast", "openfst")
 OOV = ("guess", "pass")
 
-_LINES = 4096  # lines of an iterable that are recased at once
+_LINES = 4096  # at most so many lines of an iterable are recased at once
 
 
 class Recaser:
@@ -102,15 +102,61 @@ class Recaser:
         path = os.path.abspath(self.model.path)
         return reopen, (path, identity(self.model), tuple(sorted(self.options.items())))
 
-    def recase(self, text: str) -> str:
-        """The text, of one or many lines, in its best casing."""
+    def __repr__(self) -> str:
+        context = "no context" if self.context is None else f"context of {len(self.context.scales)} domains"
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items() if name != "context")
+        words = f"{len(self.model.symbols) - 1:,} words"
+        return f"<Recaser {self.model.path}: order {self.model.signature.order}, {words}, {context}; {options}>"
+
+    @overload
+    def recase(self, text: str) -> str: ...
+
+    @overload
+    def recase(self, text: list[str] | tuple[str, ...]) -> list[str]: ...
+
+    def recase(self, text: str | list[str] | tuple[str, ...]) -> str | list[str]:
+        """The text, of one or many lines, in its best casing; for a list of texts, a list. `recaser(text)` is the same.
+
+        Raises:
+            TypeError: what is neither a str nor a list or tuple of them.
+        """
+        if isinstance(text, (list, tuple)):
+            return list(self.recase_lines(text))
+        if not isinstance(text, str):
+            raise _no_str(text, "recase takes a str or a list of str")
         return str(self.recase_utf8(_utf8(text)), "utf-8", "surrogatepass")
 
+    __call__ = recase
+
     def recase_lines(self, lines: Iterable[str]) -> Iterator[str]:
-        """Each line in its best casing, with or without its line end as it comes; a few thousand are read ahead."""
-        lines = iter(lines)
-        while batch := list(islice(lines, _LINES)):
-            recased = iter(self.recase("\n".join(batch)).split("\n"))
+        """Each line in its best casing, with or without its line end as it comes, as soon as it has come.
+
+        Lines that are there at once are recased together. An iterator is read in a thread of its own, up to a few
+        thousand lines ahead, so that waiting for the next line holds up none.
+
+        Raises:
+            TypeError: a single str, or a line that is no str.
+        """
+        if isinstance(lines, (str, bytes, bytearray)):
+            kind = type(lines).__name__
+            raise TypeError(
+                f"recase_lines takes an iterable of lines, not one {kind}: use recase, or split it into lines"
+            )
+        if isinstance(lines, Sized):
+            rest = iter(lines)
+            return self._recase_batches(iter(lambda: list(islice(rest, _LINES)), []))
+        return self._recase_batches(as_they_come(iter(lines), _LINES))
+
+    def _recase_batches(self, batches: Iterable[list[str]]) -> Iterator[str]:
+        number = 0
+        for batch in batches:
+            try:
+                text = "\n".join(batch)
+            except TypeError:
+                k, line = next((k, line) for k, line in enumerate(batch) if not isinstance(line, str))
+                raise _no_str(line, f"text {number + k + 1} of those to recase must be a str") from None
+            number += len(batch)
+            recased = iter(self.recase(text).split("\n"))
             for line in batch:
                 yield "\n".join(islice(recased, line.count("\n") + 1))
 
@@ -134,7 +180,13 @@ class Recaser:
         return map_stream(self.recase_utf8, blocks, jobs)
 
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
-        """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included)."""
+        """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included).
+
+        Raises:
+            CapfstError: the text has a line end, or n is less than 1.
+        """
+        if n < 1:
+            raise CapfstError(f"there are no {n} best casings: ask for 1 or more")
         buf, words = self._line(text)
         costs = self._casing_costs(buf, words)
         best: dict[str, float] = {}
@@ -157,7 +209,11 @@ class Recaser:
 
     def confidence(self, text: str) -> tuple[str, list[Change]]:
         """One line in its best casing, and for each word that this changes its place, and the log-odds against any
-        other casing of it (+inf if it has none)."""
+        other casing of it (+inf if it has none).
+
+        Raises:
+            CapfstError: the text has a line end.
+        """
         buf, words = self._line(text)
         costs = self._casing_costs(buf, words, every=True)
         return changes(
@@ -192,7 +248,7 @@ class Recaser:
         buf = np.frombuffer(_utf8(text), np.uint8)
         words = self.transducer.words(buf)
         if (words.token_types == NEWLINE).any():
-            raise ValueError("this takes one line, without its line end")
+            raise CapfstError("nbest and confidence take one line, without its line end: give it each line")
         return buf, words
 
     def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
@@ -223,11 +279,20 @@ class Batch(NamedTuple):
     def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
         """{column: its rows in their best casing}, None where there was None."""
         texts = rows[self.column]
-        recased = self.recaser.recase_lines(text for text in texts if text is not None)
+        recased = self.recaser.recase_lines([text for text in texts if text is not None])
         return {self.column: [None if text is None else next(recased) for text in texts]}
 
 
+def _no_str(value: object, wanted: str) -> TypeError:
+    advice = ": decode it first" if isinstance(value, (bytes, bytearray)) else ""
+    if isinstance(value, Iterable) and not advice:
+        advice = ": use recase_lines"
+    return TypeError(f"{wanted}, not {type(value).__name__}{advice}")
+
+
 def _utf8(text: str) -> bytes:
+    if not isinstance(text, str):
+        raise _no_str(text, "the text must be a str")
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 import capfst
-from capfst.evaluate.score import score_lines
+from capfst.evaluate.score import score
 from capfst.info import describe
 
 SENTENCES = """
@@ -64,7 +64,7 @@ def main() -> None:
             ("trigram LM (order 3)", list(lm.recase_lines(lowered))),
             ("LM and context", list(recaser.recase_lines(lowered))),
         ):
-            scores = score_lines(held_out, recased)
+            scores = score(held_out, recased)
             print(f"{name:28}{scores.accuracy or 0:8.2f}{scores.f1 or 0:8.2f}")
         print(f"\n{scores.signature}")
 

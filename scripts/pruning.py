@@ -16,7 +16,7 @@ import click
 import capfst
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.perplexity import perplexity
-from capfst.evaluate.score import score_lines
+from capfst.evaluate.score import score
 
 
 def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, float]]:
@@ -27,7 +27,7 @@ def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, fl
     for text in texts:
         cased = b"".join(read_blocks([text])).decode()
         result = perplexity(fst.states, fst.arcs, fst.start, [recaser.labels(cased.encode())], recaser.lm.unknown)
-        scores = score_lines(cased.splitlines(), recaser.recase(cased.lower()).splitlines())
+        scores = score(cased.splitlines(), recaser.recase(cased.lower()).splitlines())
         found.append((result.including_oov, scores.accuracy or 0.0, scores.f1 or 0.0))
     return found
 

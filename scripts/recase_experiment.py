@@ -30,7 +30,7 @@ from numba import njit
 import capfst
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.perplexity import perplexity
-from capfst.evaluate.score import aligned, score_lines, show
+from capfst.evaluate.score import aligned, score, show
 from capfst.fst.backoff import step
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower_bytes
@@ -126,7 +126,7 @@ def row(name: str, model: Path, ngrams: int, held_out: bytes, recased: bytes, ca
     lowered = lower_bytes(held_out)
     words, unknown_words = words_perplexity(recaser, lowered)
     texts = [text_perplexity(recaser, text) for text in (held_out, recased)] if cased else [(None, None)] * 2
-    scores = score_lines(held_out.splitlines(), bytes(recaser.recase_utf8(lowered)).splitlines())
+    scores = score(held_out.splitlines(), bytes(recaser.recase_utf8(lowered)).splitlines())
     perplexities = (show(value, ".1f") for value in (words, texts[0][0], texts[1][0]))
     rates = map(show, (unknown_words, texts[0][1], scores.accuracy, scores.f1, scores.cer))
     return name, f"{ngrams:,}", *perplexities, *rates

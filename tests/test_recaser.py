@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.command_line import TIMEOUT
 from support.models import FORMS, Model, build, random_model
 
 import capfst
@@ -200,6 +202,86 @@ def test_lines(golden, batch, ahead):
         assert list(golden.recase_lines(batch)) == [golden.recase(line) for line in batch]
 
 
+def test_a_text_or_a_list_of_texts(golden):
+    assert golden("THE US") == golden.recase("THE US") == "the US"
+    assert golden(["THE US\nIT", "", "it\n"]) == ["the US\nit", "", "it\n"]
+    assert golden.recase(("THE US",)) == ["the US"]
+    assert golden([]) == []
+
+
+@pytest.mark.parametrize("ahead", [1, 5, 300])
+def test_a_line_does_not_wait_for_the_next_one(golden, ahead):
+    """However many lines have come at once before."""
+    come = Event()
+
+    def transcript():
+        for _ in range(ahead):
+            yield "THE US"
+        assert come.wait(TIMEOUT)
+        yield "it"
+
+    recased = golden.recase_lines(transcript())
+    assert list(islice(recased, ahead)) == ["the US"] * ahead
+    come.set()
+    assert list(recased) == ["it"]
+
+
+def test_an_iterator_is_not_read_to_its_end(golden):
+    taken = 0
+
+    def endless():
+        nonlocal taken
+        while True:
+            taken += 1
+            yield "THE US"
+
+    recased = golden.recase_lines(endless())
+    assert next(recased) == "the US"
+    recased.close()
+    assert taken <= 2 * recase._LINES + 2
+
+
+def test_an_error_of_the_iterator_comes_behind_its_lines(golden):
+    def broken():
+        yield "US"
+        raise ZeroDivisionError
+
+    recased = golden.recase_lines(broken())
+    assert next(recased) == "us"
+    with pytest.raises(ZeroDivisionError):
+        next(recased)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda recaser: recaser(None), "a str or a list of str, not NoneType"),
+        (lambda recaser: recaser.recase(b"us"), "not bytes: decode it first"),
+        (lambda recaser: recaser(line for line in ["us"]), "not generator: use recase_lines"),
+        (lambda recaser: recaser(["us", 1]), "text 2 .* must be a str, not int"),
+        (lambda recaser: list(recaser.recase_lines(iter([b"us"]))), "text 1 .* must be a str, not bytes: decode"),
+        (lambda recaser: recaser.recase_lines("one string"), "an iterable of lines, not one str: use recase"),
+        (lambda recaser: recaser.recase_lines(b"one string"), "an iterable of lines, not one bytes"),
+        (lambda recaser: recaser.recase_lines(None), "not iterable"),
+        (lambda recaser: recaser.nbest(b"us", 1), "must be a str, not bytes"),
+        (lambda recaser: recaser.costs(1), "must be a str, not int"),
+        (lambda recaser: recaser.confidence(["us"]), "must be a str, not list"),
+        (lambda recaser: recaser.knows(None), "must be a str, not NoneType"),
+    ],
+)
+def test_what_is_no_text_is_a_type_error(golden, call, said):
+    with pytest.raises(TypeError, match=said):
+        call(golden)
+
+
+def test_repr(golden_file, contextual_model):
+    shown = repr(capfst.load(golden_file, sentence_case=True))
+    assert f"{golden_file}: order 3, " in shown
+    assert f"{len(COSTS) + 1} words, no context; " in shown
+    assert "engine='fast', start_token='and', sentence_case=True, oov='guess'" in shown
+    assert "context of 2 domains" in repr(capfst.load(contextual_model))
+
+
 def test_lines_are_taken_as_needed(golden):
     def endless():
         while True:
@@ -252,7 +334,12 @@ def test_an_error_of_the_source_comes_through(golden, jobs):
 
 
 def test_lone_surrogates(golden):
-    assert golden.recase("US \ud800 THE\udfff US") == "us \ud800 the\udfff US"
+    text, recased = "US \ud800 THE\udfff US", "us \ud800 the\udfff US"
+    assert golden.recase(text) == recased
+    assert list(golden.recase_lines([text])) == [recased]
+    assert golden.nbest(text, 1)[0][1] == recased
+    assert golden.confidence(text)[0] == recased
+    assert golden.costs(text).tolist() == [pytest.approx(golden.nbest(text, 1)[0][0])]
 
 
 def test_long_lines(golden):
@@ -276,8 +363,10 @@ def test_nbest(golden):
     assert golden.nbest("Oov", 3) == [(pytest.approx(11.0), "oov")]
     casings = [casing for _, casing in golden.nbest("“us” HTTP://X", 9)]
     assert casings == ["“Us” HTTP://X", "“us” HTTP://X", "“US” HTTP://X"]
-    with pytest.raises(ValueError, match="one line"):
+    with pytest.raises(CapfstError, match="one line"):
         golden.nbest("us\n", 1)
+    with pytest.raises(CapfstError, match="1 or more"):
+        golden.nbest("us", 0)
 
 
 def test_costs(golden):
@@ -303,7 +392,7 @@ def test_confidence(golden, line, text, changes):
 
 
 def test_confidence_takes_one_line(golden):
-    with pytest.raises(ValueError, match="one line"):
+    with pytest.raises(CapfstError, match="one line"):
         golden.confidence("us\n")
 
 

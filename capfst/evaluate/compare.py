@@ -94,16 +94,23 @@ def compare(
         first += len(pairs)
 
 
+class _Missing:
+    """Stands for a line behind the last one of the shorter text."""
+
+
 def _batches(
     reference: Iterable[str | bytes], hypothesis: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[list[tuple[str, str]]]:
     batch: list[tuple[str, str]] = []
     size = 0
-    for number, pair in enumerate(zip_longest(reference, hypothesis), 1):
-        if None in pair:
+    for lines, name in zip((reference, hypothesis), names, strict=True):
+        if isinstance(lines, (str, bytes)):
+            raise TypeError(f"{name} must be lines, not one {type(lines).__name__}: put it into a list, or split it")
+    for number, pair in enumerate(zip_longest(reference, hypothesis, fillvalue=_Missing), 1):
+        if _Missing in pair:
             if batch:
                 yield batch  # if an earlier line differs, that error says better where a line was lost
-            ended, other = names if pair[0] is None else names[::-1]
+            ended, other = names if pair[0] is _Missing else names[::-1]
             raise CapfstError(
                 f"{ended} has only {number - 1} lines, but {other} goes on; both must have the same lines, "
                 "so recase the reference's own text"
@@ -118,9 +125,11 @@ def _batches(
         yield batch
 
 
-def _text(line: str | bytes, name: str, number: int) -> str:
+def _text(line: object, name: str, number: int) -> str:
     if isinstance(line, str):
         return line
+    if not isinstance(line, bytes):
+        raise TypeError(f"line {number} of {name} must be a str, not {type(line).__name__}")
     try:
         return line.decode()
     except UnicodeDecodeError as error:

@@ -43,12 +43,13 @@ ERROR_CLASSES = ("sentence-initial", "out of vocabulary", "unseen casing", "ambi
 INITIAL, OOV, UNSEEN, AMBIGUOUS, UNAMBIGUOUS = range(5)
 ELSEWHERE = "elsewhere"  # without a model: all classes but the first
 
+TOP = 30  # the most frequent wrong words that are shown
 EXCERPTS = 3  # of a wrong word
 _EXCERPT_SIDE = 60  # characters of an excerpt before and behind the word
 _REMEMBERED = 1 << 20  # tokens whose class is remembered
 
 
-@dataclass
+@dataclass(repr=False)
 class Analysis:
     """The errors of a hypothesis. All counts are of tokens with cased letters."""
 
@@ -75,7 +76,14 @@ class Analysis:
         groups = {name: (self.tokens[k], self.errors[k]) for k, name in enumerate(self.error_classes)}
         return groups | {"all": (self.tokens.total(), self.errors.total())}
 
-    def to_dict(self, top: int) -> dict[str, Any]:
+    def __str__(self) -> str:
+        return self.text(TOP)
+
+    def __repr__(self) -> str:
+        tokens, wrong = map(grouped, self.groups["all"])
+        return f"<Analysis {wrong} of {tokens} cased tokens wrong; {grouped(self.lines)} lines; {self.signature}>"
+
+    def to_dict(self, top: int = TOP) -> dict[str, Any]:
         """For JSON: all counts, and the `top` most frequent wrong words."""
         return {
             "lines": self.lines,
@@ -119,7 +127,7 @@ class Analysis:
         missed = self.wrong_words.missed
         return f"There are more than can be counted: a count may be too low by up to {missed:,}." if missed else ""
 
-    def text(self, top: int) -> str:
+    def text(self, top: int = TOP) -> str:
         """For people: some lines of text, without a newline at the end."""
         parts = [aligned(self.shape_table()), aligned(self.class_table())]
         if frequent := self.wrong_words.top(top):
@@ -133,12 +141,12 @@ class Analysis:
 
 
 def analyse_files(reference: str | Path, hypothesis: str | Path, recaser: Recaser | None = None) -> Analysis:
-    """The errors of a file (plain, .gz or .zst) against another; arguments and errors as in `analyse`."""
+    """The errors of a file (plain, .gz or .zst) against another; arguments and errors as in `errors`."""
     names = (str(reference), str(hypothesis))
-    return analyse(read_lines(Path(reference)), read_lines(Path(hypothesis)), recaser, names)
+    return errors(read_lines(Path(reference)), read_lines(Path(hypothesis)), recaser, names)
 
 
-def analyse(
+def errors(
     reference: Iterable[str],
     hypothesis: Iterable[str],
     recaser: Recaser | None = None,
@@ -147,11 +155,14 @@ def analyse(
     """The errors of lines against others that are equal up to case; memory does not grow with them.
 
     Args:
+        reference: lines of cased text, with or without their ends.
+        hypothesis: the same lines in another casing.
         recaser: the model by which to class words; without it, there are only sentence-initial words and others.
-        names: what errors call the two texts.
+        names: what error messages call the two texts.
 
     Raises:
-        CapfstError: as `compare.compare`.
+        CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
+        TypeError: a single str, or a line that is no str.
     """
     analysis = Analysis(ERROR_CLASSES if recaser else (ERROR_CLASSES[INITIAL], ELSEWHERE))
     error_classes = _ErrorClasses(recaser)
@@ -239,19 +250,23 @@ def _wrong_words(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list
     different = {}
     spans = zip(*(_spans(tokens) for tokens in zip(*pairs, strict=True)), strict=True) if pairs else ()
     for pair, (ref_spans, hyp_spans) in zip(pairs, spans, strict=True):
-        ref, hyp = (token.encode() for token in pair)
+        ref, hyp = map(_utf8, pair)
         parts = []
         for (start, end), (hyp_start, hyp_end) in zip(ref_spans, hyp_spans, strict=True):
             if ref[start:end] != hyp[hyp_start:hyp_end]:
                 word = ref[:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end:]
-                parts.append(tuple(part.decode() for part in word))
+                parts.append(tuple(part.decode("utf-8", "surrogatepass") for part in word))
         different[pair] = parts
     return different  # type: ignore[return-value]
 
 
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")  # a lone surrogate is a character like others
+
+
 def _spans(tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
     """(start, end) of each token's words, in bytes; a hyphenated word is one."""
-    words_of_all = tokenize("".join(f"{token}\n" for token in tokens).encode())
+    words_of_all = tokenize(_utf8("".join(f"{token}\n" for token in tokens)))
     spans: list[list[tuple[int, int]]] = []
     words: list[tuple[int, int]] = []
     begin = covered = 0
@@ -280,7 +295,7 @@ class _ErrorClasses(dict[str, int]):
         if self._recaser is None:
             self.update(dict.fromkeys(new, 1))
             return
-        text = "".join(f"{token}\n" for token in new).encode()
+        text = _utf8("".join(f"{token}\n" for token in new))
         words = self._recaser.transducer.words(np.frombuffer(text, np.uint8))
         # A form is unseen if its label is <unk>'s or any other outside the range of the word's forms.
         form = self._recaser.labels(text).astype(np.int64) - words.first_labels
@@ -296,5 +311,5 @@ class _ErrorClasses(dict[str, int]):
             if token_type == NEWLINE:
                 self[next(tokens)] = lowest
                 lowest = UNAMBIGUOUS
-            elif error_class < lowest and shape(text[start:end].decode()) != Shape.CASELESS:
+            elif error_class < lowest and shape(text[start:end].decode("utf-8", "surrogatepass")) != Shape.CASELESS:
                 lowest = error_class

@@ -63,7 +63,7 @@ def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.divide(100.0 * numerators, denominators, out=np.full(numerators.shape, np.nan), where=denominators > 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores:
     """The scores of a hypothesis; those of its parts add up to those of the whole.
 
@@ -137,6 +137,15 @@ class Scores:
         names = ("reference", "deletions", "insertions", "substitutions")
         return dict(zip(names, self.counts[CAPITALS : SUBSTITUTIONS + 1], strict=True))
 
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        rates = ", ".join(f"{name}={show(value)}" for name, value in self.measures.items())
+        return (
+            f"<Scores {rates}; {grouped(self.lines)} lines, {grouped(self.groups['all'][0])} tokens; {self.signature}>"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON: the measures, all counts, and the signature."""
         return {
@@ -197,15 +206,26 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def score_lines(
+def score(
     reference: Iterable[str | bytes],
     hypothesis: Iterable[str | bytes],
+    *,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
 ) -> Scores:
-    """The scores of lines against others, equal up to case; arguments and errors as in `compare.compare`."""
-    counts = compare(reference, hypothesis, skip_first, in_vocabulary)
-    return total(counts, skip_first, in_vocabulary is not None)
+    """The scores of lines against others, equal up to case: `capfst.score(references, recaser(texts))`.
+
+    Args:
+        reference: lines of cased text, with or without their ends; bytes are UTF-8.
+        hypothesis: the same lines in another casing.
+        skip_first: leaves out each line's first token with a letter, whose capital may be positional.
+        in_vocabulary: whether a token is known, such as `recaser.knows`, to score words in and out of the vocabulary.
+
+    Raises:
+        CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
+        TypeError: a single str, or a line that is no str or bytes.
+    """
+    return total(compare(reference, hypothesis, skip_first, in_vocabulary), skip_first, in_vocabulary is not None)
 
 
 def score_files(

@@ -2,14 +2,15 @@
 
 `map_stream` is for items that are slow to come: it starts threads of its own, one of which takes the items, so that
 waiting for the next one holds up no result. `map_in_pool` is for items that are at hand, and a pool that several stages
-share. Of both, at most a few items are ahead of what the reader of the results has taken.
+share. Of both, at most a few items are ahead of what the reader of the results has taken. `as_they_come` is for items
+that are best done many at once, but that nothing is to wait for.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -71,6 +72,52 @@ def map_in_pool(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def as_they_come(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
+    """All items, in lists of those that have come by the time of asking: at least one, and at most `most`.
+
+    They are taken in a thread of its own, at most `most` ahead. An exception of `items` is raised in its turn.
+    """
+    come: list[Item] = []
+    ended: list[BaseException | None] = []  # by this exception, or well
+    stopped = False
+    changed = Condition()
+
+    def feed() -> None:
+        error = None
+        try:
+            for item in items:
+                with changed:
+                    come.append(item)
+                    changed.notify()
+                    changed.wait_for(lambda: stopped or len(come) < most)
+                    if stopped:
+                        return
+        except BaseException as raised:
+            error = raised
+        with changed:
+            ended.append(error)
+            changed.notify()
+
+    # A daemon: it may be waiting for an item that never comes when the program ends.
+    Thread(target=feed, daemon=True).start()
+    try:
+        while True:
+            with changed:
+                changed.wait_for(lambda: come or ended)
+                batch, come[:] = come[:], []
+                changed.notify()
+            if batch:
+                yield batch
+            elif ended[0] is not None:
+                raise ended[0]
+            else:
+                return
+    finally:
+        with changed:
+            stopped = True
+            changed.notify()
 
 
 def exhaust(results: Iterable[None]) -> None:

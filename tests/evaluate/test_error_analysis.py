@@ -14,9 +14,9 @@ import capfst
 from capfst.casing.shapes import Shape
 from capfst.evaluate import error_page
 from capfst.evaluate.compare import SHAPE_NAMES
-from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, ERROR_CLASSES, EXCERPTS, analyse, analyse_files
+from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, ERROR_CLASSES, EXCERPTS, analyse_files, errors
 from capfst.evaluate.lossy_counting import LossyCounter, WrongWord
-from capfst.evaluate.score import score_lines
+from capfst.evaluate.score import score
 from capfst.exceptions import CapfstError
 
 CORPUS = """\
@@ -53,7 +53,7 @@ def counted(found):
 
 
 def test_golden():
-    found = analyse(["The Cat met NASA's iPhone .", "", "the end"], ["the Cat MET nasa's Iphone .", "", "the END"])
+    found = errors(["The Cat met NASA's iPhone .", "", "the end"], ["the Cat MET nasa's Iphone .", "", "the END"])
     assert confusion(found) == {
         ("Capitalized", "lower"): 1,
         ("Capitalized", "Capitalized"): 1,
@@ -93,10 +93,10 @@ def test_golden():
 )
 def test_kind(recaser, token, kind):
     other = token.swapcase()
-    found = analyse([f"— A {token} b"], [f"— A {other} b"], recaser)
+    found = errors([f"— A {token} b"], [f"— A {other} b"], recaser)
     assert {name: wrong for name, (_, wrong) in found.groups.items() if wrong} == {kind: 1, "all": 1}
     assert found.groups[ERROR_CLASSES[0]] == (1, 0)  # A
-    assert analyse([f"— {token} a"], [f"— {other} a"], recaser).groups[ERROR_CLASSES[0]] == (1, 1)
+    assert errors([f"— {token} a"], [f"— {other} a"], recaser).groups[ERROR_CLASSES[0]] == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_kind(recaser, token, kind):
     ],
 )
 def test_the_words_of_a_token_that_are_wrong(reference, hypothesis, words):
-    assert [pair for _, pair in counted(analyse([reference], [hypothesis]))] == words
+    assert [pair for _, pair in counted(errors([reference], [hypothesis]))] == words
 
 
 def plain(lines):
     """Confusion, words and errors by class, with nothing but `score`'s classes of one token and loops."""
 
     def shape(token):
-        return next(k for k, name in enumerate(SHAPE_NAMES) if score_lines([token], [token]).groups[name] == (1, 1))
+        return next(k for k, name in enumerate(SHAPE_NAMES) if score([token], [token]).groups[name] == (1, 1))
 
     cells, words, errors = Counter(), Counter(), Counter()
     for reference, hypothesis in lines:
@@ -139,8 +139,8 @@ def plain(lines):
 @given(st.lists(line_pairs(), max_size=4))
 def test_sums_are_those_of_score_and_of_plain_python(lines):
     references, hypotheses = [ref for ref, _ in lines], [hyp for _, hyp in lines]
-    found = analyse(references, hypotheses)
-    scores = score_lines(references, hypotheses)
+    found = errors(references, hypotheses)
+    scores = score(references, hypotheses)
     tokens, correct = scores.groups["all"]
     assert found.lines == len(lines)
     assert found.errors.total() == found.wrong_shapes.sum() == tokens - correct
@@ -162,14 +162,14 @@ def test_sums_are_those_of_score_and_of_plain_python(lines):
 def test_batches_do_not_matter(lines, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("capfst.evaluate.compare.BATCH", size)
-        small = analyse(lines, map(str.swapcase, lines))
-    assert small.to_dict(99) == analyse(lines, map(str.swapcase, lines)).to_dict(99)
+        small = errors(lines, map(str.swapcase, lines))
+    assert small.to_dict(99) == errors(lines, map(str.swapcase, lines)).to_dict(99)
 
 
 def test_contexts_are_few_different_and_short():
     lines = ["x Paris y", "x Paris y", "a Paris", "b Paris", "c Paris"]
     lines.append(f"{'é ' * 99}(London) {'ö' * 99}")
-    found = analyse(lines, map(str.lower, lines))
+    found = errors(lines, map(str.lower, lines))
     entries = {pair.reference: entry for pair, entry in found.wrong_words.entries.items()}
     assert entries["Paris"].count == 5
     assert entries["Paris"].excerpts == [("x ", "Paris", " y"), ("a ", "Paris", ""), ("b ", "Paris", "")]
@@ -200,7 +200,7 @@ def test_frequent_words_in_bounded_memory(numbers, capacity):
 
 
 def test_what_was_forgotten_is_told():
-    found = analyse([], [])
+    found = errors([], [])
     found.wrong_words = LossyCounter(1)
     found.wrong_words.add(WrongWord(0, "A", "a"))
     found.wrong_words.add(WrongWord(0, "B", "b"))
@@ -233,7 +233,7 @@ class Page(HTMLParser):
 def test_page_escapes_and_needs_nothing_else():
     evil = "<Script>Alert('&amp;')</Script>"
     lines = [f"a {evil} Paris & <b>", f"b {evil} Paris"]
-    found = analyse(lines, map(str.lower, lines))
+    found = errors(lines, map(str.lower, lines))
     page = Page(error_page.page(found, 9, ("<ref>", '"hyp"&')))
     assert page.tags == {*"html head meta title style body h1 h2 p table tr th td mark br footer".split()}  # noqa: SIM905
     assert page.attributes == {"lang", "charset", "name", "content", "class"}
@@ -267,4 +267,16 @@ def test_bad_input(tmp_path):
     page = tmp_path / "no" / "page.html"
     assert "folder" in message(run("errors", tmp_path / "ref", tmp_path / "ref", "--html", page, code=1))
     with pytest.raises(CapfstError, match="the hypothesis has only 1 lines"):
-        analyse(["a", "b"], ["a"])
+        errors(["a", "b"], ["a"])
+
+
+def test_what_is_shown():
+    found = errors(["The Cat met NASA ."], ["the Cat met Nasa ."])
+    assert str(found) == found.text(30)
+    assert "NASA → Nasa" in str(found)
+    assert "2 of 4 cased tokens wrong; 1 lines; capfst-errors|" in repr(found)
+
+
+def test_lone_surrogates_are_characters_like_others(recaser):
+    found = errors(["— A Cat\ud800 a"], ["— A cat\ud800 a"], recaser)
+    assert found.groups["all"][1] == 1

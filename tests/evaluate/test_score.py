@@ -11,7 +11,7 @@ from support.line_pairs import line_pairs
 from support.packing import gzipped
 
 from capfst.evaluate import compare
-from capfst.evaluate.score import Scores, score_files, score_lines
+from capfst.evaluate.score import Scores, score, score_files
 from capfst.exceptions import CapfstError
 from capfst.text.unicode import lower
 
@@ -77,7 +77,7 @@ def found(scores):
     ],
 )
 def test_golden(reference, hypothesis, accuracy, precision, recall, f1, cer):
-    scores = score_lines([reference], [hypothesis])
+    scores = score([reference], [hypothesis])
     expected = {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1, "cer": cer}
     assert scores.measures == {
         name: value if value is None else pytest.approx(value) for name, value in expected.items()
@@ -96,7 +96,7 @@ def test_golden(reference, hypothesis, accuracy, precision, recall, f1, cer):
     ],
 )
 def test_class(token, kind):
-    assert score_lines([token], [token]).groups[kind] == (1, 1)
+    assert score([token], [token]).groups[kind] == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_class(token, kind):
     ],
 )
 def test_skip_first(line, skipped):
-    scores = score_lines([line], [lower(line)], skip_first=True)
+    scores = score([line], [lower(line)], skip_first=True)
     left = line.split()
     if skipped:
         left.remove(skipped)
@@ -125,13 +125,17 @@ def test_skip_first(line, skipped):
 @example(("İ i̇İ", "i̇ İi̇"), False, False)
 def test_kernel_equals_plain_python(pair, skip_first, vocabulary):
     predicate = (lambda token: len(token) < 3) if vocabulary else None
-    assert found(score_lines(*([line] for line in pair), skip_first, predicate)) == plain(*pair, skip_first, predicate)
+    assert found(score(*([line] for line in pair), skip_first=skip_first, in_vocabulary=predicate)) == plain(
+        *pair, skip_first, predicate
+    )
 
 
 @given(st.lists(line_pairs(), max_size=6), st.integers(0, 6), st.booleans())
 def test_parts_add_up_to_the_whole(pairs, cut, skip_first):
     def scores(part):
-        return score_lines([ref for ref, _ in part], [hyp for _, hyp in part], skip_first, str.isalpha)
+        return score(
+            [ref for ref, _ in part], [hyp for _, hyp in part], skip_first=skip_first, in_vocabulary=str.isalpha
+        )
 
     assert scores(pairs[:cut]) + scores(pairs[cut:]) == scores(pairs)
     assert scores(pairs).lines == len(pairs)
@@ -140,7 +144,7 @@ def test_parts_add_up_to_the_whole(pairs, cut, skip_first):
 @given(st.lists(line_pairs(), min_size=1, max_size=4))
 def test_swapping_swaps_precision_and_recall(pairs):
     references, hypotheses = zip(*pairs, strict=True)
-    there, back = score_lines(references, hypotheses), score_lines(hypotheses, references)
+    there, back = score(references, hypotheses), score(hypotheses, references)
     assert (there.accuracy, there.precision, there.recall, there.f1) == (
         back.accuracy,
         back.recall,
@@ -151,26 +155,26 @@ def test_swapping_swaps_precision_and_recall(pairs):
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=30), max_size=5))
 def test_any_text_is_perfect_against_itself(lines):
-    scores = score_lines(lines, lines)
+    scores = score(lines, lines)
     assert scores.accuracy in (100, None)
     assert scores.f1 in (100, None)
     assert scores.cer in (0, None)
-    assert score_lines(lines, map(lower, lines)).precision is None  # nothing proposed, and no error
+    assert score(lines, map(lower, lines)).precision is None  # nothing proposed, and no error
 
 
 def test_batches_make_no_difference(monkeypatch):
     reference = [f"Line {k} of the New York Times" for k in range(50)]
     hypothesis = [line.title() if k % 3 else line for k, line in enumerate(reference)]
-    whole = score_lines(reference, hypothesis, in_vocabulary=str.islower)
+    whole = score(reference, hypothesis, in_vocabulary=str.islower)
     monkeypatch.setattr(compare, "BATCH", 100)
     monkeypatch.setattr(compare, "_REMEMBERED", 3)
-    assert score_lines(reference, hypothesis, in_vocabulary=str.islower) == whole
+    assert score(reference, hypothesis, in_vocabulary=str.islower) == whole
 
 
 def test_lines_with_more_capitals_than_are_aligned_at_once():
     reference = "NASA " * compare.STRETCH
     hypothesis = "Nasa NASA " * (compare.STRETCH // 2)
-    scores = score_lines([reference, "Hi"], [hypothesis, "hi"])
+    scores = score([reference, "Hi"], [hypothesis, "hi"])
     assert found(scores)[2] == (4 * compare.STRETCH + 1, 3 * compare.STRETCH // 2 + 1, 0, 0)
 
 
@@ -180,7 +184,7 @@ def test_scores_of_different_kinds_do_not_add_up():
 
 
 def test_renderings():
-    scores = score_lines(
+    scores = score(
         ["The UN met in New York ."] * 200,
         ["The un met in New york ."] * 200,
         in_vocabulary=lambda t: t != "UN",
@@ -231,7 +235,7 @@ HYPOTHESIS = "The cat\n\nsat on mr. Smith’s mat\n"
 def test_files(tmp_path, reference, hypothesis):
     (tmp_path / "ref").write_bytes(reference)
     (tmp_path / "hyp").write_bytes(hypothesis)
-    expected = score_lines(REFERENCE.splitlines(), (line.encode() for line in HYPOTHESIS.splitlines()))
+    expected = score(REFERENCE.splitlines(), (line.encode() for line in HYPOTHESIS.splitlines()))
     assert score_files(tmp_path / "ref", str(tmp_path / "hyp")) == expected
     assert (expected.lines, expected.groups["all"]) == (3, (7, 5))
 
@@ -271,9 +275,32 @@ def test_errors(tmp_path, reference, hypothesis, message):
 
 def test_lines_that_are_not_utf8():
     with pytest.raises(CapfstError, match="line 2 of the hypothesis is not UTF-8 at its byte 1"):
-        score_lines(["a", "b"], [b"A", b"b\xe9"])
+        score(["a", "b"], [b"A", b"b\xe9"])
 
 
 def test_missing_file(tmp_path):
     with pytest.raises(CapfstError, match="nowhere"):
         score_files(tmp_path / "nowhere", tmp_path / "nowhere")
+
+
+def test_what_is_shown():
+    scores = score(["It is an IT meeting.", "Yes"], ["It is an it meeting.", "Yes"])
+    assert str(scores) == scores.table()
+    assert "accuracy=83.33, precision=100.00, recall=66.67, f1=80.00, cer=50.00; 2 lines, 6 tokens" in repr(scores)
+    assert scores.signature in repr(scores)
+    assert "cer=–" in repr(score([], []))
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "said"),
+    [
+        ("Hi", ["hi"], "the reference must be lines, not one str"),
+        (["Hi"], b"hi", "the hypothesis must be lines, not one bytes"),
+        (["Hi", None], ["hi", "x"], "line 2 of the reference must be a str, not NoneType"),
+        (["Hi"], [1], "line 1 of the hypothesis must be a str, not int"),
+        (["Hi"], None, "iterate|iterable"),
+    ],
+)
+def test_what_are_no_lines_is_a_type_error(reference, hypothesis, said):
+    with pytest.raises(TypeError, match=said):
+        score(reference, hypothesis)
