@@ -1,14 +1,22 @@
 """The command line: what each command prints and returns, what bad input gets, and that nothing half-written stays."""
 
+import gzip
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from backports import zstd
 from support.command_line import CORPUS, TIMEOUT, message, run, run_process, start
 
 
@@ -139,10 +147,6 @@ def test_info(model):
 
 
 def test_train_takes_folders_globs_and_compressed_files(corpus, model, tmp_path):
-    import gzip  # noqa: PLC0415
-
-    from backports import zstd  # noqa: PLC0415
-
     lines = corpus.read_bytes().splitlines(keepends=True)
     (tmp_path / "a.txt").write_bytes(b"".join(lines[:4]))
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"".join(lines[4:8])))
@@ -320,6 +324,113 @@ def test_lines_come_out_as_they_come_in(model):
             process.stdin.write(b"new york\n")
             process.stdin.flush()
             assert process.stdout.readline() == b"New York\n"
+
+
+@contextmanager
+def on_terminal(*arguments, **options) -> Iterator[tuple[subprocess.Popen, int]]:
+    """A process of capfst, and the other end of a terminal: the streams that `options` do not say are that terminal."""
+    ours, theirs = pty.openpty()
+    attributes = termios.tcgetattr(theirs)
+    attributes[3] &= ~termios.ECHO
+    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs) | options
+    with start(*arguments, **streams) as process:
+        os.close(theirs)
+        try:
+            yield process, ours
+        finally:
+            process.kill()
+            os.close(ours)
+
+
+def shown(terminal: int, until: str = "") -> str:
+    """What a terminal shows, until this or the end."""
+    text = b""
+    with suppress(OSError):  # EIO: nobody holds the other end any more
+        while not until or until not in text.decode(errors="replace"):
+            assert select.select([terminal], [], [], TIMEOUT)[0]
+            text += os.read(terminal, 1 << 16)
+    # numba has colorama, if it is installed, reset all colours at the end.
+    return text.decode(errors="replace").removesuffix("\x1b[0m")
+
+
+@pytest.mark.slow
+def test_a_terminal_is_told_that_lines_are_awaited_and_answered_line_by_line(model):
+    with on_terminal("recase", "--lm", model) as (process, terminal):
+        assert "reading from the keyboard: type lines, end with Ctrl-D\r\n" in shown(terminal, "Ctrl-D\r\n")
+        for _ in range(2):
+            os.write(terminal, b"new york\n")
+            assert shown(terminal, "\n") == "New York\r\n"
+        os.write(terminal, b"\x04")
+        assert process.wait(TIMEOUT) == 0
+        assert shown(terminal) == ""
+    with on_terminal("recase", "-q", "--lm", model) as (process, terminal):
+        os.write(terminal, b"paris\n\x04")
+        assert shown(terminal) == "Paris\r\n"
+
+
+@pytest.mark.slow
+def test_progress_on_a_terminal_and_only_beside_the_text(model, tmp_path):
+    """Of a file, as soon as it takes longer than `_BAR_AFTER`."""
+    text, out = tmp_path / "long", tmp_path / "out"
+    text.write_bytes(b"the mayor of new york\n" * 200_000)
+    impatient = "import capfst.cli.recasing as r, capfst.cli as c; r._BAR_AFTER = 0.0; c.main()"
+    command = [sys.executable, "-c", impatient, "recase", "--lm", str(model), str(text)]
+    with patch("support.command_line.CAPFST", []):
+        with on_terminal(*command, "-o", out) as (process, terminal):
+            bar = shown(terminal)
+            assert process.wait(TIMEOUT) == 0
+        assert "recasing" in bar
+        assert "4.4 MB" in bar
+        assert out.read_bytes() == b"the mayor of New York\n" * 200_000
+        with on_terminal(*command, "-o", out, "-q") as (_, terminal):
+            assert shown(terminal) == ""
+        with on_terminal(*command) as (_, terminal):
+            assert shown(terminal) == "the mayor of New York\r\n" * 200_000
+        with on_terminal(*command, "-o", out, stderr=subprocess.PIPE) as (process, terminal):
+            assert process.stderr
+            assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(("suffix", "decompress"), [(".gz", gzip.decompress), (".ZST", zstd.decompress), ("", bytes)])
+def test_output_is_compressed_as_its_name_says(model, tmp_path, suffix, decompress):
+    out = tmp_path / f"out{suffix}"
+    run("recase", "--lm", model, "-o", out, stdin="new york\n" * 9)
+    assert decompress(out.read_bytes()) == b"New York\n" * 9
+    again = run("recase", "--lm", model, out).stdout
+    assert again == b"New York\n" * 9
+
+
+def test_a_compression_that_is_not_written(model, tmp_path):
+    done = run("recase", "--lm", model, "-o", tmp_path / "out.bz2", stdin="x", code=1)
+    assert "out.bz2: .bz2 files are not written: choose a name that ends with .gz or .zst" in message(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("a.jsonl", "field of .jsonl"),
+        ("a.ndjson", "field"),
+        ("a.tsv", "column of .tsv"),
+        ("a.tsv.gz", "column of .tsv"),
+    ],
+)
+def test_a_hint_at_batch(model, tmp_path, name, part):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"paris\n") if path.suffix == ".gz" else b"paris\n")
+    done = run("recase", "--lm", model, path, path)
+    assert done.stdout == b"Paris\nParis\n"
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith(f"capfst: {path}: ")
+    assert part in line
+    assert "capfst batch" in line
+    assert run("recase", "-q", "--lm", model, path).stderr == b""
+
+
+def test_parquet_is_no_text(model, tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    assert "capfst batch" in message(run("recase", "--lm", model, tmp_path / "a.parquet", code=1))
 
 
 def test_python_api(corpus, tmp_path):

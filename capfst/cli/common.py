@@ -18,6 +18,8 @@ from capfst.exceptions import CapfstError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from capfst.corpus.compression import OnRead
+
 _BLOCK = 1 << 20  # bytes: as fast as larger blocks, and small files keep all threads busy too
 
 
@@ -144,16 +146,22 @@ def spark_session(runner: str, master: str | None) -> AbstractContextManager[Spa
     return session(master)
 
 
-def read_text(files: tuple[Path, ...], errors: str) -> Iterator[bytes]:
+def note(text: str, quiet: bool = False) -> None:
+    """Prints a line on stderr: something to know that is no error."""
+    if not quiet:
+        click.echo(f"capfst: {text}", err=True)
+
+
+def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:
     """The text of all files, or of stdin, in blocks of whole lines; a file's last line is ended if another file
-    follows."""
+    follows. `on_read` is given what is read, before decompression."""
     from capfst.corpus.read import read_stream
 
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"
         # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
-        for block in read_stream(source, size=_BLOCK, errors=errors):  # type: ignore[arg-type]
+        for block in read_stream(source, size=_BLOCK, errors=errors, on_read=on_read):  # type: ignore[arg-type]
             yield block
         if k < len(files) and not block.endswith(b"\n"):
             yield b"\n"

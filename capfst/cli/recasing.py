@@ -6,9 +6,11 @@ import gc
 import json
 import math
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,7 @@ from capfst.cli.common import (
     errors_option,
     jobs_option,
     lm_option,
+    note,
     read_text,
     runner_options,
     spark_session,
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, type=FILE)
 @lm_option
-@click.option("-o", "--output", type=FILE, help="File to write, instead of stdout.")
+@click.option(
+    "-o", "--output", type=FILE, help="File to write, instead of stdout; compressed if its name ends with .gz or .zst."
+)
 @casing_options
 @click.option(
     "--nbest",
@@ -60,6 +65,7 @@ if TYPE_CHECKING:
 )
 @jobs_option
 @errors_option
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only, neither progress nor notes.")
 def recase(
     files: tuple[Path, ...],
     lm: Path,
@@ -69,6 +75,7 @@ def recase(
     engine: str,
     jobs: int | None,
     errors: str,
+    quiet: bool,
     **casing: Any,
 ) -> None:
     """Restores the case of FILES, or of stdin. Nothing but case changes, and a line stays a line.
@@ -79,8 +86,12 @@ def recase(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from capfst.corpus.compression import compressing, compression_of_name
+
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
+    compression = compression_of_name(output) if output else b""
+    _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
         from capfst.fst.read import CapFst
 
@@ -88,19 +99,85 @@ def recase(
         from capfst.recaser import Recaser  # while the model is being checked
 
         recaser = Recaser(opening.result(), engine=engine, **casing)
-    blocks = read_text(files, errors)
+    if os.isatty(0) and (not files or Path("-") in files):
+        note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
+    n_read = 0
+
+    def on_read(data: bytes) -> None:
+        nonlocal n_read
+        n_read += len(data)
+
+    blocks = read_text(files, errors, on_read)
     if nbest:
         recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)
     elif confidence:
         recased = _confidence(recaser, blocks)
     else:
         recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
-    if not output:
-        return write_text(recased, sys.stdout.buffer)
-    from capfst.system.atomic import replacing
+    # No bar between the lines of text on a terminal.
+    total = 0 if quiet or not sys.stderr.isatty() or (not output and os.isatty(1)) else _size(files)
+    with closing(_with_bar(recased, total, lambda: n_read)) as recased:
+        if not output:
+            return write_text(recased, sys.stdout.buffer)
+        from capfst.system.atomic import replacing
 
-    with replacing(output) as out:
-        write_text(recased, out)
+        with replacing(output) as out, compressing(compression, out) as write:
+            for block in recased:
+                write(block)
+
+
+def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
+    """Says of files with fields or columns what they are for, if their names tell."""
+    from capfst.batch.formats import FORMATS
+    from capfst.corpus.files import suffix_of
+
+    for file in files:
+        suffix = suffix_of(file.name)
+        if suffix == ".parquet":
+            raise CapfstError(f"{file}: Parquet is no text: capfst batch recases a column of it (--column NAME)")
+        if suffix in FORMATS:
+            part = "field" if "json" in suffix else "column"
+            note(
+                f"{file}: all of each line is recased; to recase one {part} of {suffix} files, use capfst batch", quiet
+            )
+            return
+
+
+def _size(files: tuple[Path, ...]) -> int:
+    """The bytes of all files, or of what stdin is redirected from; 0 if that is not known beforehand."""
+    size = 0
+    for file in files or (Path("-"),):
+        try:
+            status = os.fstat(0) if str(file) == "-" else file.stat()
+        except OSError:
+            return 0
+        if not stat.S_ISREG(status.st_mode):
+            return 0
+        size += status.st_size
+    return size
+
+
+_BAR_AFTER = 1.0  # seconds
+
+
+def _with_bar(
+    blocks: Iterable[bytes | memoryview], total: int, n_read: Callable[[], int]
+) -> Generator[bytes | memoryview, None, None]:
+    """The blocks, and meanwhile, if it takes long, a bar of how many bytes of `total` have been read; 0: no bar."""
+    from capfst.system.progress import progress
+
+    begin = time.monotonic()
+    shown = 0
+    with ExitStack() as stack:
+        advance: Callable[[int], object] | None = None
+        for block in blocks:
+            yield block
+            if total and advance is None and time.monotonic() - begin > _BAR_AFTER:
+                advance = stack.enter_context(progress(total, "recasing"))
+            if advance is not None:
+                now = n_read()
+                advance(now - shown)
+                shown = now
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Compressed files: gzip (also of several members) and zstd (also of several frames), told apart by their first bytes.
 
 In: a file, plain or compressed. Out: its decompressed bytes as a stream, which never holds more than a small part of
-them, however well they were compressed; or a function that compresses as that file is compressed.
+them, however well they were compressed; or a function that compresses, as a file or as its name says.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ OnRead = Callable[[bytes], object]
 
 GZIP = b"\x1f\x8b"
 ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))  # RFC 8878 §3.1
+_OTHERS = (".7z", ".bz2", ".lz4", ".lzma", ".rar", ".xz", ".zip")
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError)
 """What reading damaged or truncated compressed data raises."""
 
@@ -74,18 +75,29 @@ def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO
         raise CapfstError(f"{path}: {error.strerror or error}; name files that can be read") from error
 
 
+def compression_of_name(path: Path) -> bytes:
+    """How a file of this name is to be compressed: GZIP, ZSTD[0], or nothing for not at all.
+
+    Raises:
+        CapfstError: the name says that it is compressed in a way that is not written here.
+    """
+    suffix = path.suffix.lower()
+    if suffix in _OTHERS:
+        raise CapfstError(f"{path}: {suffix} files are not written: choose a name that ends with .gz or .zst")
+    return {".gz": GZIP, ".zst": ZSTD[0]}.get(suffix, b"")
+
+
 @contextmanager
-def compressing_like(source: Path, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-    """A function that writes to `file`, one gzip member or zstd frame in all if `source` is such a file.
+def compressing(compression: bytes, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
+    """A function that writes to `file`, one gzip member or zstd frame in all, or as it is, by the first bytes that the
+    file is to have.
 
     The same text gives the same bytes, whenever and with however many threads.
     """
-    with open(source, "rb") as stream:
-        head = stream.read(4)
-    if head.startswith(GZIP):
+    if compression.startswith(GZIP):
         # zlib's own header: no name, no time
         compressor: Any = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-    elif head.startswith(ZSTD):
+    elif compression.startswith(ZSTD):
         # With a thread of its own, beside the one that writes; its output differs from that without any.
         parameter = zstd.CompressionParameter
         options: dict[int, int] = {
@@ -99,3 +111,12 @@ def compressing_like(source: Path, file: BinaryIO) -> Iterator[Callable[[bytes |
         return
     yield lambda data: file.write(compressor.compress(data))
     file.write(compressor.flush())
+
+
+@contextmanager
+def compressing_like(source: Path, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
+    """As `compressing`, as the file `source` is compressed."""
+    with open(source, "rb") as stream:
+        head = stream.read(4)
+    with compressing(head, file) as write:
+        yield write

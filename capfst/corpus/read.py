@@ -26,6 +26,9 @@ FOREIGN = {
     b"\xfe\xff": "is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8",
     GZIP: "is compressed; decompress it first: gzip -dc",
     ZSTD[0]: "is compressed; decompress it first: zstd -dc",
+    b"BZh91AY&SY": "is compressed; decompress it first: bzip2 -dc",
+    b"\xfd7zXZ": "is compressed; decompress it first: xz -dc",
+    b"PK\x03\x04": "is a ZIP archive; unpack it first: unzip",
 }
 
 
@@ -72,19 +75,24 @@ def _corpus_file(file: Path, size: int, errors: Errors, progress: Callable[[int]
 
 
 def read_stream(
-    source: BinaryIO | Path, name: str = "<stdin>", size: int = BLOCK, errors: Errors = "strict"
+    source: BinaryIO | Path,
+    name: str = "<stdin>",
+    size: int = BLOCK,
+    errors: Errors = "strict",
+    on_read: OnRead | None = None,
 ) -> Iterator[bytes]:
     """The very bytes of `source`, in blocks of whole lines; only the last block may lack its newline.
 
     A path is opened, decompressed if need be, and read in blocks of about `size` bytes. An open binary
-    stream, which error messages call `name`, gives a block as soon as it delivers the end of a line.
+    stream, which error messages call `name`, gives a block as soon as it delivers the end of a line. `on_read` is given
+    what is read, before decompression.
 
     Raises:
         CapfstError: as `read_blocks`.
     """
     if isinstance(source, Path):
-        return _valid(_whole_lines(_pieces(source), size), str(source), errors)
-    return _valid(_whole_lines(_delivered(source, size, name), 1), name, errors)
+        return _valid(_whole_lines(_pieces(source, on_read), size), str(source), errors)
+    return _valid(_whole_lines(_delivered(source, size, name, on_read), 1), name, errors)
 
 
 def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> Iterator[bytes]:
@@ -97,10 +105,12 @@ def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> 
     return _whole_lines(_pieces(file, on_read), size)
 
 
-def _delivered(stream: BinaryIO, size: int, name: str) -> Iterator[bytes]:
+def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -> Iterator[bytes]:
     read = getattr(stream, "read1", stream.read)  # read1 returns what a pipe has, read waits for all
     try:
         while piece := read(size):
+            if on_read is not None:
+                on_read(piece)
             yield piece
     except OSError as error:
         raise CapfstError(f"{name}: {error.strerror or error}") from error
