@@ -104,7 +104,8 @@ class Recaser:
         return reopen, (path, identity(self.model), tuple(sorted(self.options.items())))
 
     def __repr__(self) -> str:
-        context = "no context" if self.context is None else f"context of {len(self.context.scales)} domains"
+        n_domains = 0 if self.context is None else len(self.context.scales)
+        context = f"context of {n_domains} domain{'s'[: n_domains > 1]}" if n_domains else "no context"
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items() if name != "context")
         words = f"{len(self.model.symbols) - 1:,} words"
         return f"<Recaser {self.model.path}: order {self.model.signature.order}, {words}, {context}; {options}>"

@@ -1,6 +1,6 @@
 """The table of formats: which class reads and writes a file, by its name's suffix, that before `.gz` or `.zst`.
 
-A name of any other suffix is text, a sentence a line, unless it says what we do not read (`.csv`, `.json`, `.pdf`, …).
+A name of any other suffix is text, a sentence a line, unless it says what we do not read (`.json`, `.pdf`, …).
 (A file's compression is told by its first bytes.)
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from capfst.batch.csv import Csv
 from capfst.batch.jsonl import Jsonl
 from capfst.batch.protocol import BatchOptions, Format
 from capfst.batch.text import Text
@@ -24,6 +25,7 @@ def _parquet(path: Path, options: BatchOptions) -> Format:
 
 
 FORMATS: dict[str, Callable[[Path, BatchOptions], Format]] = {
+    ".csv": Csv,
     ".jsonl": Jsonl,
     ".ndjson": Jsonl,
     ".parquet": _parquet,

@@ -1,4 +1,4 @@
-"""Formats whose records are lines: what text, TSV and JSON lines have in common.
+"""Formats whose records are lines: what text, TSV, CSV and JSON lines have in common.
 
 In: a file of lines. Out: the same file in which only the case of each record's text differs. A record that has no such
 text, or is not UTF-8, is malformed: its file fails, or it passes byte for byte, or it is dropped.
@@ -38,7 +38,11 @@ class LineBlock(NamedTuple):
 
 class LineFormat:
     """A format of lines. Made of it by saying where in a line the text is (`find`); by `escape` and `unescape`, if that
-    text has escapes; and by `begin`, if the file's first lines matter."""
+    text has escapes; by `begin`, if the file's first lines matter; and by `blocks`, `records` and `splittable`, if a
+    record may have several lines."""
+
+    splittable = True
+    """Whether each line end ends a record, so that parts of a file can be recased apart."""
 
     def __init__(self, path: Path, options: BatchOptions) -> None:
         self.path = path
@@ -46,11 +50,23 @@ class LineFormat:
         self.on_error = options.on_error
         self.settings: dict[str, str] = {"errors": options.errors, "on_error": options.on_error}
 
+    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
+        """The file in blocks of whole records."""
+        return raw_blocks(self.path, BLOCK, on_read)
+
+    def records(self, text: str, number: int) -> list[str]:
+        """The records of a block, whose first line has this number."""
+        lines = [line + "\n" for line in text.split("\n")]
+        lines[-1] = lines[-1][:-1]  # empty, but at the end of a file
+        if not lines[-1]:
+            lines.pop()
+        return lines
+
     def begin(self, data: bytes) -> None:
         """Is given the file's first block before any line of it is recased."""
 
     def find(self, line: str, number: int) -> slice | None:
-        """Where in line `number` (its end included) the text to recase is; None if it has none.
+        """Where in the record of line `number` (its end included) the text to recase is; None if it has none.
 
         Raises:
             MalformedError: the line is not as the format has it.
@@ -67,7 +83,7 @@ class LineFormat:
 
     def pieces(self, on_read: OnRead) -> Iterator[LineBlock]:
         line = 1
-        for data in raw_blocks(self.path, BLOCK, on_read):
+        for data in self.blocks(on_read):
             if line == 1:
                 for start, remedy in FOREIGN.items():
                     if data.startswith(start):
@@ -87,15 +103,14 @@ class LineFormat:
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
         text, malformed_bytes = self.decoded(block)
-        lines = [line + "\n" for line in text.split("\n")]
-        lines[-1] = lines[-1][:-1]  # empty, but at the end of a file
-        if not lines[-1]:
-            lines.pop()
+        records = self.records(text, block.line)
         kept: list[str] = []
         places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
         values: list[bytes] = []
         malformed = 0
-        for number, line in enumerate(lines, block.line):
+        after = block.line
+        for line in records:
+            number, after = after, after + (line.count("\n") or 1)
             place = None
             try:
                 if malformed_bytes and (bad := _NOT_UTF8(line)):
@@ -120,7 +135,7 @@ class LineFormat:
                 written = self.escape(line[place], new.decode("utf-8", "surrogatepass"))
                 kept[i] = line[: place.start] + written + line[place.stop :]
         output = "".join(kept).encode("utf-8", "surrogateescape")
-        return output, counts + RecaseCounts(records=len(lines), malformed=malformed)
+        return output, counts + RecaseCounts(records=len(records), malformed=malformed)
 
     def writing(self, file: BinaryIO) -> AbstractContextManager[Callable[[bytes | memoryview], object]]:
         return compressing_like(self.path, file)

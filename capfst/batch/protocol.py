@@ -22,7 +22,7 @@ class BatchOptions:
     """What of a record is recased, and what becomes of malformed records."""
 
     field: str = "text"  # of JSON objects
-    column: str = "text"  # of TSV and Parquet: a name, or a number from 1
+    column: str = "text"  # of TSV, CSV and Parquet: a name, or a number from 1
     errors: Errors = "strict"  # text that is not UTF-8 makes a record malformed; "replace": gets U+FFFD
     on_error: OnError = "fail"  # malformed records fail their file, pass unchanged, or are dropped
 

@@ -13,6 +13,8 @@ from capfst.batch.protocol import BatchOptions
 from capfst.corpus.read import UTF8_MARK
 from capfst.exceptions import CapfstError
 
+MAX_COLUMNS = 1 << 16
+
 
 class Tsv(LineFormat):
     def __init__(self, path: Path, options: BatchOptions) -> None:
@@ -20,19 +22,13 @@ class Tsv(LineFormat):
         self.column = options.column
         self.settings |= {"column": options.column}
         self.header = not self.column.isdecimal()
-        self.index = 0 if self.header else int(self.column) - 1  # of the column, from 0; `begin` finds a named one
+        self.index = 0 if self.header else index_of(path, self.column)  # `begin` finds a named one
 
     def begin(self, data: bytes) -> None:
         if not self.header:
             return
         names = data.removeprefix(UTF8_MARK).split(b"\n", 1)[0].rstrip(b"\r").decode(errors="replace").split("\t")
-        if names.count(self.column) != 1:
-            shown = ", ".join(names)[:200]
-            raise CapfstError(
-                f"{self.path}: the first line has {names.count(self.column)} columns called {self.column!r} ({shown}):"
-                " name one with --column, or give its number"
-            )
-        self.index = names.index(self.column)
+        self.index = index_among(self.path, names, self.column)
 
     def find(self, line: str, number: int) -> slice | None:
         if (self.header and number == 1) or not line.strip("\r\n"):
@@ -44,3 +40,21 @@ class Tsv(LineFormat):
                 raise MalformedError(f"it has {column + 1} columns, and no column {self.index + 1}")
         end = line.find("\t", start)
         return slice(start, end if end >= 0 else len(line.removesuffix("\n")))
+
+
+def index_of(path: Path, number: str) -> int:
+    """The index, from 0, of the column with this number, from 1. CapfstError if there cannot be one."""
+    if not 1 <= int(number) <= MAX_COLUMNS:
+        raise CapfstError(f"{path}: there is no column {number}: columns have numbers from 1 on")
+    return int(number) - 1
+
+
+def index_among(path: Path, names: list[str], column: str) -> int:
+    """The index, from 0, of the column of this name. CapfstError if none is called so, or several."""
+    if names.count(column) != 1:
+        shown = ", ".join(names)[:200]
+        raise CapfstError(
+            f"{path}: the first line has {names.count(column)} columns called {column!r} ({shown}): name one with"
+            " --column, or give its number"
+        )
+    return names.index(column)

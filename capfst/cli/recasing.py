@@ -222,7 +222,7 @@ def _confidence(recaser: Recaser, blocks: Iterable[bytes]) -> Iterator[bytes]:
     "--column",
     default="text",
     show_default=True,
-    help="Column to recase in .tsv and .parquet files: its name, or its number, from 1.",
+    help="Column to recase in .tsv, .csv and .parquet files: its name, or its number, from 1.",
 )
 @errors_option
 @click.option(
@@ -257,7 +257,7 @@ def batch(
 ) -> None:
     """Recases whole corpora, file by file.
 
-    INPUTS are files, folders or quoted glob patterns: text, .jsonl and .tsv (plain, .gz, .zst), and .parquet. The
+    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst), and .parquet. The
     outputs have the same formats and the same tree, below --out. Files that an earlier run has finished are skipped.
 
     \b

@@ -79,7 +79,8 @@ class SparkRunner:
     def _in_parts(self, item: Item) -> tuple[FileReport, Record] | None:
         """Recases a file in parts; None if it is to be recased as a whole."""
         try:
-            if not isinstance(format_of(item.input, self.shared.options), LineFormat):
+            file_format = format_of(item.input, self.shared.options)
+            if not isinstance(file_format, LineFormat) or not file_format.splittable:
                 return None
             parts = splits([item.input], PART)
         except CapfstError:

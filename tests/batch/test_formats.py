@@ -1,8 +1,10 @@
 """Batch formats: only the case of the wanted text changes; every other byte, value and property of a file stays."""
 
+import csv
 import gzip
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from capfst.corpus.compression import compressing_like
 from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
+from capfst.text.unicode import lower
 
 WORDS = """
     new york NEW paris ibm o'neill o’neill iphone i̇stanbul \u212a xyzzy ﬁn u.s. don't évian éclair 𐐨 12 \U0001f600 \\ \"
@@ -81,6 +84,19 @@ LINES = [
     ("a.tsv", {"column": "1"}, b"ibm\tibm\r\nparis\r\n", b"IBM\tibm\r\nParis\r\n"),
     ("a.tsv", {"column": "2"}, b"ibm\tibm\r\nibm\t", b"ibm\tIBM\r\nibm\t"),
     ("a.tsv", {"column": "é"}, "\ufeffé\ta\r\nibm\tibm".encode(), "\ufeffé\ta\r\nIBM\tibm".encode()),
+    ("a.csv", {}, b"id,text\nparis,paris\n\nibm,ibm,ibm", b"id,text\nparis,Paris\n\nibm,IBM,ibm"),
+    (
+        "a.csv",
+        {},
+        b'x,"text"\r\n"a,\nibm","new ""york"",\r\nibm"\r\n',
+        b'x,"text"\r\n"a,\nibm","New ""York"",\r\nIBM"\r\n',
+    ),
+    ("a.csv", {}, b'"te\nxt",text\nibm,"ibm"\n', b'"te\nxt",text\nibm,"IBM"\n'),
+    ("a.csv", {"column": "1"}, b'"ibm" x "ibm,ibm\nx "ibm,ibm', b'"IBM" x "IBM,ibm\nx "IBM,ibm'),
+    ("a.csv", {"column": "1"}, b'ibm\ribm,ibm\r\n"",\n,""\nibm', b'IBM\rIBM,ibm\r\n"",\n,""\nIBM'),
+    ("a.csv", {"column": "1"}, '"i̇stanbul """,ibm\n'.encode(), '"İstanbul """,ibm\n'.encode()),
+    ("a.csv", {"column": "1"}, '"i̇stanbul" x,ibm\n'.encode(), '"İstanbul x",ibm\n'.encode()),
+    ("a.csv", {"column": "é"}, '\ufeff"é",a\r\nibm,ibm'.encode(), '\ufeff"é",a\r\nIBM,ibm'.encode()),
 ]
 
 
@@ -131,6 +147,84 @@ def test_any_text_in_tsv_and_text(tmp_path_factory, recaser, texts):
     assert recased(folder / "any", recaser)[0].decode() == recaser.recase("\n".join(texts))
 
 
+CSV = st.text(st.sampled_from('",\r\n abİKé')) | st.lists(
+    st.sampled_from(["ibm", "new york", '"', '""', ",", "\n", "\r\n", "\r", '"in paris, ""new york"""', "İ", "i̇"])
+).map("".join)
+
+
+def raw_records(text: str) -> list[tuple[list[str], str]]:
+    """Of each record, the fields as they are written, and the line end. A state machine, as in CPython's _csv.c."""
+    records: list[tuple[list[str], str]] = []
+    fields, field, state = [], "", "start"
+    ends = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
+    for character in (c for line in ends for c in re.findall(r"\r\n|.|\n", line)):
+        if state != "quoted" and character in ("\r\n", "\r", "\n"):
+            records.append(([*fields, field], character))
+            fields, field, state = [], "", "start"
+        elif state != "quoted" and character == ",":
+            fields, field, state = [*fields, field], "", "start"
+        else:
+            field += character
+            if character == '"':
+                state = {"start": "quoted", "quoted": "closed", "closed": "quoted", "plain": "plain"}[state]
+            elif state != "quoted":
+                state = "plain"
+    return [*records, ([*fields, field], "unclosed" if state == "quoted" else "")] if fields or field else records
+
+
+@in_one_folder
+@given(CSV, st.integers(1, 3), st.sampled_from([1, 1 << 20]))
+def test_csv_is_what_python_reads(tmp_path_factory, recaser, text, column, block):
+    """Python reads the same fields before and after but for the column, and all else is written as it was."""
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("capfst.batch.csv.BLOCK", block)
+        done, counts = recased(path, recaser, column=str(column), on_error="pass")
+    before, after = (list(csv.reader(io.StringIO(t, newline=""))) for t in (text, done.decode()))
+    raw_before, raw_after = raw_records(text), raw_records(done.decode())
+    assert counts.records == len(before) == len(raw_before) == len(after) == len(raw_after)
+    for old, new, (raw_old, old_end), (raw_new, new_end) in zip(before, after, raw_before, raw_after, strict=True):
+        passes = old_end == "unclosed"
+        assert new == [recaser.recase(f) if k == column - 1 and not passes else f for k, f in enumerate(old)]
+        assert new_end == old_end
+        for k, (raw_field, recased_field) in enumerate(zip(raw_old, raw_new, strict=True)):
+            if k != column - 1 or passes:
+                assert recased_field == raw_field
+            assert lower(recased_field.replace('"', "")) == lower(raw_field.replace('"', ""))
+
+
+@in_one_folder
+@given(
+    st.lists(TEXTS.map(lambda text: text.replace("\r", " "))),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_any_text_in_csv(tmp_path_factory, recaser, texts, quoting, end):
+    """What Python would write in another casing is what is written."""
+
+    def written(texts: list[str]) -> str:
+        out = io.StringIO(newline="")
+        writer = csv.writer(out, quoting=quoting, lineterminator=end)
+        writer.writerows([["id", "text"], *(["ibm,\n", text] for text in texts)])
+        return out.getvalue()
+
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(written(texts).encode())
+    done, counts = recased(path, recaser)
+    assert done.decode() == written(list(map(recaser.recase, texts)))
+    assert counts.records == len(texts) + 1
+
+
+def test_a_csv_record_that_never_ends(tmp_path, recaser, monkeypatch):
+    monkeypatch.setattr("capfst.batch.csv.BLOCK", 10)
+    monkeypatch.setattr("capfst.batch.csv.LONGEST", 1000)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'text\nibm\n"ibm\n' + b"ibm\n" * 999)
+    with pytest.raises(CapfstError, match=r"a\.csv: line 3: .*close its quote"):
+        recased(path, recaser, on_error="pass")
+
+
 # Records that are malformed
 
 
@@ -154,8 +248,10 @@ BAD_LINES = [
     ("a.jsonl", {}, b'{"text": ' + b"[" * 100_000, "nested too deeply"),
     ("a.tsv", {"column": "2"}, b"ibm", "it has 1 columns, and no column 2"),
     ("a.tsv", {"column": "3"}, b"ibm\tibm", "it has 2 columns, and no column 3"),
+    ("a.csv", {"column": "2"}, b'"ibm,ibm"', "it has 1 columns, and no column 2"),
+    ("a.csv", {"column": "2"}, b'"ibm,\xff",ibm', "not UTF-8"),
 ]
-GOOD = {"a": b"ibm", "a.jsonl": b'{"text": "ibm"}', "a.tsv": b"x\tibm\tibm"}
+GOOD = {"a": b"ibm", "a.jsonl": b'{"text": "ibm"}', "a.tsv": b"x\tibm\tibm", "a.csv": b'"x,",ibm,ibm'}
 
 
 @pytest.mark.parametrize(("name", "options", "bad", "said"), BAD_LINES)
@@ -173,11 +269,29 @@ def test_malformed_lines(tmp_path, recaser, name, options, bad, said):
     assert (counts.records, counts.malformed, counts.lines) == (4, 2, 2)
 
 
+def test_a_csv_quote_that_is_not_closed(tmp_path, recaser):
+    path, good = tmp_path / "a.csv", b'"x\n",ibm\n'
+    path.write_bytes(good * 2 + b'ibm,"ibm\nibm,ibm\n')
+    for column in "1", "2":
+        with pytest.raises(CapfstError, match=r"line 5: a quote is not closed: .*--on-error"):
+            recased(path, recaser, column=column)
+    for on_error, rest in ("pass", b'ibm,"ibm\nibm,ibm\n'), ("drop", b""):
+        assert recased(path, recaser, column="2", on_error=on_error)[0] == b'"x\n",IBM\n' * 2 + rest
+
+
 def recased_bytes(path: Path, content: bytes, recaser: Recaser, **options) -> bytes:
     path.write_bytes(content)
     done = recased(path, recaser, **options)[0]
     assert done != content
     return done
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+@pytest.mark.parametrize("column", ["0", "99999999999"])
+def test_columns_are_numbered_from_1(tmp_path, recaser, name, column):
+    (tmp_path / name).write_bytes(b"ibm\n")
+    with pytest.raises(CapfstError, match=f"there is no column {column}"):
+        recased(tmp_path / name, recaser, column=column)
 
 
 def test_the_line_of_an_error_is_counted_over_blocks(tmp_path, recaser, monkeypatch):
@@ -188,7 +302,12 @@ def test_the_line_of_an_error_is_counted_over_blocks(tmp_path, recaser, monkeypa
 
 
 def test_bytes_that_are_not_utf8_may_be_replaced(tmp_path, recaser):
-    for name, content in [("a", b"ibm\xff"), ("a.jsonl", b'{"text": "ibm\xff"}'), ("a.tsv", b"ibm\xff")]:
+    for name, content in [
+        ("a", b"ibm\xff"),
+        ("a.jsonl", b'{"text": "ibm\xff"}'),
+        ("a.tsv", b"ibm\xff"),
+        ("a.csv", b'"ibm\xff"'),
+    ]:
         (tmp_path / name).write_bytes(content)
         done, counts = recased(tmp_path / name, recaser, column="1", errors="replace", on_error="drop")
         assert done.decode() == content.replace(b"ibm", b"IBM").decode(errors="replace")
@@ -204,10 +323,12 @@ BAD_FILES = [
     ("a.zst", zstd.compress(WHOLE)[:-4], "cut off"),
     ("a.gz", gzipped(WHOLE)[:-8] + bytes(8), "damaged"),
     ("a", "ibm".encode("utf-16"), "UTF-16"),
-    ("a.csv", b"ibm", "csv files are not read"),
-    ("a.csv.gz", b"ibm", "csv files are not read"),
+    ("a.json", b"ibm", "json files are not read"),
+    ("a.xlsx.gz", b"ibm", "xlsx files are not read"),
     ("a.tsv", b"a\tb\n", r"0 columns called 'text' \(a, b\)"),
     ("a.tsv", b"text\ttext\n", "2 columns called 'text'"),
+    ("a.csv", b'a,"b,""c"\n', r"0 columns called 'text' \(a, b,\"c\)"),
+    ("a.csv", b'"a\n', "line 1: a quote is not closed"),
     ("a.parquet", b"PAR1", "no Parquet file that can be read"),
 ]
 
@@ -222,8 +343,8 @@ def test_files_that_cannot_be_read(tmp_path, recaser, name, content, said):
 @pytest.mark.parametrize(
     ("name", "taken"),
     [
-        *((name, True) for name in ["a", "a.en.gz", "a.jsonl.zst", "A.PARQUET", "a.tsv", "a.ndjson"]),
-        *((name, False) for name in ["a.csv", "a.json.gz", "a.pdf", "a.fst"]),
+        *((name, True) for name in ["a", "a.en.gz", "a.jsonl.zst", "A.PARQUET", "a.tsv", "a.csv.gz", "a.ndjson"]),
+        *((name, False) for name in ["a.xlsx", "a.json.gz", "a.pdf", "a.fst"]),
     ],
 )
 def test_which_files_of_a_folder_are_taken(name, taken):

@@ -182,7 +182,7 @@ def test_description(tmp_path: Path) -> None:
         "bytes_per_ngram": size / 8,
         "context": None,
         "most_ambiguous": [{"word": "it", "forms": ["it", "It"]}],
-            "card": None,
+        "card": None,
     }
     assert render(description).splitlines()[-4:] == [
         f"bytes            {size} ({size / 8:.1f} per n-gram)",

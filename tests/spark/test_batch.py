@@ -41,6 +41,8 @@ def tree(tmp_path):
     (tree / "a.txt").write_text(text * 5 + "no newline", "utf-8")
     (tree / "deep" / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
     (tree / "c.tsv").write_text("id\ttext\n" + "".join(f"{k}\t{line}\n" for k, line in enumerate(text.splitlines())))
+    rows = "".join(f'{k},"new york,\n{line}"\n' for k, line in enumerate(text.splitlines()))
+    (tree / "c.csv").write_text("id,text\n" + rows)
     (tree / "d.jsonl").write_text('{"text": "new york"}\n' * 9 + '{"text": null}\n')
     (tree / "empty.txt").write_text("")
     (tree / "bad.jsonl").write_text('{"text": "new york"}\n' * 20 + "{\n")
@@ -69,11 +71,11 @@ def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
     here, there = batch("here", "here"), batch("there", "there")
     assert there == here
     assert outputs(tmp_path / "there") == outputs(tmp_path / "here")
-    assert len(outputs(tmp_path / "there")) == 5
-    assert sorted(file["status"] for file in there.values()) == ["done"] * 5 + ["failed"] * 2
+    assert len(outputs(tmp_path / "there")) == 6
+    assert sorted(file["status"] for file in there.values()) == ["done"] * 6 + ["failed"] * 2
     assert not list((tmp_path / "there").rglob(".capfst-*.tmp"))
     for where in runners:  # what the other engine has done is done
-        assert [file["status"] for file in batch(where, "there").values()].count("skipped") == 5
+        assert [file["status"] for file in batch(where, "there").values()].count("skipped") == 6
 
 
 def test_command(environment, model, tree, tmp_path):
