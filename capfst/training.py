@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.context.model import PART, Context, context_of
-from capfst.context.train import LabelledCorpus, LocalCorpus, fit
+from capfst.context.train import ContextOptions, LabelledCorpus, LocalCorpus, fit
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
 from capfst.corpus.files import find_files, sources
@@ -90,7 +90,7 @@ def train(
     memory: int | None = None,
     tmp: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    context: bool = True,
+    context: bool | ContextOptions = True,
     progress: Progress | None = None,
     spark: SparkSession | None = None,
 ) -> Trained:
@@ -114,7 +114,7 @@ def train(
         memory: bytes to stay below; what does not fit is put into temporary files.
         tmp: the folder for temporary files.
         jobs: threads; all cores if None.
-        context: False for the LM alone.
+        context: False for the LM alone; or how much the context model learns from, and how large it becomes.
         progress: shows how far it is, as `capfst.system.progress.progress` does.
         spark: a session whose executors, which must see the files under the same paths, read the corpus and count its
             n-grams; the model is the same.
@@ -159,7 +159,10 @@ def train(
     starts = check(vocabulary.symbols)
     learned: Context | None = None
     if context:
-        learned = context_of(starts, *fit(vocabulary.symbols, starts, vocabulary.counts, labelled, memory, show))
+        wanted = context if isinstance(context, ContextOptions) else ContextOptions()
+        fitted = fit(vocabulary.symbols, starts, vocabulary.counts, labelled, memory, show, wanted)
+        learned = context_of(starts, *fitted)
+        del fitted
     del labelled
     if min_count > 1 or max_words is not None:
         # The context model has learned from all words: so it can tell the case of those that the LM will not know.

@@ -2,8 +2,8 @@
 
     python scripts/make_model.py en ../corpora/en               # or: make model SOURCES=../corpora/en
 
-The texts must be in the folder under the names of the card, capfst/models/NAME.json, with the same bytes. The model gets
-into its place in capfst/models/, and its size and checksum into the card.
+The texts must be in the folder under the names of the card, capfst/models/NAME.json, with the same bytes. The model
+gets into its place in capfst/models/, and its size and checksum into the card.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 import capfst
+from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.models import FOLDER
 from capfst.system.atomic import replacing

@@ -37,10 +37,10 @@ def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -
     return (kl(np.broadcast_to(p, q.shape)) + kl(q)) / 2
 
 
-def group_sources(counts: Counts) -> npt.NDArray[np.int64]:
+def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int64]:
     """The domain of each source, the largest domain 0; counts: how often each source has each word, [sources, words].
 
-    The two most similar groups of sources are merged as long as they are too many, or too similar.
+    The two most similar groups of sources are merged as long as they are more than `most`, or too similar.
     """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
@@ -50,7 +50,7 @@ def group_sources(counts: Counts) -> npt.NDArray[np.int64]:
         divergence = np.array([_divergence(row, sums) for row in sums])
         np.fill_diagonal(divergence, np.inf)
         one, other = sorted(map(int, np.unravel_index(np.argmin(divergence), divergence.shape)))
-        if len(groups) <= MAX_DOMAINS and divergence[one, other] >= MIN_DIVERGENCE:
+        if len(groups) <= most and divergence[one, other] >= MIN_DIVERGENCE:
             break
         groups[one] += groups.pop(other)
         sums[one] += sums[other]
@@ -78,18 +78,21 @@ def domain_log_odds(counts: Counts) -> npt.NDArray[np.int8]:
 
 
 def find_domains(
-    sources: list[npt.NDArray[np.uint32]], word_of: npt.NDArray[np.int64], totals: npt.NDArray[np.float64]
+    sources: list[npt.NDArray[np.uint32]],
+    word_of: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.float64],
+    most: int = MAX_DOMAINS,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
     """The domain of each source, and the `domain_log_odds` of each word, of labelled sources.
 
-    word_of: the word of each label. totals: the occurrences of each word.
+    word_of: the word of each label. totals: the occurrences of each word. most: domains.
     """
     frequent = np.argsort(-totals, kind="stable")[:_N_FREQUENT]
 
     def count(labels: npt.NDArray[np.uint32]) -> Counts:
         return np.bincount(word_of[labels[labels > 0]], minlength=len(totals))
 
-    domains = group_sources(np.array([count(labels)[frequent] for labels in sources]))
+    domains = group_sources(np.array([count(labels)[frequent] for labels in sources]), most)
     counts = np.zeros((int(domains.max()) + 1, len(totals)), np.int64)
     for domain, labels in zip(domains, sources, strict=True):
         counts[domain] += count(labels)

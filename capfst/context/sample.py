@@ -14,9 +14,6 @@ import numpy.typing as npt
 from capfst.corpus.labels import pieces
 from capfst.system.kernels import allocating
 
-MAX_LABELS = 8_000_000
-"""Of all sources together; more teach little more, and take time."""
-
 
 def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
     """How many labels of each source to learn from, given how many it has: all, or as many as of any other source,

@@ -9,6 +9,7 @@ source (domains.py) → tables learned from the sample, for each domain (learn.p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import sample, words
 from capfst.context.classes import label_classes, word_classes
-from capfst.context.domains import find_domains
+from capfst.context.domains import MAX_DOMAINS, find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Lexicon, Tables, learn
 from capfst.context.model import Parameters, quantize
@@ -36,6 +37,18 @@ _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 # made; of the tables, what several domains begin with, and packing them.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 400, 28, 70
 _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run
+
+
+@dataclass(frozen=True)
+class ContextOptions:
+    """How much a context model learns from, and how large it becomes.
+
+    max_labels: how many labels of the corpus are learned from (sample.py). max_domains: how many kinds of text are told
+    apart (domains.py), at most MAX_DOMAINS; each takes 5 MB, and 6 bytes for each label.
+    """
+
+    max_labels: int = 8_000_000
+    max_domains: int = MAX_DOMAINS
 
 
 class LabelledCorpus(Protocol):
@@ -76,6 +89,7 @@ def fit(
     corpus: LabelledCorpus,
     memory: int | None,
     show: Progress,
+    options: ContextOptions,
 ) -> Fitted:
     """What is known and was learned of a corpus.
 
@@ -85,7 +99,7 @@ def fit(
     Raises:
         CapfstError: too little memory.
     """
-    size = min(int(occurrences.sum()), sample.MAX_LABELS)
+    size = min(int(occurrences.sum()), options.max_labels)
     bits = max(8, (_ROWS_PER_LABEL * size).bit_length())
     rows = 2 ** min(bits, MAX_BITS[0]), 2 ** min(bits, MAX_BITS[1])
     needed = max(PROGRAM, resident()) + _KERNELS + _PER_WORD * len(starts)
@@ -98,9 +112,9 @@ def fit(
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
-    sources = [labels for labels in corpus.sample(sample.MAX_LABELS) if labels.any()]
+    sources = [labels for labels in corpus.sample(options.max_labels) if labels.any()]
     lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, corpus, sources)
-    domains, domain_log_odds = find_domains(sources, word_of, totals)
+    domains, domain_log_odds = find_domains(sources, word_of, totals, options.max_domains)
     return Fitted(lexicon, domain_log_odds, _learned(lexicon, starts, sources, domains, Tables.of(rows), show))
 
 

@@ -30,6 +30,7 @@ from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FileReport, RecaseCounts
 from capfst.cli import cli
+from capfst.context.train import ContextOptions
 from capfst.corpus.files import find_files
 from capfst.exceptions import CapfstError
 
@@ -196,10 +197,8 @@ def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_pa
     assert [status("--oov", "pass"), status("--oov", "pass")] == ["done", "skipped"]
     assert [status("--no-context"), status("--no-context")] == ["done", "skipped"]
     assert (tmp_path / "out" / "a").read_bytes() != weighed
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("capfst.context.sample.MAX_LABELS", 9000)
-        files = [Path(contextual_model).with_name(name) for name in ("help.txt", "rot13.txt")]
-        capfst.train(files, lm, clean=False)
+    files = [Path(contextual_model).with_name(name) for name in ("help.txt", "rot13.txt")]
+    capfst.train(files, lm, clean=False, context=ContextOptions(max_labels=9000))
     assert [status(), status()] == ["done", "skipped"]
     shutil.copy(contextual_model, lm)
     assert status() == "done"

@@ -10,9 +10,8 @@ from support import contextual
 
 import capfst
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context import sample
 from capfst.context.features import N_RANKED
-from capfst.context.train import LocalCorpus, fit
+from capfst.context.train import ContextOptions, LocalCorpus, fit
 from capfst.corpus import files as corpus_files
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check
@@ -84,13 +83,33 @@ def test_a_sample_is_learned_from(tmp_path: Path) -> None:
     """But the shape counts of the words are those of the whole corpus."""
     text = "\n".join(contextual.LINES[:600])
     whole = trained(tmp_path, text).context
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sample, "MAX_LABELS", 500)
-        part = trained(tmp_path, text).context
+    part = trained(tmp_path, text, context=ContextOptions(max_labels=500)).context
     assert whole is not None
     assert part is not None
     assert part.stage1.size < whole.stage1.size
     assert (part.words["shape_evidence"] == whole.words["shape_evidence"]).all()
+
+
+def test_as_many_domains_as_are_wanted(tmp_path: Path) -> None:
+    texts = ["\n".join(contextual.LINES[:600]), "\n".join(contextual.OTHERS[:600])]
+    for most, n in (1, 1), (6, 2):
+        context = trained(tmp_path, *texts, context=ContextOptions(max_domains=most)).context
+        assert context is not None
+        assert len(context.scales) == n
+
+
+def test_words_that_the_lm_leaves_out_are_learned_from(tmp_path: Path) -> None:
+    """So the context model says of a known word what it says without a limit; and has met words that are unseen."""
+    text = "\n".join(contextual.LINES)
+    whole, part = trained(tmp_path, text), trained(tmp_path, text, max_words=100)
+    assert whole.context is not None
+    assert part.context is not None
+    assert (whole.context.stage1 == part.context.stage1).all()
+    assert len(part.model.symbols) == 102
+    for label in part.model.starts[:-1].tolist():
+        forms = whole.model.symbols.forms(lower(part.model.symbols[label]), whole.model.starts)
+        assert part.context.words[label] == whole.context.words[forms[0]]
+        assert (part.context.word_scores[:, label] == whole.context.word_scores[:, forms[0]]).all()
 
 
 @contextmanager
@@ -110,9 +129,9 @@ def test_progress_and_memory() -> None:
         totals.append(total)
         yield done.append
 
-    fitted = fit(*arguments, None, show)
+    fitted = fit(*arguments, None, show, ContextOptions())
     assert sum(done) == sum(totals) == len(labels)
     assert len(fitted.parameters) == fitted.domain_log_odds.shape[1] == 1
     assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
     with pytest.raises(CapfstError, match=r"1 MiB of memory are too little .*--memory.*--no-context"):
-        fit(*arguments, 1 << 20, silent)
+        fit(*arguments, 1 << 20, silent, ContextOptions())

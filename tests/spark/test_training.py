@@ -11,8 +11,8 @@ from support.command_line import run
 from support.spark import CORPUS, PROSE, same_models
 
 import capfst
-from capfst.context import sample
 from capfst.context.model import Context
+from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 
@@ -61,10 +61,9 @@ def test_training_gives_the_same_model(spark, corpus, tmp_path, monkeypatch, opt
 def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
     """From as many sentences of each source, be it a part of a file or several files."""
     monkeypatch.setattr("capfst.corpus.files._SMALL", 900)
-    monkeypatch.setattr(sample, "MAX_LABELS", 30_000)
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
     for name, where in ("here", None), ("there", spark):
-        capfst.train(sources, tmp_path / name, order=1, spark=where)
+        capfst.train(sources, tmp_path / name, order=1, spark=where, context=ContextOptions(max_labels=30_000))
     assert same_models(tmp_path / "here", tmp_path / "there")
     context = Context.of(CapFst.open(tmp_path / "here"))
     assert context is not None
