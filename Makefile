@@ -67,7 +67,7 @@ docs: $(VENV)/docs
 # The wheel is built from the source distribution.
 package: $(VENV)/package
 	rm -rf dist
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --quiet --outdir dist .
 	$(BIN)/twine check --strict dist/*
 
 clean:

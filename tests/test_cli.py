@@ -16,8 +16,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from backports import zstd
 from support.command_line import CORPUS, TIMEOUT, message, run, run_process, start
+
+from capfst.corpus.compression import zstd
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import CORPUS
@@ -23,7 +22,7 @@ from capfst.batch.formats import format_of, takes
 from capfst.batch.protocol import BatchOptions
 from capfst.batch.report import RecaseCounts
 from capfst.batch.tally import counting
-from capfst.corpus.compression import compressing_like
+from capfst.corpus.compression import compressing_like, zstd
 from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD

@@ -18,7 +18,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from backports import zstd
 from support.command_line import CORPUS, TIMEOUT, run, run_process, start
 from support.contextual import UNHEARD
 from support.disk import mounted
@@ -31,6 +30,7 @@ from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FileReport, RecaseCounts
 from capfst.cli import cli
 from capfst.context.train import ContextOptions
+from capfst.corpus.compression import zstd
 from capfst.corpus.files import find_files
 from capfst.exceptions import CapfstError
 

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from backports import zstd
+
+from capfst.corpus.compression import zstd
 
 SIZE = 256 << 20
 

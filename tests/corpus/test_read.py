@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 from support.packing import gzipped
 
+from capfst.corpus.compression import zstd
 from capfst.corpus.files import find_files
 from capfst.corpus.read import read_blocks, read_stream
 from capfst.exceptions import CapfstError

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from backports import zstd
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
 from support.packing import gzipped
 
+from capfst.corpus.compression import zstd
 from capfst.evaluate import compare
 from capfst.evaluate.score import Scores, score, score_files
 from capfst.exceptions import CapfstError

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from backports import zstd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
+from capfst.corpus.compression import zstd
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.symbols import Symbols
