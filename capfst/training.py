@@ -26,6 +26,7 @@ from capfst.context.model import PART, Context, context_of
 from capfst.context.train import ContextOptions, LabelledCorpus, LocalCorpus, fit
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
+from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.corpus.files import find_files, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import relabelled
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-@dataclass
+@dataclass(repr=False)
 class Trained:
     """What went into a model and what came out."""
 
@@ -61,6 +62,14 @@ class Trained:
     tokens: int  # without the sentence ends
     ngrams: tuple[int, ...]  # by order
     domains: int = 0  # that the context model tells apart; 0: there is no context model
+
+    def __repr__(self) -> str:
+        sizes = f"{self.sentences:,} sentences, {self.tokens:,} tokens, {sum(self.ngrams):,} n-grams"
+        kept = f", {self.cleaning.kept:,} of {self.cleaning.lines:,} lines kept" if self.cleaning.lines else ""
+        return f"<Trained {self.path}: order {self.signature.order}, {sizes}{kept}>"
+
+    def __str__(self) -> str:
+        return self.report()
 
     def report(self) -> str:
         """What the corpus gave, for people."""
@@ -130,6 +139,10 @@ def train(
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
     files = find_files([os.fspath(path) for path in paths])
+    where = ", ".join(os.fspath(path) for path in paths)
+    cause = diagnose(beginnings(files))
+    if cause:
+        _log.warning("warning: %s: %s", where, cause)
     show = progress or _silent
     store = Store(memory, tmp)
     if spark is None:
@@ -155,7 +168,9 @@ def train(
     sentences = int(vocabulary.counts[0])
     tokens = labels.size - sentences
     if not tokens:
-        raise CapfstError(f"there is no sentence to learn from in {', '.join(map(str, paths))}: {_why(report)}")
+        raise CapfstError(f"there is no sentence to learn from in {where}: {_why(report, cause)}")
+    if advice := report.advice():
+        _log.warning("warning: %s: %s", where, advice)
     starts = check(vocabulary.symbols)
     learned: Context | None = None
     if context:
@@ -246,13 +261,13 @@ def _pruning(options: EstimationOptions) -> str:
     return "+".join(parts) or "none"
 
 
-def _why(report: cleaning.Report) -> str:
+def _why(report: cleaning.Report, cause: str) -> str:
     rejected = report.as_dict()["rejected"]
     assert isinstance(rejected, dict)
     reasons = ", ".join(f"{name} {count:,}" for name, count in rejected.items() if count)
     if not reasons:
         return "it has no words; name another file"
-    return f"all lines were left out (by filter: {reasons}); use --no-clean, or --skip-filter NAME"
+    return f"all lines were left out (by filter: {reasons}); {cause or 'use --no-clean, or --skip-filter NAME'}"
 
 
 def read(

@@ -228,6 +228,22 @@ def test_mix(model, corpus, tmp_path):
 # Bad input
 
 
+@pytest.mark.slow
+def test_train_tells_what_is_wrong_with_a_corpus(corpus, tmp_path):
+    text, model = tmp_path / "text", tmp_path / "m.fst"
+    text.write_text(CORPUS.lower() * 9, "utf-8")
+    done = run_process("train", "--no-clean", text, "-o", model)
+    assert f"warning: {text}: it has hardly any capitals (0.0% of the letters)" in done.stderr.decode()
+    assert run_process("train", "-q", "--no-clean", text, "-o", model).stderr == b""
+    error = message(run("train", "-q", text, "-o", model, code=1))
+    assert "by filter: start 36" in error
+    assert error.endswith("hardly any capitals (0.0% of the letters): train on text in its original casing")
+    text.write_text(CORPUS + CORPUS.lower() * 9, "utf-8")
+    done = run_process("train", text, "-o", model)
+    assert f"warning: {text}: only 10.0 % of the lines were kept: start took 90.0 %" in done.stderr.decode()
+    assert b"warning" not in run_process("train", corpus, "-o", model).stderr
+
+
 BAD_TRAIN = [
     (b"", "no sentence to learn from"),
     (b"lower case\nno end\n", "start 2"),
@@ -441,6 +457,9 @@ def test_python_api(corpus, tmp_path):
 
     trained = capfst.train(corpus, tmp_path / "m.fst", order=2)
     assert trained.sentences == 12
+    assert str(trained) == trained.report()
+    assert f"<Trained {tmp_path / 'm.fst'}: order 2, 12 sentences, " in repr(trained)
+    assert repr(trained).endswith(", 12 of 12 lines kept>")
     recaser = capfst.load(tmp_path / "m.fst")
     assert recaser.recase("new york") == "New York"
     assert list(recaser.recase_lines(["paris\n", "an ibm"])) == ["Paris\n", "an IBM"]

@@ -6,9 +6,11 @@ corpus.txt in it. In what they print, `...` stands for anything.
 """
 
 import doctest
+import json
 import os
 import pkgutil
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -21,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 import capfst
+from capfst import models
 from capfst.cli import cli
 from capfst.corpus.filters import FILTERS
 
@@ -224,3 +227,16 @@ def test_the_python_sessions_of_a_page_run(page, folder):
     printed: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
     assert runner.run(test, out=printed.append).failed == 0, "".join(printed)
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_shows_what_it_prints(examples, monkeypatch):
+    """With the ready model; where there is none yet, with any."""
+    if not models.names():
+        monkeypatch.setenv(models.VARIABLE, str(examples / "cap.fst"))
+    text = text_of(DOCS / "notebook.ipynb")
+    notebook = json.loads(text)
+    runpy.run_path(str(ROOT / "scripts" / "run_notebook.py"))["run"](notebook)
+    if models.names():
+        version = re.compile(r"\|v:[^|]+")
+        assert version.sub("", json.dumps(notebook)) == version.sub("", json.dumps(json.loads(text)))

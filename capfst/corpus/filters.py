@@ -48,6 +48,8 @@ INNER_CAPITALS = 6, 0.3  # of the letters, where a word's first is not counted; 
 REPEATED = 2, 0.4  # of the words: those that are also among the four before them
 RUN = 4  # the same word or mark in a row, as in "No, no, no, no!" and in the ellipsis of four periods
 
+ENOUGH = 0.2  # of the lines: if fewer are kept, something is wrong with the text, or the filters are not made for it
+
 QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
 OPENS = QUOTES + "([{<¿¡-‐‑‒–—―"
 CLOSES = QUOTES + ")]}>"
@@ -227,6 +229,24 @@ class Report:
             if self.on >> verdict & 1
         }
         return {"lines": self.lines, "kept": self.kept, "rejected": rejected}
+
+    def advice(self) -> str:
+        """What to do if too few lines were kept, and which filters took the others; empty if enough were.
+
+        Blank lines do not count. (Of the training corpora, at least 77 % of the lines are kept.)
+        """
+        lines = self.lines - int(self.counts[BLANK])
+        if self.kept >= ENOUGH * lines:
+            return ""
+        counts = {filter: int(count) for filter, count in zip(FILTERS[BLANK:], self.counts[BLANK + 1 :], strict=True)}
+        most = sorted(counts, key=counts.__getitem__, reverse=True)
+        most = [filter for filter in most if 10 * counts[filter] >= lines] or most[:1]
+        took = "; ".join(f"{filter.name} took {_share(counts[filter], lines)} ({filter.rejects})" for filter in most)
+        skip = " ".join(f"--skip-filter {filter.name}" for filter in most)
+        return (
+            f"only {_share(self.kept, lines)} of the lines were kept: {took}: put a sentence on each line, or, if these"
+            f" lines are good as they are, use {skip}"
+        )
 
     def __str__(self) -> str:
         rows = [f"kept {self.kept:,} of {self.lines:,} lines ({_share(self.kept, self.lines)})"]

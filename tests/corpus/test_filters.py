@@ -214,3 +214,18 @@ def test_share_kept_of_corpora(corpus, least, most):
     for block in read_blocks([file]):
         report.add(clean(block)[1])
     assert least < report.kept / report.lines < most
+
+
+def test_advice_if_few_lines_are_kept():
+    def advice(text: str, on: int = -1) -> str:
+        report = Report(on)
+        report.add(clean(text.encode(), on)[1])
+        return report.advice()
+
+    assert advice("It is new.\n" * 2 + "\n" * 99 + "no capital, no end\n" * 8) == ""
+    assert advice("") == ""
+    found = advice("It is new.\n" * 3 + "no capital, no end\n" * 12 + "No end\n" * 2 + "A\x01.\n")
+    assert found.startswith("only 16.7 % of the lines were kept: start took 66.7 % (no upper-case letter at the start")
+    assert "; end took 11.1 % (no . ?" in found
+    assert "control" not in found
+    assert found.endswith("use --skip-filter start --skip-filter end")
