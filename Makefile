@@ -9,7 +9,7 @@ OUT ?= cap.fst
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help demo test lint lm bench docs package clean
+.PHONY: help demo test lint lm bench docs package clean model
 .DELETE_ON_ERROR:
 
 help:
