@@ -402,6 +402,13 @@ BAD_PLANS = [
     (["n*"], "out", "no file matches"),
     (["empty"], "out", "no text"),
     (["e", "d"], "out", "would become out/e, a folder of"),
+    (["d/*/../../f.txt"], "out", r"`..` behind a wildcard may lead out of out: name d/e/../../f.txt without it"),
+    (["*/../d/*.txt"], "out", "`..` behind a wildcard"),
+    (["d/*/.."], "out", "`..` behind a wildcard"),
+    (["d/a.txt"], "s", "s/a.txt would be .*/elsewhere, outside of s: remove the link"),
+    (["d"], "s", "s/e/b.txt would be .*/f/b.txt, outside of s"),
+    (["f/.capfst-batch.jsonl"], "out", "has the name of the manifest in out"),
+    ([""], "out", "an empty name"),
 ]
 
 
@@ -412,6 +419,10 @@ def test_plans_that_are_refused(here, names, out, said):
     Path("empty").mkdir()
     Path("e").touch()
     Path("l").symlink_to("d/e")
+    if out == "s":
+        Path("s").mkdir()
+        Path("s/e").symlink_to("../f")
+        Path("s/a.txt").symlink_to("../elsewhere") if names == ["d/a.txt"] else None
     with pytest.raises(CapfstError, match=said):
         plan(names, Path(out), Path("m.fst/m"))
 
@@ -422,6 +433,26 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out/f.txt").symlink_to(f"../{to}")
     with pytest.raises(CapfstError, match=f"would overwrite the {what}"):
         plan(["f.txt"], Path("out"), Path("m.fst"))
+
+
+def test_the_output_folder_may_be_a_link(here):
+    Path("real").mkdir()
+    Path("out").symlink_to("real")
+    assert [str(item.output) for item in plan(["f.txt"], Path("out"), Path("m.fst")).items] == ["out/f.txt"]
+
+
+def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
+    folder = tmp_path / "in\u2028"
+    folder.mkdir()
+    (folder / "a\nb\x1b.txt").write_text(TEXT)
+    (folder / "a\nb.jsonl").write_text("x")
+    report, lines = batch(model, folder, "--out", tmp_path / "out", code=1)
+    assert sorted(files(tmp_path / "out")) == ["a\nb\x1b.txt"]
+    assert "in\\u2028/a\\nb.jsonl: line 1: broken JSON" in lines[0]
+    assert "in\\u2028/a\\nb\\x1b.txt: 3 lines" in lines[1]
+    assert len(lines) == 5
+    assert {Path(file["input"]).name for file in report["files"]} == {"a\nb\x1b.txt", "a\nb.jsonl"}
+    assert batch(model, folder, "--out", tmp_path / "out", code=1)[0]["skipped"] == 1
 
 
 def test_models_are_no_inputs(here):
