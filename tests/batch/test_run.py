@@ -357,6 +357,25 @@ def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
     batch(model, tree, "--out", out)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.jsonl", "a.tsv", "a.txt"])
+def test_memory_grows_little_with_a_record(model, tmp_path, name):
+    """Less than six bytes for each byte of a record."""
+    peaks = []
+    for size in 2 << 20, 66 << 20:
+        value = TEXT.replace("\n", " ")
+        value *= size // len(value)
+        line = {"a.jsonl": json.dumps({"text": value}), "a.tsv": f"text\n{value}", "a.txt": value}[name]
+        (tmp_path / name).write_text(line)
+        command = ["batch", "-q", "--force", "--lm", model, tmp_path / name, "--out", tmp_path / "out"]
+        program = "import resource, sys; from capfst.cli import cli; cli(sys.argv[1:], standalone_mode=False);" \
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", program, *map(str, command)], capture_output=True, check=True)
+        peaks.append(int(done.stdout) << 10)
+        assert (tmp_path / "out" / name).stat().st_size == len(line)
+    assert peaks[1] - peaks[0] < 6 * (64 << 20)
+
+
 # Inputs
 
 
