@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from capfst import models
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -206,6 +206,11 @@ def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
         raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
 
 
+def show(text: str) -> None:
+    """Prints a result, and a line end."""
+    write_text([f"{text}\n".encode("utf-8", "surrogateescape")], sys.stdout.buffer)
+
+
 def _discard_stdout() -> None:
     """Drops what stdout has not taken: Python would complain once more when it closes stdout."""
     try:
@@ -214,10 +219,37 @@ def _discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _replace_closed_streams() -> None:
+    """Gives standard streams that are closed (`>&-`) a descriptor that refuses to be read from or written to, or, for
+    stderr, forgets: the next file that is opened would get theirs."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_WRONLY)  # gets the lowest free number
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+_STOPPING = (signal.SIGTERM, signal.SIGHUP)
+
+
+def _stop(number: int, frame: object) -> None:
+    """Ends the program with everything cleared away, undisturbed by a second signal."""
+    if signal.getsignal(number) is signal.SIG_IGN:  # it came with the first one
+        return
+    for each in _STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 @contextmanager
 def exit_status() -> Iterator[None]:
     """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    _replace_closed_streams()
+    for number in _STOPPING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _stop)
     try:
         yield
         sys.stdout.flush()
@@ -228,6 +260,14 @@ def exit_status() -> Iterator[None]:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except OSError as error:
+        reason = error.strerror or error
+        what = f"cannot write to stdout: {reason}: check where it leads"  # `--help` says no more
+        if error.filename is not None:
+            what = one_line(f"{error.filename}: {reason}: check its name, and what you may do with it")
+        click.echo(f"capfst: error: {what}", err=True)
+        _discard_stdout()
+        sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)

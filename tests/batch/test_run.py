@@ -244,7 +244,7 @@ def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, number, code, jobs):
     (tmp_path / "in").mkdir()
