@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from capfst.corpus.compression import OnRead
 
+_SOON = 0.05  # seconds
 _BLOCK = 1 << 20  # bytes: as fast as larger blocks, and small files keep all threads busy too
 
 
@@ -231,23 +233,26 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
-_STOPPING = (signal.SIGTERM, signal.SIGHUP)
-
-
 def _stop(number: int, frame: object) -> None:
-    """Ends the program with everything cleared away, undisturbed by a second signal."""
-    if signal.getsignal(number) is signal.SIG_IGN:  # it came with the first one
-        return
-    for each in _STOPPING:
-        signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)
+
+
+def _signal_again(dropped: Any) -> None:
+    """C code that calls Python, as numba does when it loads a kernel, drops an exception that comes meanwhile: has the
+    signal come once more."""
+    if isinstance(dropped.exc_value, (SystemExit, KeyboardInterrupt)):
+        status = getattr(dropped.exc_value, "code", 128 + signal.SIGINT)
+        threading.Timer(_SOON, os.kill, (os.getpid(), status - 128)).start()
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 @contextmanager
 def exit_status() -> Iterator[None]:
     """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
     _replace_closed_streams()
-    for number in _STOPPING:
+    sys.unraisablehook = _signal_again
+    for number in signal.SIGTERM, signal.SIGHUP:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _stop)
     try:

@@ -24,6 +24,7 @@ from support.disk import mounted
 from support.models import in_two_files, tiny
 
 import capfst
+import capfst.batch.lines
 from capfst.batch.display import Display
 from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
@@ -305,6 +306,39 @@ def test_faults(model, faulty, tmp_path):
         (faulty / name).unlink()
     report, _ = batch(model, faulty, "--out", out, "--on-error", "drop")
     assert (report["skipped"], report["done"]) == (3, 1)
+
+
+@pytest.mark.parametrize("change", ["shrinks", "grows", "is written to", "is replaced", "goes"])
+def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, change):
+    path, out = tmp_path / "in.txt", tmp_path / "out"
+    path.write_text(TEXT * 3)
+    out.mkdir()
+    (out / "in.txt").write_text("of an earlier run")
+    formats = capfst.batch.lines
+
+    def read_and_change(file, *rest):
+        yield from raw_blocks(file, *rest)
+        if change == "shrinks":
+            os.truncate(file, 5)
+        elif change == "grows":
+            file.write_text(TEXT * 4)
+        elif change == "is written to":
+            with open(file, "r+b") as other:
+                other.write(b"X")
+        elif change == "is replaced":
+            file.with_name("new").write_text(TEXT)
+            file.with_name("new").replace(file)
+        else:
+            file.unlink()
+
+    raw_blocks = formats.raw_blocks
+    with monkeypatch.context() as patch:
+        patch.setattr(formats, "raw_blocks", read_and_change)
+        _, lines = batch(model, path, "--out", out, code=1)
+    assert ("No such file" if change == "goes" else f"{path}: it changed while it was read") in lines[0]
+    assert files(out) == {"in.txt": b"of an earlier run"}
+    path.write_text(TEXT)
+    assert batch(model, path, "--out", out)[0]["done"] == 1
 
 
 def test_strict_stops_at_once(model, faulty, tmp_path):

@@ -62,9 +62,11 @@ def _delivered(stdin: bytes | str) -> Iterator[None]:
 @contextmanager
 def _signals_kept() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    hook = sys.unraisablehook
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 
