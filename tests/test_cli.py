@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import mmap
 import os
 import pty
 import select
@@ -349,6 +350,56 @@ def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, mo
         # Python itself, before `main`, is ended by the signal.
         assert status in (0, 128 + number, -number)
         assert {path.name for path in tmp_path.iterdir()} <= {"out"}
+
+
+def test_a_model_that_is_cut_off_while_it_is_used(model, tmp_path):
+    """A line says so, where the kernel would have ended the program without a word."""
+    lost = tmp_path / "lost.fst"
+    lost.write_bytes(model.read_bytes())
+    with start(
+        "recase", "--lm", lost, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"new york\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"New York\n"
+        os.truncate(lost, 1)
+        process.stdin.write(b"the mayor of new york\n")
+        process.stdin.close()
+        process.stdin = None
+        assert process.wait(TIMEOUT) == 1
+        error = process.stderr.read().decode()
+    assert error.startswith("capfst: error: a file was cut off or overwritten while it was mapped")
+    assert error.count("\n") == 1
+
+
+def test_nothing_is_written_in_place(model, corpus, tmp_path):
+    """Who has the old file open, or mapped, goes on reading the old bytes."""
+    arpa = tmp_path / "model.arpa"
+    run("export", model, arpa)
+    for command in (
+        ["train", "-q", "--no-context", corpus, "-o"],
+        ["import", arpa, "-o"],
+        ["mix", model, model, "--weights", "0.5,0.5", "-o"],
+        ["export", model],
+        ["recase", "--lm", model, corpus, "-o"],
+        ["errors", corpus, corpus, "--html"],
+        ["batch", "-q", "--lm", model, corpus, "--out", tmp_path / "folder", "--report"],
+        ["batch", "-q", "--lm", model, corpus, "--force", "--out"],
+    ):
+        path = given = tmp_path / "out"
+        if command[-1] == "--out":
+            given = tmp_path / "of_batch"
+            given.mkdir()
+            path = given / corpus.name
+        old = b"old" * 9999
+        path.write_bytes(old)
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            run(*command, given)
+            assert (mapped[:], file.read()) == (old, old), command
+            assert path.stat().st_ino != os.fstat(file.fileno()).st_ino, command
+            assert path.read_bytes() != old, command
+        path.unlink()
 
 
 def test_nohup(model, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
@@ -247,10 +248,24 @@ def _signal_again(dropped: Any) -> None:
         sys.__unraisablehook__(dropped)
 
 
+_MODEL_LOST = (
+    b"capfst: error: a file was cut off or overwritten while it was mapped, a model probably: write models beside, and"
+    b" move them to their place\n"
+)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int)
+def _bus_error(number: int) -> None:
+    """A handler of C's: one of Python's would wait for the end of the kernel that cannot read on."""
+    os.write(2, _MODEL_LOST)
+    os._exit(1)
+
+
 @contextmanager
 def exit_status() -> Iterator[None]:
     """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
     _replace_closed_streams()
+    ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
     sys.unraisablehook = _signal_again
     for number in signal.SIGTERM, signal.SIGHUP:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it

@@ -91,7 +91,7 @@ class _Reader:
             (line, self.line), self.again = self.again, None
             return line
         while self.more():
-            start = _SPACE.match(self.text, self.offset).end()  # type: ignore[arg-type, union-attr]
+            start = _SPACE.match(self.text, self.offset).end()  # type: ignore[call-overload]
             self.line += int(np.count_nonzero(self.text[self.offset : start] == _NEWLINE))
             self.offset = start
             if start < len(self.text):
