@@ -70,6 +70,8 @@ LINES = [
     ("a.jsonl", {}, b' { "n":1.50 , "text":"ibm" }\r\n\n \n', b' { "n":1.50 , "text":"IBM" }\r\n\n \n'),
     ("a.jsonl", {}, b'{"text": null, "x": "ibm"}', b'{"text": null, "x": "ibm"}'),
     ("a.jsonl", {}, b'{"text": "paris", "text": "ibm"}', b'{"text": "paris", "text": "IBM"}'),
+    ("a.jsonl", {}, rb'{"text": "\u006eew \u0079ork \u006eot"}', rb'{"text": "\u004eew \u0059ork \u006eot"}'),
+    ("a.jsonl", {}, rb'{"text": "n\u0065w \u00E9vian \u00E9"}', rb'{"text": "N\u0065w \u00C9vian \u00E9"}'),
     ("a.jsonl", {}, b'{"te\\u0078t": "ibm"}', b'{"te\\u0078t": "IBM"}'),
     ("a.jsonl", {}, b'\xef\xbb\xbf{"text": ""}', b'\xef\xbb\xbf{"text": ""}'),
     ("a.ndjson", {"field": "x y"}, b'{"text": "ibm", "x y": "ibm"}', b'{"text": "ibm", "x y": "IBM"}'),
