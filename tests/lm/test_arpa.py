@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
-from capfst.corpus.compression import zstd
 from capfst.convert import export_arpa, import_arpa
+from capfst.corpus.compression import zstd
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
 from capfst.fst.read import CapFst
