@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -42,6 +43,8 @@ ENGINES = ("fast", "openfst")
 OOV = ("guess", "pass")
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
+_PIECE = 4 << 20  # bytes of a text that are recased at once
+_BLANK = re.compile(rb"[ \t\n]").search
 
 
 class Recaser:
@@ -168,7 +171,10 @@ class Recaser:
 
     def recase_utf8(self, text: bytes) -> memoryview:
         """As `recase`, for valid UTF-8."""
-        return self.recase_words(np.frombuffer(text, np.uint8))[1]
+        recased = bytearray()
+        for piece in pieces(text):
+            recased += self.recase_words(piece)[1]
+        return memoryview(recased)
 
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
         """The words of valid UTF-8, and all of it in its best casing."""
@@ -293,6 +299,21 @@ def _no_str(value: object, wanted: str) -> TypeError:
     if isinstance(value, Iterable) and not advice:
         advice = ": use recase_lines"
     return TypeError(f"{wanted}, not {type(value).__name__}{advice}")
+
+
+def pieces(text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
+    """A text as pieces that are recased one after the other, so that memory does not grow with it: whole lines, but of
+    a line of more than 4 MB pieces that end behind a blank."""
+    start = 0
+    while len(text) - start > _PIECE:
+        end = text.rfind(b"\n", start, start + _PIECE) + 1
+        if not end:
+            blank = _BLANK(text, start + _PIECE)
+            end = blank.end() if blank else len(text)
+        yield np.frombuffer(text, np.uint8, end - start, start)
+        start = end
+    if start < len(text) or not text:
+        yield np.frombuffer(text, np.uint8, -1, start)
 
 
 def _utf8(text: str) -> bytes:

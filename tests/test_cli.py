@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import mmap
 import os
 import pty
 import select
@@ -308,7 +309,9 @@ def test_a_full_disk_behind_stdout(model):
     assert b"No space left" in done.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=str
+)
 def test_signals_end_quietly_and_leave_nothing(model, tmp_path, number, code):
     out = tmp_path / "out"
     with start("recase", "--lm", model, "-o", out, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -323,6 +326,165 @@ def test_signals_end_quietly_and_leave_nothing(model, tmp_path, number, code):
         assert b"Traceback" not in process.stderr.read()
         process.stdin = None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("command", ["train", "import", "export", "mix"])
+def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, monkeypatch, command, number):
+    """Whenever they come."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    run("export", model, corpus.with_name("model.arpa"))
+    given = {
+        "train": [corpus, "--memory", "1M", "-o"],
+        "import": [corpus.with_name("model.arpa"), "-o"],
+        "export": [model],
+        "mix": [model, model, "--weights", "0.5,0.5", "-o"],
+    }
+    for i in range(8):
+        with start(command, *given[command], tmp_path / "out", stderr=subprocess.PIPE) as process:
+            time.sleep(0.05 + i * 0.15)
+            process.send_signal(number)
+            status = process.wait(TIMEOUT)
+            assert process.stderr and (status < 0 or b"Traceback" not in process.stderr.read())
+        # Python itself, before `main`, is ended by the signal.
+        assert status in (0, 128 + number, -number)
+        assert {path.name for path in tmp_path.iterdir()} <= {"out"}
+
+
+def test_a_model_that_is_cut_off_while_it_is_used(model, tmp_path):
+    """A line says so, where the kernel would have ended the program without a word."""
+    lost = tmp_path / "lost.fst"
+    lost.write_bytes(model.read_bytes())
+    with start(
+        "recase", "--lm", lost, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"new york\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"New York\n"
+        os.truncate(lost, 1)
+        process.stdin.write(b"the mayor of new york\n")
+        process.stdin.close()
+        process.stdin = None
+        assert process.wait(TIMEOUT) == 1
+        error = process.stderr.read().decode()
+    assert error.startswith("capfst: error: a file was cut off or overwritten while it was mapped")
+    assert error.count("\n") == 1
+
+
+def test_nothing_is_written_in_place(model, corpus, tmp_path):
+    """Who has the old file open, or mapped, goes on reading the old bytes."""
+    arpa = tmp_path / "model.arpa"
+    run("export", model, arpa)
+    for command in (
+        ["train", "-q", "--no-context", corpus, "-o"],
+        ["import", arpa, "-o"],
+        ["mix", model, model, "--weights", "0.5,0.5", "-o"],
+        ["export", model],
+        ["recase", "--lm", model, corpus, "-o"],
+        ["errors", corpus, corpus, "--html"],
+        ["batch", "-q", "--lm", model, corpus, "--out", tmp_path / "folder", "--report"],
+        ["batch", "-q", "--lm", model, corpus, "--force", "--out"],
+    ):
+        path = given = tmp_path / "out"
+        if command[-1] == "--out":
+            given = tmp_path / "of_batch"
+            given.mkdir()
+            path = given / corpus.name
+        old = b"old" * 9999
+        path.write_bytes(old)
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            run(*command, given)
+            assert (mapped[:], file.read()) == (old, old), command
+            assert path.stat().st_ino != os.fstat(file.fileno()).st_ino, command
+            assert path.read_bytes() != old, command
+        path.unlink()
+
+
+def test_nohup(model, tmp_path):
+    """What ignores SIGHUP when it starts goes on."""
+    with start(
+        "recase", "--lm", model, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    ) as process:  # fmt: skip
+        assert process.stdin and process.stdout
+        for _ in range(2):
+            process.stdin.write(b"new york\n")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"New York\n"
+            process.send_signal(signal.SIGHUP)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_c_code_calls_python(number, code):
+    """It drops exceptions: here as when numba loads a kernel."""
+    program = (
+        "import ctypes, os, time\n"
+        "from capfst.cli.common import exit_status\n"
+        f"called = ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), {int(number)}), time.sleep(0.1)))\n"
+        "with exit_status():\n"
+        "    called()\n"
+        "    time.sleep(60)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=TIMEOUT)
+    assert done.returncode == code
+    assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
+
+
+PRINTING = [["recase", "--lm"], ["recase", "--nbest", "2", "--lm"], ["tokenize", "--lm"], ["perplexity", "--lm"]]
+
+
+@pytest.mark.parametrize("command", [*PRINTING, ["info"], ["score"], ["errors"], ["--help"]], ids=" ".join)
+@pytest.mark.parametrize("to", ["nowhere", "/dev/full"])
+def test_a_stdout_that_takes_nothing(model, corpus, command, to):
+    options = {"stdout": None, "preexec_fn": lambda: os.close(1)}
+    files = {"info": [model], "score": [corpus, corpus], "errors": [corpus, corpus], "--help": []}
+    given = files.get(command[0], [model, corpus])
+    if to == "nowhere":
+        done = run_process(*command, *given, code=1, **options)
+    else:
+        with open(to, "wb") as full:
+            done = run_process(*command, *given, code=1, stdout=full)
+    reason = "Bad file descriptor" if to == "nowhere" else "No space left on device"
+    assert done.stderr.decode() == f"capfst: error: cannot write to stdout: {reason}: check where it leads\n"
+
+
+@pytest.mark.parametrize("command", [["info"], ["score"], ["errors"]], ids=" ".join)
+def test_results_to_a_reader_that_has_gone(model, corpus, command):
+    reader, writer = os.pipe()
+    os.close(reader)
+    given = [model] if command == ["info"] else [corpus, corpus]
+    with os.fdopen(writer, "wb") as gone:
+        assert run_process(*command, *given, stdout=gone, code=141).stderr == b""
+
+
+@pytest.mark.parametrize("command", PRINTING[:1] + PRINTING[2:], ids=" ".join)
+def test_a_closed_stdin(model, corpus, command):
+    done = run_process(*command, model, code=1, preexec_fn=lambda: os.close(0))
+    assert done.stderr == b"capfst: error: <stdin>: Bad file descriptor: check where it comes from\n"
+    named = run_process(*command, model, corpus, preexec_fn=lambda: os.close(0))
+    assert named.stdout == run_process(*command, model, corpus).stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", [[0], [1], [2], [0, 1, 2]], ids=str)
+def test_what_needs_no_standard_stream_does_without(corpus, model, tmp_path, closed):
+    """Nothing that they would get is written to the files that are opened in their place."""
+    without = {"preexec_fn": lambda: [os.close(number) for number in closed]}
+    out = {name: tmp_path / name for name in ("cap.fst", "text", "arpa", "imported.fst", "mixed.fst", "folder")}
+    run_process("train", corpus, "-o", out["cap.fst"], **without)
+    assert out["cap.fst"].read_bytes() == model.read_bytes()
+    run_process("recase", "--lm", model, corpus, "-o", out["text"], **without)
+    assert out["text"].read_bytes() == run("recase", "--lm", model, corpus).stdout
+    run_process("export", model, out["arpa"], **without)
+    assert out["arpa"].read_text("utf-8").startswith("\\data\\\n")
+    run_process("import", out["arpa"], "-o", out["imported.fst"], **without)
+    run_process("mix", model, out["imported.fst"], "--weights", "0.5,0.5", "-o", out["mixed.fst"], **without)
+    run("info", out["imported.fst"])
+    run("info", out["mixed.fst"])
+    run_process("batch", "--lm", model, corpus, "--out", out["folder"], **without)
+    assert (out["folder"] / corpus.name).read_bytes() == out["text"].read_bytes()
 
 
 def test_a_closed_pipe_ends_quietly(model, tmp_path):

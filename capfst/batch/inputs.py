@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from capfst.batch.formats import takes
+from capfst.batch.manifest import NAME
 from capfst.corpus.files import expand
 from capfst.exceptions import CapfstError
 
@@ -33,7 +34,8 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
     text. A named file that is not there is listed: it fails when its turn comes.
 
     Raises:
-        CapfstError: nothing to do, two files for one output, or an output that is an input or the model.
+        CapfstError: nothing to do, two files for one output, or an output that is outside of `out`, an input, the model
+            or the manifest.
     """
     items: dict[Path, Path] = {}
     left_out: list[str] = []
@@ -44,7 +46,10 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
             if base is not None and not takes(file.name):
                 left_out.append(str(file))
                 continue
-            output = out / (file.name if base is None else file.relative_to(base))
+            below = Path(file.name) if base is None else file.relative_to(base)
+            if ".." in below.parts:
+                raise CapfstError(f"{name}: `..` behind a wildcard may lead out of {out}: name {file} without it")
+            output = out / below
             other = items.setdefault(output, file)
             if os.path.realpath(other) != os.path.realpath(file):
                 raise CapfstError(
@@ -53,7 +58,8 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
                 )
     if not items:
         raise CapfstError("there is no text in what was named: name files, folders or quoted glob patterns")
-    _refuse_overwriting(items, os.path.realpath(model))
+    _refuse_overwriting(items, out, os.path.realpath(model))
+    _refuse_outside(items, out)
     return Plan([Item(file, output) for output, file in items.items()], left_out)
 
 
@@ -63,10 +69,20 @@ def _refuse_inside(folder: Path, out: Path) -> None:
         raise CapfstError(f"the output folder {out} is inside the input folder {folder}: choose one outside of it")
 
 
-def _refuse_overwriting(items: dict[Path, Path], lm: str) -> None:
+def _refuse_outside(items: dict[Path, Path], out: Path) -> None:
+    """Links in the output folder may lead elsewhere."""
+    inside = os.path.realpath(out)
+    for output in items:
+        if os.path.commonpath([inside, real := os.path.realpath(output)]) != inside:
+            raise CapfstError(f"the output {output} would be {real}, outside of {out}: remove the link")
+
+
+def _refuse_overwriting(items: dict[Path, Path], out: Path, lm: str) -> None:
     sources = {os.path.realpath(file): file for file in items.values()}
     for output, file in items.items():
         real = os.path.realpath(output)
+        if output == out / NAME:
+            raise CapfstError(f"{file} has the name of the manifest in {out}: give it another one")
         if real == lm or real in sources:
             what = "the model" if real == lm else f"the input {sources[real]}"
             raise CapfstError(f"the output {output} would overwrite {what}: choose another output folder")

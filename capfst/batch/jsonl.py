@@ -1,7 +1,7 @@
 """JSON lines: one field of each object is recased; every other byte of the line stays.
 
 The field is a string or null. In the string, the escapes of characters that do not change stay as they are; a character
-that is escaped and changes its case is escaped again.
+that is escaped and changes its case is escaped again, in the same way.
 """
 
 from __future__ import annotations
@@ -73,13 +73,21 @@ class Jsonl(LineFormat):
             if i % 2 == 0:
                 parts[i] = new
             elif scanstring(part + '"', 0)[0] != new:
-                parts[i] = json.dumps(new)[1:-1]
+                parts[i] = _escaped(new, part)
         raw = "".join(parts)
         try:
             aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
         except json.JSONDecodeError:
             aligned = False
         return raw if aligned else json.dumps(recased)[1:-1]  # the recased text has more characters, or fewer
+
+
+def _escaped(character: str, like: str) -> str:
+    """The character as `\\u....` with hexadecimal digits in the case of the escape `like`."""
+    digits = character.encode("utf-16-be", "surrogatepass").hex()
+    if re.search("[A-F]", like):
+        digits = digits.upper()
+    return "".join(f"\\u{digits[i : i + 4]}" for i in range(0, len(digits), 4))
 
 
 def _find_field(line: str, start: int, field: str) -> slice | None:

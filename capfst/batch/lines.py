@@ -21,7 +21,9 @@ from capfst.corpus.read import FOREIGN, raw_blocks
 from capfst.exceptions import CapfstError
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
+_LONG = 4 << 20  # characters: a longer text is recased in pieces, so that it costs little more memory than its own
 
+_BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search  # as "surrogateescape" decodes such bytes
 
 
@@ -56,10 +58,12 @@ class LineFormat:
 
     def records(self, text: str, number: int) -> list[str]:
         """The records of a block, whose first line has this number."""
-        lines = [line + "\n" for line in text.split("\n")]
-        lines[-1] = lines[-1][:-1]  # empty, but at the end of a file
-        if not lines[-1]:
-            lines.pop()
+        lines = []
+        start = 0
+        while start < len(text):
+            end = text.find("\n", start) + 1 or len(text)
+            lines.append(text[start:end])  # a single line without being copied
+            start = end
         return lines
 
     def begin(self, data: bytes) -> None:
@@ -104,10 +108,11 @@ class LineFormat:
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
         text, malformed_bytes = self.decoded(block)
         records = self.records(text, block.line)
-        kept: list[str] = []
+        output: list[bytes] = []
+        counts = RecaseCounts()
+        kept: list[str] = []  # lines, or pieces of long ones
         places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
-        values: list[bytes] = []
-        malformed = 0
+        size = malformed = 0  # size: of these texts
         after = block.line
         for line in records:
             number, after = after, after + (line.count("\n") or 1)
@@ -124,21 +129,49 @@ class LineFormat:
                     ) from error
                 if self.on_error == "drop":
                     continue
-            if place is not None:
-                places.append((len(kept), place))
-                values.append(self.unescape(line[place]).encode("utf-8", "surrogatepass"))
-            kept.append(line)
+            if place is None:
+                kept.append(line)
+                continue
+            for start, end in _pieces(line, place):
+                places.append((len(kept), slice(max(place.start - start, 0), min(place.stop, end) - start)))
+                kept.append(line[start:end])
+                size += end - start
+                if size >= _LONG:
+                    recased, more = self._recased(kept, places, recase)
+                    output.append(recased)
+                    # A piece that does not end its text counts as no line.
+                    counts += more + RecaseCounts(lines=-(end < len(line)))
+                    kept, places, size = [], [], 0
+        recased, more = self._recased(kept, places, recase)
+        output.append(recased)
+        return b"".join(output), counts + more + RecaseCounts(records=len(records), malformed=malformed)
+
+    def _recased(self, kept: list[str], places: list[tuple[int, slice]], recase: Recase) -> tuple[bytes, RecaseCounts]:
+        """These lines with the texts at these places recased."""
+        values = [self.unescape(kept[i][place]).encode("utf-8", "surrogatepass") for i, place in places]
         recased, counts = _recase_values(values, recase)
         for (i, place), old, new in zip(places, values, recased, strict=True):
             if new != old:
                 line = kept[i]
                 written = self.escape(line[place], new.decode("utf-8", "surrogatepass"))
                 kept[i] = line[: place.start] + written + line[place.stop :]
-        output = "".join(kept).encode("utf-8", "surrogateescape")
-        return output, counts + RecaseCounts(records=len(records), malformed=malformed)
+        return "".join(kept).encode("utf-8", "surrogateescape"), counts
 
     def writing(self, file: BinaryIO) -> AbstractContextManager[Callable[[bytes | memoryview], object]]:
         return compressing_like(self.path, file)
+
+
+def _pieces(line: str, place: slice) -> Iterator[tuple[int, int]]:
+    """Start and end of the pieces of a line: cut behind a blank of the text at `place` where that is long."""
+    start, end = 0, place.start
+    while place.stop - end > _LONG:
+        blank = _BLANK(line, end + _LONG, place.stop)
+        if blank is None:
+            break
+        end = blank.end()
+        yield start, end
+        start = end
+    yield start, len(line)
 
 
 def _recase_values(values: list[bytes], recase: Recase) -> tuple[list[bytes], RecaseCounts]:

@@ -38,6 +38,10 @@ class Stamp(NamedTuple):
         status = os.stat(path)
         return cls(status.st_size, hash, (status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
 
+    def is_of(self, path: Path) -> bool:
+        """Whether nothing has touched the file since."""
+        return Stamp.of(path, self.hash) == self
+
     def refreshed(self, path: Path) -> Stamp | None:
         """The file's stamp now, None if its content has changed; the file is read only if it may have."""
         try:

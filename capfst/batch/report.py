@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from capfst.exceptions import one_line
+
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 
 
@@ -38,8 +40,8 @@ class FileReport:
 
     def __str__(self) -> str:
         if self.status == FAILED:
-            return str(self.error)
-        return f"{self.input}: {self.counts}" if self.status == DONE else f"{self.input}: done before"
+            return one_line(str(self.error))
+        return one_line(f"{self.input}: {self.counts if self.status == DONE else 'done before'}")
 
 
 @dataclass

@@ -157,6 +157,8 @@ class Run(NamedTuple):
             counts = self._stream(file_format, sink, on_read)
             if self.stopped.is_set():
                 raise _Stopped
+            if not before.is_of(item.input):
+                raise CapfstError(f"{item.input}: it changed while it was read: run this again when it is complete")
         read = before._replace(hash=digest.hexdigest())
         written = Stamp.of(item.output, sink.hash())
         self.manifest.add(Record(self._name(item), str(item.input), made_by, read, written, counts))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from capfst.batch.protocol import Recase
 from capfst.batch.report import RecaseCounts
 from capfst.casing.transducer import Words
-from capfst.recaser import Recaser
+from capfst.recaser import Recaser, pieces
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
@@ -56,7 +56,7 @@ def _tally(buf, starts, ends, token_types, n_forms, out, out_starts, out_ends): 
 
 
 def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> RecaseCounts:
-    """Lines, tokens, changed and oov of a text and its recased form."""
+    """Line ends, tokens, changed and oov of a text and its recased form."""
     original = (buf, words.starts, words.ends, words.token_types, words.n_forms)
     newlines, tokens, changed, oov = 0, 0, _SHIFTED, 0
     if buf.size == out.size:
@@ -64,16 +64,19 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
     if changed == _SHIFTED:
         recased_words = recaser.transducer.words(out)
         newlines, tokens, changed, oov = _tally(*original, out, recased_words.starts, recased_words.ends)
-    lines = newlines + (buf.size > 0 and buf[-1] != ord("\n"))
-    return RecaseCounts(lines=int(lines), tokens=int(tokens), changed=int(changed), oov=int(oov))
+    return RecaseCounts(lines=int(newlines), tokens=int(tokens), changed=int(changed), oov=int(oov))
 
 
 def counting(recaser: Recaser) -> Recase:
     """`Recaser.recase_utf8` that also counts."""
 
     def recase(text: bytes) -> tuple[memoryview, RecaseCounts]:
-        buf = np.frombuffer(text, np.uint8)
-        words, recased = recaser.recase_words(buf)
-        return recased, tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
+        counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
+        output = bytearray()
+        for buf in pieces(text):
+            words, recased = recaser.recase_words(buf)
+            counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
+            output += recased
+        return memoryview(output), counts
 
     return recase

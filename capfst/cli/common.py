@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -14,13 +16,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from capfst import models
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from capfst.corpus.compression import OnRead
 
+_SOON = 0.05  # seconds
 _BLOCK = 1 << 20  # bytes: as fast as larger blocks, and small files keep all threads busy too
 
 
@@ -206,6 +209,11 @@ def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
         raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
 
 
+def show(text: str) -> None:
+    """Prints a result, and a line end."""
+    write_text([f"{text}\n".encode("utf-8", "surrogateescape")], sys.stdout.buffer)
+
+
 def _discard_stdout() -> None:
     """Drops what stdout has not taken: Python would complain once more when it closes stdout."""
     try:
@@ -214,10 +222,54 @@ def _discard_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _replace_closed_streams() -> None:
+    """Gives standard streams that are closed (`>&-`) a descriptor that refuses to be read from or written to, or, for
+    stderr, forgets: the next file that is opened would get theirs."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_WRONLY)  # gets the lowest free number
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def _stop(number: int, frame: object) -> None:
+    sys.exit(128 + number)
+
+
+def _signal_again(dropped: Any) -> None:
+    """C code that calls Python, as numba does when it loads a kernel, drops an exception that comes meanwhile: has the
+    signal come once more."""
+    if isinstance(dropped.exc_value, (SystemExit, KeyboardInterrupt)):
+        status = getattr(dropped.exc_value, "code", 128 + signal.SIGINT)
+        threading.Timer(_SOON, os.kill, (os.getpid(), status - 128)).start()
+    else:
+        sys.__unraisablehook__(dropped)
+
+
+_MODEL_LOST = (
+    b"capfst: error: a file was cut off or overwritten while it was mapped, a model probably: write models beside, and"
+    b" move them to their place\n"
+)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int)
+def _bus_error(number: int) -> None:
+    """A handler of C's: one of Python's would wait for the end of the kernel that cannot read on."""
+    os.write(2, _MODEL_LOST)
+    os._exit(1)
+
+
 @contextmanager
 def exit_status() -> Iterator[None]:
     """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    _replace_closed_streams()
+    ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
+    sys.unraisablehook = _signal_again
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _stop)
     try:
         yield
         sys.stdout.flush()
@@ -228,6 +280,14 @@ def exit_status() -> Iterator[None]:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
+    except OSError as error:
+        reason = error.strerror or error
+        what = f"cannot write to stdout: {reason}: check where it leads"  # `--help` says no more
+        if error.filename is not None:
+            what = one_line(f"{error.filename}: {reason}: check its name, and what you may do with it")
+        click.echo(f"capfst: error: {what}", err=True)
+        _discard_stdout()
+        sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import FILE, MODEL, errors_option, lm_option, read_text, write_text
+from capfst.cli.common import FILE, MODEL, errors_option, lm_option, read_text, show, write_text
 from capfst.models import DEFAULT, VARIABLE
 
 
@@ -47,7 +47,7 @@ def info(lm: Path, as_json: bool) -> None:
     from capfst.info import describe, render
 
     description = describe(CapFst.open(lm))
-    click.echo(json.dumps(description, ensure_ascii=False) if as_json else render(description))
+    show(json.dumps(description, ensure_ascii=False) if as_json else render(description))
 
 
 @click.command()
@@ -58,7 +58,7 @@ def models() -> None:
     for name in names():
         path = find(name)
         about = (card(path) or {})["about"]
-        click.echo(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {about}\n{'':<6} {path}")
+        show(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {about}\n{'':<6} {path}")
 
 
 COMMANDS = tokenize, info, models

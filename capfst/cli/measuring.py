@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import FILE, MODEL, ended, errors_option, lm_option, read_text
+from capfst.cli.common import FILE, MODEL, ended, errors_option, lm_option, read_text, show
 
 
 @click.command()
@@ -32,10 +32,10 @@ def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_f
     knows = load(lm).knows if lm else None
     if len(hypotheses) == 1:
         result = score_files(reference, hypotheses[0], skip_first, knows)
-        click.echo(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
+        show(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
     else:
         comparison = compare_hypotheses(reference, hypotheses, skip_first, knows)
-        click.echo(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
+        show(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
 
 
 @click.command()
@@ -67,7 +67,7 @@ def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None
     if html:
         with replacing(html) as file:
             file.write(page(analysis, top, (str(reference), str(hypothesis))).encode("utf-8", "replace"))
-    click.echo(json.dumps(analysis.to_dict(top), ensure_ascii=False) if as_json else analysis.text(top))
+    show(json.dumps(analysis.to_dict(top), ensure_ascii=False) if as_json else analysis.text(top))
 
 
 @click.command()
@@ -91,11 +91,11 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     labels = (recaser.labels(ended(block)) for block in read_text(files, errors))
     result = measure(model.states, model.arcs, model.start, labels, recaser.lm.unknown)
     if as_json:
-        click.echo(json.dumps(result._asdict()))
+        show(json.dumps(result._asdict()))
     else:
-        click.echo(f"Perplexity including OOVs:\t{result.including_oov:.6f}")
-        click.echo(f"Perplexity excluding OOVs:\t{result.excluding_oov:.6f}")
-        click.echo(f"OOVs:\t{result.oov}\nTokens:\t{result.tokens}")
+        show(f"Perplexity including OOVs:\t{result.including_oov:.6f}")
+        show(f"Perplexity excluding OOVs:\t{result.excluding_oov:.6f}")
+        show(f"OOVs:\t{result.oov}\nTokens:\t{result.tokens}")
 
 
 COMMANDS = score, errors, perplexity

@@ -45,8 +45,10 @@ def expand(name: str) -> Iterator[ExpandedFile]:
     whether or not there is such a file.
 
     Raises:
-        CapfstError: a pattern that nothing matches, or a folder that may not be read.
+        CapfstError: an empty name, a pattern that nothing matches, or a folder that may not be read.
     """
+    if not name:
+        raise CapfstError("an empty name stands for no file: name a file, a folder or a quoted glob pattern")
     if os.path.isdir(name):
         yield from (ExpandedFile(file, Path(name), Path(name)) for file in _below(name))
     elif os.path.lexists(name) or not glob.has_magic(name):

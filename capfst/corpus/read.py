@@ -113,7 +113,7 @@ def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -
                 on_read(piece)
             yield piece
     except OSError as error:
-        raise CapfstError(f"{name}: {error.strerror or error}") from error
+        raise CapfstError(f"{name}: {error.strerror or error}: check where it comes from") from error
 
 
 def _pieces(file: Path, on_read: OnRead | None = None) -> Iterator[bytes]:

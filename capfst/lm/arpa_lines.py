@@ -17,15 +17,19 @@ from capfst.system.kernels import allocating, kernel
 from capfst.text.strings import Strings
 
 LN10 = math.log(10)
-BAD_FIELDS, BAD_NUMBER, POSITIVE, UNKNOWN_WORD = 1, 2, 3, 4
+BAD_FIELDS, BAD_NUMBER, POSITIVE, UNKNOWN_WORD, TOO_LARGE = 1, 2, 3, 4, 5
 """What can be wrong with a line."""
 REASONS = {
     BAD_FIELDS: "it should have a log probability, {n} words and perhaps a backoff weight",
     BAD_NUMBER: "a log probability or backoff weight is no number",
     POSITIVE: "the log probability is above 0",
     UNKNOWN_WORD: "it has a word that is not among the 1-grams",
+    TOO_LARGE: "the backoff weight is infinite, or too large to be one",
 }
+LARGEST = 1e6
+"""The largest log10 of a backoff weight: far above any, far below what a float32 holds."""
 
+_INFINITY = np.frombuffer(b"infinity", np.uint8)
 
 _SEED = 0
 
@@ -49,8 +53,12 @@ def number(data, begin, end):  # type: ignore[no-untyped-def]
     if i < end and (data[i] == 45 or data[i] == 43):
         sign = -1.0 if data[i] == 45 else 1.0
         i += 1
-    if end - i >= 3 and data[i] | 32 == 105 and data[i + 1] | 32 == 110 and data[i + 2] | 32 == 102:
-        return sign * np.inf
+    if end - i == 3 or end - i == len(_INFINITY):
+        same = 0
+        while same < end - i and data[i + same] | 32 == _INFINITY[same]:
+            same += 1
+        if same == end - i:
+            return sign * np.inf
     mantissa, exponent, digits, point = 0.0, 0, 0, False
     while i < end and (48 <= data[i] <= 57 or (data[i] == 46 and not point)):
         if data[i] == 46:
@@ -153,6 +161,8 @@ def parse(text, start, index, words, cost, backoff):  # type: ignore[no-untyped-
                 value = number(text, begin, stop)
                 if np.isnan(value):
                     return start, row, BAD_NUMBER
+                if value > LARGEST:
+                    return start, row, TOO_LARGE
                 backoff[row] = -value * LN10
             field += 1
             begin = stop

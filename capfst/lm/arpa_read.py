@@ -15,7 +15,19 @@ import numpy as np
 
 from capfst.corpus.compression import DAMAGED, decompressed
 from capfst.exceptions import CapfstError
-from capfst.lm.arpa_lines import BAD_FIELDS, BAD_NUMBER, LN10, POSITIVE, REASONS, WordIndex, parse
+from capfst.fst.symbols import EPSILON
+from capfst.lm.arpa_lines import (
+    BAD_FIELDS,
+    BAD_NUMBER,
+    LARGEST,
+    LN10,
+    POSITIVE,
+    REASONS,
+    TOO_LARGE,
+    WordIndex,
+    number,
+    parse,
+)
 from capfst.lm.backoff_model import BadRowError, Level, NgramTable, link
 from capfst.lm.count import MAX_ORDER
 from capfst.text.unicode import lower_bytes
@@ -23,9 +35,15 @@ from capfst.text.unicode import lower_bytes
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
 NEVER = 100 * LN10
 """The cost of <unk> in a model without it, as KenLM has it."""
+_IMPOSSIBLE = float(np.finfo(np.float32).max)
+"""Costs above it are infinite in cap.fst."""
+_NEWLINE = 10
 _BLOCK = 1 << 24
-_NGRAMS = re.compile(rb"\s*ngram\s+(\d+)\s*=\s*(\d+)\s*$")
+_LONGEST = 1 << 26  # bytes of a line
+_DIGITS = 12  # of a number of n-grams
+_NGRAMS = re.compile(rb"\s*ngram\s+(\d{1,9})\s*=\s*(\d+)\s*$")
 _BLANKS = re.compile(rb"[ \t\r]+")
+_SPACE = re.compile(rb"[ \t\r\n]*")
 
 
 class Arpa(NamedTuple):
@@ -43,6 +61,7 @@ class _Reader:
         self.text = np.empty(0, np.uint8)  # what was read last, up to a line's end
         self.offset = 0  # in it, of what comes next
         self.line = 0  # the number of the last line
+        self.again: tuple[bytes | None, int] | None = None  # a line that `next` gives once more, and its number
 
     def fail(self, line: int, what: str) -> NoReturn:
         raise CapfstError(f"{self.name}, line {line}: {what}; check the file, or export the model again")
@@ -51,42 +70,46 @@ class _Reader:
         """Whether there is anything left; reads on, up to a line's end, when the text is used up."""
         if self.offset < len(self.text):
             return True
-        parts = []
         try:
-            while block := self.stream.read(_BLOCK):
-                parts.append(block)
-                if b"\n" in block:
-                    parts.append(self.stream.readline())
-                    break
+            text = self.stream.read(_BLOCK)
+            rest = self.stream.readline(_LONGEST)
         except (OSError, *DAMAGED) as error:
             self.fail(self.line + 1, f"cannot read on: {error}")
-        if not parts:
+        if len(rest) == _LONGEST and not rest.endswith(b"\n"):
+            self.fail(self.line + text.count(b"\n") + 1, f"it has more than {_LONGEST >> 20} MB")
+        text += rest
+        if not text:
             return False
-        if not parts[-1].endswith(b"\n") and not (len(parts) > 1 and not parts[-1] and parts[-2].endswith(b"\n")):
-            parts.append(b"\n")
-        self.text, self.offset = np.frombuffer(b"".join(parts), np.uint8), 0
+        if not text.endswith(b"\n"):
+            text += b"\n"
+        self.text, self.offset = np.frombuffer(text, np.uint8), 0
         return True
 
     def next(self) -> bytes | None:
         """The next line that is not blank, without its end; None at the end of the file."""
+        if self.again is not None:
+            (line, self.line), self.again = self.again, None
+            return line
         while self.more():
-            data = self.text[self.offset : self.offset + (1 << 16)].tobytes()
-            end = data.find(b"\n")
-            if end < 0:
-                data = self.text[self.offset :].tobytes()
-                end = data.index(b"\n")
-            self.offset += end + 1
-            self.line += 1
-            line = data[:end].strip(b" \t\r")
-            if line:
-                return line
+            start = _SPACE.match(self.text, self.offset).end()  # type: ignore[call-overload]
+            self.line += int(np.count_nonzero(self.text[self.offset : start] == _NEWLINE))
+            self.offset = start
+            if start < len(self.text):
+                data = self.text[start : start + (1 << 16)].tobytes()
+                end = data.find(b"\n")
+                if end < 0:
+                    data = self.text[start:].tobytes()
+                    end = data.index(b"\n")
+                self.offset += end + 1
+                self.line += 1
+                return data[:end].rstrip(b" \t\r")
         return None
 
     def ngrams(self, order: int, number: int, index: WordIndex) -> NgramTable:
         """The next `number` lines as n-grams of word numbers."""
         parts: list[NgramTable] = []
         while number and self.more():
-            size = min(number, int(np.count_nonzero(self.text[self.offset :] == 10)))
+            size = min(number, int(np.count_nonzero(self.text[self.offset :] == _NEWLINE)))
             part = NgramTable(np.empty((size, order), np.uint32), np.empty(size), np.empty(size))
             self.offset, parsed, wrong = parse(self.text, self.offset, index, part.words, part.cost, part.backoff)
             self.line += parsed
@@ -129,10 +152,10 @@ def _read(reader: _Reader) -> Arpa:
     backoff[0] = unigrams.get(START, (0.0, 0.0))[1]
     tables = [NgramTable(np.arange(len(values), dtype=np.uint32)[:, None], values[:, 0].copy(), backoff)]
     kept, first_lines = [np.arange(len(values))], [0]
-    for n, number in enumerate(numbers[1:], 2):
+    for n, count in enumerate(numbers[1:], 2):
         _section(reader, b"\\%d-grams:" % n)
         first_lines.append(reader.line + 1)
-        level = reader.ngrams(n, number, index)
+        level = reader.ngrams(n, count, index)
         kept.append(np.flatnonzero((level.words[:, 1:] != 0).all(axis=1) & (level.words[:, :-1] != 1).all(axis=1)))
         level = level[kept[-1]]
         level.words[:] = np.maximum(level.words, 1) - 1
@@ -156,13 +179,16 @@ def _header(reader: _Reader) -> list[int]:
             reader.fail(reader.line, "there is no \\data\\ line: this is no ARPA model")
     numbers: list[int] = []
     while True:
-        before = reader.offset, reader.line
-        match = _NGRAMS.match(reader.next() or b"")
+        before = reader.line
+        line = reader.next()
+        match = _NGRAMS.match(line or b"")
         if not match:
-            reader.offset, reader.line = before
+            reader.again, reader.line = (line, reader.line), before
             break
         if int(match[1]) != len(numbers) + 1:
             reader.fail(reader.line, f"the number of {len(numbers) + 1}-grams should be here")
+        if len(match[2]) > _DIGITS:
+            reader.fail(reader.line, f"a number of n-grams has {len(match[2])} digits; no model has so many")
         numbers.append(int(match[2]))
     if not 1 <= len(numbers) <= MAX_ORDER:
         reader.fail(reader.line, f"the header has {len(numbers)} orders of n-grams; there can be 1 to {MAX_ORDER}")
@@ -181,32 +207,40 @@ def _section(reader: _Reader, mark: bytes) -> None:
         )
 
 
-def _unigrams(reader: _Reader, number: int) -> dict[bytes, tuple[float, float]]:
+def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
     """Cost and backoff (-ln) of each word. <unk> is among them."""
     _section(reader, b"\\1-grams:")
     unigrams: dict[bytes, tuple[float, float]] = {}
-    for _ in range(number):
+    for _ in range(count):
         line = reader.next()
         if line is None or line.startswith(b"\\"):
-            reader.fail(reader.line, f"{number - len(unigrams)} 1-grams are missing of those that the header counts")
+            reader.fail(reader.line, f"{count - len(unigrams)} 1-grams are missing of those that the header counts")
         fields = _BLANKS.split(line)
         if not 2 <= len(fields) <= 3:
             reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_FIELDS].format(n=1))
         word = fields[1]
         try:
-            cost, backoff = (-float(field) * LN10 + 0.0 for field in (fields[0], *fields[2:], b"0")[:2])
             word.decode()
         except UnicodeDecodeError:
             reader.fail(reader.line, "the word is not valid UTF-8")
-        except ValueError:
-            cost = backoff = math.nan
-        if math.isnan(cost) or math.isnan(backoff):
-            reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_NUMBER])
-        if cost < 0 and word != START:
-            reader.fail(reader.line, "a bad 1-gram: " + REASONS[POSITIVE])
+        if word == EPSILON.encode():
+            reader.fail(reader.line, f"the word {EPSILON} stands for no word at all in FSTs: rename it")
+        said = (fields[0], *fields[2:], b"0")[:2]
+        log_p, weight = (number(np.frombuffer(field, np.uint8), 0, len(field)) for field in said)
+        wrong = 0
+        if math.isnan(log_p) or math.isnan(weight):
+            wrong = BAD_NUMBER
+        elif log_p > 0 and word != START:
+            wrong = POSITIVE
+        elif weight > LARGEST:
+            wrong = TOO_LARGE
+        if wrong:
+            reader.fail(reader.line, "a bad 1-gram: " + REASONS[wrong])
+        if word == END and -log_p * LN10 > _IMPOSSIBLE:
+            reader.fail(reader.line, "the probability of </s> is 0: such models cannot end a sentence")
         if word in unigrams:
             reader.fail(reader.line, f"the word {word.decode()!r} is there twice")
-        unigrams[word] = cost, backoff
+        unigrams[word] = -log_p * LN10 + 0.0, -weight * LN10 + 0.0
     if END not in unigrams:
         reader.fail(reader.line, "there is no </s> among the 1-grams: such models cannot end a sentence")
     unigrams.setdefault(UNKNOWN, (NEVER, 0.0))

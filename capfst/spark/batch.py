@@ -159,8 +159,10 @@ def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> Recase
 
 def _join(
     before: Stamp, part_files: list[Path], counts: RecaseCounts, item: Item, shared: _Shared
-) -> tuple[FileReport, Record]:
-    """Joins the recased parts of a file to its output."""
+) -> tuple[FileReport, Record] | None:
+    """Joins the recased parts of a file to its output. None if the file has changed meanwhile."""
+    if not before.is_of(item.input):
+        return None
     made_by = shared.casing | format_of(item.input, shared.options).settings
     digest = hashlib.sha256()
     with replacing(item.output) as out:

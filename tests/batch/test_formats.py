@@ -24,7 +24,7 @@ from capfst.batch.report import RecaseCounts
 from capfst.batch.tally import counting
 from capfst.corpus.compression import compressing_like, zstd
 from capfst.exceptions import CapfstError
-from capfst.recaser import Recaser
+from capfst.recaser import Recaser, pieces
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import lower
 
@@ -70,6 +70,8 @@ LINES = [
     ("a.jsonl", {}, b' { "n":1.50 , "text":"ibm" }\r\n\n \n', b' { "n":1.50 , "text":"IBM" }\r\n\n \n'),
     ("a.jsonl", {}, b'{"text": null, "x": "ibm"}', b'{"text": null, "x": "ibm"}'),
     ("a.jsonl", {}, b'{"text": "paris", "text": "ibm"}', b'{"text": "paris", "text": "IBM"}'),
+    ("a.jsonl", {}, rb'{"text": "\u006eew \u0079ork \u006eot"}', rb'{"text": "\u004eew \u0059ork \u006eot"}'),
+    ("a.jsonl", {}, rb'{"text": "n\u0065w \u00E9vian \u00E9"}', rb'{"text": "N\u0065w \u00C9vian \u00E9"}'),
     ("a.jsonl", {}, b'{"te\\u0078t": "ibm"}', b'{"te\\u0078t": "IBM"}'),
     ("a.jsonl", {}, b'\xef\xbb\xbf{"text": ""}', b'\xef\xbb\xbf{"text": ""}'),
     ("a.ndjson", {"field": "x y"}, b'{"text": "ibm", "x y": "ibm"}', b'{"text": "ibm", "x y": "IBM"}'),
@@ -298,6 +300,47 @@ def test_the_line_of_an_error_is_counted_over_blocks(tmp_path, recaser, monkeypa
     (tmp_path / "a").write_bytes(b"paris\n" * 99 + b"\xff\n")
     with pytest.raises(CapfstError, match="line 100: "):
         recased(tmp_path / "a", recaser)
+
+
+LONG = "new york met\tparis ibm o'neill xyzzy " * 40
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("a.txt", LONG),
+        ("a.tsv", "1\t" + LONG.replace("\t", " ") + "\tnew york"),
+        ("a.jsonl", json.dumps({"i": "new york", "text": LONG + "\n" + LONG + 'é"', "j": "paris"})),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, line, end):
+    options = {"column": "2"} if name == "a.tsv" else {}
+    path = tmp_path / name
+    text = f"{line}\n\n{line}{end}".encode() if name != "a.tsv" else f"{line}\n{line}{end}".encode()
+    path.write_bytes(text)
+    whole = recased(path, recaser, **options)
+    sizes: list[int] = []
+    words_of = recaser.transducer.words
+    monkeypatch.setattr(recaser.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf))
+    monkeypatch.setattr("capfst.batch.lines._LONG", 50)
+    monkeypatch.setattr("capfst.recaser._PIECE", 100)
+    assert recased(path, recaser, **options) == whole
+    assert whole[0] != text
+    assert max(sizes) < 200
+
+
+@given(text=st.text("ab é\t\n"), size=st.integers(1, 9))
+def test_pieces(text, size):
+    """They are the text; they end with lines if they hold any, else behind the first blank or line end after `size`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("capfst.recaser._PIECE", size)
+        found = [piece.tobytes() for piece in pieces(text.encode())]
+    assert b"".join(found) == text.encode()
+    for piece in found[:-1]:
+        assert piece.endswith((b" ", b"\t", b"\n"))
+        assert piece.endswith(b"\n") if b"\n" in piece[:size] else not re.search(rb"[ \t\n]", piece[size:-1])
+        assert piece
 
 
 def test_bytes_that_are_not_utf8_may_be_replaced(tmp_path, recaser):

@@ -24,6 +24,7 @@ from support.disk import mounted
 from support.models import in_two_files, tiny
 
 import capfst
+import capfst.batch.lines
 from capfst.batch.display import Display
 from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
@@ -244,7 +245,7 @@ def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, number, code, jobs):
     (tmp_path / "in").mkdir()
@@ -307,6 +308,39 @@ def test_faults(model, faulty, tmp_path):
     assert (report["skipped"], report["done"]) == (3, 1)
 
 
+@pytest.mark.parametrize("change", ["shrinks", "grows", "is written to", "is replaced", "goes"])
+def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, change):
+    path, out = tmp_path / "in.txt", tmp_path / "out"
+    path.write_text(TEXT * 3)
+    out.mkdir()
+    (out / "in.txt").write_text("of an earlier run")
+    formats = capfst.batch.lines
+
+    def read_and_change(file, *rest):
+        yield from raw_blocks(file, *rest)
+        if change == "shrinks":
+            os.truncate(file, 5)
+        elif change == "grows":
+            file.write_text(TEXT * 4)
+        elif change == "is written to":
+            with open(file, "r+b") as other:
+                other.write(b"X")
+        elif change == "is replaced":
+            file.with_name("new").write_text(TEXT)
+            file.with_name("new").replace(file)
+        else:
+            file.unlink()
+
+    raw_blocks = formats.raw_blocks
+    with monkeypatch.context() as patch:
+        patch.setattr(formats, "raw_blocks", read_and_change)
+        _, lines = batch(model, path, "--out", out, code=1)
+    assert ("No such file" if change == "goes" else f"{path}: it changed while it was read") in lines[0]
+    assert files(out) == {"in.txt": b"of an earlier run"}
+    path.write_text(TEXT)
+    assert batch(model, path, "--out", out)[0]["done"] == 1
+
+
 def test_strict_stops_at_once(model, faulty, tmp_path):
     report, lines = batch(model, faulty, "--out", tmp_path / "out", "--strict", "--jobs", 1, code=1)
     assert [file["status"] for file in report["files"]] == ["failed"]
@@ -357,6 +391,25 @@ def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
     batch(model, tree, "--out", out)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.jsonl", "a.tsv", "a.txt"])
+def test_memory_grows_little_with_a_record(model, tmp_path, name):
+    """Less than six bytes for each byte of a record."""
+    peaks = []
+    for size in 2 << 20, 66 << 20:
+        value = TEXT.replace("\n", " ")
+        value *= size // len(value)
+        line = {"a.jsonl": json.dumps({"text": value}), "a.tsv": f"text\n{value}", "a.txt": value}[name]
+        (tmp_path / name).write_text(line)
+        command = ["batch", "-q", "--force", "--lm", model, tmp_path / name, "--out", tmp_path / "out"]
+        program = "import resource, sys; from capfst.cli import cli; cli(sys.argv[1:], standalone_mode=False);" \
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", program, *map(str, command)], capture_output=True, check=True)
+        peaks.append(int(done.stdout) << 10)
+        assert (tmp_path / "out" / name).stat().st_size == len(line)
+    assert peaks[1] - peaks[0] < 6 * (64 << 20)
+
+
 # Inputs
 
 
@@ -402,6 +455,13 @@ BAD_PLANS = [
     (["n*"], "out", "no file matches"),
     (["empty"], "out", "no text"),
     (["e", "d"], "out", "would become out/e, a folder of"),
+    (["d/*/../../f.txt"], "out", r"`..` behind a wildcard may lead out of out: name d/e/../../f.txt without it"),
+    (["*/../d/*.txt"], "out", "`..` behind a wildcard"),
+    (["d/*/.."], "out", "`..` behind a wildcard"),
+    (["d/a.txt"], "s", "s/a.txt would be .*/elsewhere, outside of s: remove the link"),
+    (["d"], "s", "s/e/b.txt would be .*/f/b.txt, outside of s"),
+    (["f/.capfst-batch.jsonl"], "out", "has the name of the manifest in out"),
+    ([""], "out", "an empty name"),
 ]
 
 
@@ -412,6 +472,10 @@ def test_plans_that_are_refused(here, names, out, said):
     Path("empty").mkdir()
     Path("e").touch()
     Path("l").symlink_to("d/e")
+    if out == "s":
+        Path("s").mkdir()
+        Path("s/e").symlink_to("../f")
+        Path("s/a.txt").symlink_to("../elsewhere") if names == ["d/a.txt"] else None
     with pytest.raises(CapfstError, match=said):
         plan(names, Path(out), Path("m.fst/m"))
 
@@ -422,6 +486,26 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out/f.txt").symlink_to(f"../{to}")
     with pytest.raises(CapfstError, match=f"would overwrite the {what}"):
         plan(["f.txt"], Path("out"), Path("m.fst"))
+
+
+def test_the_output_folder_may_be_a_link(here):
+    Path("real").mkdir()
+    Path("out").symlink_to("real")
+    assert [str(item.output) for item in plan(["f.txt"], Path("out"), Path("m.fst")).items] == ["out/f.txt"]
+
+
+def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
+    folder = tmp_path / "in\u2028"
+    folder.mkdir()
+    (folder / "a\nb\x1b.txt").write_text(TEXT)
+    (folder / "a\nb.jsonl").write_text("x")
+    report, lines = batch(model, folder, "--out", tmp_path / "out", code=1)
+    assert sorted(files(tmp_path / "out")) == ["a\nb\x1b.txt"]
+    assert "in\\u2028/a\\nb.jsonl: line 1: broken JSON" in lines[0]
+    assert "in\\u2028/a\\nb\\x1b.txt: 3 lines" in lines[1]
+    assert len(lines) == 5
+    assert {Path(file["input"]).name for file in report["files"]} == {"a\nb\x1b.txt", "a\nb.jsonl"}
+    assert batch(model, folder, "--out", tmp_path / "out", code=1)[0]["skipped"] == 1
 
 
 def test_models_are_no_inputs(here):

@@ -3,7 +3,9 @@
 import gzip
 import io
 import math
+import re
 import tempfile
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +16,11 @@ from hypothesis import strategies as st
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
+from capfst.convert import export_arpa, import_arpa
 from capfst.corpus.compression import zstd
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
+from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.lm.arpa_lines import number
 from capfst.lm.arpa_read import read_arpa
@@ -198,6 +202,18 @@ def edit(old: str, new: str) -> str:
         (edit("-0.5\tB\t-0.2", "-0.5"), 10, "should have a log probability, 1 words"),
         (edit("-0.9\t</s>\t0", "-0.9\tc\t0"), 11, "no </s> among the 1-grams"),
         (edit("ngram 3=1", "ngram 3=1\nngram 4=0\nngram 5=0\nngram 6=0"), 7, "6 orders"),
+        (edit("ngram 1=5", "ngram 1=" + "9" * 5000), 2, "has 5000 digits"),
+        (edit("ngram 2=4", "ngram 2=9999999999"), 18, "9999999995 2-grams are missing"),
+        (edit("ngram 2=4", "ngram " + "2" * 5000 + "=4"), 3, "\\1-grams: should be here"),
+        (edit("ngram 2=4", "ngram 2=-4"), 3, "\\1-grams: should be here"),
+        *((edit("-0.3\tB b", f"{value}\tB b"), 16, "above 0") for value in ("inf", "1e308", "+Infinity", "1e999")),
+        *((edit("-0.5\tB", f"{value}\tB"), 10, "above 0") for value in ("inf", "1e308", "infinity")),
+        *((edit("B b\t0.15", f"B b\t{value}"), 16, "weight is infinite") for value in ("inf", "1e308", "1e7")),
+        *((edit("B\t-0.2", f"B\t{value}"), 10, "weight is infinite") for value in ("inf", "1e308", "1e7")),
+        *((edit("-0.3\tB b", f"{value}\tB b"), 16, "no number") for value in ("-infx", "-nan", "-0x1", "-1_0")),
+        *((edit("-0.5\tB", f"{value}\tB"), 10, "no number") for value in ("-infx", "-nan", "-0x1", "-1_0", "nan")),
+        *((edit("-0.9\t</s>", f"{value}\t</s>"), 9, "</s> is 0") for value in ("-inf", "-1e308")),
+        (edit("-0.5\tB", "-0.5\t<epsilon>"), 10, "<epsilon> stands for no word"),
     ],
 )
 def test_bad_files(text: str, line: int, message: str) -> None:
@@ -205,6 +221,85 @@ def test_bad_files(text: str, line: int, message: str) -> None:
         read_arpa(io.BytesIO(text.encode()))
     assert message in str(error.value)
     assert f"line {line}:" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("-0.5\tB", "-inf\tB"),
+        ("-0.5\tB", "-1e308\tB"),
+        ("B\t-0.2", "B\t-inf"),
+        ("-0.3\tB b", "-infinity\tB b"),
+        ("B b\t0.15", "B b\t-1e308"),
+        ("-0.4\t<s> B", "-1e-400\t<s> B"),
+        ("-0.5\tB", "-0.5\tB" + " " * 100_000),
+        ("-0.3\tB b", "-0.3\tB b" + " " * 100_000),
+    ],
+)
+def test_what_is_never_said_is_a_model(tmp_path: Path, old: str, new: str) -> None:
+    """Probabilities of 0 and long lines: such models are written, open, and come back."""
+    (tmp_path / "a.arpa").write_text(edit(old, new))
+    import_arpa(tmp_path / "a.arpa", tmp_path / "a.fst")
+    export_arpa(tmp_path / "a.fst", tmp_path / "b.arpa")
+    import_arpa(tmp_path / "b.arpa", tmp_path / "b.fst")
+    first, second = CapFst.open(tmp_path / "a.fst"), CapFst.open(tmp_path / "b.fst")
+    assert list(first.symbols) == list(second.symbols)
+    assert not np.isnan(first.arcs["weight"]).any()
+
+
+@pytest.mark.parametrize("word", ["B\x00", "\x00", "\x01B", "\x0b", "B\u2028", "B\xa0", "<eps>", "B" * 70_000])
+def test_odd_words(tmp_path: Path, word: str) -> None:
+    text = re.sub(r"\bB\b", lambda found: word, KENLM)
+    (tmp_path / "a.arpa").write_text(text)
+    import_arpa(tmp_path / "a.arpa", tmp_path / "a.fst")
+    assert word in list(CapFst.open(tmp_path / "a.fst").symbols)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behind", ["\\data\\\n", "ngram 3=1\n", "\\1-grams:\n", "-0.9\t</s>\t0\n", "\\3-grams:\n"])
+def test_blank_lines(tmp_path: Path, behind: str) -> None:
+    """Many, which take no memory, and little time."""
+    lines = 40_000_000
+    before, after = edit(behind, behind + "!").split("!")
+    wrong = 1 if behind.startswith("\\data") else lines + before.count("\n") + 1
+    (tmp_path / "a").write_bytes(zstd.compress(before.encode() + b"\n" * lines + after.encode()))
+    tracemalloc.start()
+    try:
+        if behind.startswith("\\3"):
+            with pytest.raises(CapfstError, match="1 3-grams are missing"):
+                read_arpa(tmp_path / "a")
+        else:
+            assert read_arpa(tmp_path / "a").words == FORMS
+            (tmp_path / "a").write_bytes(zstd.compress(before.encode() + b"\n" * lines + b"x" + after.encode()))
+            with pytest.raises(CapfstError, match=f"line {wrong}: "):
+                read_arpa(tmp_path / "a")
+        assert tracemalloc.get_traced_memory()[1] < 150 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capfst.lm.arpa_read._BLOCK", 100)
+    monkeypatch.setattr("capfst.lm.arpa_read._LONGEST", 1 << 20)
+    with (
+        open("/dev/zero", "rb") as zeros,
+        pytest.raises(CapfstError, match=r"/dev/zero, line 1: it has more than 1 MB"),
+    ):
+        read_arpa(zeros)
+    with pytest.raises(CapfstError, match=r"line 16: it has more than 1 MB"):
+        read_arpa(io.BytesIO(edit("-0.3\tB b", "-0.3\tB b" + " " * (2 << 20)).encode()))
+
+
+def test_any_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same from blocks of any size, wherever they end."""
+    text = KENLM.replace("\n\n", "\n \n\t\n").encode()
+    words, levels = read_arpa(io.BytesIO(text))
+    for size in range(1, len(text) + 2):
+        monkeypatch.setattr("capfst.lm.arpa_read._BLOCK", size)
+        again = read_arpa(io.BytesIO(text))
+        assert again.words == words
+        for level, same in zip(levels, again.levels, strict=True):
+            assert all(map(np.array_equal, vars(level).values(), vars(same).values()))
 
 
 def test_not_utf8() -> None:

@@ -30,7 +30,7 @@ def run(*arguments, stdin: bytes | str = b"", code: int = 0) -> subprocess.Compl
     status = 0
     with (
         _delivered(stdin),
-        _sigterm_kept(),
+        _signals_kept(),
         patch.object(sys, "argv", command),
         redirect_stdout(out),
         redirect_stderr(err),
@@ -60,12 +60,15 @@ def _delivered(stdin: bytes | str) -> Iterator[None]:
 
 
 @contextmanager
-def _sigterm_kept() -> Iterator[None]:
-    before = signal.getsignal(signal.SIGTERM)
+def _signals_kept() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    hook = sys.unraisablehook
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        sys.unraisablehook = hook
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def run_process(*arguments, stdin: bytes | str = b"", code: int = 0, **options) -> subprocess.CompletedProcess:
