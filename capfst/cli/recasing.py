@@ -81,7 +81,7 @@ def recase(
     """Restores the case of FILES, or of stdin. Nothing but case changes, and a line stays a line.
 
     \b
-    echo "new york has new information" | capfst recase --lm cap.fst
+    echo "new york has new information" | capfst recase
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
     """
     from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +99,7 @@ def recase(
         from capfst.recaser import Recaser  # while the model is being checked
 
         recaser = Recaser(opening.result(), engine=engine, **casing)
+    _note_lack_of_context(recaser, quiet)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
     n_read = 0
@@ -124,6 +125,12 @@ def recase(
         with replacing(output) as out, compressing(compression, out) as write:
             for block in recased:
                 write(block)
+
+
+def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
+    """Says if the casings come from the LM alone although that was not asked for."""
+    if recaser.options["context"] and recaser.context is None:
+        note(f"{recaser.model.path} has no context model: casings come from the LM alone", quiet)
 
 
 def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
@@ -275,6 +282,7 @@ def batch(
     options = BatchOptions(field, column, errors, on_error)
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, **casing)
+    _note_lack_of_context(recaser, quiet)
     with spark_session(runner, master) as spark, Display(quiet) as display:
         done = run(
             todo, out, recaser, options, jobs=threads, strict=strict, force=force, listener=display,

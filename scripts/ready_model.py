@@ -1,0 +1,159 @@
+"""Makes a ready model again from the texts that its card names, and measures it.
+
+    python scripts/ready_model.py make en ../corpora/en         # or: make model SOURCES=../corpora/en
+    python scripts/ready_model.py measure en held-out.txt … --lm unpruned.fst --sources ../corpora/en
+
+The card is capfst/models/NAME.json. The same texts and options give the same bytes. `measure` puts the model's own
+figures into the card, and prints those of other models beside them: of --lm, of truecase with its own model, and of
+sacremoses trained on a sample of the model's sources (the latter two if they are installed: they are in the extra
+`bench`).
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import click
+
+import capfst
+from capfst.context.train import ContextOptions
+from capfst.corpus.read import read_blocks
+from capfst.exceptions import CapfstError
+from capfst.models import FOLDER, find
+from capfst.system.atomic import replacing
+from capfst.system.progress import progress
+from capfst.text.unicode import lower
+
+_SAMPLED = 15  # every so many-th line: sacremoses takes long
+
+FILE = click.Path(path_type=Path)
+
+
+def checked(source: dict[str, Any], folder: Path) -> Path:
+    """The file of a source; CapfstError if it is not the one that the card describes."""
+    path = folder / source["file"]
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CapfstError(f"cannot read {path}: {error.strerror}: it is from {source['origin']}") from error
+    if (len(content), sha256(content).hexdigest()) != (source["bytes"], source["sha256"]):
+        raise CapfstError(f"{path} is not the file that the card describes ({source['bytes']} bytes): get that one")
+    return path
+
+
+def read_card(name: str) -> dict[str, Any]:
+    try:
+        card: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    except OSError as error:
+        raise CapfstError(f"there is no card of a model {name}: write {FOLDER / name}.json first") from error
+    return card
+
+
+def write_card(name: str, card: dict[str, Any]) -> None:
+    with replacing(FOLDER / f"{name}.json") as file:
+        file.write(json.dumps(card, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+@click.group()
+def cli() -> None:
+    """Makes and measures a ready model."""
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("folder", type=FILE)
+def make(name: str, folder: Path) -> None:
+    """Makes the ready model NAME from the texts in FOLDER."""
+    card = read_card(name)
+    texts = [checked(source, folder) for source in card["sources"]]
+    model = FOLDER / f"{name}.fst"
+    options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
+    print(capfst.train(texts, model, progress=partial(progress, quiet=False), **options).report())
+    content = model.read_bytes()
+    made = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+    if made == card["model"]:
+        print("the same bytes as before")
+    else:
+        print(
+            f"{len(content):,} bytes, other ones than before: measure the model, which puts its figures into the card"
+        )
+        write_card(name, card | {"model": made, "figures": []})
+
+
+Recase = Callable[[list[str]], list[str]]
+
+
+def truecase() -> Recase:
+    """The package truecase, with its own model; ImportError if it is not installed."""
+    from truecase import get_truecaser  # noqa: PLC0415
+
+    case = get_truecaser().get_true_case_from_tokens
+    return lambda lines: [" ".join(case(line.split())) if line.strip() else "" for line in lines]
+
+
+def sacremoses(texts: list[Path]) -> Recase:
+    """sacremoses, trained on a sample of texts; ImportError if it is not installed."""
+    from sacremoses import MosesTruecaser  # noqa: PLC0415
+
+    tokens = capfst.load().words_utf8
+    caser = MosesTruecaser()
+    with tempfile.TemporaryDirectory() as folder:
+        table = f"{folder}/table"
+        caser.train([line.split() for line in _sampled(texts, tokens)], save_to=table)
+        caser = MosesTruecaser(table)
+    return lambda lines: [" ".join(caser.truecase(line)) if line.strip() else "" for line in lines]
+
+
+def _sampled(texts: list[Path], tokens: Callable[[bytes], memoryview]) -> Iterator[str]:
+    for text in texts:
+        for block in read_blocks([text]):
+            lines = block.splitlines(keepends=True)[::_SAMPLED]
+            yield from str(tokens(b"".join(lines)), "utf-8").splitlines()
+
+
+def others(lms: tuple[Path, ...], sources: list[Path]) -> dict[str, Recase]:
+    """What to compare with, by name."""
+    recasers: dict[str, Recase] = {str(lm): capfst.load(lm, sentence_case=True) for lm in lms}
+    for name, making in (("truecase", truecase), ("sacremoses", partial(sacremoses, sources))):
+        try:
+            recasers[name] = making()
+        except ImportError:
+            print(f"{name} is not installed: left out")
+    return recasers
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("texts", nargs=-1, required=True, type=FILE)
+@click.option("--lm", "lms", multiple=True, type=FILE, help="Another model to compare with (repeatable).")
+@click.option("--sources", type=FILE, help="Folder of the model's sources, a sample of which sacremoses learns from.")
+def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: Path | None) -> None:
+    """Measures the ready model NAME on cased TEXTS, a sentence of tokens a line, and puts the figures into its card."""
+    card = read_card(name)
+    learned = [checked(source, sources) for source in card["sources"]] if sources else []
+    recasers = {name: capfst.load(find(name), sentence_case=True)} | others(lms, learned)
+    figures = []
+    for text in texts:
+        title = text.name.split(".")[0]
+        reference = b"".join(read_blocks([text])).decode().split("\n")
+        lowercase = [lower(line) for line in reference]
+        for recaser_name, recase in recasers.items():
+            score = capfst.score(reference, recase(lowercase))
+            row = {"text": title, "accuracy": score.accuracy, "f1": score.f1, "cer": score.cer}
+            print(f"{title} | {recaser_name} | {score.accuracy:.2f} | {score.f1:.2f} | {score.cer:.2f}", flush=True)
+            if recaser_name == name:
+                figures.append({key: round(value, 2) if key != "text" else value for key, value in row.items()})
+    write_card(name, card | {"figures": figures})
+
+
+if __name__ == "__main__":
+    try:
+        cli()
+    except CapfstError as error:
+        raise SystemExit(f"ready_model.py: error: {error}") from None
