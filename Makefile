@@ -9,7 +9,7 @@ OUT ?= cap.fst
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help demo test lint lm bench docs package clean model
+.PHONY: help demo test lint lm model bench docs package clean
 .DELETE_ON_ERROR:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo 'make test                       all tests'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; plain, .gz, .zst'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
+	@echo 'make model SOURCES=folder        the ready model again, from the texts that its card names'
 	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       the documentation as a site, in build/site'
 	@echo 'make lint                       style, types and the floors of the package'
@@ -54,6 +55,11 @@ lint: $(VENV)/dev
 lm: $(VENV)/core
 	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
 	$(CAPFST) train '$(CORPUS)' -o '$(OUT)' $(TRAIN_OPTIONS)
+
+# The ready model again; its card, capfst/models/en.json, says which texts must be in the folder.
+model: $(VENV)/core
+	@$(if $(SOURCES),,echo 'make model: say where the texts are: make model SOURCES=folder' >&2; exit 2)
+	$(BIN)/python scripts/ready_model.py make en '$(SOURCES)'
 
 # Needs a corpus and a text; KENLM=folder of KenLM's programs.
 bench: $(VENV)/bench

@@ -80,9 +80,7 @@ def make(name: str, folder: Path) -> None:
     if made == card["model"]:
         print("the same bytes as before")
     else:
-        print(
-            f"{len(content):,} bytes, other ones than before: measure the model, which puts its figures into the card"
-        )
+        print(f"{len(content):,} bytes, other ones than before: measure it, which puts its figures into the card")
         write_card(name, card | {"model": made, "figures": []})
 
 
@@ -145,10 +143,11 @@ def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: 
         lowercase = [lower(line) for line in reference]
         for recaser_name, recase in recasers.items():
             score = capfst.score(reference, recase(lowercase))
-            row = {"text": title, "accuracy": score.accuracy, "f1": score.f1, "cer": score.cer}
-            print(f"{title} | {recaser_name} | {score.accuracy:.2f} | {score.f1:.2f} | {score.cer:.2f}", flush=True)
+            measures = {"accuracy": score.accuracy, "f1": score.f1, "cer": score.cer}
+            rounded = {measure: round(value or 0, 2) for measure, value in measures.items()}
+            print(title, recaser_name, *(f"{value:.2f}" for value in rounded.values()), sep=" | ", flush=True)
             if recaser_name == name:
-                figures.append({key: round(value, 2) if key != "text" else value for key, value in row.items()})
+                figures.append({"text": title} | rounded)
     write_card(name, card | {"figures": figures})
 
 
