@@ -281,7 +281,7 @@ def test_a_csv_quote_that_is_not_closed(tmp_path, recaser):
 def test_a_csv_record_with_too_many_columns(tmp_path, recaser):
     """The pattern of a record would take memory for each."""
     (tmp_path / "a.csv").write_bytes(b"ibm\n" + b"," * 70_000)
-    with pytest.raises(CapfstError, match="line 2: .* more than 65,536 columns"):
+    with pytest.raises(CapfstError, match=r"line 2: .* more than 65,536 columns"):
         recased(tmp_path / "a.csv", recaser, column="1")
 
 
