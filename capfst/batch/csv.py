@@ -13,7 +13,7 @@ from pathlib import Path
 
 from capfst.batch.lines import BLOCK, LineFormat, MalformedError
 from capfst.batch.protocol import BatchOptions
-from capfst.batch.tsv import index_among, index_of
+from capfst.batch.tsv import MAX_COLUMNS, index_among, index_of
 from capfst.corpus.compression import OnRead
 from capfst.corpus.read import UTF8_MARK, raw_blocks
 from capfst.exceptions import CapfstError
@@ -22,12 +22,13 @@ LONGEST = 256 << 20  # bytes of a record
 
 _CLOSED = r'[^"]*(?:""[^"]*)*"(?!")'  # what is quoted, behind its first quote
 _FIELD = rf'(?:"{_CLOSED}[^,\r\n]*|[^",\r\n][^,\r\n]*)?'
+_MORE = rf"(?:,{_FIELD}){{0,{MAX_COLUMNS - 1}}}"  # as a match takes a hundred bytes of memory for each
 _END = r"(?:\r\n?|\n)"
 _field = re.compile(_FIELD).match
 _quoted = re.compile(f'"({_CLOSED})').match
-_record = re.compile(rf"{_FIELD}(?:,{_FIELD})*(?:{_END}|\Z)").match
-_raw_record = re.compile(f"{_FIELD}(?:,{_FIELD})*{_END}".encode()).match
-_raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*(?:,{_FIELD})*{_END}".encode()).match  # of a record, from within quotes
+_record = re.compile(rf"{_FIELD}{_MORE}(?:{_END}|\Z)").match
+_raw_record = re.compile(f"{_FIELD}{_MORE}{_END}".encode()).match
+_raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*{_MORE}{_END}".encode()).match  # of a record, from within quotes
 
 
 class Csv(LineFormat):
@@ -85,8 +86,7 @@ class Csv(LineFormat):
     def _take(self, index: int) -> None:
         """Chooses the column by its number, from 0."""
         self.index = index
-        fields = rf"(?:{_FIELD},){{{index}}}({_FIELD})(?:,{_FIELD})*"
-        self._column = re.compile(rf"{fields}(?:{_END}|\Z)").match
+        self._column = re.compile(rf"(?:{_FIELD},){{{index}}}({_FIELD}){_MORE}(?:{_END}|\Z)").match
 
     def records(self, text: str, number: int) -> list[str]:
         if '"' not in text and "\r" not in text:
@@ -133,8 +133,8 @@ def _places(record: str, number: int) -> Iterator[slice]:
         MalformedError: a quote is not closed.
     """
     start = _begin(record, number)
-    if '"' in record and not _record(record, start):
-        raise MalformedError("a quote is not closed")
+    if not _record(record, start):
+        raise MalformedError(f"a quote is not closed, or it has more than {MAX_COLUMNS:,} columns")
     while True:
         end = _field(record, start).end()  # type: ignore[union-attr]
         yield slice(start, end)

@@ -274,10 +274,17 @@ def test_a_csv_quote_that_is_not_closed(tmp_path, recaser):
     path, good = tmp_path / "a.csv", b'"x\n",ibm\n'
     path.write_bytes(good * 2 + b'ibm,"ibm\nibm,ibm\n')
     for column in "1", "2":
-        with pytest.raises(CapfstError, match=r"line 5: a quote is not closed: .*--on-error"):
+        with pytest.raises(CapfstError, match=r"line 5: a quote is not closed, or .*--on-error"):
             recased(path, recaser, column=column)
     for on_error, rest in ("pass", b'ibm,"ibm\nibm,ibm\n'), ("drop", b""):
         assert recased(path, recaser, column="2", on_error=on_error)[0] == b'"x\n",IBM\n' * 2 + rest
+
+
+def test_a_csv_record_with_too_many_columns(tmp_path, recaser):
+    """The pattern of a record would take memory for each."""
+    (tmp_path / "a.csv").write_bytes(b"ibm\n" + b"," * 70_000)
+    with pytest.raises(CapfstError, match=r"line 2: .* more than 65,536 columns"):
+        recased(tmp_path / "a.csv", recaser, column="1")
 
 
 def recased_bytes(path: Path, content: bytes, recaser: Recaser, **options) -> bytes:
