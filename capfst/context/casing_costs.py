@@ -358,7 +358,7 @@ def _fill_known(word, shapes, shape_costs, arc_costs, option):  # type: ignore[n
         seen |= 1 << shapes[k]
     option[N_SHAPES] = arc_costs[0]
     best = AS_FORM
-    for shape in (Shape.LOWER, Shape.CAPITALIZED, Shape.UPPER):
+    for shape in range(Shape.MIXED.value):
         if not seen >> shape & 1 and not (shape == Shape.UPPER and word.one_letter):
             option[shape] = shape_costs[shape] + word.unseen_penalty
             if option[shape] < arc_costs[0]:

@@ -156,10 +156,10 @@ def decision(p):  # type: ignore[no-untyped-def]
         if p[shape] > p[best]:
             best = shape
     if best == Shape.UPPER:
-        return 8 if p[Shape.UPPER] > 0.8 else 9
+        return 8 if p[Shape.UPPER.value] > 0.8 else 9
     if best == Shape.MIXED:
         return 10
-    capitalized = p[Shape.CAPITALIZED]
+    capitalized = p[Shape.CAPITALIZED.value]
     if capitalized > 0.5:
         return 0 if capitalized > 0.99 else 1 if capitalized > 0.9 else 2 if capitalized > 0.7 else 3
     return 4 if capitalized > 0.3 else 5 if capitalized > 0.1 else 6 if capitalized > 0.01 else 7
