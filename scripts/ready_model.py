@@ -105,7 +105,13 @@ def sacremoses(texts: list[Path]) -> Recase:
         table = f"{folder}/table"
         caser.train([line.split() for line in _sampled(texts, tokens)], save_to=table)
         caser = MosesTruecaser(table)
-    return lambda lines: [" ".join(caser.truecase(line)) if line.strip() else "" for line in lines]
+    return lambda lines: [_spaced_as(line, "".join(caser.truecase(line))) for line in lines]
+
+
+def _spaced_as(line: str, recased: str) -> str:
+    """The recased text with the white space of the line: sacremoses takes marks such as >> apart."""
+    rest = iter(recased)
+    return "".join(character if character.isspace() else next(rest) for character in line)
 
 
 def _sampled(texts: list[Path], tokens: Callable[[bytes], memoryview]) -> Iterator[str]:

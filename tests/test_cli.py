@@ -297,7 +297,7 @@ def test_bad_models(model, tmp_path):
 
 
 def test_wrong_usage_is_2(model):
-    assert b"Usage" in run_process("recase", code=2).stderr
+    assert b"Usage" in run_process("batch", code=2).stderr
     assert b"No such command" in run("recapitalise", code=2).stderr
     assert b"order" in run("train", "--order", 9, "x", "-o", "y", code=2).stderr
 

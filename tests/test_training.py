@@ -131,7 +131,7 @@ def test_stopped_before_the_new_model_is_in_its_place(corpus, old, number, code)
     assert contents(old) == before
 
 
-@pytest.mark.parametrize("memory", [None, 1 << 30])
+@pytest.mark.parametrize("memory", [None, 8 << 30])
 @pytest.mark.parametrize("part", ["arcs", "trailer"])
 def test_a_full_disk(contextual_model, corpus, tmp_path, part, memory):
     begin = trailer_start(CapFst.open(contextual_model))

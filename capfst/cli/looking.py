@@ -52,7 +52,13 @@ def info(lm: Path, as_json: bool) -> None:
 
 @click.command()
 def models() -> None:
-    """Lists the ready models, which need no training."""
+    """Lists the ready models, which need no training.
+
+    `capfst info en` describes one of them.
+
+    \b
+    capfst models
+    """
     from capfst.models import card, find, names
 
     for name in names():

@@ -1,0 +1,110 @@
+"""The ready model: it is found, it works, and its card tells the truth."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from support.command_line import message, run
+
+import capfst
+from capfst import models
+from capfst.exceptions import CapfstError
+from capfst.fst.read import CapFst
+
+SENTENCE = "us rep. o'neill bought an iphone in new york"
+CASED = "US Rep. O'Neill bought an iPhone in New York"
+ROOT = Path(__file__).parents[1]
+
+
+def test_it_is_used_where_no_model_is_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("CAPFST_LM", raising=False)
+    assert run("recase", stdin=SENTENCE).stdout.decode() == CASED
+    assert run("recase", "--lm", "en", stdin=SENTENCE).stdout.decode() == CASED
+    assert capfst.load()(SENTENCE) == capfst.load("en")(SENTENCE) == CASED
+
+
+def test_the_environment_names_another(tmp_path, monkeypatch):
+    (tmp_path / "corpus").write_text("We saw IPhone.\nThe IPhone is new.\n" * 3)
+    capfst.train(tmp_path / "corpus", tmp_path / "other.fst")
+    monkeypatch.setenv("CAPFST_LM", str(tmp_path / "other.fst"))
+    assert run("recase", stdin="the iphone").stdout == b"the IPhone"
+    assert capfst.load()("the iphone") == "the IPhone"
+    assert run("recase", "--lm", "en", stdin="the iphone").stdout == b"the iPhone"
+    assert str(tmp_path / "other.fst") in run("info").stdout.decode()
+    monkeypatch.setenv("CAPFST_LM", "")
+    assert run("recase", stdin="the iphone").stdout == b"the iPhone"
+
+
+def test_a_model_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("CAPFST_LM", str(tmp_path / "missing.fst"))
+    said = message(run("recase", stdin="x", code=1))
+    assert said.startswith(f"capfst: error: there is no model {tmp_path}/missing.fst: ")
+    assert "(en)" in said
+    with pytest.raises(CapfstError, match=r"there is no model de: .*ready model"):
+        capfst.load("de")
+
+
+def test_a_file_of_the_same_name_is_named_by_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(models.find("en"), "en")
+    assert models.find("en").parent == models.FOLDER
+    assert models.find("./en") == Path("en")
+    assert models.card("en") is None
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_the_card_is_of_this_model(name):
+    path = models.find(name)
+    card = models.card(path)
+    assert card is not None
+    content = path.read_bytes()
+    assert card["model"] == {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+    model = CapFst.open(path)
+    assert model.order == card["training"]["order"]
+    assert len(model.symbols) - 2 <= card["training"]["max_words"]
+    assert sum(model.ngrams) <= card["training"]["max_ngrams"]
+    assert all(len(source["sha256"]) == 64 and source["licence"] for source in card["sources"])
+    assert {"text", "accuracy", "f1", "cer"} == set(card["figures"][0])
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_its_size(name):
+    assert models.find(name).stat().st_size <= 24e6
+
+
+def test_info_prints_the_card():
+    said = run("info", "en").stdout.decode()
+    for line in "CC BY-SA", "figures", "limits", "Wikipedia":
+        assert line in said
+    assert json.loads(run("info", "en", "--json").stdout)["card"] == models.card(models.find("en"))
+
+
+def test_models_lists_it():
+    said = run("models").stdout.decode()
+    assert re.search(rf"^en +\S+ MB  English: .*\n +{re.escape(str(models.find('en')))}$", said, re.MULTILINE)
+
+
+def test_a_model_without_context_is_noticed_once(tmp_path):
+    (tmp_path / "corpus").write_text("We saw IPhone.\nHe has the IPhone here.\n" * 3)
+    capfst.train(tmp_path / "corpus", tmp_path / "cap.fst", context=False)
+    for options, number in ([], 1), (["--quiet"], 0), (["--no-context"], 0):
+        done = run("recase", "--lm", tmp_path / "cap.fst", *options, stdin="the iphone\n" * 9)
+        assert done.stderr.decode().count("casings come from the LM alone") == number
+        assert done.stdout.decode() == "the IPhone\n" * 9
+
+
+@pytest.mark.slow
+def test_it_is_made_only_from_the_texts_of_its_card(tmp_path):
+    command = [sys.executable, ROOT / "scripts" / "ready_model.py", "make", "en", tmp_path]
+    for found, said in (None, "No such file"), (b"x", "is not the file that the card describes"):
+        for source in models.card(models.find("en"))["sources"] if found else ():
+            (tmp_path / source["file"]).write_bytes(found)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
+        assert done.returncode == 1
+        assert said in done.stderr
