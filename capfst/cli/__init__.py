@@ -4,8 +4,7 @@ Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error i
 and what to do); 2 for a wrong command; 130 after Ctrl-C; 141 if the reader of stdout has gone.
 
 A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`, `compiling`; what they share is in
-`common`. Each
-command imports what it needs when it runs, so that `--help` need not wait for numba.
+`common`. Each command imports what it needs when it runs, so that `--help` need not wait for numba.
 """
 
 from __future__ import annotations

@@ -18,8 +18,6 @@ import click
 
 from capfst import models
 from capfst.exceptions import CapfstError, one_line
-=======
-from capfst.exceptions import CapfstError
 from capfst.system.compilation import compiling
 
 if TYPE_CHECKING:

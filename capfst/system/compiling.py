@@ -5,8 +5,8 @@ again in each function that calls it. But most kernels are called by kernels onl
 is a *part*: typed and lowered once for its types, and no more. A kernel that Python calls is a *whole*: its parts are
 linked into it, and it alone is optimised, made executable, and kept on the disk (`kernel_cache`). A kernel may be both.
 
-The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, arrays as
-expressions). An argument that is a literal is passed as a value, so that a part is compiled once for all of them.
+The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, whole
+arrays as one expression). An argument that is a literal is passed as a value, so that a part is compiled once for all of them.
 
 Compiling can be stopped (`compilation.compiling.stop`): an exception ends it within a second, in whatever thread it is.
 """
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import event, typed_passes, types, typing, untyped_passes
-from numba.core.types import unliteral
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
@@ -179,7 +178,7 @@ class Kernel(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """What the typing of a kernel that calls this one asks for: the part for these types."""
         pysig, args = self._compiler.fold_argument_types(args, kws)
-        args = self._part_types or tuple(map(unliteral, args))
+        args = self._part_types or tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
         if args not in self._parts:
             with global_compiler_lock, _compiling(self, args):
                 result = self._part_compiler.compile(args, None)
@@ -192,7 +191,7 @@ class Kernel(CPUDispatcher):
 
     def get_overload(self, sig: Any) -> object:
         """What lowering knows the part by."""
-        return self._parts[tuple(map(unliteral, normalize_signature(sig)[0]))][0]
+        return self._parts[tuple(map(types.unliteral, normalize_signature(sig)[0]))][0]  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_WITHOUT_KERNELS = {"batch", "cli", "spark"}
+_WITHOUT_KERNELS = {"cli", "spark"}
 _CHECKSUM = 16  # bytes
 
 
@@ -101,7 +101,8 @@ def _places() -> Iterator[Path]:
     with contextlib.suppress(RuntimeError):  # no home
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "capfst"
     if hasattr(os, "getuid"):
-        yield Path(tempfile.gettempdir(), f"capfst-{os.getuid()}")
+        with contextlib.suppress(FileNotFoundError):  # no folder for temporary files
+            yield Path(tempfile.gettempdir(), f"capfst-{os.getuid()}")
 
 
 @lru_cache(1)
