@@ -27,7 +27,7 @@ def compile_(training: bool, quiet: bool) -> None:
     written to later.
 
     \b
-    capfst compile
+    capfst compile --training
     """
     from capfst import models
     from capfst.recaser import load

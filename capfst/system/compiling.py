@@ -8,7 +8,8 @@ linked into it, and it alone is optimised, made executable, and kept on the disk
 The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, whole
 arrays as one expression). An argument that is a literal is passed as a value, so that a part is compiled once for all of them.
 
-Compiling can be stopped (`compilation.compiling.stop`): an exception ends it within a second, in whatever thread it is.
+Compiling can be stopped (`compilation.compiling.stop`): an exception ends it within a second, in whatever thread it
+is.
 """
 
 from __future__ import annotations
