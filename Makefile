@@ -32,6 +32,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) -e .
+	$(CAPFST) compile
 	touch $@
 
 $(VENV)/%: $(VENV)/core

@@ -10,7 +10,6 @@ from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from capfst.casing.names import NOWHERE, put, put_mixed
 from capfst.fst.symbols import Symbols
@@ -64,7 +63,7 @@ def shape_of(data, start, end, info):  # type: ignore[no-untyped-def]
     return shape_with(cased, capitals, first)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shapes(data, offsets, info, out):  # type: ignore[no-untyped-def]
     out[0] = Shape.CASELESS
     for label in range(1, len(offsets) - 1):

@@ -3,16 +3,16 @@
 Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error in the input (one line says what, where
 and what to do); 2 for a wrong command; 130 after Ctrl-C; 141 if the reader of stdout has gone.
 
-A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`; what they share is in `common`. Each
-command imports what it needs when it runs, so that `--help` need not wait for numba.
+A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`, `compiling`; what they share is in
+`common`. Each command imports what it needs when it runs, so that `--help` need not wait for numba.
 """
 
 from __future__ import annotations
 
 import click
 
-from capfst.cli import looking, measuring, recasing, training
-from capfst.cli.common import exit_status
+from capfst.cli import compiling, looking, measuring, recasing, training
+from capfst.cli.common import announcing, exit_status
 from capfst.version import __version__
 
 
@@ -27,9 +27,9 @@ def cli() -> None:
     """
 
 
-for _module in training, recasing, measuring, looking:
+for _module in training, recasing, measuring, looking, compiling:
     for _command in _module.COMMANDS:
-        cli.add_command(_command)
+        cli.add_command(announcing(_command))
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,6 +18,7 @@ import click
 
 from capfst import models
 from capfst.exceptions import CapfstError, one_line
+from capfst.system.compilation import compiling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -235,7 +237,10 @@ def _replace_closed_streams() -> None:
 
 
 def _stop(number: int, frame: object) -> None:
-    sys.exit(128 + number)
+    """Ends the program. A thread that compiles ends itself: numba would drop an exception at some places."""
+    error = KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
+    if not compiling.stop(error):
+        raise error
 
 
 def _signal_again(dropped: Any) -> None:
@@ -261,6 +266,19 @@ def _bus_error(number: int) -> None:
     os._exit(1)
 
 
+def announcing(command: click.Command) -> click.Command:
+    """The command, which says on stderr when it spends noticeable time on compiling, unless it is `--quiet`."""
+    run = command.callback
+
+    @wraps(run)  # type: ignore[arg-type]
+    def announced(*args: Any, **options: Any) -> Any:
+        compiling.say = None if options.get("quiet") else note
+        return run(*args, **options)  # type: ignore[misc]
+
+    command.callback = announced
+    return command
+
+
 @contextmanager
 def exit_status() -> Iterator[None]:
     """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
@@ -270,6 +288,8 @@ def exit_status() -> Iterator[None]:
     for number in signal.SIGTERM, signal.SIGHUP:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
     try:
         yield
         sys.stdout.flush()

@@ -102,7 +102,9 @@ def _common_node(lattice, position):  # type: ignore[no-untyped-def]
     path."""
     nodes, places = lattice.nodes, lattice.places
     root = np.int64(lattice.roots[position])
-    alive = [root for _ in range(nodes[root].best < np.inf)]
+    alive = [root]
+    if nodes[root].best == np.inf:
+        alive.pop()
     node = np.int64(places[root].next)
     while node != root:
         if nodes[node].best < np.inf:

@@ -1,58 +1,31 @@
-"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, no counting of references;
-and that they are loaded from disk at once.
-"""
+"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, no counting of references."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import njit
 from numba.core import cgutils, types
-from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
-
-class _Cache(FunctionCache):
-    """numba's own, which would first get everything ready for compiling: a tenth of a second that loading can do
-    without. Compiling gets itself ready."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+from capfst.system.compiling import Kernel
 
 
-def _cached(**options: Any) -> Any:
-    def compiled(function: Callable[..., Any]) -> Any:
-        made = njit(nogil=True, **options)(function)
-        made._cache = _Cache(function)
-        return made
-
-    return compiled
+def _compiled(**options: Any) -> Any:
+    return lambda function: Kernel(function, options)
 
 
-allocating = _cached()
+allocating = _compiled()
 """For kernels that make arrays."""
-kernel = _cached(_nrt=False)
+kernel = _compiled(_nrt=False)
 """For hot kernels, which allocate nothing: references to their arguments are not counted, which would be atomic."""
-inlined = _cached(_nrt=False, forceinline=True)
+inlined = _compiled(_nrt=False, forceinline=True)
 """For small hot kernels that take whole named tuples: as code of their callers, they need not be passed every array."""
 
 
 def compiled_for(signature: str) -> Any:
-    """As `kernel`, compiled for these types only, to which calls convert their arguments: where literals and integers
-    of all sizes meet, each combination would else be compiled by itself."""
-
-    def compiled(function: Callable[..., Any]) -> Any:
-        made = kernel(function)
-        made.compile(signature)
-        made.disable_compile()
-        return made
-
-    return compiled
+    """As `kernel`, for these types only, to which calls in kernels convert their arguments."""
+    return lambda function: Kernel(function, {"_nrt": False}, signature)
 
 
 _BYTE, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)

@@ -1,0 +1,216 @@
+"""How kernels become machine code: a kernel that Python calls, with all that it calls, as one piece.
+
+numba compiles each function three times over (for kernels, for Python, for C), makes each executable, and optimises it
+again in each function that calls it. But most kernels are called by kernels only. So here a kernel that a kernel calls
+is a *part*: typed and lowered once for its types, and no more. A kernel that Python calls is a *whole*: its parts are
+linked into it, and it alone is optimised, made executable, and kept on the disk (`kernel_cache`). A kernel may be both.
+
+The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, whole
+arrays as one expression). An argument that is a literal is passed as a value, so that a part is compiled once for all of them.
+
+Compiling can be stopped (`compilation.compiling.stop`): an exception ends it within a second, in whatever thread it
+is.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from numba.core import event, typed_passes, types, typing, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
+from numba.core.sigutils import normalize_signature
+
+from capfst.system import kernel_cache
+from capfst.system.compilation import compiling
+
+_PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.GenericRewrites,
+    untyped_passes.RewriteDynamicRaises,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
+class _Passes(PassManager):
+    _ENFORCING = False  # what numba repeats behind each pass: a third of its time
+
+
+class _Types(typing.Context):
+    """numba's typing, which finds the type of an operation on the same types once only."""
+
+    _found: dict[Any, Any] = {}  # noqa: RUF012
+
+    def __init__(self, context: typing.Context) -> None:
+        self.__dict__ = context.__dict__
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        if kws or not isinstance(func, types.BaseFunction):
+            return super().resolve_function_type(func, args, kws)
+        key = func, tuple(args)
+        if key in self._found:
+            return self._found[key]
+        signature = super().resolve_function_type(func, args, kws)
+        if signature is not None:
+            self._found[key] = signature
+        return signature
+
+
+class _Library(JITCodeLibrary):
+    """Code that is optimised as a whole only."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+
+class _Part(_Library):
+    """The code of a part, which is not run by itself."""
+
+    def finalize(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Whole(_Library):
+    """The code of a kernel and of its parts."""
+
+    def finalize(self) -> None:
+        self._linking_libraries = list(dict.fromkeys(_libraries(self, set())))
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        compiling.check()
+        if hasattr(self._codegen, "_pass_builder"):  # less than numba does: kernels come out as fast
+            passes, builder = self._codegen._module_pass_manager(opt=2)
+            passes.run(self._final_module, builder)
+        else:  # numba's first versions that are supported
+            super()._optimize_final_module()
+        compiling.check()
+
+
+def _libraries(library: JITCodeLibrary, seen: set[_Part]) -> Iterator[JITCodeLibrary]:
+    """All that a library has to be linked with."""
+    for other in library._linking_libraries:
+        if other not in seen:
+            yield other
+            if isinstance(other, _Part):
+                seen.add(other)
+                yield from _libraries(other, seen)
+
+
+class _Compiler(CompilerBase):
+    library_class: type[_Library]
+
+    def define_pipelines(self) -> list[PassManager]:
+        compiling.check()
+        state = self.state
+        state.typingctx = _Types(state.typingctx)
+        state.flags.no_cfunc_wrapper = True
+        state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
+        passes = _Passes("kernel")
+        for compiler_pass in _PASSES:
+            passes.add_pass(compiler_pass, compiler_pass.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class _PartCompiler(_Compiler):
+    library_class = _Part
+
+    def define_pipelines(self) -> list[PassManager]:
+        self.state.flags.no_cpython_wrapper = True
+        self.state.flags.no_compile = True
+        return super().define_pipelines()
+
+
+class _WholeCompiler(_Compiler):
+    library_class = _Whole
+
+    def define_pipelines(self) -> list[PassManager]:
+        passes = super().define_pipelines()
+        self.state.library.enable_object_caching()
+        return passes
+
+
+class Kernel(CPUDispatcher):
+    """A function that is compiled for the types of its arguments.
+
+    Args:
+        signature: the only types of its arguments, as a part; to these, calls convert what they pass.
+    """
+
+    def __init__(self, function: Any, options: dict[str, Any], signature: str | None = None) -> None:
+        options = {"nopython": True, "nogil": True, "boundscheck": None, **options}
+        super().__init__(function, targetoptions=options, pipeline_class=_WholeCompiler)
+        self._part_compiler = type(self._compiler)(function, self.targetdescr, options, {}, _PartCompiler)
+        self._parts: dict[tuple[Any, ...], tuple[object, CompileResult]] = {}
+        self._part_types = normalize_signature(signature)[0] if signature else None
+
+    def compile(self, sig: Any) -> Any:
+        """The kernel for these types of arguments, to be called from Python."""
+        with global_compiler_lock:
+            args, _ = normalize_signature(sig)
+            if args not in self.overloads:
+                rtsys.initialize(self.targetctx)
+                result = kernel_cache.load(self.py_func, args, self.targetctx)
+                if result is None:
+                    with _compiling(self, args):
+                        result = self._compiler.compile(args, None)
+                    kernel_cache.save(self.py_func, args, result)
+                self.add_overload(result)
+            return self.overloads[args].entry_point
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What the typing of a kernel that calls this one asks for: the part for these types."""
+        pysig, args = self._compiler.fold_argument_types(args, kws)
+        args = self._part_types or tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
+        if args not in self._parts:
+            with global_compiler_lock, _compiling(self, args):
+                result = self._part_compiler.compile(args, None)
+            key = object()
+            self.targetctx.insert_user_function(key, result.fndesc, [result.library])
+            self._parts[args] = key, result
+        name = self.py_func.__name__
+        template = typing.make_concrete_template(name, key=name, signatures=[self._parts[args][1].signature])
+        return template, pysig, args, {}
+
+    def get_overload(self, sig: Any) -> object:
+        """What lowering knows the part by."""
+        return self._parts[tuple(map(types.unliteral, normalize_signature(sig)[0]))][0]  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _compiling(kernel: Kernel, args: tuple[Any, ...]) -> Iterator[None]:
+    """Searching for garbage would take a tenth of the time: what compiling makes stays, or is freed by counting."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        with compiling, event.trigger_event("numba:compile", {"dispatcher": kernel, "args": args}):
+            yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def cache_folder() -> Path | None:
+    """Where compiled kernels are kept; None if nothing can be written."""
+    return kernel_cache.writable(Kernel.targetdescr.target_context)
+
+
+compiling.are_kept = lambda: cache_folder() is not None

@@ -1,0 +1,143 @@
+"""Compiled kernels on the disk: compiled once, then loaded by every process.
+
+In: a kernel's function and the types of its arguments. Out: its machine code, if a process has compiled it before, from
+the same sources, by the same Python and numba, for the same processor. A file holds one kernel, and begins with the
+checksum of what follows; it appears complete or not at all, so that processes may compile at the same time. Whatever
+is wrong with a file or a folder, the kernel is compiled, and kept if it can be.
+
+The folder, named after all that the code depends on, is in the first of these that has it or can be written to:
+`NUMBA_CACHE_DIR`, if it is set; else beside the package, the user's cache folder, a private temporary folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_WITHOUT_KERNELS = {"cli", "spark"}
+_CHECKSUM = 16  # bytes
+
+
+def load(function: Any, args: tuple[Any, ...], target: Any) -> CompileResult | None:
+    """The kernel compiled for these types, ready to be called; None if it has not been compiled, or is damaged."""
+    for folder in _folders(_codegen_name(target)):
+        try:
+            content = (folder / _name(function, args)).read_bytes()
+        except OSError:
+            continue
+        if content[:_CHECKSUM] == _checksum(content[_CHECKSUM:]):
+            # What the checksum covers was written by this module.
+            return CompileResult._rebuild(target, *pickle.loads(content[_CHECKSUM:]))
+    return None
+
+
+def save(function: Any, args: tuple[Any, ...], result: CompileResult) -> None:
+    """Keeps a compiled kernel, if there is a folder for it."""
+    folder = writable(result.target_context)
+    if folder is None or result.library.has_dynamic_globals:
+        return
+    data = dumps(result._reduce())
+    path = folder / _name(function, args)
+    temporary = path.with_suffix(f".{secrets.token_hex(4)}.tmp")
+    try:
+        temporary.write_bytes(_checksum(data) + data)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_CHECKSUM).digest()
+
+
+def _name(function: Any, args: tuple[Any, ...]) -> str:
+    types = hashlib.blake2b(repr(args).encode(), digest_size=8).hexdigest()
+    return f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}-{types}.kernel"
+
+
+def _codegen_name(target: Any) -> str:
+    """Names what code for this processor, by this program, depends on beside the sources of kernels."""
+    text = repr(
+        (target.codegen().magic_tuple(), sys.version, numba.__version__, config.BOUNDSCHECK, config.OPT, str(_PACKAGE))
+    )
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+@lru_cache(1)
+def _sources_name() -> str:
+    """Names the contents of all modules that kernels could be in, or take constants from."""
+    digest = hashlib.blake2b(digest_size=6)
+    for folder in sorted({_PACKAGE, *(path for path in _PACKAGE.iterdir() if path.is_dir())}):
+        if folder.name not in _WITHOUT_KERNELS:
+            for path in sorted(folder.glob("*.py")):
+                digest.update(f"{path.relative_to(_PACKAGE)} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _places() -> Iterator[Path]:
+    """Folders that the cache may be in."""
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR)
+        return
+    yield _PACKAGE / "__pycache__"
+    with contextlib.suppress(RuntimeError):  # no home
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "capfst"
+    if hasattr(os, "getuid"):
+        with contextlib.suppress(FileNotFoundError):  # no folder for temporary files
+            yield Path(tempfile.gettempdir(), f"capfst-{os.getuid()}")
+
+
+@lru_cache(1)
+def _folders(codegen_name: str) -> list[Path]:
+    """The cache's folders, in order; those that others could write to are left out, as what is in them is run."""
+    folders = [place / f"kernels-{codegen_name}-{_sources_name()}" for place in _places()]
+    return [folder for folder in folders if _is_ours(folder)]
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether only this user, or who has installed the package, can have put files into a folder, as far as it
+    exists."""
+    if folder.is_relative_to(_PACKAGE) or not hasattr(os, "getuid"):
+        return True
+    for path in folder, folder.parent:
+        with contextlib.suppress(OSError):
+            status = path.lstat()
+            if status.st_uid not in (os.getuid(), 0) or (status.st_mode & stat.S_IWOTH and not config.CACHE_DIR):
+                return False
+    return True
+
+
+@lru_cache(1)
+def writable(target: Any) -> Path | None:
+    """The first folder that can be written to, made if need be; those of former sources beside it are removed."""
+    codegen_name = _codegen_name(target)
+    for folder in _folders(codegen_name):
+        try:
+            folder.parent.mkdir(0o700, parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        for other in folder.parent.glob(f"kernels-{codegen_name}-*"):
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+        return folder
+    return None

@@ -1,0 +1,146 @@
+"""Kernels as wholes and as parts of others: what is compiled how often; that it can be stopped, and says so."""
+
+import signal
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+from numba.core import event
+from support.command_line import TIMEOUT, start
+from support.models import tiny
+
+from capfst.system import compilation
+from capfst.system.compilation import KEPT, NOT_KEPT, Compilation
+from capfst.system.kernels import allocating, compiled_for, kernel
+
+
+@kernel
+def add(a, b):
+    return a + b
+
+
+@compiled_for("uint64(uint64)")
+def halve(a):
+    return a >> np.uint64(1)
+
+
+@kernel
+def both(values):
+    return add(values[0], 1) + add(values[0], 20) + add(values[1], values[0]), halve(7), halve(np.uint8(255))
+
+
+@allocating
+def doubled(values):
+    result = np.empty(values.size, np.int64)
+    for i in range(values.size):
+        result[i] = add(values[i], values[i])
+    return result
+
+
+@pytest.fixture
+def compiled():
+    """The names of the kernels that are compiled, in order."""
+    names = []
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            names.append(event.data["dispatcher"].py_func.__name__)
+
+        def on_end(self, event):
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield names
+
+
+@pytest.fixture(autouse=True)
+def uncached(monkeypatch):
+    monkeypatch.setattr("capfst.system.kernel_cache.load", lambda *args: None)
+
+
+def test_parts_are_compiled_once_for_all_literals(compiled):
+    values = np.array([3, 4])
+    assert both(values) == (3 + 1 + 3 + 20 + 4 + 3, 3, 127)
+    assert both(values) == (3 + 1 + 3 + 20 + 4 + 3, 3, 127)
+    assert doubled(values).tolist() == [6, 8]
+    assert [name for name in compiled if name in ("add", "halve")] == ["add", "halve"]
+    assert compiled.count("both") == 1
+
+
+def test_a_part_is_a_whole_too():
+    assert add(1, 2) == 3
+    assert add(1.5, 2) == 3.5
+    assert halve(9) == 4
+
+
+def test_it_says_so_once_and_only_if_it_takes_time(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(compilation.time, "monotonic", lambda: now[0])
+    said = []
+    compiling = Compilation()
+    compiling.say = said.append
+    with compiling:
+        now[0] += 0.6
+        compiling.check()
+    now[0] += 50  # in which nothing is compiled
+    with compiling:
+        compiling.check()
+        assert said == []
+        now[0] += 0.6
+        compiling.check()
+        compiling.check()
+    assert said == [KEPT]
+
+
+def test_it_says_that_nothing_is_kept(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(compilation.time, "monotonic", lambda: now[0])
+    said = []
+    compiling = Compilation()
+    compiling.say, compiling.are_kept = said.append, lambda: False
+    with compiling:
+        now[0] += 2
+        compiling.check()
+    assert said == [NOT_KEPT]
+
+
+def test_stopping_ends_the_thread_that_compiles():
+    compiling = Compilation()
+    begun, stopped, ended = threading.Event(), threading.Event(), []
+
+    def work():
+        with compiling:
+            begun.set()
+            stopped.wait(TIMEOUT)
+            try:
+                compiling.check()
+            except KeyboardInterrupt:
+                ended.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait(TIMEOUT)
+    assert not compiling.stop(KeyboardInterrupt())  # this thread does not compile
+    stopped.set()
+    thread.join()
+    assert ended == [True]
+    with compiling:
+        assert compiling.stop(KeyboardInterrupt())
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_kernels_are_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    model, out = tmp_path / "cap.fst", tmp_path / "out.txt"
+    tiny().save(model)
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start("recase", "--lm", model, "-o", out, **options) as process:
+        assert process.stderr
+        line = process.stderr.readline().decode()
+        assert line == f"capfst: {KEPT}\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TIMEOUT) == 130
+        assert process.stderr.read().strip() == b"capfst: stopped"
+    assert not out.exists()
+    assert not list(tmp_path.rglob("*.tmp"))
