@@ -9,12 +9,13 @@ OUT ?= cap.fst
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help demo test lint lm model bench docs package clean
+.PHONY: help demo test bounds lint lm model bench docs package clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo                       train on the Python language reference, recase sentences, show scores'
 	@echo 'make test                       all tests'
+	@echo 'make bounds                     some tests with the indices of kernels checked'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; plain, .gz, .zst'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
 	@echo 'make model SOURCES=folder        the ready model again, from the texts that its card names'
@@ -45,6 +46,12 @@ demo: $(VENV)/core
 # At most four processes: each trains models of its own.
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
+
+# Tests that go through most kernels, which are compiled anew, to check each index. No more than a minute or two.
+bounds: $(VENV)/dev
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest -n auto --maxprocesses 4 \
+		-m 'not slow' tests/test_edges.py tests/test_training.py tests/batch/test_formats.py tests/casing/test_surface.py \
+		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

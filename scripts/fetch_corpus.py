@@ -53,13 +53,20 @@ def resolve(name: str) -> tuple[str, str | None]:
     return url.format(*rest), sums and sums.format(*rest)
 
 
+def _refuse_parts(response: Any, **_: Any) -> None:
+    """Is called with each answer of a server: 200 says that it is whole. (pooch refuses the statuses of errors.)"""
+    if response.status_code != 200 and response.status_code < 400 and not response.is_redirect:
+        raise ValueError(f"the server answers with {response.status_code} {response.reason}, not with the whole file")
+
+
 def download(url: str, file: IO[bytes]) -> None:
     """Writes what is at a URL to a file, with a bar on a terminal; CapfstError if it cannot be had whole."""
     try:
         # pooch tells the bar the true total.
         with tqdm(total=1, unit="B", unit_scale=True, disable=None) as bar:
             # "identity": a .gz file stays one.
-            pooch.HTTPDownloader(bar, headers={"Accept-Encoding": "identity"}, timeout=TIMEOUT)(url, file, None)
+            options = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": _refuse_parts}}
+            pooch.HTTPDownloader(bar, timeout=TIMEOUT, **options)(url, file, None)
     except (OSError, ValueError, HTTPError) as error:
         reason = " ".join(str(error).split())
         raise CapfstError(f"cannot fetch {url}: {reason}: check the address and the network, run it again") from error

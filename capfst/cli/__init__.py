@@ -1,7 +1,8 @@
 """The command line: one verb for each step, `capfst VERB --help` for each verb.
 
 Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error in the input (one line says what, where
-and what to do); 2 for a wrong command; 130 after Ctrl-C; 141 if the reader of stdout has gone.
+and what to do); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of stdout
+has gone.
 
 A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`, `compiling`; what they share is in
 `common`. Each command imports what it needs when it runs, so that `--help` need not wait for numba.

@@ -17,6 +17,7 @@ Errors = Literal["strict", "replace"]
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 17  # bytes read at once
+LONGEST = 1 << 29  # bytes of a line, which is held in memory whole
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
@@ -66,7 +67,7 @@ def read_blocks(
 def _corpus_file(file: Path, size: int, errors: Errors, progress: Callable[[int], object] | None) -> Iterator[bytes]:
     start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
-    for block in _valid(_whole_lines(_pieces(file, on_read), size), str(file), errors):
+    for block in _valid(_whole_lines(_pieces(file, on_read), size, str(file)), str(file), errors):
         if start:
             block = block.removeprefix(UTF8_MARK)
             start = False
@@ -91,8 +92,8 @@ def read_stream(
         CapfstError: as `read_blocks`.
     """
     if isinstance(source, Path):
-        return _valid(_whole_lines(_pieces(source, on_read), size), str(source), errors)
-    return _valid(_whole_lines(_delivered(source, size, name, on_read), 1), name, errors)
+        return _valid(_whole_lines(_pieces(source, on_read), size, str(source)), str(source), errors)
+    return _valid(_whole_lines(_delivered(source, size, name, on_read), 1, name), name, errors)
 
 
 def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> Iterator[bytes]:
@@ -102,7 +103,7 @@ def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> 
     Raises:
         CapfstError: a file that cannot be read, is damaged or cut off.
     """
-    return _whole_lines(_pieces(file, on_read), size)
+    return _whole_lines(_pieces(file, on_read), size, str(file))
 
 
 def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -> Iterator[bytes]:
@@ -123,7 +124,7 @@ def _pieces(file: Path, on_read: OnRead | None = None) -> Iterator[bytes]:
             yield piece
 
 
-def _whole_lines(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
+def _whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[bytes]:
     """Joins pieces to blocks that end with a line, as soon as there are `size` bytes."""
     parts: list[bytes | memoryview] = []
     held = 0
@@ -135,6 +136,8 @@ def _whole_lines(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
         if end < len(piece):
             parts.append(piece[end:])
             held += len(piece) - end
+        if held > LONGEST:
+            raise CapfstError(f"{name}: a line has more than {LONGEST >> 20} MB: split it, or see whether this is text")
     if parts:
         yield b"".join(parts)
 

@@ -29,6 +29,7 @@ REASONS = {
 LARGEST = 1e6
 """The largest log10 of a backoff weight: far above any, far below what a float32 holds."""
 
+_LARGE, _SMALL_EXPONENT = 1e290, -290
 _INFINITY = np.frombuffer(b"infinity", np.uint8)
 
 _SEED = 0
@@ -64,9 +65,12 @@ def number(data, begin, end):  # type: ignore[no-untyped-def]
         if data[i] == 46:
             point = True
         else:
-            mantissa = mantissa * 10 + (data[i] - 48)
-            exponent -= point
             digits += 1
+            if mantissa < _LARGE:
+                mantissa = mantissa * 10 + (data[i] - 48)
+                exponent -= point
+            else:
+                exponent += not point
         i += 1
     if digits == 0:
         return np.nan
@@ -82,7 +86,13 @@ def number(data, begin, end):  # type: ignore[no-untyped-def]
             scale = scale * 10 + (data[i] - 48)
             i += 1
         exponent += -scale if negative else scale
-    return sign * mantissa * 10.0**exponent if i == end else np.nan
+    if i < end:
+        return np.nan
+    if mantissa == 0:
+        return sign * 0.0
+    if exponent < _SMALL_EXPONENT:  # 10 to it is 0, but the number need not be
+        mantissa, exponent = mantissa * 10.0**_SMALL_EXPONENT, exponent - _SMALL_EXPONENT
+    return sign * mantissa * 10.0**exponent
 
 
 @allocating

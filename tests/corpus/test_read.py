@@ -13,7 +13,7 @@ from support.packing import gzipped
 
 from capfst.corpus.compression import zstd
 from capfst.corpus.files import find_files
-from capfst.corpus.read import read_blocks, read_stream
+from capfst.corpus.read import raw_blocks, read_blocks, read_stream
 from capfst.exceptions import CapfstError
 
 SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes them
@@ -153,6 +153,21 @@ def test_ends(tmp_path, data, text):
     assert text_of(file) == text
     assert text_of(file, file) == 2 * text
     assert b"".join(read_stream(file)) == b"".join(read_stream(io.BytesIO(data))) == data
+
+
+def test_a_line_that_does_not_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("capfst.corpus.read.LONGEST", 3 << 20)
+    said = "a line has more than 3 MB: split it"
+    with pytest.raises(CapfstError, match=f"^/dev/zero: {said}"):
+        list(read_stream(Path("/dev/zero")))
+    with open("/dev/zero", "rb", 0) as zeros, pytest.raises(CapfstError, match=f"^<stdin>: {said}"):
+        list(read_stream(zeros))
+    (tmp_path / "a").write_bytes(zstd.compress(b"a\n" * 9 + b"x" * (4 << 20)))
+    for read in lambda file: read_blocks([file]), raw_blocks:
+        with pytest.raises(CapfstError, match=f"a: {said}"):
+            list(read(tmp_path / "a"))
+    (tmp_path / "a").write_bytes(b"x" * (2 << 20) + b"\n" + b"y" * (2 << 20))
+    assert sum(map(len, raw_blocks(tmp_path / "a", 1 << 20))) == (4 << 20) + 1
 
 
 def test_long_line(tmp_path):

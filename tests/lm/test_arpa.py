@@ -329,6 +329,14 @@ def test_number_as_python_reads_it(value: float, form: str) -> None:
     assert found == pytest.approx(float(text), rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["2.1725991062774948e-299", "0e99999", "-0." + "1" * 5000, "9" * 5000 + "e-4999", "0." + "0" * 400 + "1e401"],
+)
+def test_numbers_of_many_digits(text: str) -> None:
+    assert number(np.frombuffer(text.encode(), np.uint8), 0, len(text)) == pytest.approx(float(text), rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize("text", ["", "-", ".", "e5", "1e", "1.2.3", "1-", "x", "nan", "--1"])
 def test_no_number(text: str) -> None:
     assert math.isnan(number(np.frombuffer(text.encode(), np.uint8), 0, len(text)))

@@ -136,6 +136,14 @@ def test_http_errors(site, path, status):
     assert (path.exists(), len(site.requests), leftovers(path)) == (False, 1, [])
 
 
+@pytest.mark.parametrize("status", [201, 204, 206, 302, 304])
+def test_answers_that_are_not_the_whole_file(site, path, status):
+    """A part that nobody has asked for, nothing, or a redirection to nowhere."""
+    site.status = status
+    refused(rf"cannot fetch \S+corpus.txt: the server answers with {status} .*, not with", site.url, "-o", str(path))
+    assert (path.exists(), leftovers(path)) == (False, [])
+
+
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:,x", "/nowhere"])
 def test_redirects(site, path, target):
     """To other schemes than http and https, none; to another place here, as to any."""

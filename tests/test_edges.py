@@ -1,0 +1,116 @@
+"""The edges of buffers, which kernels touch eight bytes at a time, unchecked: nothing behind them is read or written,
+of texts of 0 to 40 bytes, with words at the very end. With NUMBA_BOUNDSCHECK=1, in CI, indices are checked too.
+"""
+
+import random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.guarded import guarded, in_child
+from support.models import FORMS, build
+
+import capfst
+from capfst.batch.tally import tally
+from capfst.casing import surface
+from capfst.casing.transducer import Words
+from capfst.recaser import Recaser
+from capfst.search.fast import _by_word
+from capfst.search.lattice import NO_ROOM, Lattice, compose, new_lattice
+from capfst.search.nbest import line_lattice
+from capfst.search.viterbi import fill_chunk, new_chunk
+
+WORDS = [
+    *FORMS,
+    *map(str.lower, FORMS),
+    "o'neill",
+    "o’neill",
+    "i̇",
+    "xyzzy",
+    "abcdefgh",
+    "abcdefghi",
+    "paris",
+    "mcdonald's",
+]
+BETWEEN = [" ", "  ", "\n", "-", "’", "'", ".", ",", "\t", "1", "\u0301", "é"]
+
+
+def short_texts(count: int) -> list[bytes]:
+    rng = random.Random(8)
+    texts = [b""]
+    for _ in range(count):
+        words = [rng.choice(WORDS) + rng.choice(BETWEEN) for _ in range(rng.randint(1, 5))]
+        text = "".join(words).encode()[rng.choice([0, 0, 1, 2]) : rng.randint(0, 40)]
+        texts.append(text.decode(errors="ignore").encode())
+    return texts
+
+
+def in_guarded_memory(text: bytes) -> np.ndarray:
+    buf = guarded(len(text))
+    buf[:] = np.frombuffer(text, np.uint8)
+    buf.flags.writeable = False  # as all texts are; kernels are compiled for that
+    return buf
+
+
+def test_guarded_memory_is_guarded():
+    assert in_child(lambda: None) == 0
+    assert in_child(lambda: np.lib.stride_tricks.as_strided(guarded(3), (4,))[3]) < 0
+
+
+@pytest.mark.parametrize("options", [{}, {"sentence_case": True, "oov": "pass"}, {"context": False}], ids=str)
+def test_no_text_is_read_or_written_behind_its_end(contextual_model, monkeypatch, options):
+    recaser = capfst.load(contextual_model, **options)
+    texts = short_texts(2000)
+    expected = [bytes(recaser.recase_utf8(text)) for text in texts]
+
+    def guard() -> None:
+        of_numpy = {name: getattr(np, name) for name in ("uint8", "frombuffer", "zeros")}
+        monkeypatch.setattr(surface, "np", SimpleNamespace(**of_numpy, empty=guarded))
+        for text, wanted in zip(texts, expected, strict=True):
+            buf = in_guarded_memory(text)
+            words, recased = recaser.recase_words(buf)
+            assert bytes(recased) == wanted, text
+            tally(buf, words, in_guarded_memory(wanted), recaser)
+
+    assert in_child(guard) == 0
+
+
+def many_forms(n_forms: int):
+    """A bigram model with this many forms of one word, each behind each."""
+    letters = "abcdef"
+    forms = ["".join(c.upper() if k >> i & 1 else c for i, c in enumerate(letters)) for k in range(n_forms)]
+    words = ["<unk>", *forms]
+    labels = range(1, len(words) + 1)
+    arcs = {(label,): 1.0 + label / 100 for label in labels} | {(a, b): 0.5 for a in labels[1:] for b in labels[1:]}
+    return build(words, arcs, {(label,): 0.25 for label in labels} | {(0,): 0.0}, {(): 1.0})
+
+
+@pytest.mark.parametrize("n_forms", [1, 2, 17, 18, 19, 33])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
+    """It is whole, or there is no room; nothing is written behind the room."""
+    recaser = Recaser(many_forms(n_forms).save(tmp_path / "m.fst"))
+    words: Words = recaser.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
+    offsets, costs = _by_word(words, np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None)
+    engine = recaser.engine
+    _, whole, n_whole = line_lattice(words, offsets, costs, engine.unknown, engine.start, engine.tables)
+    size = words.token_types.size
+    chunk = new_chunk(size, costs)
+    fill_chunk(words, offsets, 0, engine.unknown, chunk)
+    enough = 0
+    for room in range(1, 9999):
+        arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, room)]
+        for array in arrays:
+            array.view(np.uint8)[:] = 0xA5
+        parts = [array[:-1] for array in arrays]
+        found = compose(chunk, Lattice(*parts), engine.tables, engine.start, engine.start)
+        assert all((array[-1:].view(np.uint8) == 0xA5).all() for array in arrays), room
+        if found == NO_ROOM:
+            assert not enough
+            continue
+        enough = enough or room
+        assert found == n_whole
+        assert (parts[3]["resolved"][:found] == whole.nodes["resolved"][:found]).all()
+        if room > enough + 20:
+            break
+    assert enough
