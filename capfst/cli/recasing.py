@@ -135,11 +135,14 @@ def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
 
 def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
     """Says of files with fields or columns what they are for, if their names tell."""
-    from capfst.batch.formats import FORMATS
     from capfst.corpus.files import suffix_of
 
     for file in files:
         suffix = suffix_of(file.name)
+        if suffix in ("", ".txt"):
+            continue
+        from capfst.batch.formats import FORMATS  # not needed for text, and slow to import
+
         if suffix == ".parquet":
             raise CapfstError(f"{file}: Parquet is no text: capfst batch recases a column of it (--column NAME)")
         if suffix in FORMATS:
