@@ -568,6 +568,12 @@ def test_progress_on_a_terminal_and_only_beside_the_text(model, tmp_path):
             assert shown(terminal) == ""
         with on_terminal(*command) as (_, terminal):
             assert shown(terminal) == "the mayor of New York\r\n" * 200_000
+        with open(out, "wb") as redirected, on_terminal(*command, stdout=redirected) as (_, terminal):
+            assert "recasing" in shown(terminal)
+        with on_terminal(*command, stdout=subprocess.PIPE) as (process, terminal):
+            assert process.stdout
+            assert process.stdout.read() == out.read_bytes()
+            assert shown(terminal) == ""
         with on_terminal(*command, "-o", out, stderr=subprocess.PIPE) as (process, terminal):
             assert process.stderr
             assert process.stderr.read() == b""

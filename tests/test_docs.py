@@ -230,13 +230,10 @@ def test_the_python_sessions_of_a_page_run(page, folder):
 
 
 @pytest.mark.slow
-def test_the_notebook_runs_and_shows_what_it_prints(examples, monkeypatch):
-    """With the ready model; where there is none yet, with any."""
-    if not models.names():
-        monkeypatch.setenv(models.VARIABLE, str(examples / "cap.fst"))
+def test_the_notebook_runs_and_shows_what_it_prints(monkeypatch):
+    monkeypatch.delenv(models.VARIABLE, raising=False)
     text = text_of(DOCS / "notebook.ipynb")
     notebook = json.loads(text)
     runpy.run_path(str(ROOT / "scripts" / "run_notebook.py"))["run"](notebook)
-    if models.names():
-        version = re.compile(r"\|v:[^|]+")
-        assert version.sub("", json.dumps(notebook)) == version.sub("", json.dumps(json.loads(text)))
+    version = re.compile(r"\|v:[^|]+")
+    assert version.sub("", json.dumps(notebook)) == version.sub("", json.dumps(json.loads(text)))

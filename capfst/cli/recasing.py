@@ -115,8 +115,8 @@ def recase(
         recased = _confidence(recaser, blocks)
     else:
         recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
-    # No bar between the lines of text on a terminal.
-    total = 0 if quiet or not sys.stderr.isatty() or (not output and os.isatty(1)) else _size(files)
+    # No bar between lines of text, be they on this terminal or of a program that reads from here.
+    total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
         if not output:
             return write_text(recased, sys.stdout.buffer)
@@ -135,11 +135,14 @@ def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
 
 def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
     """Says of files with fields or columns what they are for, if their names tell."""
-    from capfst.batch.formats import FORMATS
     from capfst.corpus.files import suffix_of
 
     for file in files:
         suffix = suffix_of(file.name)
+        if suffix in ("", ".txt"):
+            continue
+        from capfst.batch.formats import FORMATS  # not needed for text, and slow to import
+
         if suffix == ".parquet":
             raise CapfstError(f"{file}: Parquet is no text: capfst batch recases a column of it (--column NAME)")
         if suffix in FORMATS:
@@ -152,16 +155,17 @@ def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
 
 def _size(files: tuple[Path, ...]) -> int:
     """The bytes of all files, or of what stdin is redirected from; 0 if that is not known beforehand."""
-    size = 0
-    for file in files or (Path("-"),):
-        try:
-            status = os.fstat(0) if str(file) == "-" else file.stat()
-        except OSError:
-            return 0
-        if not stat.S_ISREG(status.st_mode):
-            return 0
-        size += status.st_size
-    return size
+    sizes = [_file_size(0 if str(file) == "-" else file) for file in files or (Path("-"),)]
+    return 0 if None in sizes else sum(filter(None, sizes))
+
+
+def _file_size(file: Path | int) -> int | None:
+    """The bytes of a file, given by its path or as a descriptor; None if it is no regular file."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 _BAR_AFTER = 1.0  # seconds

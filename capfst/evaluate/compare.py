@@ -94,6 +94,12 @@ def compare(
         first += len(pairs)
 
 
+def refuse_text(lines: object, name: str) -> None:
+    """TypeError if these are no lines, but one text, whose characters would be taken for lines."""
+    if isinstance(lines, (str, bytes)):
+        raise TypeError(f"{name} must be lines, not one {type(lines).__name__}: put it into a list, or split it")
+
+
 class _Missing:
     """Stands for a line behind the last one of the shorter text."""
 
@@ -104,8 +110,7 @@ def _batches(
     batch: list[tuple[str, str]] = []
     size = 0
     for lines, name in zip((reference, hypothesis), names, strict=True):
-        if isinstance(lines, (str, bytes)):
-            raise TypeError(f"{name} must be lines, not one {type(lines).__name__}: put it into a list, or split it")
+        refuse_text(lines, name)
     for number, pair in enumerate(zip_longest(reference, hypothesis, fillvalue=_Missing), 1):
         if _Missing in pair:
             if batch:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_with
-from capfst.evaluate.compare import CORRECT, SHAPE_NAMES, TOKENS, UNKNOWN, LineCounts, compare
+from capfst.evaluate.compare import CORRECT, SHAPE_NAMES, TOKENS, UNKNOWN, LineCounts, compare, refuse_text
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
 from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
@@ -166,6 +166,8 @@ def errors(
     """
     analysis = Analysis(ERROR_CLASSES if recaser else (ERROR_CLASSES[INITIAL], ELSEWHERE))
     error_classes = _ErrorClasses(recaser)
+    for lines, name in zip((reference, hypothesis), names, strict=True):
+        refuse_text(lines, name)
     ref_lines: list[str] = []
     hyp_lines: list[str] = []
     for counts in compare(_kept(reference, ref_lines), _kept(hypothesis, hyp_lines), names=names):
@@ -177,6 +179,8 @@ def errors(
 
 def _kept(lines: Iterable[str], kept: list[str]) -> Iterator[str]:
     for line in lines:
+        if isinstance(line, bytes):
+            raise TypeError("a line must be a str, not bytes: decode it first")
         kept.append(line)
         yield line
 

@@ -280,3 +280,17 @@ def test_what_is_shown():
 def test_lone_surrogates_are_characters_like_others(recaser):
     found = errors(["— A Cat\ud800 a"], ["— A cat\ud800 a"], recaser)
     assert found.groups["all"][1] == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "hypothesis", "said"),
+    [
+        ("Hi", ["hi"], "the reference must be lines, not one str"),
+        (["Hi"], "hi", "the hypothesis must be lines, not one str"),
+        (["Hi"], [b"hi"], "must be a str, not bytes: decode it first"),
+        ([None], ["hi"], "line 1 of the reference must be a str, not NoneType"),
+    ],
+)
+def test_what_are_no_lines_is_a_type_error(reference, hypothesis, said):
+    with pytest.raises(TypeError, match=said):
+        errors(reference, hypothesis)
