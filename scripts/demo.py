@@ -1,5 +1,5 @@
-"""The demo (`make demo`): trains on the language reference that comes with Python, recases sentences, and scores a
-held-out tenth.
+"""The demo (`make demo`): recases with the ready model; then trains on the language reference that comes with Python,
+recases sentences of its kind, and scores a held-out tenth.
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ import capfst
 from capfst.evaluate.score import score
 from capfst.info import describe
 
+NEWS = """
+us rep. o'neill bought an iphone in new york
+the president of the european central bank met us officials in paris in march
+"""
 SENTENCES = """
 python calls the __init__ method after the instance has been created.
 in python 3, strings are immutable sequences of unicode code points.
@@ -38,7 +42,14 @@ def sentences() -> list[str]:
     return list(unique)
 
 
+def show(recaser: capfst.Recaser, text: str) -> None:
+    for sentence in text.strip().lower().splitlines():
+        print(f"  {sentence}\n→ {recaser(sentence)}\n")
+
+
 def main() -> None:
+    print("With the ready model:\n")
+    show(capfst.load(), NEWS)
     lines = sentences()
     held_out, training = lines[::10], [line for i, line in enumerate(lines) if i % 10]
     print(f"The language reference of Python: {len(training):,} sentences to learn from, {len(held_out):,} held out.\n")
@@ -53,8 +64,7 @@ def main() -> None:
         most_frequent = capfst.load(unigram, sentence_case=True)
         print(f"{model}: {sum(describe(recaser.model)['ngrams']):,} n-grams. Try it:")
         print(f'  echo "the cpython interpreter" | .venv/bin/capfst recase --lm {model}\n')
-        for sentence in SENTENCES.strip().lower().splitlines():
-            print(f"  {sentence}\n→ {recaser.recase(sentence)}\n")
+        show(recaser, SENTENCES)
         lowered = [line.lower() for line in held_out]
         print("Scores on the held-out sentences, lowercased and recased:\n")
         print(f"{'':28}accuracy      F1")

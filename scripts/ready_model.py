@@ -109,8 +109,10 @@ def sacremoses(texts: list[Path]) -> Recase:
 
 
 def _spaced_as(line: str, recased: str) -> str:
-    """The recased text with the white space of the line: sacremoses takes marks such as >> apart."""
-    rest = iter(recased)
+    """The recased text with the white space of the line; the line itself if sacremoses has lost some of it, as markup."""
+    if lower(recased.replace(" ", "")) != lower("".join(line.split())):
+        return line
+    rest = iter(recased.replace(" ", ""))
     return "".join(character if character.isspace() else next(rest) for character in line)
 
 
