@@ -15,7 +15,8 @@ from capfst.info import describe
 
 NEWS = """
 us rep. o'neill bought an iphone in new york
-the president of the european central bank met us officials in paris in march
+may i see you in may at the white house?
+he told nasa and the wto that iphones run ios
 """
 SENTENCES = """
 python calls the __init__ method after the instance has been created.

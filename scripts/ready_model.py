@@ -109,7 +109,7 @@ def sacremoses(texts: list[Path]) -> Recase:
 
 
 def _spaced_as(line: str, recased: str) -> str:
-    """The recased text with the white space of the line; the line itself if sacremoses has lost some of it, as markup."""
+    """The recased text with the white space of the line; the line itself if sacremoses took some of it for markup."""
     if lower(recased.replace(" ", "")) != lower("".join(line.split())):
         return line
     rest = iter(recased.replace(" ", ""))
