@@ -5,9 +5,8 @@ again in each function that calls it. But most kernels are called by kernels onl
 is a *part*: typed and lowered once for its types, and no more. A kernel that Python calls is a *whole*: its parts are
 linked into it, and it alone is optimised, made executable, and kept on the disk (`kernel_cache`). A kernel may be both.
 
-The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, whole
-arrays as one expression). An argument that is a literal is passed as a value, so that a part is compiled once for all
-of them.
+The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, whole arrays as
+one expression). An argument that is a literal is passed as a value, so that a part is compiled once for all of them.
 
 Compiling can be stopped (`compilation.compiling.stop`): an exception ends it within a second, in whatever thread it
 is.
