@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from support.command_line import TIMEOUT, run_process
-from support.models import tiny
 
 import capfst
 from capfst import grammars
@@ -148,11 +147,9 @@ def test_several_processes_at_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_first_run_says_what_it_waits_for(tmp_path):
+def test_the_first_run_says_what_it_waits_for(tmp_path, contextual_model):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
-    model = tmp_path / "cap.fst"
-    tiny().save(model)
-    command = [sys.executable, "-m", "capfst", "recase", "--lm", str(model)]
+    command = [sys.executable, "-m", "capfst", "recase", "--lm", str(contextual_model)]
     for expected in f"capfst: {KEPT}\n", "":
         done = subprocess.run(
             command, input="new york\n", capture_output=True, text=True, env=environment, timeout=TIMEOUT, check=True
