@@ -47,9 +47,10 @@ demo: $(VENV)/core
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
-# Tests that go through most kernels, which are compiled anew, to check each index. No more than a minute or two.
+# Tests that go through most kernels, which are compiled anew, to check each index: in one process, so that each is
+# compiled once.
 bounds: $(VENV)/dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest -n auto --maxprocesses 4 \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest --timeout 900 \
 		-m 'not slow' tests/test_edges.py tests/test_training.py tests/batch/test_formats.py tests/casing/test_surface.py \
 		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
 

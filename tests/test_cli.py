@@ -300,6 +300,8 @@ def test_wrong_usage_is_2(model):
     assert b"Usage" in run_process("batch", code=2).stderr
     assert b"No such command" in run("recapitalise", code=2).stderr
     assert b"order" in run("train", "--order", 9, "x", "-o", "y", code=2).stderr
+    assert b"no n-gram is counted so often" in run("train", "--cutoff", f"0,{10**22}", "x", "-o", "y", code=2).stderr
+    assert b"is not an amount of memory" in run("train", "--memory", f"{'9' * 400}G", "x", "-o", "y", code=2).stderr
 
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the system has no /dev/full")

@@ -35,7 +35,7 @@ class Bytes(click.ParamType):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)b?", str(value).lower())
+        match = re.fullmatch(r"(\d{1,99}(?:\.\d+)?)([kmgt]?)b?", str(value).lower())
         if not match:
             self.fail(f"{value!r} is not an amount of memory: write 500M or 2G", param, context)
         return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
@@ -53,6 +53,8 @@ class Cutoffs(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers: write 0,0,1", param, context)
         if numbers[0] != 0 or list(numbers) != sorted(numbers):
             self.fail(f"{value}: the first number must be 0, and none less than the one before: 0,0,1", param, context)
+        if numbers[-1] >= 1 << 63:
+            self.fail(f"{value}: no n-gram is counted so often", param, context)
         return numbers
 
 

@@ -25,7 +25,7 @@ def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
     Raises:
         CapfstError: the weights are not as many as the models, or not shares of 1.
     """
-    if len(weights) != len(models) or min(weights) < 0 or abs(sum(weights) - 1) > 1e-6:
+    if len(weights) != len(models) or not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-6):  # NaN, too
         raise CapfstError(
             f"weights {weights}: {len(models)} models need as many weights that sum to 1, such as 0.7,0.3"
         )

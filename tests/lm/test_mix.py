@@ -56,7 +56,7 @@ def test_words_of_one_model_only() -> None:
     assert prob["x",] == pytest.approx(grams_of(two.levels, OTHERS)[0]["x",] / 2)
 
 
-@pytest.mark.parametrize("weights", [(1.0,), (0.7, 0.7), (-0.1, 1.1)])
+@pytest.mark.parametrize("weights", [(1.0,), (0.7, 0.7), (-0.1, 1.1), (math.nan, math.nan), (math.inf, 0.0)])
 def test_bad_weights(weights: tuple[float, ...]) -> None:
     model = test_of([list("ab")], 2, None)
     with pytest.raises(CapfstError, match="as many weights that sum to 1"):
