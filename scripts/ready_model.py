@@ -74,9 +74,10 @@ def make(name: str, folder: Path) -> None:
     texts = [checked(source, folder) for source in card["sources"]]
     model = FOLDER / f"{name}.fst"
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
-    print(capfst.train(texts, model, progress=partial(progress, quiet=False), **options).report())
+    trained = capfst.train(texts, model, progress=partial(progress, quiet=False), **options)
+    print(trained.report())
     content = model.read_bytes()
-    made = {"bytes": len(content), "sha256": sha256(content).hexdigest()}
+    made = {"bytes": len(content), "sha256": sha256(content).hexdigest(), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
         print("the same bytes as before")
     else:
