@@ -25,13 +25,13 @@ from pathlib import Path
 import click
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 import capfst
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.perplexity import perplexity
 from capfst.evaluate.score import aligned, score, show
 from capfst.fst.backoff import step
+from capfst.system.kernels import allocating
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower_bytes
 
@@ -51,7 +51,7 @@ HEAD = (
 )
 
 
-@njit(nogil=True)
+@allocating
 def forward(  # type: ignore[no-untyped-def]
     states, arcs, start, first, forms, ends, unknown
 ):

@@ -338,7 +338,7 @@ def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, mo
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run("export", model, corpus.with_name("model.arpa"))
     given = {
-        "train": [corpus, "--memory", "1M", "-o"],
+        "train": [corpus, "--memory", "1G", "-o"],
         "import": [corpus.with_name("model.arpa"), "-o"],
         "export": [model],
         "mix": [model, model, "--weights", "0.5,0.5", "-o"],

@@ -48,6 +48,8 @@ def test_a_model_that_is_not_there(tmp_path, monkeypatch):
     assert "(en)" in said
     with pytest.raises(CapfstError, match=r"there is no model de: .*ready model"):
         capfst.load("de")
+    with pytest.raises(CapfstError, match="not a regular file"):
+        capfst.load("")
 
 
 def test_a_file_of_the_same_name_is_named_by_its_path(tmp_path, monkeypatch):

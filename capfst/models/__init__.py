@@ -31,7 +31,7 @@ def find(model: str | os.PathLike[str] | None = None) -> Path:
     Raises:
         CapfstError: there is neither a ready model nor a file of that name.
     """
-    name = os.fspath(model or os.environ.get(VARIABLE) or DEFAULT)
+    name = os.fspath(os.environ.get(VARIABLE) or DEFAULT if model is None else model)
     if name in names():
         return FOLDER / f"{name}.fst"
     path = Path(name)

@@ -37,7 +37,7 @@ _CHECKSUM = 16  # bytes
 
 def load(function: Any, args: tuple[Any, ...], target: Any) -> CompileResult | None:
     """The kernel compiled for these types, ready to be called; None if it has not been compiled, or is damaged."""
-    for folder in _folders(_codegen_name(target)):
+    for folder in _folders(_codegen_name(target)) if _is_in_package(function) else ():
         try:
             content = (folder / _name(function, args)).read_bytes()
         except OSError:
@@ -50,7 +50,7 @@ def load(function: Any, args: tuple[Any, ...], target: Any) -> CompileResult | N
 
 def save(function: Any, args: tuple[Any, ...], result: CompileResult) -> None:
     """Keeps a compiled kernel, if there is a folder for it."""
-    folder = writable(result.target_context)
+    folder = writable(result.target_context) if _is_in_package(function) else None
     if folder is None or result.library.has_dynamic_globals:
         return
     data = dumps(result._reduce())
@@ -62,6 +62,12 @@ def save(function: Any, args: tuple[Any, ...], result: CompileResult) -> None:
     except OSError:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _is_in_package(function: Any) -> bool:
+    """Whether the name of the cache's folder tells if the function has changed; kernels of scripts and tests are not
+    kept."""
+    return Path(function.__code__.co_filename).resolve().is_relative_to(_PACKAGE)
 
 
 def _checksum(data: bytes) -> bytes:
