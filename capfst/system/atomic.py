@@ -5,6 +5,7 @@ that path, in the place of what was there; when it ends in any exception, nothin
 temporary file in the same folder, write, fsync, rename, fsync of the folder.
 """
 
+import atexit
 import contextlib
 import errno
 import io
@@ -28,6 +29,17 @@ _ADVICE = {
     errno.ENOTDIR: "choose a path whose folder is a folder",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
+
+
+_unfinished: set[Path] = set()
+
+
+@atexit.register
+def _clear() -> None:
+    """Removes temporary files that are left because a signal came while another one was being answered."""
+    for temporary in _unfinished:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 class _Raw(io.FileIO):
@@ -84,6 +96,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         raise _failure(Path(path), error) from error
     temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
+    _unfinished.add(temporary)
     raw = None
     try:  # from before the file is there: Ctrl-C may come right after it
         try:
@@ -106,5 +119,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 raw.close()
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+            _unfinished.discard(temporary)
         raise
+    _unfinished.discard(temporary)
     _sync_folder(target.parent)
