@@ -76,11 +76,10 @@ class Store:
     def open(self) -> int:
         """A file that no name leads to: it is gone when it is closed, however the program ends."""
         try:
-            descriptor, name = tempfile.mkstemp(prefix="capfst-", dir=self.folder)
-            os.unlink(name)
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                return os.dup(file.fileno())
         except OSError as error:
             raise self._failure("make a temporary file", error) from error
-        return descriptor
 
     def write(self, descriptor: int, records: npt.NDArray, offset: int) -> None:
         data = _bytes(records)
