@@ -19,7 +19,7 @@ _call_types: dict[Any, Any] = {}
 
 
 def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
-    """numba's search for the types of an operation, done for typing and for lowering, each time it occurs: here once."""
+    """The types of an operation, which numba searches for each time it occurs, in typing and in lowering: here once."""
     if kws:
         return _call_type(function, context, args, kws)
     key = function, tuple(args)
@@ -30,7 +30,7 @@ def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
 
 
 def _mark_lifetimes(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """numba's analysis of which variables live where, done after most passes: here only for the one that asks for it."""
+    """Which variables live where, which numba finds out after most passes: here for the one that asks for it."""
     function = processor.func_ir
     if emit_dels or function.is_generator:
         _post_process(processor, emit_dels, extend_lifetimes)
@@ -44,8 +44,9 @@ def _mark_lifetimes(processor: Any, emit_dels: bool = False, extend_lifetimes: b
 def shortcuts() -> Iterator[None]:
     """Puts the functions above in the place of numba's."""
     before = types.BaseFunction.get_call_type, PostProcessor.run
-    types.BaseFunction.get_call_type, PostProcessor.run = _known_call_type, _mark_lifetimes
+    functions: Any = types.BaseFunction
+    functions.get_call_type, PostProcessor.run = _known_call_type, _mark_lifetimes
     try:
         yield
     finally:
-        types.BaseFunction.get_call_type, PostProcessor.run = before
+        functions.get_call_type, PostProcessor.run = before
