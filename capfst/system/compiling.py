@@ -31,6 +31,7 @@ from numba.core.sigutils import normalize_signature
 
 from capfst.system import kernel_cache
 from capfst.system.compilation import compiling
+from capfst.system.shortcuts import shortcuts
 
 _PASSES = (
     untyped_passes.TranslateByteCode,
@@ -50,26 +51,6 @@ _PASSES = (
 
 class _Passes(PassManager):
     _ENFORCING = False  # what numba repeats behind each pass: a third of its time
-
-
-class _Types(typing.Context):
-    """numba's typing, which finds the type of an operation on the same types once only."""
-
-    _found: dict[Any, Any] = {}  # noqa: RUF012
-
-    def __init__(self, context: typing.Context) -> None:
-        self.__dict__ = context.__dict__
-
-    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        if kws or not isinstance(func, types.BaseFunction):
-            return super().resolve_function_type(func, args, kws)
-        key = func, tuple(args)
-        if key in self._found:
-            return self._found[key]
-        signature = super().resolve_function_type(func, args, kws)
-        if signature is not None:
-            self._found[key] = signature
-        return signature
 
 
 class _Library(JITCodeLibrary):
@@ -120,7 +101,6 @@ class _Compiler(CompilerBase):
     def define_pipelines(self) -> list[PassManager]:
         compiling.check()
         state = self.state
-        state.typingctx = _Types(state.typingctx)
         state.flags.no_cfunc_wrapper = True
         state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
         passes = _Passes("kernel")
@@ -201,7 +181,7 @@ def _compiling(kernel: Kernel, args: tuple[Any, ...]) -> Iterator[None]:
     collects = gc.isenabled()
     gc.disable()
     try:
-        with compiling, event.trigger_event("numba:compile", {"dispatcher": kernel, "args": args}):
+        with compiling, shortcuts(), event.trigger_event("numba:compile", {"dispatcher": kernel, "args": args}):
             yield
     finally:
         if collects:
