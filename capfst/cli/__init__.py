@@ -23,8 +23,9 @@ def cli() -> None:
     """Restores the case of text: P = bestpath(S ∘ T ∘ LM).
 
     \b
+    echo "new york has new information" | capfst recase
     capfst train corpus/ -o cap.fst
-    echo "new york has new information" | capfst recase --lm cap.fst
+    capfst recase --lm cap.fst asr.txt
     """
 
 
