@@ -61,11 +61,11 @@ def _context(model: CapFst) -> dict[str, Any] | None:
 def render(description: dict[str, Any]) -> str:
     """The description as lines of text."""
     ngrams, context = description["ngrams"], description["context"]
-    beside = "none: the LM alone"
+    described = "none: the LM alone"
     if context is not None and "error" in context:
-        beside = f"cannot be used: {context['error']}"
+        described = f"cannot be used: {context['error']}"
     elif context is not None:
-        beside = f"{context['bytes']:,} bytes, kinds of text: {context['kinds']}"
+        described = f"{context['bytes']:,} bytes, kinds of text: {context['kinds']}"
     rows = [
         ("model", description["path"]),
         ("signature", description["signature"]),
@@ -76,7 +76,7 @@ def render(description: dict[str, Any]) -> str:
         ("surface forms", f"{description['surface_forms']:,}"),
         ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
-        ("context model", beside),
+        ("context model", described),
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]
     if description["most_ambiguous"]:

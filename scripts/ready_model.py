@@ -15,13 +15,13 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import click
 
 import capfst
+from capfst.batch.manifest import sha256
 from capfst.context.train import ContextOptions
 from capfst.corpus.read import read_blocks
 from capfst.exceptions import CapfstError
@@ -39,10 +39,10 @@ def checked(source: dict[str, Any], folder: Path) -> Path:
     """The file of a source; CapfstError if it is not the one that the card describes."""
     path = folder / source["file"]
     try:
-        content = path.read_bytes()
+        found = path.stat().st_size, sha256(path)
     except OSError as error:
         raise CapfstError(f"cannot read {path}: {error.strerror}: it is from {source['origin']}") from error
-    if (len(content), sha256(content).hexdigest()) != (source["bytes"], source["sha256"]):
+    if found != (source["bytes"], source["sha256"]):
         raise CapfstError(f"{path} is not the file that the card describes ({source['bytes']} bytes): get that one")
     return path
 
@@ -76,12 +76,11 @@ def make(name: str, folder: Path) -> None:
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     trained = capfst.train(texts, model, progress=partial(progress, quiet=False), **options)
     print(trained.report())
-    content = model.read_bytes()
-    made = {"bytes": len(content), "sha256": sha256(content).hexdigest(), "ngrams": list(trained.ngrams)}
+    made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
         print("the same bytes as before")
     else:
-        print(f"{len(content):,} bytes, other ones than before: measure it, which puts its figures into the card")
+        print(f"{made['bytes']:,} bytes, other ones than before: measure it, which puts its figures into the card")
         write_card(name, card | {"model": made, "figures": []})
 
 

@@ -71,5 +71,5 @@ def interruptible() -> None:
 
 @pytest.fixture(scope="session")
 def contextual_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with a context model beside it; not to be written to."""
+    """A model with a context model; not to be written to."""
     return contextual.train(tmp_path_factory.mktemp("contextual") / "cap.fst")

@@ -63,8 +63,9 @@ def models() -> None:
 
     for name in names():
         path = find(name)
-        about = (card(path) or {})["about"]
-        show(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {about}\n{'':<6} {path}")
+        described = card(path)
+        assert described
+        show(f"{name:<6} {path.stat().st_size / 1e6:5.1f} MB  {described['about']}\n{'':<6} {path}")
 
 
 COMMANDS = tokenize, info, models

@@ -13,7 +13,7 @@ The modules, in the order in which they are best read:
 * what is known of words: `words` (hashes, shape evidence), `classes` (words that stand in the same places), `domains`
   (groups of sources, and which words speak for them);
 * the model: `features` (a word among its neighbours, as rows of the tables; decisions of stage 1);
-* training: `sample` (which sentences of a corpus) → `learn` (tables) → `model` (the file beside cap.fst); `train` leads
-  through these;
+* training: `sample` (which sentences of a corpus) → `learn` (tables) → `model` (a part of cap.fst); `train` leads
+  through these, and `transfer` takes the context model to another vocabulary;
 * restoring case: `casing_costs` (words of a text → costs of their casings).
 """

@@ -1,7 +1,7 @@
 """A labelled corpus → the context model, ready to be written.
 
 In: the vocabulary of a model and its corpus, here or on Spark. Out: what is known of the words, and what was learned of
-each domain; model.py makes a part of the model of it.
+each domain; model.py makes the context model of it.
 
 The way: a sample of the corpus (sample.py) → what is known of each word (words.py, classes.py) → the domain of each
 source (domains.py) → tables learned from the sample, for each domain (learn.py) → the same in fewer bits (model.py).
@@ -50,6 +50,10 @@ class ContextOptions:
     max_labels: int = 8_000_000
     max_domains: int = MAX_DOMAINS
 
+    def __post_init__(self) -> None:
+        if self.max_labels < 1 or not 1 <= self.max_domains <= MAX_DOMAINS:
+            raise CapfstError(f"{self}: max_labels must be 1 or more, max_domains from 1 to {MAX_DOMAINS}")
+
 
 class LabelledCorpus(Protocol):
     """A labelled corpus, wherever it is."""
@@ -75,7 +79,7 @@ class LocalCorpus(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What model.py makes a part of the model of."""
+    """What model.py makes the context model of."""
 
     lexicon: Lexicon
     domain_log_odds: npt.NDArray[np.int8]  # [words, domains]

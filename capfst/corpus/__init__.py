@@ -2,5 +2,5 @@
 
 files.py (names → files) → compression.py and read.py (files → blocks of whole lines) → filters.py (well-cased
 sentences) → intern.py (words → ids) → vocabulary.py (ids → labels); labels.py walks through the labels, splits.py cuts
-files into parts for Spark.
+files into parts for Spark; diagnose.py says what is wrong with a corpus.
 """

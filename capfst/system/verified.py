@@ -1,7 +1,7 @@
 """Models that were checked and found good: such a file is not checked again.
 
-In: what the system says of an open model file. Out: the model's n-grams by order, or a context model's checksum, if
-this user has had that file checked before. A file is recognised by its place (device, inode), size, and times of
+In: what the system says of an open model file. Out: the model's n-grams by order, if this user has had that file
+checked before. A file is recognised by its place (device, inode), size, and times of
 change, which every change of its content moves on. `capfst/checked.json` in the user's cache folder remembers the last
 few; if that cannot be read or written, nothing is remembered.
 """

@@ -1,4 +1,4 @@
-"""context/train.py and training.py: a corpus in, a context model beside the model."""
+"""context/train.py and training.py: a corpus in, a model with a context model out."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +10,7 @@ from support import contextual
 
 import capfst
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
 from capfst.context.train import ContextOptions, LocalCorpus, fit
 from capfst.corpus import files as corpus_files
@@ -96,6 +97,12 @@ def test_as_many_domains_as_are_wanted(tmp_path: Path) -> None:
         context = trained(tmp_path, *texts, context=ContextOptions(max_domains=most)).context
         assert context is not None
         assert len(context.scales) == n
+
+
+@pytest.mark.parametrize("wrong", [{"max_labels": 0}, {"max_domains": 0}, {"max_domains": MAX_DOMAINS + 1}])
+def test_amounts_that_are_impossible(wrong: dict[str, int]) -> None:
+    with pytest.raises(CapfstError, match="from 1 to 6"):
+        ContextOptions(**wrong)
 
 
 def test_words_that_the_lm_leaves_out_are_learned_from(tmp_path: Path) -> None:
