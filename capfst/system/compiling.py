@@ -6,7 +6,9 @@ is a *part*: typed and lowered once for its types, and no more. A kernel that Py
 linked into it, and it alone is optimised, made executable, and kept on the disk (`kernel_cache`). A kernel may be both.
 
 The same passes that numba has, less those for what kernels do not do (objects, closures, literal types, whole arrays as
-one expression). An argument that is a literal is passed as a value, so that a part is compiled once for all of them.
+one expression); numba's own functions that kernels call, such as np.zeros, get all passes, as parts too. An argument
+that is a literal is passed as a value, so that a part is compiled once for all of them. What numba does in many steps
+goes in few (`lowering`), or is left out (`shortcuts`).
 
 Compiling can be stopped (`compilation.compiling.stop`): an exception ends it within a second, in whatever thread it
 is.
@@ -15,25 +17,26 @@ is.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from numba.core import event, typed_passes, types, typing, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, CompileResult
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
+from numba.core.compiler_machinery import CompilerPass, LoweringPass, PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.sigutils import normalize_signature
 
 from capfst.system import kernel_cache
 from capfst.system.compilation import compiling
+from capfst.system.lowering import LowerPart, LowerWhole, calling
 from capfst.system.shortcuts import shortcuts
 
-_PASSES = (
+_FRONT_END = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,
     untyped_passes.IRProcessing,
@@ -43,9 +46,6 @@ _PASSES = (
     untyped_passes.ReconstructSSA,
     typed_passes.NopythonTypeInference,
     typed_passes.PreLowerStripPhis,
-    typed_passes.IRLegalization,
-    typed_passes.NativeLowering,
-    typed_passes.NoPythonBackend,
 )
 
 
@@ -97,6 +97,7 @@ def _libraries(library: JITCodeLibrary, seen: set[_Part]) -> Iterator[JITCodeLib
 
 class _Compiler(CompilerBase):
     library_class: type[_Library]
+    lowering: type[LoweringPass]
 
     def define_pipelines(self) -> list[PassManager]:
         compiling.check()
@@ -104,14 +105,20 @@ class _Compiler(CompilerBase):
         state.flags.no_cfunc_wrapper = True
         state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
         passes = _Passes("kernel")
-        for compiler_pass in _PASSES:
+        # Says where variables end, which is where references are counted.
+        ends = [typed_passes.IRLegalization] if state.flags.nrt else []
+        for compiler_pass in (*self.front_end(), *ends, self.lowering, typed_passes.NoPythonBackend):
             passes.add_pass(compiler_pass, compiler_pass.__name__)
         passes.finalize()
         return [passes]
 
+    def front_end(self) -> Iterable[type[CompilerPass]]:
+        return _FRONT_END
+
 
 class _PartCompiler(_Compiler):
     library_class = _Part
+    lowering = LowerPart
 
     def define_pipelines(self) -> list[PassManager]:
         self.state.flags.no_cpython_wrapper = True
@@ -119,8 +126,18 @@ class _PartCompiler(_Compiler):
         return super().define_pipelines()
 
 
+class _NumbaPartCompiler(_PartCompiler):
+    """For numba's own functions, such as np.zeros."""
+
+    def front_end(self) -> Iterable[type[CompilerPass]]:
+        builder = DefaultPassBuilder
+        for pipeline in builder.define_untyped_pipeline(self.state), builder.define_typed_pipeline(self.state):
+            yield from (compiler_pass for compiler_pass, _ in pipeline.passes)
+
+
 class _WholeCompiler(_Compiler):
     library_class = _Whole
+    lowering = LowerWhole
 
     def define_pipelines(self) -> list[PassManager]:
         passes = super().define_pipelines()
@@ -135,10 +152,12 @@ class Kernel(CPUDispatcher):
         signature: the only types of its arguments, as a part; to these, calls convert what they pass.
     """
 
+    part_compiler: type[_PartCompiler] = _PartCompiler
+
     def __init__(self, function: Any, options: dict[str, Any], signature: str | None = None) -> None:
         options = {"nopython": True, "nogil": True, "boundscheck": None, **options}
         super().__init__(function, targetoptions=options, pipeline_class=_WholeCompiler)
-        self._part_compiler = type(self._compiler)(function, self.targetdescr, options, {}, _PartCompiler)
+        self._part_compiler = type(self._compiler)(function, self.targetdescr, options, {}, self.part_compiler)
         self._parts: dict[tuple[Any, ...], tuple[object, CompileResult]] = {}
         self._part_types = normalize_signature(signature)[0] if signature else None
 
@@ -164,7 +183,7 @@ class Kernel(CPUDispatcher):
             with global_compiler_lock, _compiling(self, args):
                 result = self._part_compiler.compile(args, None)
             key = object()
-            self.targetctx.insert_user_function(key, result.fndesc, [result.library])
+            self.targetctx.insert_func_defn([(calling(result.fndesc, result.library), key, result.signature.args)])
             self._parts[args] = key, result
         name = self.py_func.__name__
         template = typing.make_concrete_template(name, key=name, signatures=[self._parts[args][1].signature])
@@ -175,13 +194,21 @@ class Kernel(CPUDispatcher):
         return self._parts[tuple(map(types.unliteral, normalize_signature(sig)[0]))][0]  # type: ignore[attr-defined]
 
 
+class _NumbaKernel(Kernel):
+    part_compiler = _NumbaPartCompiler
+
+
 @contextmanager
 def _compiling(kernel: Kernel, args: tuple[Any, ...]) -> Iterator[None]:
     """Searching for garbage would take a tenth of the time: what compiling makes stays, or is freed by counting."""
     collects = gc.isenabled()
     gc.disable()
     try:
-        with compiling, shortcuts(), event.trigger_event("numba:compile", {"dispatcher": kernel, "args": args}):
+        with (
+            compiling,
+            shortcuts(_NumbaKernel),
+            event.trigger_event("numba:compile", {"dispatcher": kernel, "args": args}),
+        ):
             yield
     finally:
         if collects:

@@ -6,16 +6,21 @@ lock for compiling only, and so for kernels only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import lru_cache
 from typing import Any
 
-from numba.core import transforms, types
+from numba.core import base, errors, transforms, types
 from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.targetconfig import ConfigStack
+from numba.core.typing.templates import _OverloadFunctionTemplate
 
 _call_type = types.BaseFunction.get_call_type
 _post_process = PostProcessor.run
+_takes_location = lru_cache(None)(base._has_loc)
 _call_types: dict[Any, Any] = {}
+_implementations: dict[Any, Any] = {}
 
 
 def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -40,13 +45,40 @@ def _mark_lifetimes(processor: Any, emit_dels: bool = False, extend_lifetimes: b
         function.generator_info = None
 
 
+def _no_warnings(fixer: Any, filename: Any = None, lineno: Any = None) -> Any:
+    """What numba collects warnings in, once for each expression whenever it may have found its type."""
+    return nullcontext()
+
+
 @contextmanager
-def shortcuts() -> Iterator[None]:
-    """Puts the functions above in the place of numba's."""
-    before = types.BaseFunction.get_call_type, PostProcessor.run
-    functions: Any = types.BaseFunction
-    functions.get_call_type, PostProcessor.run = _known_call_type, _mark_lifetimes
+def _replaced(owner: Any, name: str, function: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, function)
     try:
         yield
     finally:
-        functions.get_call_type, PostProcessor.run = before
+        setattr(owner, name, before)
+
+
+@contextmanager
+def shortcuts(part: Callable[[Any, dict[str, Any]], Any]) -> Iterator[None]:
+    """Puts the functions above in the place of numba's; `part` makes parts of functions of numba's (np.empty, max)
+    that kernels call, which numba would make executable: it is given the function and its options."""
+
+    def implementation(template: Any, args: Any, kws: Any) -> Any:
+        key = template._overload_func, tuple(args), tuple(kws.items()), ConfigStack.top_or_none()
+        if key not in _implementations:
+            template._get_jit_decorator = lambda: lambda **options: lambda function: part(function, options)
+            _implementations[key] = template._build_impl(None, args, kws)
+        return _implementations[key]
+
+    with ExitStack() as stack:
+        for owner, name, function in (
+            (types.BaseFunction, "get_call_type", _known_call_type),
+            (PostProcessor, "run", _mark_lifetimes),
+            (errors.WarningsFixer, "catch_warnings", _no_warnings),  # type: ignore[attr-defined]
+            (base, "_has_loc", _takes_location),
+            (_OverloadFunctionTemplate, "_get_impl", implementation),
+        ):
+            stack.enter_context(_replaced(owner, name, function))
+        yield

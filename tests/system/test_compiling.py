@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import threading
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -36,6 +37,48 @@ def doubled(values):
     for i in range(values.size):
         result[i] = add(values[i], values[i])
     return result
+
+
+@kernel
+def swap(values, i, j):
+    first = values[i]
+    values[i] = values[j]
+    values[j] = first
+
+
+@kernel
+def swap_costs(records, i, j):
+    first, second = records[i], records[j]
+    cost = first.cost
+    first.cost = second.cost
+    second.cost = cost
+    return second.key
+
+
+class Pair(NamedTuple):
+    values: np.ndarray
+    ends: tuple[int, int]
+
+
+@kernel
+def swap_ends(pair, extra=None):
+    if len(pair.values) < 2:
+        raise ValueError("too short")
+    swap(pair.values, pair.ends[0], pair.ends[1])
+    return pair
+
+
+@kernel
+def swap_twice(values, i, j):
+    pair = swap_ends(swap_ends(Pair(values, (i, j))))
+    swap(pair.values, np.uint32(0), np.uint64(1))
+
+
+@allocating
+def smallest(values):
+    zeros, least = np.zeros(3), np.empty(1)
+    least[0] = max(min(values[0], values[1]), zeros.sum())
+    return least
 
 
 @pytest.fixture
@@ -72,6 +115,40 @@ def test_a_part_is_a_whole_too():
     assert add(1, 2) == 3
     assert add(1.5, 2) == 3.5
     assert halve(9) == 4
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.bool_])
+@pytest.mark.parametrize("step", [1, 2, -1])
+@pytest.mark.parametrize(("i", "j"), [(0, 2), (-1, 1), (np.uint8(1), np.int32(-3)), (np.uint64(2), np.uint32(2))])
+def test_items(dtype, step, i, j):
+    compiled, plain = (np.arange(9).astype(dtype)[::step] for _ in range(2))
+    swap(compiled, i, j)
+    swap.py_func(plain, i, j)
+    assert compiled.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("align", [False, True])
+def test_items_that_are_records_or_fields_of_them(align):
+    dtype = np.dtype([("key", "u1"), ("cost", "f8"), ("rank", "i4")], align=align)
+    records = np.array([(1, 1.5, -1), (2, 2.5, -2), (3, 3.5, -3)], dtype)
+    assert swap_costs(records, 0, -1) == 3
+    swap(records["rank"], -2, 2)
+    assert records.tolist() == [(1, 3.5, -1), (2, 2.5, -3), (3, 1.5, -2)]
+
+
+def test_parts_take_and_return_structures_and_raise_errors():
+    values = np.array([5, 6, 7])
+    swap_twice(values, 0, 2)
+    assert values.tolist() == [6, 5, 7]
+    assert swap_ends(Pair(values, (0, -1))).ends == (0, -1)
+    assert values.tolist() == [7, 5, 6]
+    with pytest.raises(ValueError, match="too short"):
+        swap_twice(values[:1], 0, 0)
+
+
+def test_parts_that_numba_has():
+    assert smallest(np.array([2.5, 1.5])).tolist() == [1.5]
+    assert smallest(np.array([2.5, -1.5])).tolist() == [0]
 
 
 def test_it_says_so_once_and_only_if_it_takes_time(monkeypatch):
