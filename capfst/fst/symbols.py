@@ -103,30 +103,22 @@ def _pack(symbols, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _scan(buffer, i, offsets):  # type: ignore[no-untyped-def]
-    """Fills `offsets` from the entries at buffer[i:]; the place after the last, or −1 − a bad label."""
+def _unpack(buffer, i, symbols):  # type: ignore[no-untyped-def]
+    """Fills symbols (Strings) from the entries at buffer[i:]; the place after the last, or −1 − a bad label.
+
+    The data must be as long as all that stands at buffer[i:] beside the symbols lets it be.
+    """
+    data, offsets = symbols
     offsets[0] = 0
     for label in range(len(offsets) - 1):
-        if i + ENTRY > len(buffer):
+        begin, length = offsets[label], _get_int(buffer, i, 4)
+        if not 0 <= length <= len(data) - begin or _get_int(buffer, i + 4 + length, 8) != label:
             return -1 - label
-        length = _get_int(buffer, i, 4)
-        if not 0 <= length <= len(buffer) - i - ENTRY or _get_int(buffer, i + 4 + length, 8) != label:
-            return -1 - label
+        for k in range(length):
+            data[begin + k] = buffer[i + 4 + k]
         i += ENTRY + length
-        offsets[label + 1] = offsets[label] + length
+        offsets[label + 1] = begin + length
     return i
-
-
-@kernel
-def _fill_data(buffer, i, symbols):  # type: ignore[no-untyped-def]
-    """Fills the data of symbols, whose offsets are known, from the entries at buffer[i:]."""
-    data, offsets = symbols
-    for label in range(len(offsets) - 1):
-        i += 4
-        for k in range(offsets[label], offsets[label + 1]):
-            data[k] = buffer[i]
-            i += 1
-        i += 8
 
 
 @kernel
@@ -177,13 +169,11 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     """The table of `size` entries at buffer[start:], and the place after it; its keys must be 0, 1, …"""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
         raise DamagedError(f"its symbol table cannot have {size} symbols")
-    offsets = np.empty(size + 1, np.int64)
-    after = _scan(buffer, start, offsets)
+    strings = Strings(np.empty(len(buffer) - start - ENTRY * size, np.uint8), np.empty(size + 1, np.int64))
+    after = _unpack(buffer, start, strings)
     if after < 0:
         raise DamagedError(f"the entry of label {-1 - after} in its symbol table cannot be read")
-    strings = Strings(np.empty(offsets[-1], np.uint8), offsets)
-    _fill_data(buffer, start, strings)
-    return Symbols(*strings), after
+    return Symbols(strings.data[: strings.offsets[-1]].copy(), strings.offsets), after
 
 
 def check(symbols: Symbols) -> npt.NDArray[np.int64]:
@@ -218,6 +208,7 @@ def check(symbols: Symbols) -> npt.NDArray[np.int64]:
         forms = [symbols.utf8(label) for label in range(starts[word], starts[word + 1])]
         if len(set(forms)) < len(forms):
             raise DamagedError(f"a form of the word {symbols[starts[word]][:80]!r} is there twice")
-    if EPSILON in map(symbols.__getitem__, symbols.forms(EPSILON, starts)):
+    as_long = 1 + np.flatnonzero((lengths[1:] == len(EPSILON)) & (data[offsets[1:-1]] == ord(EPSILON[0])))
+    if EPSILON in map(symbols.__getitem__, as_long.tolist()):
         raise DamagedError(f"{EPSILON} is among its words")
     return starts

@@ -99,12 +99,6 @@ def search_sparse_index(sparse_index, low, high, guess, label):  # type: ignore[
 
 
 @kernel
-def _fill_sparse_index(arcs, sparse_index):  # type: ignore[no-untyped-def]
-    for k in range(sparse_index.size):
-        sparse_index[k] = arcs[k * STEP].ilabel
-
-
-@kernel
 def _fill_slots(tables, word_of, begin, end):  # type: ignore[no-untyped-def]
     """The hash tables of the states begin … end − 1; word_of[l]: the label of the most frequent form of l's word."""
     states, arcs, slots = tables.states, tables.arcs, tables.slots
@@ -123,23 +117,19 @@ def _fill_slots(tables, word_of, begin, end):  # type: ignore[no-untyped-def]
                 slots[2 * pos + slot] = slot_tag(tables, hashed) << tables.arc_bits | k
 
 
-@kernel
-def _fill_forms(tables, first, end, counts):  # type: ignore[no-untyped-def]
-    """The forms; the shares are those of arcs[first:end], of which counts[label], 0 at first, is the number."""
-    states, arcs, forms = tables.states, tables.arcs, tables.forms
-    for arc in range(first, end):
-        counts[arcs[arc].ilabel] += 1
-    total, below = max(1, end - first - counts[0]), np.int64(0)
-    for label in range(1, forms.size):
-        forms[label].cost = arcs[label - 1].weight
-        forms[label].share_below = below / total
-        below += counts[label]
-        state = arcs[label - 1].nextstate
-        if state != 0:
-            forms[label].state = state
-            forms[label].pos = states[state].pos
-            forms[label].narcs = states[state].narcs
-            forms[label].backoff_cost = arcs[states[state].pos].weight
+def _forms(states: npt.NDArray, arcs: npt.NDArray, labels: int, end: int) -> npt.NDArray:
+    """FORM[labels]; the shares are those of the arcs before `end` that are no unigrams."""
+    forms, unigrams = np.zeros(labels, FORM), arcs[: labels - 1]
+    counts = np.bincount(arcs["ilabel"][labels - 1 : end], minlength=labels)[1:]
+    forms["cost"][1:] = unigrams["weight"]
+    forms["share_below"][1:] = (np.cumsum(counts) - counts) / max(1, counts.sum())
+    has_context = 1 + np.flatnonzero(unigrams["nextstate"])
+    context = unigrams["nextstate"][has_context - 1]
+    forms["state"][has_context] = context
+    for name in "pos", "narcs":
+        forms[name][has_context] = states[name][context]
+    forms["backoff_cost"][has_context] = arcs["weight"][states["pos"][context]]
+    return forms
 
 
 def lookup_tables(model: CapFst) -> LookupTables:
@@ -152,9 +142,9 @@ def lookup_tables(model: CapFst) -> LookupTables:
     tables = LookupTables(
         states,
         arcs,
-        np.zeros(labels, FORM),
+        _forms(states, arcs, labels, end),
         np.zeros(2 * end, np.uint32),
-        np.empty((len(arcs) + STEP - 1) // STEP, np.int32),
+        arcs["ilabel"][::STEP].copy(),
         int(states["narcs"][1:singles].max(initial=1)).bit_length(),
     )
     word_of = np.zeros(labels, np.int32)
@@ -164,8 +154,6 @@ def lookup_tables(model: CapFst) -> LookupTables:
         jobs = [
             pool.submit(_fill_slots, tables, word_of, 1, half),
             pool.submit(_fill_slots, tables, word_of, half, singles),
-            pool.submit(_fill_sparse_index, arcs, tables.sparse_index),
-            pool.submit(_fill_forms, tables, labels - 1, end, np.zeros(labels, np.int64)),
         ]
     for job in jobs:
         job.result()

@@ -19,6 +19,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +158,13 @@ class Kernel(CPUDispatcher):
     def __init__(self, function: Any, options: dict[str, Any], signature: str | None = None) -> None:
         options = {"nopython": True, "nogil": True, "boundscheck": None, **options}
         super().__init__(function, targetoptions=options, pipeline_class=_WholeCompiler)
-        self._part_compiler = type(self._compiler)(function, self.targetdescr, options, {}, self.part_compiler)
         self._parts: dict[tuple[Any, ...], tuple[object, CompileResult]] = {}
         self._part_types = normalize_signature(signature)[0] if signature else None
+
+    @cached_property
+    def _part_compiler(self) -> Any:
+        whole = self._compiler
+        return type(whole)(self.py_func, self.targetdescr, whole.targetoptions, {}, self.part_compiler)
 
     def compile(self, sig: Any) -> Any:
         """The kernel for these types of arguments, to be called from Python."""
