@@ -22,7 +22,7 @@ from capfst.exceptions import CapfstError
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
-from capfst.fst.symbols import DamagedError, Symbols, check, unpack
+from capfst.fst.symbols import DamagedError, Symbols, check, first_labels, unpack
 from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
 from capfst.system import verified
@@ -62,7 +62,7 @@ class CapFst:
             self.trailer: Trailer | None = trailer.read(self._mapped, end)
             self.ngrams = verified.recall(file)
             if self.ngrams:
-                self.starts = check(self.symbols)
+                self.starts = first_labels(self.symbols)
             else:
                 self.starts, self.ngrams = self._checked()
                 verified.remember(file, self.ngrams)

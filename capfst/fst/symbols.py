@@ -176,8 +176,21 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     return Symbols(strings.data[: strings.offsets[-1]].copy(), strings.offsets), after
 
 
+def first_labels(symbols: Symbols) -> npt.NDArray[np.int64]:
+    """int64[words + 1]: the first label of every lowercase word, and V + 1 at the end; the symbols are UTF-8.
+
+    CapfstError if they are out of order.
+    """
+    starts = np.empty(len(symbols), np.int64)
+    lowered = np.empty((2, np.diff(symbols.offsets).max() * 3 // 2), np.uint8)
+    words = _find_words(symbols.strings, starts, lowered, INFO, TO_LOWER)
+    if words < 0:
+        raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
+    return starts[: words + 1].copy()
+
+
 def check(symbols: Symbols) -> npt.NDArray[np.int64]:
-    """int64[words + 1]: the first label of every lowercase word, and V + 1 at the end.
+    """As `first_labels`.
 
     CapfstError unless the symbols are non-empty, UTF-8, different, and sorted by their lowercase forms as
     bytes, `<epsilon>` in front.
@@ -198,12 +211,7 @@ def check(symbols: Symbols) -> npt.NDArray[np.int64]:
         raise DamagedError(f"symbol {torn[0]} is not UTF-8")
     if symbols.utf8(0) != EPSILON.encode():
         raise DamagedError(f"symbol 0 is not {EPSILON}")
-    starts = np.empty(len(symbols), np.int64)
-    lowered = np.empty((2, lengths.max() * 3 // 2), np.uint8)
-    words = _find_words(symbols.strings, starts, lowered, INFO, TO_LOWER)
-    if words < 0:
-        raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
-    starts = starts[: words + 1].copy()
+    starts = first_labels(symbols)
     for word in np.flatnonzero(np.diff(starts) > _PAIRWISE):
         forms = [symbols.utf8(label) for label in range(starts[word], starts[word + 1])]
         if len(set(forms)) < len(forms):

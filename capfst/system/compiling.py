@@ -23,6 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from llvmlite import binding
 from numba.core import event, typed_passes, types, typing, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
@@ -84,6 +85,15 @@ class _Whole(_Library):
         else:  # numba's first versions that are supported
             super()._optimize_final_module()
         compiling.check()
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """As numba; but of the module that other libraries could be linked with, the names only: none are."""
+        name, kind, (code, _) = super().serialize_using_object_code()
+        module = self._get_module_for_linking()
+        symbols = [symbol for symbols in (module.functions, module.global_variables) for symbol in symbols]
+        names = [symbol.name for symbol in symbols if not symbol.is_declaration]
+        named = binding.parse_assembly("".join(f'@"{name}" = global i8 0\n' for name in names))
+        return name, kind, (code, named.as_bitcode())
 
 
 def _libraries(library: JITCodeLibrary, seen: set[_Part]) -> Iterator[JITCodeLibrary]:

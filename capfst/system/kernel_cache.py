@@ -93,8 +93,9 @@ def _sources_name() -> str:
     digest = hashlib.blake2b(digest_size=6)
     for folder in sorted({_PACKAGE, *(path for path in _PACKAGE.iterdir() if path.is_dir())}):
         if folder.name not in _WITHOUT_KERNELS:
-            for path in sorted(folder.glob("*.py")):
-                digest.update(f"{path.relative_to(_PACKAGE)} {path.stat().st_size} ".encode() + path.read_bytes())
+            for name in sorted(name for name in os.listdir(folder) if name.endswith(".py")):
+                content = (folder / name).read_bytes()
+                digest.update(f"{folder.name} {name} {len(content)} ".encode() + content)
     return digest.hexdigest()
 
 

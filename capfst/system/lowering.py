@@ -154,6 +154,9 @@ class _LowerWhole(Lower):
 class _LowerPart(_LowerWhole):
     context: Any
 
+    def emit_environment_object(self) -> None:
+        """What a kernel has for Python's objects is declared where one is used."""
+
     def setup_function(self, fndesc: Any) -> None:
         context, self.context = self.context, _PartConvention(self.context)
         super().setup_function(fndesc)
