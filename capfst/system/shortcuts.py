@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
-from numba.core import base, errors, transforms, types
+from numba.core import base, errors, interpreter, transforms, types
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import _OverloadFunctionTemplate
@@ -50,6 +50,11 @@ def _no_warnings(fixer: Any, filename: Any = None, lineno: Any = None) -> Any:
     return nullcontext()
 
 
+def _as_it_is(function: Any) -> Any:
+    """A function without `with` and dict displays, which numba looks for."""
+    return function
+
+
 @contextmanager
 def _replaced(owner: Any, name: str, function: Any) -> Iterator[None]:
     before = getattr(owner, name)
@@ -78,6 +83,8 @@ def shortcuts(part: Callable[[Any, dict[str, Any]], Any]) -> Iterator[None]:
             (PostProcessor, "run", _mark_lifetimes),
             (errors.WarningsFixer, "catch_warnings", _no_warnings),  # type: ignore[attr-defined]
             (base, "_has_loc", _takes_location),
+            (interpreter, "peep_hole_delete_with_exit", _as_it_is),
+            (interpreter, "peep_hole_fuse_dict_add_updates", _as_it_is),
             (_OverloadFunctionTemplate, "_get_impl", implementation),
         ):
             stack.enter_context(_replaced(owner, name, function))
