@@ -51,7 +51,7 @@ test: $(VENV)/dev
 # compiled once.
 bounds: $(VENV)/dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest --timeout 900 \
-		-m 'not slow' tests/test_edges.py tests/test_training.py tests/batch/test_formats.py tests/casing/test_surface.py \
+		-m 'not slow' tests/test_edges.py tests/test_training.py tests/formats/test_formats.py tests/casing/test_surface.py \
 		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
 
 lint: $(VENV)/dev

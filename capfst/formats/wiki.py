@@ -37,6 +37,9 @@ _is_prose = re.compile(
 ).fullmatch
 _LIST, _GAP = "\0", "\1"  # stand for the mark of a list's item, and for a template
 
+_comments = re.compile("<!--.*?-->", re.DOTALL).sub
+_innermost_templates = re.compile(r"\{\{[^{}]*\}\}").subn
+_references = re.compile(r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>", re.DOTALL | re.IGNORECASE).sub
 _quotes = re.compile("'{2,}").sub  # bold and italics
 _interwiki = re.compile(r"[a-z][a-z-]*:\S").match
 _magic_word = re.compile("__[A-Z]+__").sub
@@ -56,7 +59,7 @@ class Wiki:
             hidden: set[str] = set(_ENGLISH)
             for title, text in self._articles(stream, hidden):
                 try:
-                    code = mwparserfromhell.parse(text, skip_style_tags=True)
+                    code = mwparserfromhell.parse(_shortened(text), skip_style_tags=True)
                 except mwparserfromhell.parser.ParserError as error:
                     raise CapfstError(
                         f"{self.path}: the page {title!r} cannot be parsed: {error}: leave it out"
@@ -79,7 +82,7 @@ class Wiki:
                 if page.namespace == _ARTICLES and page.redirect is None and (text := _wikitext(page)):
                     yield page.title, text
         except (ParseError, MalformedXML, AssertionError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())[:200]
+            reason = " ".join(str(error).split(": b'")[0].split())[:200]  # without the bytes that mwxml shows
             raise CapfstError(
                 f"{self.path}: no Wikimedia dump of pages that can be read: {reason}: fetch it again"
             ) from error
@@ -93,6 +96,14 @@ def _wikitext(page: Page) -> str | None:
     if content is None or content.model not in (None, "wikitext"):
         return None
     return None if content.text and content.text.lstrip()[:9].upper() == "#REDIRECT" else content.text
+
+
+def _shortened(text: str) -> str:
+    """Wikitext without comments, templates and references, as far as they are closed: parsing these takes longest."""
+    text, n_templates = _comments("", text), 1
+    while n_templates:
+        text, n_templates = _innermost_templates(_GAP, text)
+    return _references("", text)
 
 
 def _text(code: Any, hidden: set[str]) -> str:
