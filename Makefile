@@ -16,7 +16,7 @@ help:
 	@echo 'make demo                       train on the Python language reference, recase sentences, show scores'
 	@echo 'make test                       all tests'
 	@echo 'make bounds                     some tests with the indices of kernels checked'
-	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; plain, .gz, .zst'
+	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; also compressed'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
 	@echo 'make model SOURCES=folder        the ready model again, from the texts that its card names'
 	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
@@ -51,7 +51,7 @@ test: $(VENV)/dev
 # compiled once.
 bounds: $(VENV)/dev
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest --timeout 900 \
-		-m 'not slow' tests/test_edges.py tests/test_training.py tests/batch/test_formats.py tests/casing/test_surface.py \
+		-m 'not slow' tests/test_edges.py tests/test_training.py tests/formats/test_formats.py tests/casing/test_surface.py \
 		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
 
 lint: $(VENV)/dev

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,9 +31,12 @@ from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.corpus.files import find_files, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import relabelled
-from capfst.corpus.read import Errors, Hash, read_blocks
+from capfst.corpus.read import Errors, Hash
 from capfst.corpus.vocabulary import IdStreams, build_vocabulary, restricted
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import TextOptions
+from capfst.formats.read import OnWrapped, text_blocks
+from capfst.formats.suffixes import reader_of, teaches
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
@@ -90,6 +94,8 @@ def train(
     clean: bool = True,
     skip_filters: Sequence[str] = (),
     pretokenized: bool = False,
+    field: str | None = None,
+    column: str | None = None,
     errors: Errors = "strict",
     min_count: int = 1,
     max_words: int | None = None,
@@ -107,12 +113,15 @@ def train(
     and writes both to `output`.
 
     Args:
-        corpus: files, folders or glob patterns of cased text, a sentence on each line.
+        corpus: files, folders or glob patterns of cased text, a sentence on each line, or of `.jsonl`, `.tsv`, `.csv`,
+            `.parquet` and Wikimedia's `.xml`.
         output: the path of the model.
         order: the length of the longest n-grams.
         clean: leave out lines that do not look like well-cased sentences.
         skip_filters: names of filters that do not take part in that (`capfst.corpus.filters.FILTERS`).
         pretokenized: the tokens are what white space separates, taken as they are.
+        field: the field of `.jsonl` objects that is the text.
+        column: the column of `.tsv`, `.csv` and `.parquet` that is the text: a name, or a number from 1.
         errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
         min_count: surface forms that are rarer become `<unk>`.
         max_words: surface forms that are not among so many of the most frequent ones become `<unk>`.
@@ -138,9 +147,13 @@ def train(
     hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
-    files = find_files([os.fspath(path) for path in paths])
+    options = TextOptions(field, column, errors)
+    files = find_files([os.fspath(path) for path in paths], partial(teaches, options=options))
+    for file in files:
+        reader_of(file, options)  # refuses it before others are read
     where = ", ".join(os.fspath(path) for path in paths)
-    cause = diagnose(beginnings(files))
+    lenient = TextOptions(field, column, "replace")
+    cause = diagnose(beginnings(files, lambda file, size: text_blocks([file], lenient, size)))
     if cause:
         _log.warning("warning: %s: %s", where, cause)
     show = progress or _silent
@@ -148,8 +161,9 @@ def train(
     if spark is None:
         streams = IdStreams(store)
         begins: list[int] = []
+        wrapped: dict[Path, int] = {}
         with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
-            blocks = _blocks(files, errors, hash, advance, begins)
+            blocks = _blocks(files, options, hash, advance, begins, wrapped.setdefault)
             interners = read(blocks, streams, on, pretokenized, report, threads)
         digest = hash.hexdigest()
         vocabulary, labels = build_vocabulary(interners, streams)
@@ -159,12 +173,15 @@ def train(
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
-        distributed = spark_corpus.SparkStreams(spark, files, errors, on, pretokenized)
+        distributed = spark_corpus.SparkStreams(spark, files, options, on, pretokenized)
         report.add(distributed.lines)
+        wrapped = distributed.wrapped
         digest = distributed.digest
         vocabulary, labels = build_vocabulary([distributed.words], distributed)
         del distributed
         labelled = labels
+    if wrapped:
+        _log.warning("warning: %s", _tell_wrapped(wrapped))
     sentences = int(vocabulary.counts[0])
     tokens = labels.size - sentences
     if not tokens:
@@ -193,18 +210,18 @@ def train(
         parts[PART] = learned.part() if memory is None else _spooled(learned.part(), store)
         del learned
     words = len(vocabulary.symbols) - 1
-    options = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
-    _tell_space(4 * labels.size + temporary_space(words, labels.size, order, options), store.folder)
+    estimation = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
+    _tell_space(4 * labels.size + temporary_space(words, labels.size, order, estimation), store.folder)
     signature = Signature(
         version=__version__,
         order=order,
         smoothing="kn",
-        pruning=_pruning(options),
+        pruning=_pruning(estimation),
         tokenizer="none" if pretokenized else "capfst",
         lowercasing="default",
         corpus=digest,
     )
-    with acceptor(labels, words, order, options) as model:
+    with acceptor(labels, words, order, estimation) as model:
         with show(model.arcs, "writing", "arcs") as advance:
             write_chunks(output, model, vocabulary.symbols, signature, parts, advance)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), domains)
@@ -222,15 +239,31 @@ def _spooled(part: Part, store: Store) -> Part:
 
 
 def _blocks(
-    files: list[Path], errors: Errors, hash: Hash, advance: Callable[[int], object], begins: list[int]
+    files: list[Path],
+    options: TextOptions,
+    hash: Hash,
+    advance: Callable[[int], object],
+    begins: list[int],
+    on_wrapped: OnWrapped,
 ) -> Iterator[bytes]:
     """The blocks of the files, none of two sources; `begins` gets the number of each source's first one."""
     number = 0
     for source in sources(files):
         begins.append(number)
-        for block in read_blocks(source, errors=errors, hash=hash, progress=advance):
+        for block in text_blocks(source, options, hash=hash, progress=advance, on_wrapped=on_wrapped):
             yield block
             number += 1
+
+
+def _tell_wrapped(widths: dict[Path, int]) -> str:
+    """What was done about files whose text is wrapped at these widths."""
+    file, width = next(iter(widths.items()))
+    if len(widths) == 1:
+        return f"{file}: its lines are wrapped at about {width} characters: the lines of each paragraph were joined"
+    return (
+        f"the lines of {len(widths):,} files are wrapped, those of {file} at about {width} characters: the lines of"
+        " each paragraph were joined"
+    )
 
 
 def _left(memory: int | None) -> int | None:

@@ -1,7 +1,9 @@
 """The command line: what each command prints and returns, what bad input gets, and that nothing half-written stays."""
 
+import bz2
 import gzip
 import json
+import lzma
 import mmap
 import os
 import pty
@@ -581,7 +583,16 @@ def test_progress_on_a_terminal_and_only_beside_the_text(model, tmp_path):
             assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize(("suffix", "decompress"), [(".gz", gzip.decompress), (".ZST", zstd.decompress), ("", bytes)])
+@pytest.mark.parametrize(
+    ("suffix", "decompress"),
+    [
+        (".gz", gzip.decompress),
+        (".ZST", zstd.decompress),
+        (".bz2", bz2.decompress),
+        (".xz", lzma.decompress),
+        ("", bytes),
+    ],
+)
 def test_output_is_compressed_as_its_name_says(model, tmp_path, suffix, decompress):
     out = tmp_path / f"out{suffix}"
     run("recase", "--lm", model, "-o", out, stdin="new york\n" * 9)
@@ -591,8 +602,8 @@ def test_output_is_compressed_as_its_name_says(model, tmp_path, suffix, decompre
 
 
 def test_a_compression_that_is_not_written(model, tmp_path):
-    done = run("recase", "--lm", model, "-o", tmp_path / "out.bz2", stdin="x", code=1)
-    assert "out.bz2: .bz2 files are not written: choose a name that ends with .gz or .zst" in message(done)
+    done = run("recase", "--lm", model, "-o", tmp_path / "out.lz4", stdin="x", code=1)
+    assert "out.lz4: .lz4 files are not written: choose a name that ends with .gz, .zst, .bz2 or .xz" in message(done)
     assert list(tmp_path.iterdir()) == []
 
 

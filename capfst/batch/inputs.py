@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from capfst.batch.formats import takes
 from capfst.batch.manifest import NAME
 from capfst.corpus.files import expand
 from capfst.exceptions import CapfstError
+from capfst.formats.suffixes import takes
 
 
 class Item(NamedTuple):

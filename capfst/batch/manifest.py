@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from capfst.batch.report import RecaseCounts
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import RecaseCounts
 from capfst.system.atomic import replacing
 
 NAME = ".capfst-batch.jsonl"

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from capfst.exceptions import one_line
+from capfst.formats.protocol import RecaseCounts
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
-
-
-@dataclass(frozen=True)
-class RecaseCounts:
-    """What recasing did, in a block, a file or all files."""
-
-    records: int = 0  # lines of a file, objects, rows
-    malformed: int = 0  # of the records: passed on as they are, or dropped
-    lines: int = 0  # that were recased; a record's text may have several
-    tokens: int = 0  # words, marks and protected text
-    changed: int = 0  # of the tokens: those whose case is not the input's
-    oov: int = 0  # of the tokens: words that the model does not know
-
-    def __add__(self, other: RecaseCounts) -> RecaseCounts:
-        return RecaseCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(RecaseCounts)))
-
-    def __str__(self) -> str:
-        bad = f", {self.malformed:,} of {self.records:,} records malformed" if self.malformed else ""
-        return f"{self.lines:,} lines, {self.tokens:,} tokens, {self.changed:,} changed, {self.oov:,} unknown{bad}"
 
 
 @dataclass(frozen=True)
@@ -34,7 +16,7 @@ class FileReport:
     input: str
     output: str
     status: str  # DONE, SKIPPED, FAILED
-    counts: RecaseCounts = RecaseCounts()
+    counts: RecaseCounts = field(default_factory=RecaseCounts)
     seconds: float = 0.0
     error: str | None = None
 

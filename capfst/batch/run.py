@@ -21,14 +21,14 @@ from threading import Event, Semaphore
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from capfst.batch.folder import clear, locked, make_folder
-from capfst.batch.formats import format_of
 from capfst.batch.inputs import Item, Plan
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
-from capfst.batch.protocol import BatchOptions, Format, Recase
-from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport, RecaseCounts
+from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
 from capfst.corpus.compression import OnRead
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import BatchOptions, Format, Recase, RecaseCounts
+from capfst.formats.suffixes import format_of
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
 from capfst.system.parallel import map_stream

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.batch.protocol import Recase
-from capfst.batch.report import RecaseCounts
 from capfst.casing.transducer import Words
+from capfst.formats.protocol import Recase, RecaseCounts
 from capfst.recaser import Recaser, pieces
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD

@@ -33,9 +33,9 @@ from capfst.exceptions import CapfstError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from capfst.batch.protocol import OnError
     from capfst.batch.run import Run, Runner
     from capfst.corpus.read import Errors
+    from capfst.formats.protocol import OnError
     from capfst.recaser import Recaser
 
 
@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=FILE)
 @lm_option
 @click.option(
-    "-o", "--output", type=FILE, help="File to write, instead of stdout; compressed if its name ends with .gz or .zst."
+    "-o",
+    "--output",
+    type=FILE,
+    help="File to write, instead of stdout; compressed if its name ends with .gz, .zst, .bz2 or .xz.",
 )
 @casing_options
 @click.option(
@@ -90,7 +93,7 @@ def recase(
 
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
-    compression = compression_of_name(output) if output else b""
+    compression = compression_of_name(output) if output else None
     _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
         from capfst.fst.read import CapFst
@@ -141,7 +144,7 @@ def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
         suffix = suffix_of(file.name)
         if suffix in ("", ".txt"):
             continue
-        from capfst.batch.formats import FORMATS  # not needed for text, and slow to import
+        from capfst.formats.suffixes import FORMATS  # not needed for text, and slow to import
 
         if suffix == ".parquet":
             raise CapfstError(f"{file}: Parquet is no text: capfst batch recases a column of it (--column NAME)")
@@ -268,17 +271,18 @@ def batch(
 ) -> None:
     """Recases whole corpora, file by file.
 
-    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst), and .parquet. The
-    outputs have the same formats and the same tree, below --out. Files that an earlier run has finished are skipped.
+    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst, .bz2, .xz), and
+    .parquet. The outputs have the same formats and the same tree, below --out. Files that an earlier run has finished
+    are skipped.
 
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' --out cased/
     """
     from capfst.batch.display import Display
     from capfst.batch.inputs import plan
-    from capfst.batch.protocol import BatchOptions
     from capfst.batch.report import FAILED
     from capfst.batch.run import run
+    from capfst.formats.protocol import BatchOptions
     from capfst.recaser import load
     from capfst.system.atomic import replacing
 

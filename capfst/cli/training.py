@@ -70,6 +70,10 @@ from capfst.cli.common import (
 )
 @click.option("--pretokenized", is_flag=True, help="Tokens are separated by white space: do not tokenize further.")
 @click.option("--no-context", is_flag=True, help="Train the n-gram model alone, without a context model.")
+@click.option("--field", help="Field that is the text in the objects of .jsonl files.")
+@click.option(
+    "--column", help="Column that is the text in .tsv, .csv and .parquet files: its name, or its number, from 1."
+)
 @errors_option
 @click.option(
     "--memory",
@@ -94,10 +98,12 @@ def train(
 ) -> None:
     """Trains a capitalization LM on cased text, one sentence a line.
 
-    CORPUS names files (plain, .gz, .zst), folders or quoted glob patterns.
+    CORPUS names files, folders or quoted glob patterns: text, .jsonl, .tsv, .csv and Wikimedia's dumps (.xml), plain or
+    compressed (.gz, .zst, .bz2, .xz), and .parquet.
 
     \b
     capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
+    capfst train crawl.jsonl.xz simplewiki-20260101-pages-articles.xml.bz2 --field text -o cap.fst
     """
     from capfst.system.progress import progress
     from capfst.training import train as run
@@ -127,7 +133,7 @@ def train(
 def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
     """Compiles an ARPA model whose words are surface forms.
 
-    ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain, .gz or .zst.
+    ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain, .gz, .zst, .bz2 or .xz.
 
     \b
     capfst import model.arpa.gz -o cap.fst

@@ -2,5 +2,6 @@
 
 files.py (names → files) → compression.py and read.py (files → blocks of whole lines) → filters.py (well-cased
 sentences) → intern.py (words → ids) → vocabulary.py (ids → labels); labels.py walks through the labels, splits.py cuts
-files into parts for Spark; diagnose.py says what is wrong with a corpus.
+files into parts for Spark; diagnose.py says what is wrong with a corpus, wrapped.py joins lines that are
+wrapped to paragraphs. Files that are not plain text are read by `capfst/formats/`.
 """

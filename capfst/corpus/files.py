@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from capfst.corpus.compression import SUFFIXES
 from capfst.exceptions import CapfstError
 
+_PAGES = re.compile(r"-p\d+p\d+$")
 _SMALL = 1 << 16  # bytes of a file, compressed or not
 
 # A folder is read whole but for these: a corpus may be called `news.en` as well as `news.txt`.
 NO_TEXT = frozenset(
     f".{suffix}"
     for formats in (
-        "7z bz2 rar tar tgz xz zip",
+        "7z rar tar tbz2 tgz txz zip",
         "doc docx epub odt pdf ppt pptx ps xls xlsx",
         "bmp gif jpeg jpg png svg tif tiff webp avi flac mov mp3 mp4 ogg wav webm",
         "csv htm html json jsonl parquet tsv xml yaml yml",
@@ -79,23 +82,31 @@ def _below(folder: str) -> list[Path]:
 
 
 def suffix_of(name: str) -> str:
-    """The suffix, in lower case, that tells a file's format: that before `.gz` or `.zst`."""
-    path = Path(name.lower())
-    return Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
+    """The suffix, in lower case, that tells a file's format: that before `.gz` and the like, and before the numbers of
+    pages in a name of Wikimedia's (`.xml-p1p41242.bz2`)."""
+    stem, suffix = os.path.splitext(name.lower())
+    if suffix in SUFFIXES:
+        suffix = os.path.splitext(stem)[1]
+    return _PAGES.sub("", suffix)
 
 
-def find_files(paths: Iterable[str | Path]) -> list[Path]:
+def is_text(name: str) -> bool:
+    """Whether a file of this name is text, a sentence a line, as far as its suffix tells."""
+    return suffix_of(name) not in NO_TEXT
+
+
+def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_text) -> list[Path]:
     """The files of a corpus, in the order of `paths`, each once: as `expand` finds them, but of the files in folders
-    none whose suffix is in `NO_TEXT`.
+    only those whose names are `taken`.
 
     Raises:
         CapfstError: a path, pattern or folder without files, or a file or folder that may not be read.
     """
     files: dict[str, Path] = {}
     for path in map(str, paths):
-        matches = [file for file, _, folder in expand(path) if folder is None or suffix_of(file.name) not in NO_TEXT]
+        matches = [file for file, _, folder in expand(path) if folder is None or taken(file.name)]
         if not matches:
-            what = "no text in this folder: put plain, .gz or .zst files there"
+            what = "no text in this folder: put text there, or say which --field or --column of its files is text"
             if not os.path.isdir(path):
                 what = "no file matches this pattern: check it, and quote it for the shell"
             raise CapfstError(f"{path}: {what}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
-from capfst.corpus.compression import GZIP, ZSTD, OnRead, decompressed
+from capfst.corpus.compression import OnRead, compression_of, decompressed
 from capfst.exceptions import CapfstError
 
 Errors = Literal["strict", "replace"]
@@ -22,13 +22,9 @@ LONGEST = 1 << 29  # bytes of a line, which is held in memory whole
 UTF8_MARK = b"\xef\xbb\xbf"
 
 # What no UTF-8 text starts with, and what to do about it.
-FOREIGN = {
+_FOREIGN = {
     b"\xff\xfe": "is UTF-16 or UTF-32, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8",
     b"\xfe\xff": "is UTF-16, not UTF-8; convert it first: iconv -f UTF-16 -t UTF-8",
-    GZIP: "is compressed; decompress it first: gzip -dc",
-    ZSTD[0]: "is compressed; decompress it first: zstd -dc",
-    b"BZh91AY&SY": "is compressed; decompress it first: bzip2 -dc",
-    b"\xfd7zXZ": "is compressed; decompress it first: xz -dc",
     b"PK\x03\x04": "is a ZIP archive; unpack it first: unzip",
 }
 
@@ -57,14 +53,14 @@ def read_blocks(
         CapfstError: a file that cannot be read, is damaged or cut off, or is not UTF-8 (unless `errors` is
             "replace", which puts U+FFFD for what is not).
     """
-    blocks = (block for file in files for block in _corpus_file(file, size, errors, progress))
-    for block in _joined(blocks, size):
-        if hash is not None:
-            hash.update(block)
-        yield block
+    blocks = (block for file in files for block in file_blocks(file, size, errors, progress))
+    return joined(blocks, size, hash)
 
 
-def _corpus_file(file: Path, size: int, errors: Errors, progress: Callable[[int], object] | None) -> Iterator[bytes]:
+def file_blocks(
+    file: Path, size: int = BLOCK, errors: Errors = "strict", progress: Callable[[int], object] | None = None
+) -> Iterator[bytes]:
+    """As `read_blocks`, of one file."""
     start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
     for block in _valid(_whole_lines(_pieces(file, on_read), size, str(file)), str(file), errors):
@@ -106,6 +102,16 @@ def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> 
     return _whole_lines(_pieces(file, on_read), size, str(file))
 
 
+def refuse_foreign(head: bytes, name: str) -> None:
+    """Raises CapfstError if the file or stream `name`, which begins with these (decompressed) bytes, is no UTF-8 text
+    for certain."""
+    remedy = next((remedy for start, remedy in _FOREIGN.items() if head.startswith(start)), None)
+    if compression := compression_of(head):
+        remedy = f"is compressed; decompress it first: {compression.program} -dc"
+    if remedy:
+        raise CapfstError(f"{name}: {remedy}")
+
+
 def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -> Iterator[bytes]:
     read = getattr(stream, "read1", stream.read)  # read1 returns what a pipe has, read waits for all
     try:
@@ -142,17 +148,24 @@ def _whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[byte
         yield b"".join(parts)
 
 
-def _joined(blocks: Iterable[bytes], size: int) -> Iterator[bytes]:
+def joined(blocks: Iterable[bytes], size: int = BLOCK, hash: Hash | None = None) -> Iterator[bytes]:
+    """The same text in blocks of at least `size` bytes, but for the last one; `hash` is updated with them."""
     parts: list[bytes] = []
     held = 0
     for block in blocks:
         parts.append(block)
         held += len(block)
         if held >= size:
-            yield b"".join(parts)
+            yield _hashed(b"".join(parts), hash)
             parts, held = [], 0
     if parts:
-        yield b"".join(parts)
+        yield _hashed(b"".join(parts), hash)
+
+
+def _hashed(block: bytes, hash: Hash | None) -> bytes:
+    if hash is not None:
+        hash.update(block)
+    return block
 
 
 def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes]:
@@ -160,9 +173,7 @@ def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes
     offset = lines = 0
     for block in blocks:
         if offset == 0:
-            for start, remedy in FOREIGN.items():
-                if block.startswith(start):
-                    raise CapfstError(f"{name}: {remedy}")
+            refuse_foreign(block, name)
         try:
             block.decode()
         except UnicodeDecodeError as error:

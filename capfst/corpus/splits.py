@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from capfst.corpus.compression import GZIP, ZSTD
+from capfst.corpus.compression import HEAD, compression_of
 from capfst.corpus.read import PIECE, UTF8_MARK, Errors, read_blocks, read_stream
 from capfst.exceptions import CapfstError
 
@@ -35,7 +35,7 @@ def _parts(file: Path, size: int) -> list[Part]:
         with open(file, "rb") as stream:
             file_size = stream.seek(0, 2)
             stream.seek(0)
-            if file_size > size and not stream.read(4).startswith((GZIP, *ZSTD)):
+            if file_size > size and not compression_of(stream.read(HEAD)):
                 while bounds[-1] < file_size:
                     bounds.append(_line_end(stream, bounds[-1] + size, file_size))
     except OSError as error:

@@ -25,16 +25,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from capfst.batch.folder import make_folder
-from capfst.batch.formats import format_of
 from capfst.batch.inputs import Item
-from capfst.batch.lines import BLOCK, LineBlock, LineFormat
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
-from capfst.batch.protocol import BatchOptions
-from capfst.batch.report import DONE, FAILED, FileReport, RecaseCounts
+from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import Run
 from capfst.batch.tally import counting
 from capfst.corpus.splits import Part, read_raw, splits
 from capfst.exceptions import CapfstError
+from capfst.formats.lines import BLOCK, LineBlock, LineFormat
+from capfst.formats.protocol import BatchOptions, RecaseCounts
+from capfst.formats.suffixes import format_of
 from capfst.recaser import Recaser
 from capfst.spark.model import Sent, send
 from capfst.spark.session import reason

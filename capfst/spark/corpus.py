@@ -1,13 +1,13 @@
 """A training corpus on Spark: the executors read, clean and tokenize it, and count its n-grams.
 
-In: text files that all executors see under the same paths. Out: the same numbers as in the local way, by the same
+In: files that all executors see under the same paths. Out: the same numbers as in the local way, by the same
 kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.IdStreams`, `SparkLabels` for the array of
 labels.
 
-The way: files → parts of whole lines, a task each (`corpus/splits.py`) → the ids of each part, which stay with the
-executors, and the words of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets
-of `lm/partition.py` → the n-grams of each bucket, which the driver collects (`SparkLabels`). What is lost with an
-executor is made again.
+The way: files → parts of whole lines, a task each (`corpus/splits.py`; files of other formats than plain text, which
+can only be read from their start, are a task each) → the ids of each part, which stay with the executors, and the words
+of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets of `lm/partition.py` →
+the n-grams of each bucket, which the driver collects (`SparkLabels`). What is lost with an executor is made again.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from capfst.corpus import filters as cleaning
 from capfst.corpus.files import sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import count_labels, pieces
-from capfst.corpus.read import Errors, read_blocks
 from capfst.corpus.splits import Part, read, splits
 from capfst.corpus.vocabulary import Label, Tally, relabel
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import TextOptions
+from capfst.formats.read import lines_stand_alone, text_blocks
 from capfst.lm.count import Collector, NgramCounts, start_counts
 from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition
@@ -54,6 +55,7 @@ class _PartIds(NamedTuple):
     stream: npt.NDArray[np.uint32]
     words: Interner  # whose ids are in the stream
     lines: npt.NDArray[np.int64]  # by verdict of the cleaning
+    wrapped: int  # the width at which the lines of its file are wrapped; 0: they are not
     failed: str | None  # why the part could not be read
 
 
@@ -64,23 +66,29 @@ _Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 class SparkStreams:
-    """As `corpus.vocabulary.IdStreams`, with the streams on the executors. words: the interner of all ids."""
+    """As `corpus.vocabulary.IdStreams`, with the streams on the executors. words: the interner of all ids; wrapped: the
+    files whose text is wrapped, and at which width."""
 
-    def __init__(self, spark: SparkSession, files: list[Path], errors: Errors, on: int, pretokenized: bool) -> None:
+    def __init__(
+        self, spark: SparkSession, files: list[Path], options: TextOptions, on: int, pretokenized: bool
+    ) -> None:
         context = spark.sparkContext
-        parts = list(enumerate(splits(files, _PART)))
+        parts = list(enumerate(part for file in files for part in _parts(file, options)))
         source_of = {file: number for number, source in enumerate(sources(files)) for file in source}
         self.sources = np.array([source_of[part.file] for _, part in parts], np.int64)  # of the parts
         with ThreadPoolExecutor(1) as pool:
             # The digest needs one pass from the first line to the last, so that it takes longest: it begins first.
-            whole = context.parallelize([files], 1).map(partial(_digest, errors))
+            whole = context.parallelize([files], 1).map(partial(_digest, options))
             digest: Future[list[str]] = pool.submit(whole.collect)
-            self.rdd = _kept(context.parallelize(parts, len(parts)).map(partial(_make, errors, on, pretokenized)))
-            made = self.rdd.map(lambda made: (made.lines, made.failed)).collect()
-            self.lines = sum((lines for lines, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
-            for (_, part), (_, failed) in zip(parts, made, strict=True):
+            self.rdd = _kept(context.parallelize(parts, len(parts)).map(partial(_make, options, on, pretokenized)))
+            made = self.rdd.map(lambda made: (made.lines, made.wrapped, made.failed)).collect()
+            self.lines = sum((lines for lines, _, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
+            self.wrapped: dict[Path, int] = {}
+            for (_, part), (_, width, failed) in zip(parts, made, strict=True):
                 if failed is not None:
-                    _fail(part.file, errors, failed)
+                    _fail(part.file, options, failed)
+                if width:
+                    self.wrapped[part.file] = width
             self.digest = digest.result()[0]
         self.words = self.rdd.map(lambda made: made.words).treeReduce(_merged)
         self._words = context.broadcast(self.words)
@@ -169,9 +177,15 @@ def _kept(rdd: RDD[Any]) -> RDD[Any]:
     return rdd.persist(StorageLevel.DISK_ONLY)
 
 
-def _fail(file: Path, errors: Errors, failed: str) -> None:
+def _parts(file: Path, options: TextOptions) -> list[Part]:
+    """The parts of a file; only text whose lines stand for themselves has several."""
+    parts = splits([file], _PART)
+    return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Part(file)]
+
+
+def _fail(file: Path, options: TextOptions, failed: str) -> None:
     """Raises the error of reading the whole file here, which names the place in it."""
-    for _ in read_blocks([file], errors=errors):
+    for _ in text_blocks([file], options):
         pass
     raise CapfstError(failed)
 
@@ -179,29 +193,32 @@ def _fail(file: Path, errors: Errors, failed: str) -> None:
 # In the tasks:
 
 
-def _digest(errors: Errors, files: list[Path]) -> str:
+def _digest(options: TextOptions, files: list[Path]) -> str:
     digest = hashlib.blake2b(digest_size=8)
     try:
-        for _ in read_blocks(files, errors=errors, hash=digest):
+        for _ in text_blocks(files, options, hash=digest):
             pass
     except CapfstError:
         return ""  # the task of the part that cannot be read says why
     return digest.hexdigest()
 
 
-def _make(errors: Errors, on: int, pretokenized: bool, part: tuple[int, Part]) -> _PartIds:
+def _make(options: TextOptions, on: int, pretokenized: bool, part: tuple[int, Part]) -> _PartIds:
     interner = Interner()
     lines = np.zeros(len(cleaning.FILTERS) + 1, np.int64)
     streams = [np.zeros(0, np.uint32)]
+    wrapped: dict[Path, int] = {}
     failed = None
     try:
-        for block in read(part[1], errors):
+        file, _, end = part[1]
+        whole = text_blocks([file], options, on_wrapped=wrapped.setdefault)
+        for block in whole if end is None else read(part[1], options.errors):
             kept, counts = cleaning.clean(block, on) if on else (block, lines[:0])
             lines[: counts.size] += counts
             streams.append(interner.block(kept, pretokenized))
     except CapfstError as error:
         failed = str(error)
-    return _PartIds(part[0], np.concatenate(streams), interner, lines, failed)
+    return _PartIds(part[0], np.concatenate(streams), interner, lines, wrapped.get(file, 0), failed)
 
 
 def _merged(words: Interner, more: Interner) -> Interner:

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from capfst.batch.arrow import recase_array
 from capfst.exceptions import CapfstError
+from capfst.formats.arrow import recase_array
 from capfst.recaser import load
 from capfst.spark.model import Sent, send
 

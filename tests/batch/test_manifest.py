@@ -5,8 +5,8 @@ import os
 import pytest
 
 from capfst.batch.manifest import NAME, Manifest, Record, Stamp, sha256
-from capfst.batch.report import RecaseCounts
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import RecaseCounts
 
 HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of nothing
 

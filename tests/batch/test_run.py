@@ -24,16 +24,17 @@ from support.disk import mounted
 from support.models import in_two_files, tiny
 
 import capfst
-import capfst.batch.lines
+import capfst.formats.lines
 from capfst.batch.display import Display
 from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
-from capfst.batch.report import DONE, FileReport, RecaseCounts
+from capfst.batch.report import DONE, FileReport
 from capfst.cli import cli
 from capfst.context.train import ContextOptions
 from capfst.corpus.compression import zstd
 from capfst.corpus.files import find_files
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import RecaseCounts
 
 TEACHES = "We said that the mayor met us.\n"
 TEXT = "we said that the mayor of new york met mr. o'neill in paris\n\nan ibm xyzzy"
@@ -316,7 +317,7 @@ def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, ch
     path.write_text(TEXT * 3)
     out.mkdir()
     (out / "in.txt").write_text("of an earlier run")
-    formats = capfst.batch.lines
+    formats = capfst.formats.lines
 
     def read_and_change(file, *rest):
         yield from raw_blocks(file, *rest)

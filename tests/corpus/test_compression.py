@@ -1,5 +1,6 @@
 """Reading compressed files takes memory for blocks, however much a file unpacks to."""
 
+import bz2
 import subprocess
 import sys
 from pathlib import Path
@@ -24,10 +25,10 @@ print(sum(map(len, read_blocks([Path(sys.argv[1])]))), peak() - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
-@pytest.mark.parametrize("line", [b"\n", b"A b.\n"])
-def test_a_file_that_unpacks_to_much_is_read_in_little_memory(tmp_path, line):
-    file = tmp_path / "a.zst"
-    with zstd.open(file, "wb") as out:
+@pytest.mark.parametrize(("line", "open_file"), [(b"\n", zstd.open), (b"A b.\n", zstd.open), (b"\n", bz2.open)])
+def test_a_file_that_unpacks_to_much_is_read_in_little_memory(tmp_path, line, open_file):
+    file = tmp_path / "a"
+    with open_file(file, "wb") as out:
         block = line * ((1 << 20) // len(line))
         for _ in range(SIZE // len(block)):
             out.write(block)

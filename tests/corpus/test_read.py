@@ -1,7 +1,9 @@
 """Corpus: which files a name stands for, and their lines whatever the packing, the ends and the damage."""
 
+import bz2
 import hashlib
 import io
+import lzma
 import os
 import tempfile
 from pathlib import Path
@@ -23,6 +25,12 @@ PACKINGS = {
     "gzip": gzipped,
     "gzip, two members": lambda text: gzipped(text[:7]) + gzipped(text[7:]),
     "gzip, padded": lambda text: gzipped(text) + bytes(600),
+    "bzip2": bz2.compress,
+    "bzip2, two streams": lambda text: bz2.compress(text[:7]) + bz2.compress(text[7:]),
+    "bzip2, streams without text": lambda text: bz2.compress(b"") + bz2.compress(text) + bz2.compress(b""),
+    "xz": lzma.compress,
+    "xz, two streams and padding": lambda text: lzma.compress(text[:7]) + bytes(1 << 18) + lzma.compress(text[7:]),
+    "xz, padded": lambda text: lzma.compress(text, check=lzma.CHECK_SHA256) + bytes(4),
     "zstd": zstd.compress,
     "zstd, two frames": lambda text: zstd.compress(text[:7]) + zstd.compress(text[7:]),
     "zstd, skippable frame": lambda text: SKIPPABLE + zstd.compress(text),
@@ -51,6 +59,7 @@ def tree(tmp_path, monkeypatch):
     for name in (
         "c/b.txt", "c/a.txt.zst", "c/d/e.en", "c/d/plain", "c/f.TXT.GZ",
         "c/.hidden.txt", "c/.git/config", "c/model.fst", "c/x.json.gz", "c/y.PDF", "z.json", "empty/.x",
+        "c/d/g.txt.bz2", "c/d/h.xz", "c/d/t.tar.xz", "c/d/w.xml-p1p9.bz2",
     ):  # fmt: skip
         write(tmp_path, name)
     monkeypatch.chdir(tmp_path)
@@ -61,12 +70,12 @@ def tree(tmp_path, monkeypatch):
     [
         (["c/b.txt"], "c/b.txt"),
         (["z.json", "c/.hidden.txt"], "z.json c/.hidden.txt"),  # named themselves
-        (["c"], "c/a.txt.zst c/b.txt c/d/e.en c/d/plain c/f.TXT.GZ"),
+        (["c"], "c/a.txt.zst c/b.txt c/d/e.en c/d/g.txt.bz2 c/d/h.xz c/d/plain c/f.TXT.GZ"),
         (["c/*.txt"], "c/b.txt"),
         (["c/**/*e*"], "c/d/e.en c/model.fst"),
-        (["c/?"], "c/d/e.en c/d/plain"),
+        (["c/?"], "c/d/e.en c/d/g.txt.bz2 c/d/h.xz c/d/plain"),
         (["**/*.txt", "c/[a-b]*"], "c/b.txt c/a.txt.zst"),
-        (["c/d", "c/d/e.en", "./c/d/e.en"], "c/d/e.en c/d/plain"),
+        (["c/d", "c/d/e.en", "./c/d/e.en"], "c/d/e.en c/d/g.txt.bz2 c/d/h.xz c/d/plain"),
     ],
 )
 def test_find(tree, paths, found):
@@ -193,12 +202,23 @@ def test_not_utf8(tmp_path, pack):
         (gzipped(b"A b.\n")[:-1], "cut off"),
         (gzipped(b"A b.\n") + b"rubbish", "damaged"),
         (gzipped(b"A b.\n")[:-8] + bytes(8), "damaged"),
+        (gzipped(b"A b.\n" * 9999)[:99], "cut off behind byte 99;"),
+        (bz2.compress(b"A b.\n" * 9999)[:-3], r"cut off behind byte \d+;"),
+        (bz2.compress(b"A b.\n") * 2 + bz2.compress(b"A b.\n")[:11], "cut off behind byte 103;"),
+        (bz2.compress(b"A b.\n")[:-4] + b"rubb", "damaged compressed data before byte 46 "),
+        (bz2.compress(b"A b.\n") + b"rubbish", "damaged"),
+        (bz2.compress(b"A b.\n") + bz2.compress(b"C.\n").replace(b"1AY", b"2AY"), "damaged"),
+        (lzma.compress(b"A b.\n" * 9999)[:-3], r"cut off behind byte \d+;"),
+        (lzma.compress(b"A b.\n") + bytes(4) + lzma.compress(b"A b.\n")[:9], "cut off"),
+        (lzma.compress(b"A b.\n") + b"rubbish and more", "damaged"),
+        (lzma.compress(b"A b.\n" * 9999)[:60] + bytes(90), r"damaged compressed data before byte 150 \(Corrupt"),
         (zstd.compress(b"A b.\n" * 9999)[:-3], "cut off"),
         (zstd.compress(b"A b.\n") + b"rubbish", "damaged"),
         (zstd.compress(b"A b.\n")[:4] + b"\xff" * 20, "damaged"),
         ("A b.\n".encode("utf-16"), "UTF-16"),
         (gzipped("A b.\n".encode("utf-16")), "UTF-16"),
         (gzipped(gzipped(b"A b.\n")), "is compressed"),
+        (gzipped(lzma.compress(b"A b.\n")), "is compressed; decompress it first: xz -dc"),
     ],
 )
 @pytest.mark.parametrize("errors", ["strict", "replace"])
@@ -251,6 +271,7 @@ def test_stream_does_not_wait_for_more():
         (b"A b.\n\xe9t\xe9.\n", r"<stdin>: not UTF-8 at byte 5 \(0xe9\) in line 2: .*--errors replace"),
         (zstd.compress(b"A b.\n"), "<stdin>: is compressed; .*zstd -dc"),
         (gzipped(b"A b.\n"), "<stdin>: is compressed; .*gzip -dc"),
+        (bz2.compress(b""), "<stdin>: is compressed; .*bzip2 -dc"),
         ("\ufeffA b.\n".encode("utf-16-be"), "<stdin>: is UTF-16"),
     ],
 )

@@ -1,5 +1,6 @@
 """Fetching: a local HTTP server that breaks off, refuses, redirects or sends what is wrong; never the network."""
 
+import bz2
 import hashlib
 import json
 import os
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.command_line import run
+from support.dumps import dump, page
 
 from capfst.exceptions import CapfstError
 
@@ -262,6 +265,29 @@ def test_command(site, path, monkeypatch):
     assert Path("corpus.txt.gz").read_bytes() == BODY
     refused(r"corpus.txt has the md5 \w+, not 0+: check", site.url, "--checksum", "0" * 32)
     assert os.listdir() == ["corpus.txt.gz"]
+
+
+def test_a_dump_is_learned_from_as_it_is_fetched(site, tmp_path, monkeypatch):
+    pytest.importorskip("mwxml")
+    pytest.importorskip("mwparserfromhell")
+    name = "xxwiki-20260101-pages-articles.xml.bz2"
+    article = "{{Infobox}}\n'''The mayor''' of [[New York]]<ref>Not this.</ref> met [[IBM|an IBM engineer]].\n\n* No.\n"
+    body = bz2.compress(dump([page("A", article), page("Talk:A", "I think so.", ns=1), page("B", article)]))
+    folder = "/xxwiki/20260101/"
+    site.files = {
+        folder + name: body,
+        f"{folder}xxwiki-20260101-sha1sums.txt": f"{hashlib.sha1(body).hexdigest()}  {name}\n".encode(),
+    }
+    root = site.url.removesuffix("/corpus.txt")
+    addresses = [url.replace("https://dumps.wikimedia.org", root) for url in fetch_corpus.CORPORA["wikimedia"]]
+    monkeypatch.setitem(fetch_corpus.CORPORA, "wikimedia", tuple(addresses))
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(fetch_corpus.main, ["wikimedia:xxwiki:20260101"])
+    assert result.exit_code == 0, result.output
+    run("train", name, "-o", "cap.fst")
+    done = run("recase", "--lm", "cap.fst", "--sentence-case", stdin="the mayor of new york met an ibm engineer.\n")
+    assert done.stdout == b"The mayor of New York met an IBM engineer.\n"
+    assert sorted(os.listdir()) == ["cap.fst", name]
 
 
 def test_a_data_set_as_text(path):

@@ -10,8 +10,8 @@ from support.spark import CORPUS
 
 import capfst
 from capfst.batch.inputs import plan
-from capfst.batch.protocol import BatchOptions
 from capfst.batch.run import run as run_batch
+from capfst.formats.protocol import BatchOptions
 
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)

@@ -2,9 +2,13 @@
 
 import filecmp
 import gzip
+import json
+import textwrap
 from contextlib import nullcontext
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support import java
 from support.command_line import run
@@ -94,6 +98,32 @@ def test_errors_in_a_corpus_are_those_found_here(spark, tmp_path, monkeypatch):
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
     assert not (tmp_path / "cap.fst").exists()
+
+
+def test_files_of_any_format(spark, tmp_path, monkeypatch, caplog):
+    """Each is one task; text that is wrapped, too."""
+    monkeypatch.setattr(spark_corpus, "_PART", 900)
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    lines = PROSE[:60_000].splitlines()
+    (folder / "a.txt").write_text("\n".join(lines))
+    (folder / "b.txt").write_text("\n\n".join(textwrap.fill(line, 60) for line in lines if line))
+    (folder / "c.jsonl").write_text("".join(f"{json.dumps({'text': line})}\n" for line in lines))
+    pq.write_table(pa.table({"text": lines}), folder / "d.parquet")
+    options = {"field": "text", "column": "1"}
+    said = []
+    for name, where in ("here", None), ("there", spark):
+        caplog.clear()
+        capfst.train(folder, tmp_path / name, spark=where, **options)
+        said.append(caplog.messages[0])
+    assert same_models(tmp_path / "here", tmp_path / "there")
+    assert "b.txt: its lines are wrapped at about" in said[0]
+    assert said[0] == said[1]
+    with open(folder / "c.jsonl", "a") as out:
+        out.write("{}\n")
+    for where in None, spark:
+        with pytest.raises(CapfstError, match=rf"c\.jsonl: line {len(lines) + 1}: the object has no field 'text'"):
+            capfst.train(folder, tmp_path / "cap.fst", spark=where, **options)
 
 
 def test_command(spark, corpus, prose, model, tmp_path, monkeypatch):

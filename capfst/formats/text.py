@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from capfst.batch.lines import LineBlock, LineFormat
-from capfst.batch.protocol import Recase
-from capfst.batch.report import RecaseCounts
+from capfst.formats.lines import LineBlock, LineFormat
+from capfst.formats.protocol import Recase, RecaseCounts
 
 
 class Text(LineFormat):

@@ -1,9 +1,11 @@
 """Batch formats: only the case of the wanted text changes; every other byte, value and property of a file stays."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 import re
 from pathlib import Path
 
@@ -18,12 +20,11 @@ from support.models import in_one_folder
 from support.packing import gzipped
 
 import capfst
-from capfst.batch.formats import format_of, takes
-from capfst.batch.protocol import BatchOptions
-from capfst.batch.report import RecaseCounts
 from capfst.batch.tally import counting
 from capfst.corpus.compression import compressing_like, zstd
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import BatchOptions, RecaseCounts
+from capfst.formats.suffixes import format_of, takes
 from capfst.recaser import Recaser, pieces
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import lower
@@ -180,7 +181,7 @@ def test_csv_is_what_python_reads(tmp_path_factory, recaser, text, column, block
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("capfst.batch.csv.BLOCK", block)
+        patch.setattr("capfst.formats.csv.BLOCK", block)
         done, counts = recased(path, recaser, column=str(column), on_error="pass")
     before, after = (list(csv.reader(io.StringIO(t, newline=""))) for t in (text, done.decode()))
     raw_before, raw_after = raw_records(text), raw_records(done.decode())
@@ -218,8 +219,8 @@ def test_any_text_in_csv(tmp_path_factory, recaser, texts, quoting, end):
 
 
 def test_a_csv_record_that_never_ends(tmp_path, recaser, monkeypatch):
-    monkeypatch.setattr("capfst.batch.csv.BLOCK", 10)
-    monkeypatch.setattr("capfst.batch.csv.LONGEST", 1000)
+    monkeypatch.setattr("capfst.formats.csv.BLOCK", 10)
+    monkeypatch.setattr("capfst.formats.csv.LONGEST", 1000)
     path = tmp_path / "a.csv"
     path.write_bytes(b'text\nibm\n"ibm\n' + b"ibm\n" * 999)
     with pytest.raises(CapfstError, match=r"a\.csv: line 3: .*close its quote"):
@@ -303,7 +304,7 @@ def test_columns_are_numbered_from_1(tmp_path, recaser, name, column):
 
 
 def test_the_line_of_an_error_is_counted_over_blocks(tmp_path, recaser, monkeypatch):
-    monkeypatch.setattr("capfst.batch.lines.BLOCK", 10)
+    monkeypatch.setattr("capfst.formats.lines.BLOCK", 10)
     (tmp_path / "a").write_bytes(b"paris\n" * 99 + b"\xff\n")
     with pytest.raises(CapfstError, match="line 100: "):
         recased(tmp_path / "a", recaser)
@@ -330,7 +331,7 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     sizes: list[int] = []
     words_of = recaser.transducer.words
     monkeypatch.setattr(recaser.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf))
-    monkeypatch.setattr("capfst.batch.lines._LONG", 50)
+    monkeypatch.setattr("capfst.formats.lines._LONG", 50)
     monkeypatch.setattr("capfst.recaser._PIECE", 100)
     assert recased(path, recaser, **options) == whole
     assert whole[0] != text
@@ -403,7 +404,7 @@ def test_which_files_of_a_folder_are_taken(name, taken):
 # Compression
 
 
-@pytest.mark.parametrize("compress", [gzipped, zstd.compress, bytes])
+@pytest.mark.parametrize("compress", [gzipped, zstd.compress, bz2.compress, lzma.compress, bytes])
 def test_compression_is_kept_and_always_the_same(tmp_path, recaser, compress):
     path = tmp_path / "a.txt"  # its first bytes tell, not its name
     path.write_bytes(compress(WHOLE))
@@ -458,7 +459,7 @@ def table():
     ],
 )
 def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
-    monkeypatch.setattr("capfst.batch.parquet.BLOCK", 500)
+    monkeypatch.setattr("capfst.formats.parquet.BLOCK", 500)
     path, out = tmp_path / "a.parquet", tmp_path / "out"
     pq.write_table(table, path, **layout)
     done, counts = recased(path, recaser, column=column)

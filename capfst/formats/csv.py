@@ -1,4 +1,5 @@
-"""Comma-separated values, as Python's `csv` reads them: one column is recased, all other bytes stay.
+"""Comma-separated values, as Python's `csv` reads them: one column is the text; all other bytes stay when
+it is recased.
 
 A field that begins with a quote may hold commas, line ends, and quotes, each doubled; other fields hold quotes as they
 are. The column is given by its name in the file's first record, the header; or, in a file without header, by its
@@ -11,12 +12,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from capfst.batch.lines import BLOCK, LineFormat, MalformedError
-from capfst.batch.protocol import BatchOptions
-from capfst.batch.tsv import MAX_COLUMNS, index_among, index_of
 from capfst.corpus.compression import OnRead
 from capfst.corpus.read import UTF8_MARK, raw_blocks
 from capfst.exceptions import CapfstError
+from capfst.formats.lines import BLOCK, LineFormat, MalformedError
+from capfst.formats.protocol import TextOptions
+from capfst.formats.tsv import MAX_COLUMNS, index_among, index_of
 
 LONGEST = 256 << 20  # bytes of a record
 
@@ -34,10 +35,10 @@ _raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*{_MORE}{_END}".encode()).match  # of
 class Csv(LineFormat):
     splittable = False  # a line end may be part of a record
 
-    def __init__(self, path: Path, options: BatchOptions) -> None:
+    def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.column = options.column
-        self.settings |= {"column": options.column}
+        self.column = self.chosen("column", options.column)
+        self.settings |= {"column": self.column}
         self.header = not self.column.isdecimal()
         if not self.header:
             self._take(index_of(path, self.column))
@@ -74,14 +75,15 @@ class Csv(LineFormat):
             yield b"".join(held)
 
     def begin(self, data: bytes) -> None:
-        if not self.header:
-            return
+        if self.header:
+            self._take(index_among(self.path, self.names(data), self.column))
+
+    def names(self, data: bytes) -> list[str]:
         header = self.records(data.decode(errors="replace"), 1)[0]
         try:
-            names = [self.unescape(header[place]) for place in _places(header, 1)]
+            return [self.unescape(header[place]) for place in _places(header, 1)]
         except MalformedError as error:
             raise CapfstError(f"{self.path}: line 1: {error}: fix it") from error
-        self._take(index_among(self.path, names, self.column))
 
     def _take(self, index: int) -> None:
         """Chooses the column by its number, from 0."""

@@ -1,4 +1,4 @@
-"""JSON lines: one field of each object is recased; every other byte of the line stays.
+"""JSON lines: one field of each object is the text; every other byte of the line stays when it is recased.
 
 The field is a string or null. In the string, the escapes of characters that do not change stay as they are; a character
 that is escaped and changes its case is escaped again, in the same way.
@@ -11,8 +11,8 @@ import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 
-from capfst.batch.lines import LineFormat, MalformedError
-from capfst.batch.protocol import BatchOptions
+from capfst.formats.lines import LineFormat, MalformedError
+from capfst.formats.protocol import TextOptions
 
 _space = re.compile(r"[ \t\r\n]*").match
 _escapes = re.compile(
@@ -24,11 +24,18 @@ _value = _json.scan_once  # type: ignore[attr-defined]
 
 
 class Jsonl(LineFormat):
-    def __init__(self, path: Path, options: BatchOptions) -> None:
+    def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.field = options.field
-        self.settings |= {"field": options.field}
+        self.field = self.chosen("field", options.field)
+        self.settings |= {"field": self.field}
         self._keys = re.compile(re.escape(json.dumps(self.field, ensure_ascii=False)) + r'[ \t]*:[ \t]*"').finditer
+
+    def names(self, data: bytes) -> list[str]:
+        try:
+            record = _json.decode(data.decode("utf-8-sig").lstrip().split("\n", 1)[0])
+        except (ValueError, RecursionError):
+            record = None
+        return list(record) if isinstance(record, dict) else []
 
     def find(self, line: str, number: int) -> slice | None:
         line = line.removesuffix("\n")
@@ -103,12 +110,14 @@ def _find_field(line: str, start: int, field: str) -> slice | None:
         return after_space(i + 1)
 
     member: tuple[object, int, int] | None = None  # value, start and end in the line
+    names: list[str] = []
     i = expect("{", after_space(start))
     more = not line.startswith("}", i)
     while more:
         if not line.startswith('"', i):
             raise json.JSONDecodeError('" expected', line, i)
         name, i = scanstring(line, i + 1)
+        names.append(name)
         value_start = expect(":", after_space(i))
         value, value_end = _value(line, value_start)
         if name == field:
@@ -120,7 +129,7 @@ def _find_field(line: str, start: int, field: str) -> slice | None:
     if expect("}", i) != len(line):
         raise json.JSONDecodeError("an object must be all of the line", line, i)
     if member is None:
-        raise MalformedError(f"the object has no field {field!r}")
+        raise MalformedError(f"the object has no field {field!r} (it has {', '.join(names)[:200] or 'none'})")
     value, start, end = member
     if value is not None and line[start] != '"':
         raise MalformedError(f"the field {field!r} is no string")

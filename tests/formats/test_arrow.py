@@ -8,8 +8,8 @@ pa = pytest.importorskip("pyarrow")
 
 from support.models import in_one_folder, tiny  # noqa: E402
 
-from capfst.batch.arrow import recase_array  # noqa: E402
 from capfst.exceptions import CapfstError  # noqa: E402
+from capfst.formats.arrow import recase_array  # noqa: E402
 from capfst.recaser import load  # noqa: E402
 
 ROWS = st.lists(st.none() | st.text(st.sampled_from("it works\n\r\tİſßK\0ⱥ𐐨'"), max_size=9), max_size=9)

@@ -1,7 +1,8 @@
 """Formats whose records are lines: what text, TSV, CSV and JSON lines have in common.
 
-In: a file of lines. Out: the same file in which only the case of each record's text differs. A record that has no such
-text, or is not UTF-8, is malformed: its file fails, or it passes byte for byte, or it is dropped.
+In: a file of lines. Out: the text of each record; or the same file in which only the case of these texts differs. A
+record that has no such text, or is not UTF-8, is malformed: its file fails, or it passes byte for byte, or it is
+dropped.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from capfst.batch.protocol import BatchOptions, Recase
-from capfst.batch.report import RecaseCounts
 from capfst.corpus.compression import OnRead, compressing_like
-from capfst.corpus.read import FOREIGN, raw_blocks
+from capfst.corpus.read import raw_blocks, refuse_foreign
 from capfst.exceptions import CapfstError
+from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
 _LONG = 4 << 20  # characters: a longer text is recased in pieces, so that it costs little more memory than its own
@@ -38,18 +38,27 @@ class LineBlock(NamedTuple):
     line: int  # the number of the first one, from 1
 
 
+class Record(NamedTuple):
+    """A record of a file of lines."""
+
+    line: str  # with its end, and with those inside of it
+    place: slice | None  # of its text; None if it has none, or is malformed
+    malformed: bool
+
+
 class LineFormat:
     """A format of lines. Made of it by saying where in a line the text is (`find`); by `escape` and `unescape`, if that
-    text has escapes; by `begin`, if the file's first lines matter; and by `blocks`, `records` and `splittable`, if a
-    record may have several lines."""
+    text has escapes; by `names`, if its parts have names, and `begin`, if the file's first lines matter; and by
+    `blocks`, `records` and `splittable`, if a record may have several lines."""
 
     splittable = True
     """Whether each line end ends a record, so that parts of a file can be recased apart."""
 
-    def __init__(self, path: Path, options: BatchOptions) -> None:
+    def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
         self.errors = options.errors
         self.on_error = options.on_error
+        self.remedy = options.remedy
         self.settings: dict[str, str] = {"errors": options.errors, "on_error": options.on_error}
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
@@ -68,6 +77,19 @@ class LineFormat:
 
     def begin(self, data: bytes) -> None:
         """Is given the file's first block before any line of it is recased."""
+
+    def names(self, data: bytes) -> list[str]:
+        """The names of a record's parts, of a file whose first block this is."""
+        raise NotImplementedError
+
+    def chosen(self, part: str, name: str | None) -> str:
+        """The name of the part of a record (field, column) that is the text; CapfstError if none was chosen."""
+        if name is None:
+            names = self.names(next(self.blocks(lambda piece: None), b""))
+            raise CapfstError(
+                f"{self.path}: say which {part} is the text: --{part} NAME (it has {', '.join(names)[:200] or 'none'})"
+            )
+        return name
 
     def find(self, line: str, number: int) -> slice | None:
         """Where in the record of line `number` (its end included) the text to recase is; None if it has none.
@@ -89,9 +111,7 @@ class LineFormat:
         line = 1
         for data in self.blocks(on_read):
             if line == 1:
-                for start, remedy in FOREIGN.items():
-                    if data.startswith(start):
-                        raise CapfstError(f"{self.path}: {remedy}")
+                refuse_foreign(data, str(self.path))
                 self.begin(data)
             yield LineBlock(data, line)
             line += data.count(b"\n")
@@ -105,30 +125,44 @@ class LineFormat:
             strict = self.errors == "strict"
             return block.data.decode(errors="surrogateescape" if strict else "replace"), strict
 
-    def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
+    def found(self, block: LineBlock) -> Iterator[Record]:
+        """The records of a block, and where their texts are.
+
+        Raises:
+            CapfstError: a record is malformed, and that is to fail the file.
+        """
         text, malformed_bytes = self.decoded(block)
-        records = self.records(text, block.line)
-        output: list[bytes] = []
-        counts = RecaseCounts()
-        kept: list[str] = []  # lines, or pieces of long ones
-        places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
-        size = malformed = 0  # size: of these texts
         after = block.line
-        for line in records:
+        for line in self.records(text, block.line):
             number, after = after, after + (line.count("\n") or 1)
-            place = None
+            place, malformed = None, False
             try:
                 if malformed_bytes and (bad := _NOT_UTF8(line)):
                     raise MalformedError(f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}")
                 place = self.find(line, number)
             except MalformedError as error:
-                malformed += 1
+                malformed = True
                 if self.on_error == "fail":
-                    raise CapfstError(
-                        f"{self.path}: line {number}: {error}: fix it, or use --on-error pass or drop"
-                    ) from error
-                if self.on_error == "drop":
-                    continue
+                    raise CapfstError(f"{self.path}: line {number}: {error}: {self.remedy}") from error
+            yield Record(line, place, malformed)
+
+    def texts(self, on_read: OnRead) -> Iterator[str]:
+        for block in self.pieces(on_read):
+            for line, place, _ in self.found(block):
+                if place is not None:
+                    yield self.unescape(line[place])
+
+    def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
+        output: list[bytes] = []
+        counts = RecaseCounts()
+        kept: list[str] = []  # lines, or pieces of long ones
+        places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
+        size = n_records = n_malformed = 0  # size: of these texts
+        for line, place, malformed in self.found(block):
+            n_records += 1
+            n_malformed += malformed
+            if malformed and self.on_error == "drop":
+                continue
             if place is None:
                 kept.append(line)
                 continue
@@ -144,7 +178,7 @@ class LineFormat:
                     kept, places, size = [], [], 0
         recased, more = self._recased(kept, places, recase)
         output.append(recased)
-        return b"".join(output), counts + more + RecaseCounts(records=len(records), malformed=malformed)
+        return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
 
     def _recased(self, kept: list[str], places: list[tuple[int, slice]], recase: Recase) -> tuple[bytes, RecaseCounts]:
         """These lines with the texts at these places recased."""

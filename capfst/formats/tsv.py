@@ -1,4 +1,4 @@
-"""Tab-separated values: one column is recased, all other bytes stay. Nothing is quoted.
+"""Tab-separated values: one column is the text; all other bytes stay when it is recased. Nothing is quoted.
 
 The column is given by its name in the file's first line, the header; or, in a file without header, by its number, from
 1.
@@ -8,27 +8,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from capfst.batch.lines import LineFormat, MalformedError
-from capfst.batch.protocol import BatchOptions
 from capfst.corpus.read import UTF8_MARK
 from capfst.exceptions import CapfstError
+from capfst.formats.lines import LineFormat, MalformedError
+from capfst.formats.protocol import TextOptions
 
 MAX_COLUMNS = 1 << 16
 
 
 class Tsv(LineFormat):
-    def __init__(self, path: Path, options: BatchOptions) -> None:
+    def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.column = options.column
-        self.settings |= {"column": options.column}
+        self.column = self.chosen("column", options.column)
+        self.settings |= {"column": self.column}
         self.header = not self.column.isdecimal()
         self.index = 0 if self.header else index_of(path, self.column)  # `begin` finds a named one
 
     def begin(self, data: bytes) -> None:
-        if not self.header:
-            return
-        names = data.removeprefix(UTF8_MARK).split(b"\n", 1)[0].rstrip(b"\r").decode(errors="replace").split("\t")
-        self.index = index_among(self.path, names, self.column)
+        if self.header:
+            self.index = index_among(self.path, self.names(data), self.column)
+
+    def names(self, data: bytes) -> list[str]:
+        return data.removeprefix(UTF8_MARK).split(b"\n", 1)[0].rstrip(b"\r").decode(errors="replace").split("\t")
 
     def find(self, line: str, number: int) -> slice | None:
         if (self.header and number == 1) or not line.strip("\r\n"):

@@ -1,7 +1,8 @@
-"""Parquet: one column of strings is recased; the other columns, the schema, its metadata and the row groups stay.
+"""Parquet: one column of strings is the text; when it is recased, the other columns, the schema, its metadata and the
+row groups stay.
 
-A row group is read at once, and its column recased in slices. Nulls stay null. Compression, dictionaries and statistics
-are as in the file's first row group.
+To be recased, a row group is read at once, and its column recased in slices. Nulls stay null. Compression, dictionaries
+and statistics are as in the file's first row group.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ try:
 except ImportError as error:
     raise CapfstError("Parquet files need pyarrow: pip install 'capfst[parquet]'") from error
 
-from capfst.batch.arrow import NotUtf8Error, recase_array
-from capfst.batch.lines import BLOCK
-from capfst.batch.protocol import BatchOptions, Recase
-from capfst.batch.report import RecaseCounts
 from capfst.corpus.compression import OnRead
+from capfst.formats.arrow import NotUtf8Error, recase_array
+from capfst.formats.lines import BLOCK, MalformedError
+from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
 
 
 class RowSlice(NamedTuple):
@@ -43,20 +43,24 @@ class RecasedSlice(NamedTuple):
 
 
 class Parquet:
-    def __init__(self, path: Path, options: BatchOptions) -> None:
+    def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
-        self.column = options.column
         self.errors = options.errors
         self.on_error = options.on_error
+        self.remedy = options.remedy
+        with self._failures(), pq.ParquetFile(path) as file:
+            self.schema = file.schema_arrow
+            self.layout = _layout(file.metadata)
+        names = self.schema.names
+        if options.column is None:
+            raise CapfstError(f"{path}: say which column is the text: --column NAME (it has {', '.join(names)[:200]})")
+        self.column = options.column
+        self.index = self._index()
         self.settings: dict[str, str] = {
             "errors": options.errors,
             "on_error": options.on_error,
-            "column": options.column,
+            "column": self.column,
         }
-        with self._failures(), pq.ParquetFile(path) as file:
-            self.schema = file.schema_arrow
-            self.index = self._index()
-            self.layout = _layout(file.metadata)
         column_type = self.schema.types[self.index]
         value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
         if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
@@ -83,6 +87,30 @@ class Parquet:
             )
         return int(names.index(self.column))
 
+    def texts(self, on_read: OnRead) -> Iterator[str]:
+        """As `Reader`; only a small part of a row group is held in memory."""
+        names = self.schema.names
+        name = names[self.index]
+        twin = names[: self.index].count(name)  # columns of the same name, of which it is the last
+        row = n_read = 0
+        with (
+            self._failures(),
+            open(self.path, "rb") as stream,
+            pq.ParquetFile(self.path, buffer_size=BLOCK) as file,
+        ):
+            size, rows = os.fstat(stream.fileno()).st_size, max(1, file.metadata.num_rows)
+            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            bytes_of_row = sum(group.total_byte_size for group in groups) // rows + 1
+            for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=[name], use_threads=False):
+                for value in _as_binary(_plain(batch.column(twin))).to_pylist():
+                    row += 1
+                    if value is not None:
+                        yield self._decoded(value, row)
+                # As in `pieces`.
+                _read_on(stream, size * row // rows - n_read, on_read)
+                n_read = stream.tell()
+            _read_on(stream, size - n_read, on_read)
+
     def pieces(self, on_read: OnRead) -> Iterator[RowSlice]:
         row = 1
         with self._failures(), open(self.path, "rb") as stream, pq.ParquetFile(self.path) as file:
@@ -98,9 +126,7 @@ class Parquet:
             _read_on(stream, size - stream.tell(), on_read)
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
-        values = piece.values
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
+        values = _plain(piece.values)
         malformed = None
         try:
             recased, counts = _recase(values, recase)
@@ -121,18 +147,21 @@ class Parquet:
         malformed = [False] * len(rows)
         for i, value in enumerate(rows):
             try:
-                (value or b"").decode()
-            except UnicodeDecodeError as error:
-                if self.errors == "replace":
-                    rows[i] = value.decode(errors="replace").encode()
-                    continue
-                if self.on_error == "fail":
-                    raise CapfstError(
-                        f"{self.path}: row {row + i}: not UTF-8 at byte {error.start}: fix it, or use --on-error pass"
-                        " or drop, or --errors replace"
-                    ) from error
+                rows[i] = None if value is None else self._decoded(value, row + i).encode()
+            except MalformedError:
                 rows[i], malformed[i] = None, True
         return pa.array(rows, binary.type).view(values.type), pa.array(malformed)
+
+    def _decoded(self, value: bytes, row: int) -> str:
+        """The text of a row; MalformedError if it is not UTF-8 and that does not fail the file."""
+        try:
+            return value.decode(errors=self.errors)
+        except UnicodeDecodeError as error:
+            if self.on_error == "fail":
+                raise CapfstError(
+                    f"{self.path}: row {row}: not UTF-8 at byte {error.start}: {self.remedy}, or use --errors replace"
+                ) from error
+            raise MalformedError(f"not UTF-8 at byte {error.start}") from error
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
@@ -169,6 +198,10 @@ def _recase(values: pa.Array, recase: Recase) -> tuple[pa.Array, RecaseCounts]:
         return recased
 
     return recase_array(counted, values), counts
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def _as_binary(values: pa.Array) -> pa.Array:
