@@ -205,18 +205,20 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _joined_end(buf, i, e, end, info):  # type: ignore[no-untyped-def]
-    """The end of the call, URL, path or qualified name that begins with the word buf[i:e]; −1 if none does."""
+def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
+    """The end of the call, URL, path or qualified name that begins with the word buf[i:e], −1 if none does; and up to
+    where no path begins."""
     if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
-        return e + 2
+        return e + 2, no_path
     begins = _is_url_start(buf, i, e, end, info)
     if not begins and e + 2 < end and buf[e] == _COLON and buf[e + 1] == _COLON:
         begins = buf[e + 2] == _UNDERSCORE or is_alphanumeric(class_at(buf, e + 2, end, info))
-    if begins or (e < end and buf[e] == _SLASH):
+    if begins or (e < end and buf[e] == _SLASH and i >= no_path):
         token_end = _protected_end(buf, e, end, info)
         if begins or has_inner_sign(buf, i, token_end, info):
-            return token_end
-    return -1
+            return token_end, no_path
+        no_path = token_end  # what begins later has no sign either
+    return -1, no_path
 
 
 @kernel
@@ -281,6 +283,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
     n = 0
     i = 0
     chunk = 0  # start of the stretch without white space
+    no_path = 0  # up to here there is none
     while i < end:
         byte = buf[i]
         if byte == _SPACE:
@@ -320,7 +323,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
                 ends[n], token_types[n] = token_end, PROTECTED
                 n += 1
             elif byte | 32 == 119 or (token_end < end and buf[token_end] in (_COLON, _SLASH, _ROUND)):
-                joined_end = _joined_end(buf, i, token_end, end, info)
+                joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
                 if joined_end > 0:
                     token_end = joined_end
                     starts[first], ends[first], token_types[first] = i, token_end, PROTECTED

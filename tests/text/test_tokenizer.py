@@ -147,6 +147,8 @@ def test_long_tokens():
         "x" * 1_000_000, "1," * 300_000 + "1", "a-" * 300_000 + "a", "U." * 300_000, "語" * 300_000, "." * 1_000_000,
         "e\u0301" * 300_000, "@" + "x" * 1_000_000, "http://" + "!a" * 500_000, "a@b" + "!" * 500_000,
         "(/a!" * 200_000, "a@b`!" * 100_000, "'" * 500_000 + "Σ" * 10,
+        "a/b" * 300_000, "`a " * 300_000, "$a " * 300_000, "\\( " * 300_000, "<b " * 300_000, "\\a{" * 300_000,
+        "&am" * 300_000, "a::" * 300_000, "a()" * 300_000, "__a-" * 300_000,
     ]  # fmt: skip
     found = tokens("\n".join(parts))
     lines: list[list[str]] = [[]]
@@ -157,6 +159,7 @@ def test_long_tokens():
             lines[-1].append(LETTERS_OF_KINDS[kind])
     assert ["".join(line)[:8] for line in lines] == [
         "w", "w", "cwmwmwmw", "w", "w", "m", "w", "p", "p", "pm", "mpm", "pmmpmmpm", "mw",
+        "wmwmwmwm", "mwmwmwmw", "mwmwmwmw", "mmmmmmmm", "mwmwmwmw", "pmpmpmpm", "mw", "pm", "pppppppp", "pm",
     ]  # fmt: skip
     assert len(lines[2]) == 1 + 2 * 300_000 + 1
 
