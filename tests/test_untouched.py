@@ -37,6 +37,8 @@ TEXT = {  # what is recased, where a rule for code could have kept it
     "_Oov_": "_oov_",
     "F-16 MP3 H1N1": "f-16 mp3 h1n1",
     "1000BCE": "1000bce",
+    "Yahoo.com": "yahoo.com",
+    "Yahoo.com-Owned": "yahoo.com-owned",
 }
 
 

@@ -11,6 +11,8 @@ What is found by its first characters: tags, entities, back-quoted spans, LaTeX 
 
 from __future__ import annotations
 
+import numpy as np
+
 from capfst.system.kernels import kernel
 from capfst.text.unicode import CLASS, LETTER, MARK, NUMBER, OTHER, SPACE, class_at, decode, is_alphanumeric
 
@@ -28,6 +30,7 @@ _MIN_AROUND = 4
 _MIN_HEX, _MIN_TURNS = 7, 2
 """Characters of a hexadecimal number without 0x (git's short ones have seven), and how often digits and letters take
 turns in it, as they do not in `1000bce`."""
+_SITES = tuple(int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
 _UUID_HYPHENS = (8, 13, 18, 23)
 _UUID_SIZE = 36
 
@@ -270,13 +273,26 @@ def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
+    """yahoo.com, amazon.org: names that firms have, too."""
+    if end - start < 5 or buf[end - 4] != _PERIOD:
+        return False
+    ending = np.int64(0)
+    for k in range(end - 3, end):
+        ending = ending << 8 | np.int64(buf[k] | 32)
+    return ending in _SITES
+
+
+@kernel
 def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
     """Whether a word or compound is the name of a file or of something in a program, a version or a hexadecimal number:
     foo_bar  self.name  my-file.txt  v1.2.3-rc1  0xff  77247f3  123e4567-e89b-12d3-a456-426614174000.
 
-    A name that people give (yahoo.com) may look so, too: this is for words that the model does not know.
+    Names that people give may look so, too (node.js): this is for words that the model does not know.
     """
-    last = end  # part of a compound: in amazon.com-owned the others are words
+    last = end  # part of a compound: in node.js-based the others are words
     while last > start and buf[last - 1] != _HYPHEN:
         last -= 1
-    return has_inner_sign(buf, last, end, info) or _is_version(buf, start, end) or _is_hexadecimal(buf, start, end)
+    if has_inner_sign(buf, last, end, info) and not _is_site(buf, last, end):
+        return True
+    return _is_version(buf, start, end) or _is_hexadecimal(buf, start, end)

@@ -102,8 +102,8 @@ GOLDEN = [
     (["<url>", "..."], "http://X … .. @me", [("http://X", 1), ("…", 1), ("..", 1), ("@me", 1)]),
     (["İ", "i"], "İ i̇ I ı", [("İ", 1), ("i̇", 1), ("I", 1), ("ı", 0)]),
     (["<unk>", "<"], "<unk ><unk>", [("<", 1), ("unk", 0), (">", 0)]),
-    (["yahoo.com", "-"], "Yahoo.com x-yahoo.Com Ab.com x-y.c", [("Yahoo.com", 1), ("x-yahoo.Com", 0), ("Ab.com", 0),
-     ("x", 0), ("-", 1), ("y.c", 0)]),
+    (["node.js", "-"], "Node.js x-node.Js Vue.js x-y.c", [("Node.js", 1), ("x-node.Js", 0), ("Vue.js", 0), ("x", 0),
+     ("-", 1), ("y.c", 0)]),
 ]  # fmt: skip
 
 

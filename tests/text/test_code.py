@@ -16,7 +16,8 @@ IDENTIFIERS = """
     77247f3 sha1:77247F3 da39a3ee5e6b4b0d3255bfef95601890afd80709 123E4567-e89b-12d3-a456-426614174000 00:00:1a2b3c4
 """.split()  # noqa: SIM905
 WORDS = """
-    foo it's u.s. U.S.A e.g p.m. ph.d x.yz u.s.-led yahoo.com-owned 3.5kg 1.5 3.14a 10:30 f-16 mp3 h1n1 covid-19 1000bce
+    foo it's u.s. U.S.A e.g p.m. ph.d x.yz u.s.-led yahoo.com Yahoo.COM x-ab.org a_b.net node.js-based
+    3.5kg 1.5 3.14a 10:30 f-16 mp3 h1n1 covid-19 1000bce
     deadbeef 1234567 v2 v2-rc1 v.1 1.2-3 0x 0xg 12abcde 123e4567-e89b-12d3-a456-42661417400 é.éé _a a_ a.b_
 """.split()  # noqa: SIM905
 
@@ -51,7 +52,9 @@ def reference(word: str) -> bool:
     number = sketch.split(":")[-1]
     turns = len(re.findall("(?<=[0-9])[a-fA-F]|(?<=[a-fA-F])[0-9]", number))
     is_hex = HEX.fullmatch(number) and (turns >= 2 or number[1:2] in ("x", "X") or "-" in number)
-    return bool(INNER.search(sketch.split("-")[-1]) or VERSION.match(sketch) or is_hex)
+    last = sketch.split("-")[-1]
+    is_site = re.fullmatch(r"..*[.](?i:com|edu|gov|net|org)", last)
+    return bool((INNER.search(last) and not is_site) or VERSION.match(sketch) or is_hex)
 
 
 words = st.lists(st.sampled_from([*"aAfFgvVx019.-_:éİK\u0301٣", *IDENTIFIERS, *WORDS]), min_size=1, max_size=9).map(
