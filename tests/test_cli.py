@@ -628,6 +628,35 @@ def test_a_hint_at_batch(model, tmp_path, name, part):
     assert run("recase", "-q", "--lm", model, path).stderr == b""
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('{"a": "paris"}', "looks like .jsonl"),
+        ("[{", "looks like .jsonl"),
+        ("id\tname\n" * 3, "looks like .tsv"),
+        ("id,name,of\n" * 3, "looks like .csv"),
+        ("id,name,of\n" * 2, ""),
+        ("one, two, three.\n" * 3, ""),
+        ("id,name\n" * 3, ""),
+        ("a\tb\na\nb\n", ""),
+        ("{paris}", ""),
+        ("", ""),
+    ],
+)
+def test_a_hint_at_batch_for_text_with_fields(model, text, hint):
+    done = run("recase", "--lm", model, stdin=text)
+    assert done.stdout.lower() == text.encode().lower()
+    notes = done.stderr.decode().splitlines()
+    assert len(notes) == bool(hint)
+    assert all(hint in line and "use capfst batch" in line for line in notes)
+    assert run("recase", "-q", "--lm", model, stdin=text).stderr == b""
+
+
+def test_one_hint_at_batch(model, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": "paris"}\n')
+    assert len(run("recase", "--lm", model, tmp_path / "a.jsonl").stderr.splitlines()) == 1
+
+
 def test_parquet_is_no_text(model, tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     assert "capfst batch" in message(run("recase", "--lm", model, tmp_path / "a.parquet", code=1))

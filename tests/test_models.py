@@ -19,6 +19,13 @@ from capfst.fst.read import CapFst
 
 SENTENCE = "us rep. o'neill bought an iphone in new york"
 CASED = "US Rep. O'Neill bought an iPhone in New York"
+SPEECH = """
+    i'm late but i'll come; he works for the F B I; an F B I agent came; I live in the U S; the B B C and the N B C
+    X Y Z are coordinates; uh I think so; um yeah so we uh we went to London; hmm let me see; she got an A in math
+    twenty twenty three was a good year; nineteen eighty four is a book by George Orwell; the U K and the E U agreed
+    his name is spelled J O H N; hepatitis C virus; George W Bush and J K Rowling; our C F O John Smith
+    he isn't gonna come cuz he's sick; I have a dog and a cat
+""".replace("i'", "I'").strip()
 ROOT = Path(__file__).parents[1]
 
 
@@ -27,6 +34,21 @@ def test_it_is_used_where_no_model_is_named(tmp_path, monkeypatch):
     assert run("recase", stdin=SENTENCE).stdout.decode() == CASED
     assert run("recase", "--lm", "en", stdin=SENTENCE).stdout.decode() == CASED
     assert capfst.load()(SENTENCE) == capfst.load("en")(SENTENCE) == CASED
+
+
+@pytest.mark.parametrize("said", [said.strip() for line in SPEECH.splitlines() for said in line.split(";")])
+def test_speech(said):
+    assert capfst.load()(said.lower()) == said
+
+
+def test_a_line_of_two_thousand_words_is_as_good_as_short_ones():
+    """Recognizers may write neither punctuation nor line ends."""
+    recaser = capfst.load()
+    said = "he flew from new york to london and met john smith of the b b c on monday and then he took the train home"
+    short, long = recaser(said), recaser(" ".join([said] * 100))
+    assert "New York to London and met John Smith of the B B C on Monday" in short
+    words = short.split(" ")
+    assert long.split(" ")[len(words) : -len(words)] == words * 98
 
 
 def test_the_environment_names_another(tmp_path, monkeypatch):

@@ -26,9 +26,9 @@ _GROWTH = 3  # a character's other case is at most so many times as long: k, U+2
 
 @kernel
 def _opens(code):  # type: ignore[no-untyped-def]
-    """Quotes, brackets and dashes, behind which a sentence still begins."""
+    """Quotes, brackets, dashes and entities (&quot;), behind which a sentence still begins."""
     return (
-        code in (34, 39, 40, 42, 45, 91, 96, 123, 0xA1, 0xAB, 0xBB, 0xBF, 0x2022, 0x2039, 0x203A)  # " ' ( * - [ ` {
+        code in (34, 38, 39, 40, 42, 45, 91, 96, 123, 0xA1, 0xAB, 0xBB, 0xBF, 0x2022, 0x2039, 0x203A)  # "&'(*-[`{
         or 0x2010 <= code <= 0x2015
         or 0x2018 <= code <= 0x201F
     )

@@ -16,7 +16,8 @@ from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import allocating, get_eight, kernel, prefetch
-from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical, capacity, scan, scan_spaced
+from capfst.text.code import is_identifier
+from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, TO_LOWER, decode, lower_into, within
 
 _HIGH = np.uint64(0x8080808080808080)
@@ -237,9 +238,13 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, in
                 may_change = not are_ascii[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = np.uint32(0), np.uint32(0)
-                if token_type == COMPOUND:
-                    if n_forms == 0:
+                if n_forms == 0 and (token_type == WORD or token_type == COMPOUND) and not pretokenized:
+                    if is_identifier(buf, start, end, info):
+                        token_type = np.uint8(PROTECTED)
+                        covered = end
+                    elif token_type == COMPOUND:
                         continue
+                elif token_type == COMPOUND:
                     covered = end
             starts[n_words], ends[n_words], token_types[n_words] = start, end, token_type
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms

@@ -94,7 +94,7 @@ def recase(
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
     compression = compression_of_name(output) if output else None
-    _hint_at_batch(files, quiet)
+    has_hinted = _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
         from capfst.fst.read import CapFst
 
@@ -111,7 +111,7 @@ def recase(
         nonlocal n_read
         n_read += len(data)
 
-    blocks = read_text(files, errors, on_read)
+    blocks = _hint_at_fields(read_text(files, errors, on_read), quiet or has_hinted)
     if nbest:
         recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)
     elif confidence:
@@ -130,14 +130,19 @@ def recase(
                 write(block)
 
 
+_HEAD, _HEAD_LINES = 1 << 16, 11
+"""Bytes and lines of a text that tell whether it has fields."""
+_MIN_ROWS = 3
+
+
 def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
     """Says if the casings come from the LM alone although that was not asked for."""
     if recaser.options["context"] and recaser.context is None:
         note(f"{recaser.model.path} has no context model: casings come from the LM alone", quiet)
 
 
-def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
-    """Says of files with fields or columns what they are for, if their names tell."""
+def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
+    """Says of files with fields or columns what they are for, if their names tell; whether one does."""
     from capfst.corpus.files import suffix_of
 
     for file in files:
@@ -153,7 +158,36 @@ def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> None:
             note(
                 f"{file}: all of each line is recased; to recase one {part} of {suffix} files, use capfst batch", quiet
             )
-            return
+            return True
+    return False
+
+
+def _hint_at_fields(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
+    """The blocks; says of text that looks like JSON lines, TSV or CSV what is for them."""
+    for k, block in enumerate(blocks):
+        if k == 0 and not quiet:
+            found = _fields(block[:_HEAD].split(b"\n")[:_HEAD_LINES])
+            if found:
+                part, suffix = found
+                note(
+                    f"the text looks like {suffix}: all of each line is recased; "
+                    f"to recase one {part} of {suffix} files, use capfst batch"
+                )
+        yield block
+
+
+def _fields(lines: list[bytes]) -> tuple[str, str] | None:
+    """(what the lines are made of, the suffix of such files), if they look so: a record of JSON first, or three lines
+    and more with the same number of tabs, or of commas without space behind."""
+    if lines[0].startswith((b'{"', b'["', b"[{")):
+        return "field", ".jsonl"
+    whole = lines[:-1]  # the last one may be cut off
+    for delimiter, least, suffix in ((b"\t", 1, ".tsv"), (b",", 2, ".csv")):
+        counts = {line.count(delimiter) for line in whole}
+        spaced = any(delimiter + b" " in line for line in whole)
+        if len(whole) >= _MIN_ROWS and len(counts) == 1 and min(counts) >= least and not spaced:
+            return "column", suffix
+    return None
 
 
 def _size(files: tuple[Path, ...]) -> int:

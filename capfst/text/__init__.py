@@ -1,4 +1,5 @@
 """S, the sentence: text as characters and words.
 
-unicode.py (what each character is, and its lowercase) → tokenizer.py (lines → words with their offsets).
+unicode.py (what each character is, and its lowercase) → code.py (where markup, code and identifiers end) →
+tokenizer.py (lines → words with their offsets).
 """

@@ -9,9 +9,12 @@ on cased text and restoring lowercased text see the same tokens.
   on their own, so that raw and Penn-Treebank-tokenised text give the same tokens.
 * COMPOUND: a hyphenated word, followed by its parts (WORD and MARKS `-`) as tokens; whoever holds a vocabulary takes
   the compound if it is known, else its parts.
-* MARKS: one punctuation mark or symbol, or a run of the same.
-* PROTECTED: URLs, e-mail addresses, file paths, @names and #tags, which pass through untouched.
+* MARKS: one punctuation mark or symbol, or a run of the same; an entity (`&amp;`).
+* PROTECTED: URLs, e-mail addresses, file paths, @names and #tags, back-quoted spans, LaTeX commands and maths, calls
+  (`f()`), qualified names (`a::b`), variables (`$name`), which pass through untouched (code.py).
 * NEWLINE: the end of a line.
+
+Tags (`<b>`) are no tokens, as white space is none, so that the words around see each other.
 
 `canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII.
 """
@@ -24,7 +27,17 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.system.kernels import kernel
-from capfst.text.unicode import CLASS, INFO, LETTER, MARK, NUMBER, PUNCT, SPACE, decode
+from capfst.text.code import (
+    back_quoted_end,
+    command_end,
+    entity_end,
+    has_inner_sign,
+    maths_end,
+    name_end,
+    tag_end,
+    variable_end,
+)
+from capfst.text.unicode import CLASS, INFO, LETTER, MARK, NUMBER, PUNCT, SPACE, class_at, decode, is_alphanumeric
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
 PROTECTED_CLASS = b"<url>"
@@ -34,7 +47,9 @@ _RIGHT_QUOTE = 0x2019
 _NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _AT = (
     ord(c) for c in "\n \"#&',-./09:@"
 )
-_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _PERCENT, _PLUS = (ord(c) for c in "\\_`~%+")
+_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _PERCENT, _PLUS, _DOLLAR, _LESS, _ROUND, _ROUND_END = (
+    ord(c) for c in "\\_`~%+$<()"
+)
 
 
 class Tokens(NamedTuple):
@@ -46,23 +61,9 @@ class Tokens(NamedTuple):
 
 
 @kernel
-def _class(buf, i, end, info):  # type: ignore[no-untyped-def]
-    if i >= end:
-        return SPACE
-    if buf[i] < 128:
-        return info[buf[i]] & CLASS
-    return info[decode(buf, i, end)[0]] & CLASS
-
-
-@kernel
-def _is_alphanumeric(char_class):  # type: ignore[no-untyped-def]
-    return char_class == LETTER or char_class == NUMBER or char_class == MARK
-
-
-@kernel
 def _joins(buf, i, end, mark, info):  # type: ignore[no-untyped-def]
     """Whether buf[i] is this ASCII mark, with a letter or digit right behind it."""
-    return i < end and buf[i] == mark and _is_alphanumeric(_class(buf, i + 1, end, info))
+    return i < end and buf[i] == mark and is_alphanumeric(class_at(buf, i + 1, end, info))
 
 
 @kernel
@@ -78,7 +79,7 @@ def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
         i += 1
     else:
         return -1
-    return -1 if _is_alphanumeric(_class(buf, i, end, info)) else i
+    return -1 if is_alphanumeric(class_at(buf, i, end, info)) else i
 
 
 @kernel
@@ -103,7 +104,7 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
             i = after
             continue
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
-            if _class(buf, after, end, info) != LETTER:
+            if class_at(buf, after, end, info) != LETTER:
                 break
             clitic = _clitic_end(buf, after, end, info)
             if clitic >= 0:
@@ -112,18 +113,18 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
                 if buf[i - 1] | 32 == 110:  # n't: the n belongs to the clitic
                     return clitic if i - 1 == start else i - 1
         elif byte == _PERIOD:
-            if not _is_alphanumeric(_class(buf, after, end, info)):
+            if not is_alphanumeric(class_at(buf, after, end, info)):
                 break
             periods += 1
             letters = -1  # the character after it counts from 0 below
             others = 0
         elif byte == _AMP:
-            if last != LETTER or _class(buf, after, end, info) != LETTER:
+            if last != LETTER or class_at(buf, after, end, info) != LETTER or entity_end(buf, i, end, info) > 0:
                 break
         elif byte == _COMMA or byte == _COLON or byte == _SLASH:
-            if last != NUMBER or _class(buf, after, end, info) != NUMBER:
+            if last != NUMBER or class_at(buf, after, end, info) != NUMBER:
                 break
-        elif byte != _UNDERSCORE or not _is_alphanumeric(_class(buf, after, end, info)):
+        elif byte != _UNDERSCORE or not is_alphanumeric(class_at(buf, after, end, info)):
             break
         letters += 1 if letters < 0 else 2  # inner marks other than the period make a longer segment
         last = char_class
@@ -152,7 +153,7 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
             j = i + 1
         else:
             j = decode(buf, i, end)[1]
-        char_class = _class(buf, i, end, info)
+        char_class = class_at(buf, i, end, info)
         if char_class == SPACE or char_class == 0:
             break
         i = j
@@ -168,16 +169,6 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
-    while i < end:
-        char_class = _class(buf, i, end, info)
-        if not (_is_alphanumeric(char_class) or buf[i] == _UNDERSCORE):
-            break
-        i = decode(buf, i, end)[1]
-    return i
-
-
-@kernel
 def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
     j = i
@@ -186,13 +177,13 @@ def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     while j < end and j < i + 2 and buf[j] == _PERIOD:
         j += 1
     if j < end and buf[j] == _SLASH:
-        return _is_alphanumeric(_class(buf, j + 1, end, info)) or (j > i and j + 1 < end and buf[j + 1] == _PERIOD)
+        return is_alphanumeric(class_at(buf, j + 1, end, info)) or (j > i and j + 1 < end and buf[j + 1] == _PERIOD)
     return (
         j == i
         and j + 2 < end
         and buf[j] == _BACKSLASH
         and buf[j + 1] == _BACKSLASH
-        and _is_alphanumeric(_class(buf, j + 2, end, info))
+        and is_alphanumeric(class_at(buf, j + 2, end, info))
     )
 
 
@@ -208,9 +199,44 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     if buf[e + 1] != _BACKSLASH:
         return False
     i = decode(buf, i, end)[1]
-    while i < e and _class(buf, i, end, info) == MARK:
+    while i < e and class_at(buf, i, end, info) == MARK:
         i = decode(buf, i, end)[1]
     return i == e
+
+
+@kernel
+def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
+    """The end of the call, URL, path or qualified name that begins with the word buf[i:e], −1 if none does; and up to
+    where no path begins."""
+    if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
+        return e + 2, no_path
+    begins = _is_url_start(buf, i, e, end, info)
+    if not begins and e + 2 < end and buf[e] == _COLON and buf[e + 1] == _COLON:
+        begins = buf[e + 2] == _UNDERSCORE or is_alphanumeric(class_at(buf, e + 2, end, info))
+    if begins or (e < end and buf[e] == _SLASH and i >= no_path):
+        token_end = _protected_end(buf, e, end, info)
+        if begins or has_inner_sign(buf, i, token_end, info):
+            return token_end, no_path
+        no_path = token_end  # what begins later has no sign either
+    return -1, no_path
+
+
+@kernel
+def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
+    """The end of the code that begins with the punctuation mark at `i`, not behind a word; −1 if none does.
+
+    joined: whether a PROTECTED token ends at `i`."""
+    byte = buf[i]
+    if byte == _BACKTICK and not joined:
+        return back_quoted_end(buf, i, end, info)
+    if byte == _DOLLAR and not joined:
+        token_end = maths_end(buf, i, end, info)
+        return token_end if token_end > 0 else variable_end(buf, i, end, info)
+    if byte == _BACKSLASH:
+        return command_end(buf, i, end, info)
+    if byte == _UNDERSCORE and i + 1 < end and buf[i + 1] == _UNDERSCORE:  # __init__.py
+        return _protected_end(buf, i, end, info) if is_alphanumeric(class_at(buf, i + 2, end, info)) else -1
+    return -1
 
 
 @kernel
@@ -257,6 +283,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
     n = 0
     i = 0
     chunk = 0  # start of the stretch without white space
+    no_path = 0  # up to here there is none
     while i < end:
         byte = buf[i]
         if byte == _SPACE:
@@ -295,18 +322,24 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
                 token_end = _protected_end(buf, token_end, end, info)
                 ends[n], token_types[n] = token_end, PROTECTED
                 n += 1
-            elif (byte | 32 == 119 or (token_end < end and buf[token_end] == _COLON)) and _is_url_start(
-                buf, i, token_end, end, info
-            ):
-                token_end = _protected_end(buf, token_end, end, info)
-                starts[first], ends[first], token_types[first] = i, token_end, PROTECTED
-                n = first + 1
+            elif byte | 32 == 119 or (token_end < end and buf[token_end] in (_COLON, _SLASH, _ROUND)):
+                joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
+                if joined_end > 0:
+                    token_end = joined_end
+                    starts[first], ends[first], token_types[first] = i, token_end, PROTECTED
+                    n = first + 1
             i = token_end
             continue
         if char_class != PUNCT:
             i = after
             chunk = i
             continue
+        if byte == _LESS:
+            token_end = tag_end(buf, i, end, info)
+            if token_end > 0:
+                i = token_end
+                chunk = i
+                continue
         attached = n > 0 and ends[n - 1] == i and token_types[n - 1] == WORD
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
             token_end = _clitic_end(buf, after, end, info)
@@ -328,22 +361,26 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
         if not attached:
             token_end = i
             if byte == _AT or byte == _HASH:
-                k = _class(buf, after, end, info)
+                k = class_at(buf, after, end, info)
                 if k == LETTER or (byte == _AT and k == NUMBER) or (after < end and buf[after] == _UNDERSCORE):
-                    token_end = _name_end(buf, after, end, info)
+                    token_end = name_end(buf, after, end, info)
             elif (
                 (byte == _SLASH or byte == _TILDE or byte == _PERIOD or byte == _BACKSLASH)
                 and (i == chunk or buf[i - 1] in (40, 91, 123, _QUOTE, _APOSTROPHE, _BACKTICK, 61))
                 and _is_path_start(buf, i, end, info)
             ):
                 token_end = _protected_end(buf, i, end, info)
+            elif byte in (_BACKTICK, _DOLLAR, _BACKSLASH, _UNDERSCORE):
+                token_end = _code_end(buf, i, n > 0 and ends[n - 1] == i and token_types[n - 1] == PROTECTED, end, info)
             if token_end > i:
                 starts[n], ends[n], token_types[n] = i, token_end, PROTECTED
                 n += 1
                 i = token_end
                 continue
-        token_end = _run_end(buf, i, after, end)
-        while token_end < end and _class(buf, token_end, end, info) == MARK:
+        token_end = entity_end(buf, i, end, info) if byte == _AMP else np.int64(-1)
+        if token_end < 0:
+            token_end = _run_end(buf, i, after, end)
+        while token_end < end and class_at(buf, token_end, end, info) == MARK:
             token_end = decode(buf, token_end, end)[1]
         starts[n], ends[n], token_types[n] = i, token_end, MARKS
         n += 1

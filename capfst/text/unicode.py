@@ -95,6 +95,22 @@ def decode(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
 
 
 @kernel
+def class_at(buf: Bytes, i: int, end: int, info: Bytes) -> int:
+    """The class of the character at buf[i]; SPACE at `end`."""
+    if i >= end:
+        return SPACE
+    if buf[i] < 128:
+        return info[buf[i]] & CLASS
+    return info[decode(buf, i, end)[0]] & CLASS
+
+
+@kernel
+def is_alphanumeric(char_class: int) -> bool:
+    """Whether a class is that of a letter, digit or combining mark."""
+    return char_class == LETTER or char_class == NUMBER or char_class == MARK
+
+
+@kernel
 def encode(code: int | np.integer, out: Bytes, j: int) -> int:
     """Writes the code point as UTF-8 at out[j:] (at most 4 bytes); the offset after it."""
     if code < 0x80:

@@ -11,6 +11,7 @@ from support.models import FORMS
 from capfst.casing import transducer
 from capfst.casing.transducer import Transducer
 from capfst.fst.symbols import Symbols, check
+from capfst.text.code import is_identifier
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, canonical, tokenize
 from capfst.text.unicode import INFO, TO_LOWER, lower, lower_bytes, lower_into
 
@@ -45,7 +46,9 @@ def reference(t: Transducer, starts: np.ndarray, text: str) -> list[tuple[int, i
         if not t.pretokenized:
             word = out[: canonical(np.frombuffer(word, np.uint8), 0, len(word), kind, out)].tobytes()
         labels = range(0) if kind == NEWLINE else t.symbols.forms(word.decode(), starts)
-        if kind == COMPOUND:
+        if kind in (WORD, COMPOUND) and not labels and not t.pretokenized and is_identifier(buf, s, e, INFO):
+            kind, end = PROTECTED, e
+        elif kind == COMPOUND:
             if not labels:
                 continue
             end = e
@@ -57,9 +60,22 @@ VOCABULARY = [
     *(form for form in FORMS if "Σ" not in form), "<url>", "<unk>", "well-known", "Well-Known", "F-00", "f-00", "00:00",
     "n't", "N'T", "...", "--", '"', "0", "İ", "I\u0307", "é", "É", "internationalisation", "Internationalisation",
     "ß", "ẞ", "k", "K", "<url", "''", "don't",
+    "yahoo.com", "a_b", "C-00.0_x",
 ]  # fmt: skip
 PIECES = st.sampled_from(
-    [*VOCABULARY, *map(str.upper, VOCABULARY), *map(str.title, VOCABULARY), "f-16", "x-y", "http://x", "don’t", "10:30"]
+    [
+        *VOCABULARY,
+        *map(str.upper, VOCABULARY),
+        *map(str.title, VOCABULARY),
+        "f-16",
+        "x-y",
+        "http://x",
+        "don’t",
+        "10:30",
+        "Main.Py",
+        "x-Main.Py",
+        "c-12.3_x",
+    ]
 )
 TEXTS = st.lists(
     PIECES | st.sampled_from([" ", "\n", "  ", "-", "'s", "’S", "Kelvin", "\0", "\u00a0"]), max_size=10
@@ -85,7 +101,9 @@ GOLDEN = [
     (["well-known", "well", "-"], "Well-Known well-x", [("Well-Known", 1), ("well", 1), ("-", 1), ("x", 0)]),
     (["<url>", "..."], "http://X … .. @me", [("http://X", 1), ("…", 1), ("..", 1), ("@me", 1)]),
     (["İ", "i"], "İ i̇ I ı", [("İ", 1), ("i̇", 1), ("I", 1), ("ı", 0)]),
-    (["<unk>", "<"], "<unk>", [("<", 1), ("unk", 0), (">", 0)]),
+    (["<unk>", "<"], "<unk ><unk>", [("<", 1), ("unk", 0), (">", 0)]),
+    (["node.js", "-"], "Node.js x-node.Js Vue.js x-y.c", [("Node.js", 1), ("x-node.Js", 0), ("Vue.js", 0), ("x", 0),
+     ("-", 1), ("y.c", 0)]),
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """context/transfer.py: a context model for other symbols says of each word what it said before."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from capfst.convert import mix_models
 from capfst.fst.read import CapFst
 from capfst.recaser import Recaser, load
 
-TEXT = "\n".join([*contextual.UNHEARD[:200], *contextual.OTHERS[-100:], "Xyzzy of zzzq in PYTHON"]).replace("-", " ")
-"""Without hyphens: what is a word then does not depend on the vocabulary."""
+TEXT = "\n".join([*contextual.UNHEARD[:200], *contextual.OTHERS[-100:], "Xyzzy of zzzq in PYTHON"])
+TEXT = re.sub(r"-|(?<=\w)[._](?=\w)", " ", TEXT)
+"""Without compounds and identifiers: what is a word then does not depend on the vocabulary."""
 
 
 @pytest.fixture(scope="module")

@@ -169,9 +169,10 @@ def test_max_words_of_equal_counts():
 
 
 def test_unknown():
-    """`<unk>` in a tokenised corpus is the LM's `<unk>`; in raw text it is three words."""
+    """`<unk>` in a tokenised corpus is the LM's `<unk>`; in raw text it is a tag, which is no word, or three words."""
     assert learn([b"a <unk> <unk>\n"], 1, True) == ([b"<unk>", b"a"], [2, 1], [2, 1, 1, 0])
-    assert learn([b"<unk>\n"], 1, False) == ([b"<", UNKNOWN, b">", b"unk"], [1, 0, 1, 1], [1, 4, 3, 0])
+    assert learn([b"<unk>\n"], 1, False) == ([UNKNOWN], [0], [0])
+    assert learn([b"<unk >\n"], 1, False) == ([b"<", UNKNOWN, b">", b"unk"], [1, 0, 1, 1], [1, 4, 3, 0])
     assert learn([], 1, False) == ([UNKNOWN], [0], [])
 
 

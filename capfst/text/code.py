@@ -1,0 +1,298 @@
+"""Markup, code and identifiers: where what must pass untouched ends.
+
+In: a buffer of lines, and an offset where a tag, an entity, code or an identifier may begin. Out: the offset behind it,
+or −1 if none begins there. All rules treat a text and its lowercase alike, and none looks beyond the end of the line.
+A search for the end of a span stops where another span of its kind could begin, so that all of them together read no
+character more than a few times.
+
+What is found by its first characters: tags, entities, back-quoted spans, LaTeX commands and maths (`tag_end` …
+`maths_end`). What is a word, or begins with one, and is told by the whole of it: `is_identifier`, `has_inner_sign`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from capfst.system.kernels import kernel
+from capfst.text.unicode import CLASS, LETTER, MARK, NUMBER, OTHER, SPACE, class_at, decode, is_alphanumeric
+
+_NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _LESS, _EQUAL, _GREATER = (
+    ord(c) for c in "\n$&()-./;<=>"
+)
+_SQUARE, _BACKSLASH, _SQUARE_END, _UNDERSCORE, _BACKTICK, _BRACE, _BRACE_END, _HASH, _COLON = (
+    ord(c) for c in "[\\]_`{}#:"
+)
+_MATHS_SIGNS = tuple(b"\\^_={+<")
+
+_MIN_VARIABLE = 4
+"""Letters that `$name` begins with, for `$us` and `$a` are currencies."""
+_MIN_AROUND = 4
+_MIN_HEX, _MIN_TURNS = 7, 2
+"""Characters of a hexadecimal number without 0x (git's short ones have seven), and how often digits and letters take
+turns in it, as they do not in `1000bce`."""
+_SITES = tuple(int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
+_UUID_HYPHENS = (8, 13, 18, 23)
+_UUID_SIZE = 36
+
+
+@kernel
+def name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """The end of the letters, digits and underscores from `i` on."""
+    while i < end:
+        if not (is_alphanumeric(class_at(buf, i, end, info)) or buf[i] == _UNDERSCORE):
+            break
+        i = decode(buf, i, end)[1]
+    return i
+
+
+@kernel
+def is_blank(char_class):  # type: ignore[no-untyped-def]
+    """Whether a class is that of white space, or of what is treated so (controls and format characters)."""
+    return char_class == SPACE or char_class == OTHER
+
+
+@kernel
+def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """<b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>; with blanks in it, it has an = or ends
+    with a /, for `if a <b and c> d` is none."""
+    j = i + 1
+    is_declaration, has_attributes = j + 1 < end and (buf[j] == 33 or buf[j] == 63), False  # ! ?
+    if is_declaration:
+        if class_at(buf, j + 1, end, info) != LETTER and buf[j + 1] != _HYPHEN and buf[j + 1] != _SQUARE:
+            return -1
+    else:
+        if j < end and buf[j] == _SLASH:
+            j += 1
+        if class_at(buf, j, end, info) != LETTER:
+            return -1
+        while j < end and (
+            is_alphanumeric(class_at(buf, j, end, info)) or buf[j] in (_HYPHEN, _PERIOD, _COLON, _UNDERSCORE)
+        ):
+            j = decode(buf, j, end)[1]
+    has_blanks = class_at(buf, j, end, info) == SPACE
+    name_ends = j
+    while j < end and buf[j] != _LESS and buf[j] != _GREATER and buf[j] != _NL:
+        has_attributes = has_attributes or buf[j] == _EQUAL
+        j += 1
+    if j >= end or buf[j] != _GREATER:
+        return -1
+    is_closed = buf[j - 1] == _SLASH and (has_blanks or j - 1 == name_ends)
+    return j + 1 if is_declaration or is_closed or j == name_ends or (has_blanks and has_attributes) else -1
+
+
+@kernel
+def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """&amp;  &Eacute;  &#8217;  &#x27;: of two letters only &lt; and &gt;, for `S&Ls;` is none."""
+    j = i + 1
+    n = 0
+    if j < end and buf[j] == _HASH:
+        j += 1
+        if j < end and buf[j] | 32 == 120:  # x
+            j += 1
+        while j < end and _is_hex(buf[j]):
+            n += 1
+            j += 1
+        fits = n > 0
+    else:
+        if class_at(buf, j, end, info) != LETTER:
+            return -1
+        while j < end and is_alphanumeric(class_at(buf, j, end, info)):
+            n += class_at(buf, j, end, info) != MARK
+            j = decode(buf, j, end)[1]
+        fits = n >= 3 or (j - i == 3 and (buf[i + 1] | 32 == 108 or buf[i + 1] | 32 == 103) and buf[i + 2] | 32 == 116)
+    return j + 1 if fits and j < end and buf[j] == _SEMICOLON else -1
+
+
+@kernel
+def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """`x`  ``x y``: backticks, as many at the end, no blank inside them, no letter or digit behind; so that `quoted'
+    and ``quoted'' are none."""
+    content = i
+    while content < end and buf[content] == _BACKTICK:
+        content += 1
+    last = class_at(buf, content, end, info)
+    if is_blank(last):
+        return -1
+    j = content
+    while j < end and buf[j] != _BACKTICK and buf[j] != _NL:
+        code, j = decode(buf, j, end)
+        last = info[code] & CLASS
+    size = j
+    while j < end and buf[j] == _BACKTICK:
+        j += 1
+    if j - size != content - i or is_blank(last) or is_alphanumeric(class_at(buf, j, end, info)):
+        return -1
+    return j
+
+
+@kernel
+def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """$x_i$  $$e = mc^2$$: no blank inside the dollars, no letter or digit behind; between single ones a sign of
+    mathematics, or no blank and no digit in front, for `$5 (US$)` is none; between double ones such a sign."""
+    marks = 1
+    if i + 1 < end and buf[i + 1] == _DOLLAR:
+        marks = 2
+    content = i + marks
+    first = class_at(buf, content, end, info)
+    if content >= end or buf[content] == _DOLLAR or (marks == 1 and is_blank(first)):
+        return -1
+    sign, blank, last = False, False, first
+    j = content
+    while j < end and buf[j] != _DOLLAR and buf[j] != _NL:
+        sign = sign or buf[j] in _MATHS_SIGNS or (buf[j] == _ROUND and (last == LETTER or last == MARK))
+        code, j = decode(buf, j, end)
+        last = info[code] & CLASS
+        blank = blank or is_blank(last)
+    if j >= end or buf[j] != _DOLLAR:
+        return -1
+    if marks == 2:
+        return j + 2 if sign and j + 1 < end and buf[j + 1] == _DOLLAR else -1
+    if is_blank(last) or is_alphanumeric(class_at(buf, j + 1, end, info)):
+        return -1
+    return j + 1 if sign or not (blank or first == NUMBER) else -1
+
+
+@kernel
+def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """$HOME  $this."""
+    j = i + 1
+    letters = 0
+    while letters < _MIN_VARIABLE:
+        char_class = class_at(buf, j, end, info)
+        if char_class == LETTER:
+            letters += 1
+        elif char_class != MARK or letters == 0:
+            return -1
+        j = decode(buf, j, end)[1]
+    return name_end(buf, j, end, info)
+
+
+@kernel
+def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+    r"""\( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to the first that
+    has a blank or braces in it."""
+    if i + 1 < end and (buf[i + 1] == _ROUND or buf[i + 1] == _SQUARE):
+        closing = _ROUND_END if buf[i + 1] == _ROUND else _SQUARE_END
+        j = i + 2
+        while j + 1 < end and buf[j] != _NL:
+            if buf[j] == _BACKSLASH and buf[j + 1] == closing:
+                return j + 2
+            if buf[j] == _BACKSLASH and buf[j + 1] == buf[i + 1]:
+                return -1
+            j += 1
+        return -1
+    if class_at(buf, i + 1, end, info) != LETTER:
+        return -1
+    command = name_end(buf, i + 1, end, info)
+    while command < end and (buf[command] == _BRACE or buf[command] == _SQUARE):
+        opening = buf[command]
+        closing = _BRACE_END if opening == _BRACE else _SQUARE_END
+        j = command + 1
+        while j < end and buf[j] != closing and buf[j] != opening and not is_blank(class_at(buf, j, end, info)):
+            j = decode(buf, j, end)[1]
+        if j >= end or buf[j] != closing:
+            break
+        command = j + 1
+    return command
+
+
+@kernel
+def has_inner_sign(buf, i, end, info):  # type: ignore[no-untyped-def]
+    """Whether buf[i:end] has an underscore inside a word (foo_bar), or a period between two letters or digits and a
+    letter, with four of them or more around it (main.py, np.array): not those of u.s., e.g., ph.d, 3.5kg."""
+    part = 0  # letters and digits since the last other character,
+    before = 0  # and in the part before, if it ended with such a period
+    while i < end:
+        byte = buf[i]
+        code, i = decode(buf, i, end)
+        char_class = info[code] & CLASS
+        if char_class == LETTER or char_class == NUMBER:
+            part += 1
+            if before > 0 and before + part >= _MIN_AROUND:
+                return True
+        elif char_class != MARK:
+            after = class_at(buf, i, end, info)
+            if byte == _UNDERSCORE and part > 0 and is_alphanumeric(after):
+                return True
+            before = part if byte == _PERIOD and part >= 2 and after == LETTER else 0
+            part = 0
+    return False
+
+
+@kernel
+def _is_digit(byte):  # type: ignore[no-untyped-def]
+    return 48 <= byte <= 57
+
+
+@kernel
+def _is_hex(byte):  # type: ignore[no-untyped-def]
+    return _is_digit(byte) or 97 <= byte | 32 <= 102
+
+
+@kernel
+def _is_version(buf, i, end):  # type: ignore[no-untyped-def]
+    """v1.2  1.2.3: then anything, as in 1.2.3-rc1."""
+    needed = 2
+    if buf[i] | 32 == 118:
+        i += 1
+        needed = 1
+    while i < end and _is_digit(buf[i]):
+        while i < end and _is_digit(buf[i]):
+            i += 1
+        if needed == 0:
+            return True
+        if i >= end or buf[i] != _PERIOD:
+            return False
+        i += 1
+        needed -= 1
+    return False
+
+
+@kernel
+def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
+    """0xff; 77247f3; a UUID; also behind a colon: sha1:77247f3."""
+    for k in range(start, end):
+        if buf[k] == _COLON:
+            start = k + 1
+    i = start
+    if end - start > 2 and buf[start] == 48 and buf[start + 1] | 32 == 120:
+        i += 2
+    hyphens, turns = 0, 0
+    for k in range(i, end):
+        if buf[k] == _HYPHEN:
+            hyphens += 1
+            if i > start or end - start != _UUID_SIZE or k - start not in _UUID_HYPHENS:
+                return False
+        elif not _is_hex(buf[k]):
+            return False
+        elif k > i:
+            turns += _is_digit(buf[k]) != _is_digit(buf[k - 1])
+    if hyphens > 0:
+        return hyphens == len(_UUID_HYPHENS)
+    return i > start or (end - start >= _MIN_HEX and turns >= _MIN_TURNS)
+
+
+@kernel
+def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
+    """yahoo.com, amazon.org: names that firms have, too."""
+    if end - start < 5 or buf[end - 4] != _PERIOD:
+        return False
+    ending = np.int64(0)
+    for k in range(end - 3, end):
+        ending = ending << 8 | np.int64(buf[k] | 32)
+    return ending in _SITES
+
+
+@kernel
+def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
+    """Whether a word or compound is the name of a file or of something in a program, a version or a hexadecimal number:
+    foo_bar  self.name  my-file.txt  v1.2.3-rc1  0xff  77247f3  123e4567-e89b-12d3-a456-426614174000.
+
+    Names that people give may look so, too (node.js): this is for words that the model does not know.
+    """
+    last = end  # part of a compound: in node.js-based the others are words
+    while last > start and buf[last - 1] != _HYPHEN:
+        last -= 1
+    if has_inner_sign(buf, last, end, info) and not _is_site(buf, last, end):
+        return True
+    return _is_version(buf, start, end) or _is_hexadecimal(buf, start, end)

@@ -1,0 +1,64 @@
+"""What passes untouched: the table of docs/recase.md, and what looks like it but is text."""
+
+import re
+from pathlib import Path
+
+import pytest
+from support.models import build
+
+from capfst.recaser import ENGINES, Recaser
+
+PAGE = (Path(__file__).parent.parent / "docs" / "recase.md").read_text("utf-8")
+SECTION = PAGE.split("## What passes untouched\n")[1].split("\n## ")[0]
+ROW = re.compile(r"^\| (?!what |---)[^|]+ \| (.*) \|$", re.MULTILINE)
+EXAMPLES = [example for row in ROW.findall(SECTION) for example in re.findall("`([^`]+)`", row)]
+FRAMES = [
+    ("{}", "{}"),
+    ("Oov {} IT", "oov {} it"),
+    ("IT, ({}), Oov.", "it, ({}), oov."),
+    ('<I>"{}"</I>, us', '<I>"{}"</I>, US'),
+]
+TEXT = {  # what is recased, where a rule for code could have kept it
+    "AND/OR": "and/or",
+    "HIS/HER": "his/her",
+    "AC/DC": "ac/dc",
+    "U.S.-LED": "u.s.-led",
+    "A.M./P.M.": "a.m./p.m.",
+    "Ph.D": "ph.d",
+    "$5 IN $6": "$5 in $6",
+    "US$ 5 or A$ 6": "US$ 5 or a$ 6",
+    "$US": "$US",
+    "$5 (Oov$)": "$5 (oov$)",
+    "5 < Oov and Oov > 4": "5 < oov and oov > 4",
+    "if a <Oov and Oov> it": "if a <oov and oov> it",
+    "`Oov' and ``Oov'' and": "`oov' and ``oov'' and",
+    "S&Ls; Q&As;": "s&ls; q&as;",
+    "Oov\\Oov": "oov\\oov",
+    "_Oov_": "_oov_",
+    "F-16 MP3 H1N1": "f-16 mp3 h1n1",
+    "1000BCE": "1000bce",
+    "Yahoo.com": "yahoo.com",
+    "Yahoo.com-Owned": "yahoo.com-owned",
+}
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def recaser(request, tmp_path_factory) -> Recaser:
+    """A recaser that knows three words, and writes all others in lower case."""
+    made = build(["<unk>", "it", "US"], {(1,): 5.0, (2,): 1.0, (3,): 2.0}, {}, {(): 1.0})
+    return Recaser(made.save(tmp_path_factory.mktemp("untouched") / "m.fst"), engine=request.param)
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) > 40
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_code_passes_untouched(recaser, example):
+    for text, expected in FRAMES:
+        assert recaser.recase(text.replace("{}", example)) == expected.replace("{}", example)
+
+
+@pytest.mark.parametrize("text", TEXT)
+def test_text_is_recased(recaser, text):
+    assert recaser.recase(text) == recaser.recase(text.lower()) == TEXT[text]
