@@ -32,7 +32,7 @@ from capfst.exceptions import CapfstError
 from capfst.fst.backoff import LanguageModel, Starts
 from capfst.fst.read import CapFst
 from capfst.search import fast
-from capfst.search.breaks import expected_breaks, leave_out_abbreviations
+from capfst.search.breaks import Breaks
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import as_they_come, map_stream
 from capfst.text.tokenizer import NEWLINE
@@ -88,6 +88,7 @@ class Recaser:
         self.sentence_case = sentence_case
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
+        self.breaks = Breaks(self.lm)
         cost, after_token = self.lm.arc(model.start, self.lm.label(start_token))
         self._start_cost, start = (0.0, model.start) if sentence_case else (cost, after_token)
         # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital. The start token is not
@@ -284,7 +285,7 @@ class Recaser:
     def _words(self, buf: npt.NDArray[np.uint8]) -> Words:
         words = self.transducer.words(buf)
         if self.options["breaks"]:
-            leave_out_abbreviations(words, self.model)
+            self.breaks.leave_out_abbreviations(words)
         else:
             words.may_begin[:] = False
         return words
@@ -292,7 +293,7 @@ class Recaser:
     def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
         if self.context is None:
             return CasingCosts()
-        begins = expected_breaks(words, self.model)
+        begins = self.breaks.expected(words)
         return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins)
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
