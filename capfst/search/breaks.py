@@ -1,9 +1,9 @@
 """What the LM says of the places where a sentence may begin inside a line, before the search and whatever follows.
 
 In: the words of a text with these places (text/sentences.py). `Breaks.leave_out_abbreviations` removes those behind
-words that the LM often has with a mark that ends no sentence: *Mr.*, *vs.*, *Inc.* Out of `Breaks.expected`: those where
-the LM expects the sentence to end. There the context model, which is asked before the search, takes the text before and
-behind for two sentences.
+words that the LM often has with a mark that ends no sentence: *Mr.*, *vs.*, *Inc.* Out of `Breaks.expected`: those
+where the LM expects the sentence to end. There the context model, which is asked before the search, takes the text
+before and behind for two sentences.
 """
 
 from __future__ import annotations
