@@ -1,7 +1,9 @@
 """breaks.py: abbreviations, and where the LM expects a sentence to end; and what breaks do to lines."""
 
+import json
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from support.models import backoff_models
 
 from capfst import CapfstError, Recaser, load, train
+from capfst.cli import cli
 from capfst.fst.read import CapFst
 from capfst.search import breaks
 from capfst.text.unicode import lower
@@ -124,6 +127,27 @@ def test_a_line_of_megabytes(model: CapFst) -> None:
     assert lower(out) == line
     assert set(map(str.rstrip, recaser.sentences(line[: 1 << 20].rpartition(". ")[0] + "."))) <= set(cased.values())
     assert b"".join(recaser.recase_blocks([line.encode() + b"\n"] * 2, jobs=2)).decode() == 2 * (out + "\n")
+
+
+def test_commands(model: CapFst, tmp_path: Path) -> None:
+    """recase and batch give the same bytes, for any number of threads, and follow the option."""
+    text = "\n".join(" ".join(map(lower, SENTENCES[k:] + SENTENCES[:k])) for k in range(len(SENTENCES))) * 50
+    (tmp_path / "a.txt").write_text(text + "\n")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in text.split("\n")))
+    written = []
+    for option in ([], ["--no-breaks"]):
+        options = ["--quiet", "--lm", str(model.path), "--sentence-case", *option]
+        out = tmp_path / f"out{len(option)}"
+        cli.main(["batch", *options, "--out", str(out), str(tmp_path / "*.*")], standalone_mode=False)
+        for jobs in ("1", "3"):
+            arguments = ["recase", *options, str(tmp_path / "a.txt"), "-o", str(out / "b"), "--jobs", jobs]
+            cli.main(arguments, standalone_mode=False)
+            assert (out / "b").read_text() == (out / "a.txt").read_text()
+        lines = [json.loads(line)["text"] for line in (out / "a.jsonl").read_text().splitlines()]
+        assert "\n".join([*lines, ""]) == (out / "b").read_text()
+        written.append((out / "b").read_text())
+    assert written[0] != written[1]
+    assert written[0] == Recaser(model, sentence_case=True)(text + "\n")
 
 
 def test_many_breaks_and_few_casings(model: CapFst) -> None:
