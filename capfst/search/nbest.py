@@ -3,9 +3,10 @@
 In: the words of one line, with the labels of their forms, and the model. Out: the costs and labels of the n cheapest
 paths; or for each form of each word the cost of the cheapest path through it (the max-marginals).
 
-The lattice is that of `lattice.py`, of the whole line. `advance` (viterbi.py) goes through it forwards; `_completions`
-goes backwards and gives each node its n cheapest ways to the end of the line. As each casing is one path, no two of
-them are alike. All of it is exact, and equal costs stand in the order of the labels.
+The lattice is that of `lattice.py`, of the whole line. `_completions` goes through it backwards and gives each node its
+n cheapest ways to the end of the line; `max_marginals` also goes forwards. A step is a form of a word, and whether a
+sentence ends behind it. No two paths are alike, but those that differ in their breaks only may be written alike. All of
+it is exact, and equal costs stand in the order of the labels.
 """
 
 from __future__ import annotations
