@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -24,14 +24,15 @@ import numpy.typing as npt
 
 from capfst import models
 from capfst.casing import encode
-from capfst.casing.surface import write
-from capfst.casing.transducer import CasingCosts, Transducer, Words
+from capfst.casing.surface import openings, write
+from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
 from capfst.context.casing_costs import casing_costs
 from capfst.context.model import Context
 from capfst.exceptions import CapfstError
-from capfst.fst.backoff import LanguageModel
+from capfst.fst.backoff import LanguageModel, Starts
 from capfst.fst.read import CapFst
 from capfst.search import fast
+from capfst.search.breaks import Breaks
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import as_they_come, map_stream
 from capfst.text.tokenizer import NEWLINE
@@ -44,6 +45,7 @@ OOV = ("guess", "pass")
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
 _PIECE = 4 << 20  # bytes of a text that are recased at once
+_MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search
 
 
@@ -53,8 +55,11 @@ class Recaser:
     Args:
         engine: `fast`, or `openfst`, the equation as composed FSTs: the same answers, slowly.
         start_token: a word put in front of each line and removed afterwards, so that only intrinsic case is restored;
-            `<unk>` or a word that the model does not know stands for any word. Without effect with `sentence_case`.
-        sentence_case: takes each line for a sentence, which the LM saw starting, and gives its first word a capital.
+            `<unk>` or a word that the model does not know stands for any word. With `sentence_case` only in front of
+            further sentences of a line.
+        sentence_case: takes each line for a sentence, which the LM saw starting, or for several, and gives the first
+            word of each a capital.
+        breaks: whether the best path may end a sentence inside a line, and begin another (text/sentences.py).
         context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
         oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in
             lower case (ρ, §3.2.1), as it is without a context model.
@@ -67,12 +72,14 @@ class Recaser:
         engine: str = "fast",
         start_token: str = START_TOKEN,
         sentence_case: bool = False,
+        breaks: bool = True,
         context: bool = True,
         oov: str = "guess",
     ) -> None:
         self.model = model
         self.options = {
-            "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context, "oov": oov
+            "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context,
+            "oov": oov, "breaks": breaks,
         }  # fmt: skip
         if oov not in OOV:
             raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
@@ -81,14 +88,17 @@ class Recaser:
         self.sentence_case = sentence_case
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
-        self._start_cost, self._start = 0.0, model.start
-        if not sentence_case:
-            self._start_cost, self._start = self.lm.arc(model.start, self.lm.label(start_token))
+        self.breaks = Breaks(self.lm)
+        cost, after_token = self.lm.arc(model.start, self.lm.label(start_token))
+        self._start_cost, start = (0.0, model.start) if sentence_case else (cost, after_token)
+        # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital. The start token is not
+        # paid for, since nobody said it.
+        self._starts = Starts(start, after_token)
         if engine not in ENGINES:
             raise CapfstError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._make_transducer, context)
-            self.engine = _engine(engine, self.lm, self._start)
+            self.engine = _engine(engine, self.lm, self._starts)
         self.transducer = making.result()
 
     def _make_transducer(self, context: bool) -> Transducer:
@@ -98,7 +108,7 @@ class Recaser:
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
-        self._write(line, words, words.first_labels, self._casing_costs(line, words))
+        self._write(line, words, LabelPath(words.first_labels, words.may_begin), self._casing_costs(line, words))
         return transducer
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -178,7 +188,7 @@ class Recaser:
 
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
         """The words of valid UTF-8, and all of it in its best casing."""
-        words = self.transducer.words(buf)
+        words = self._words(buf)
         costs = self._casing_costs(buf, words)
         return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
@@ -201,17 +211,17 @@ class Recaser:
         n_paths = n
         while True:
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
-            for cost, choice in paths:
-                casing = str(self._write(buf, words, choice, costs), "utf-8", "surrogatepass")
+            for cost, path in paths:
+                casing = str(self._write(buf, words, path, costs), "utf-8", "surrogatepass")
                 best.setdefault(casing, cost + self._start_cost)
-            if len(best) >= n or len(paths) < n_paths:
+            if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
-            n_paths *= 2  # with `sentence_case`, two casings may be written alike
+            n_paths *= 2  # two may be written alike: first words with `sentence_case`, and other sentence breaks
 
     def costs(self, text: str) -> npt.NDArray[np.float64]:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
         buf = np.frombuffer(_utf8(text), np.uint8)
-        words = self.transducer.words(buf)
+        words = self._words(buf)
         costs = self.engine.search(words, self._casing_costs(buf, words).arc_costs)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
@@ -228,11 +238,9 @@ class Recaser:
             buf,
             words,
             self.engine.best(words, costs.arc_costs),
-            self.engine.marginals(words, costs.arc_costs),
+            self.engine.marginals(words, openings(buf, words, self.pretokenized), costs.arc_costs),
             costs,
-            lambda choice, shapes: np.frombuffer(
-                self._write(buf, words, choice, costs._replace(shapes=shapes)), np.uint8
-            ),
+            lambda path, shapes: np.frombuffer(self._write(buf, words, path, costs._replace(shapes=shapes)), np.uint8),
             self.transducer.words,
         )
 
@@ -252,33 +260,55 @@ class Recaser:
         words = self.transducer.words(buf)
         return encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
 
+    def sentences(self, text: str) -> list[str]:
+        """The sentences of one line in their best casing, with the white space behind them: joined, they are
+        `recase(text)`.
+
+        Raises:
+            CapfstError: the text has a line end.
+        """
+        buf, words = self._line(text)
+        costs = self._casing_costs(buf, words)
+        path = self.engine.best(words, costs.arc_costs)
+        recased = bytes(self._write(buf, words, path, costs))
+        starts = self.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
+        parts = (recased[start:end] for start, end in pairwise([0, *starts, len(recased)]))
+        return [str(part, "utf-8", "surrogatepass") for part in parts]
+
     def _line(self, text: str) -> tuple[npt.NDArray[np.uint8], Words]:
         buf = np.frombuffer(_utf8(text), np.uint8)
-        words = self.transducer.words(buf)
+        words = self._words(buf)
         if (words.token_types == NEWLINE).any():
-            raise CapfstError("nbest and confidence take one line, without its line end: give it each line")
+            raise CapfstError("nbest, confidence and sentences take one line, without its line end: give it each line")
         return buf, words
+
+    def _words(self, buf: npt.NDArray[np.uint8]) -> Words:
+        words = self.transducer.words(buf)
+        if self.options["breaks"]:
+            self.breaks.leave_out_abbreviations(words)
+        else:
+            words.may_begin[:] = False
+        return words
 
     def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
         if self.context is None:
             return CasingCosts()
-        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every)
+        begins = self.breaks.expected(words)
+        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins)
 
-    def _write(
-        self, buf: npt.NDArray[np.uint8], words: Words, choice: npt.NDArray[np.uint32], costs: CasingCosts
-    ) -> memoryview:
-        return write(buf, words, choice, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes)
+    def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
+        return write(buf, words, path, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes)
 
 
-def _engine(name: str, lm: LanguageModel, start: int) -> Any:
+def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
     if name == "fast":
-        return fast.Engine(lm, start)
+        return fast.Engine(lm, starts)
     try:
         from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
     except ModuleNotFoundError as error:
         raise CapfstError("the engine openfst needs pynini: pip install 'capfst[openfst]'") from error
 
-    return openfst.Engine(lm, start)
+    return openfst.Engine(lm, starts)
 
 
 class Batch(NamedTuple):
@@ -328,6 +358,7 @@ def load(
     engine: str = "fast",
     start_token: str = START_TOKEN,
     sentence_case: bool = False,
+    breaks: bool = True,
     context: bool = True,
     oov: str = "guess",
 ) -> Recaser:
@@ -345,6 +376,7 @@ def load(
         engine=engine,
         start_token=start_token,
         sentence_case=sentence_case,
+        breaks=breaks,
         context=context,
         oov=oov,
     )

@@ -90,7 +90,7 @@ def main(text: str, corpus: Path, out: Path) -> None:
         lowercase = [form.lower() for form in surface]
         buffer = np.frombuffer(text.encode(), np.uint8)
         words = recaser.engine.ranges(recaser.transducer.words(buffer), slice(None))
-        s, t, lm = sentence(words), transducer(words), reachable(recaser.lm, recaser.model.start, words)
+        s, t, lm = sentence(words), transducer(words), reachable(recaser.lm, recaser.engine.starts, words)
     p = pynini.compose(pynini.compose(s, t), lm)
     for name, fst, inputs, outputs, best in (
         ("s", s, lowercase, lowercase, set()),

@@ -93,7 +93,7 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     words: Words = recaser.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     offsets, costs = _by_word(words, np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None)
     engine = recaser.engine
-    _, whole, n_whole = line_lattice(words, offsets, costs, engine.unknown, engine.start, engine.tables)
+    _, whole, n_whole = line_lattice(words, offsets, costs, engine.unknown, engine.starts, engine.tables)
     size = words.token_types.size
     chunk = new_chunk(size, costs)
     fill_chunk(words, offsets, 0, engine.unknown, chunk)
@@ -103,7 +103,7 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
         for array in arrays:
             array.view(np.uint8)[:] = 0xA5
         parts = [array[:-1] for array in arrays]
-        found = compose(chunk, Lattice(*parts), engine.tables, engine.start, engine.start)
+        found = compose(chunk, Lattice(*parts), engine.tables, engine.starts, engine.starts.line)
         assert all((array[-1:].view(np.uint8) == 0xA5).all() for array in arrays), room
         if found == NO_ROOM:
             assert not enough

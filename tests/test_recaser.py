@@ -77,6 +77,9 @@ OTHERS = [
     "A-a",
     "...",
     "”",
+    "it.",
+    "us!",
+    "?",
 ]
 MARKS = [" ", "  ", "\n", "\r\n", ", ", "'", "-", "\t", "\0", "\u00a0", " “"]
 lines = st.lists(st.sampled_from([*WORDS, *OTHERS]), max_size=6).map(" ".join)

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from capfst.casing.names import SPELLING
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
-from capfst.casing.transducer import Words, is_joined
+from capfst.casing.transducer import LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import get_eight, kernel, put_eight
+from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import CLASS, IS_UPPER, LETTER, TO_LOWER, decode, encode, lower_into, within
 
@@ -22,16 +23,6 @@ _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differ
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _NO_SHAPES = np.empty(0, np.uint8)
 _GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
-
-
-@kernel
-def _opens(code):  # type: ignore[no-untyped-def]
-    """Quotes, brackets, dashes and entities (&quot;), behind which a sentence still begins."""
-    return (
-        code in (34, 38, 39, 40, 42, 45, 91, 96, 123, 0xA1, 0xAB, 0xBB, 0xBF, 0x2022, 0x2039, 0x203A)  # "&'(*-[`{
-        or 0x2010 <= code <= 0x2015
-        or 0x2018 <= code <= 0x201F
-    )
 
 
 @kernel
@@ -156,22 +147,23 @@ def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write(buf, words, choice, shapes, data, offsets, pretokenized, sentence_case, to_lower, spelling, room, out):  # type: ignore[no-untyped-def]
+def _write(buf, words, path, shapes, data, offsets, pretokenized, sentence_case, to_lower, spelling, room, out):  # type: ignore[no-untyped-def]
     """Writes the text to `out`; its size. shapes: as in `write`, or empty. room: for a word and more."""
     token_types = words.token_types
     info, size = spelling.info, buf.size
     n_copied = 0  # all of buf[:n_copied] is written
     j = 0  # at the end of what is written
-    begins = True  # no word of the line yet
-    for i in range(choice.size):
+    begins = True  # no word of the sentence yet
+    for i in range(path.labels.size):
+        begins = begins or path.begins[i]
         start, end = words.starts[i], words.ends[i]
         if token_types[i] == NEWLINE:
             begins = True
             continue
         if token_types[i] == MARKS or token_types[i] == PROTECTED:
-            begins = begins and token_types[i] == MARKS and _opens(decode(buf, start, size)[0])
+            begins = begins and token_types[i] == MARKS and opens(decode(buf, start, size)[0])
             continue
-        label = choice[i]
+        label = path.labels[i]
         form, form_end = offsets[label], offsets[label + 1]
         is_first = sentence_case and begins
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
@@ -207,7 +199,7 @@ def _write(buf, words, choice, shapes, data, offsets, pretokenized, sentence_cas
             j = _copy_form(buf, start, end, data, form, form_end, out, j)
         n_copied = end
         if is_first:
-            while pretokenized and word < j and _opens(decode(out, word, j)[0]):
+            while pretokenized and word < j and opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
@@ -218,21 +210,40 @@ def _write(buf, words, choice, shapes, data, offsets, pretokenized, sentence_cas
 def write(
     buf: npt.NDArray[np.uint8],
     words: Words,
-    choice: npt.NDArray[np.uint32],
+    path: LabelPath,
     symbols: Symbols,
     pretokenized: bool,
     sentence_case: bool,
     shapes: npt.NDArray[np.uint8] | None = None,
 ) -> memoryview:
-    """The text of `buf` with its words in the surface forms of the labels choice[i].
+    """The text of `buf` with its words in the surface forms of a path.
 
     A word in its most frequent form, or without any, is written in shapes[i], if it is one (`shapes.AS_FORM`: none).
-    With `sentence_case` each line's first word begins with a capital, also behind an opening quote, bracket or dash.
+    With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
     """
     room = 4 * int((words.ends - words.starts).max(initial=0)) + 8  # 3/2 for a lowercase word, 9/4 for it in a shape
     out = np.empty(_GROWTH * buf.size + 8, np.uint8)
     size = _write(
-        buf, words, choice, _NO_SHAPES if shapes is None else shapes, symbols.data, symbols.offsets, pretokenized,
+        buf, words, path, _NO_SHAPES if shapes is None else shapes, symbols.data, symbols.offsets, pretokenized,
         sentence_case, TO_LOWER, SPELLING, np.empty(room, np.uint8), out,
     )  # fmt: skip
     return out[:size].data
+
+
+@kernel
+def _mark_openings(buf, words, pretokenized, openings):  # type: ignore[no-untyped-def]
+    for i in range(openings.size):
+        start, end = words.starts[i], words.ends[i]
+        if pretokenized:
+            while start < end and opens(decode(buf, start, end)[0]):
+                start = decode(buf, start, end)[1]
+            openings[i] = start == end
+        else:
+            openings[i] = words.token_types[i] == MARKS and opens(decode(buf, start, end)[0])
+
+
+def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
+    """bool[n]: whether the word behind this one is the first of a sentence if this one is."""
+    result = np.empty(len(words.starts), np.bool_)
+    _mark_openings(buf, words, pretokenized, result)
+    return result

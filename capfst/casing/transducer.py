@@ -17,6 +17,7 @@ from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import allocating, get_eight, kernel, prefetch
 from capfst.text.code import is_identifier
+from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, TO_LOWER, decode, lower_into, within
 
@@ -261,6 +262,7 @@ class Words(NamedTuple):
     token_types: npt.NDArray[np.uint8]
     first_labels: npt.NDArray[np.uint32]
     n_forms: npt.NDArray[np.uint32]
+    may_begin: npt.NDArray[np.bool_]  # whether a sentence may begin with the word, inside its line
 
 
 ArcCosts = npt.NDArray[np.float32]
@@ -278,12 +280,19 @@ class CasingCosts(NamedTuple):
     read it, and what in that form itself; +inf if it is not written so. The least is its form's arc cost."""
 
 
-Casing = tuple[float, npt.NDArray[np.uint32]]
-"""A cost, and the label of each word of a line, 0 for OOV words."""
+class LabelPath(NamedTuple):
+    """A path through S ∘ T ∘ LM."""
+
+    labels: npt.NDArray[np.uint32]  # of each word; 0 for OOV words
+    begins: npt.NDArray[np.bool_]  # whether a sentence begins with the word, inside its line
+
+
+Casing = tuple[float, LabelPath]
+"""A cost, and a path of a line."""
 
 
 class Transducer:
-    """S ∘ T for whole buffers: which surface forms each word of the text may have."""
+    """S ∘ T for whole buffers: which surface forms each word of the text may have, and where sentences may begin."""
 
     def __init__(self, symbols: Symbols, starts: npt.NDArray[np.int64], pretokenized: bool) -> None:
         self.symbols = symbols
@@ -292,7 +301,7 @@ class Transducer:
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """The words of valid UTF-8, any number of lines."""
-        types = (np.int64, np.int64, np.uint8, np.uint32, np.uint32)
+        types = (np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_)
         words = Words._make(np.empty(capacity(buf.size), t) for t in types)
         if self.pretokenized:
             n = scan_spaced(buf, buf.size, *words[:3])
@@ -301,4 +310,6 @@ class Transducer:
         n = _match(
             buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, TO_LOWER, self.index
         )
-        return Words._make(a[:n] for a in words)
+        words = Words._make(a[:n] for a in words)
+        mark_beginnings(buf, *words[:3], words.may_begin)
+        return words

@@ -125,7 +125,14 @@ casing_options = _together(
     click.option(
         "--sentence-case",
         is_flag=True,
-        help="Take each line for a sentence, and capitalize its first word too; --start-token then has no effect.",
+        help="Take each line for a sentence, or several, and capitalize their first words too.",
+    ),
+    click.option(
+        "--no-breaks",
+        "breaks",
+        flag_value=False,
+        default=True,
+        help="Take each line for one sentence: do not look for sentences that begin behind . ? ! or … inside it.",
     ),
     click.option(
         "--oov",

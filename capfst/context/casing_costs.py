@@ -67,7 +67,7 @@ class _Lowering(NamedTuple):
 class _Text(NamedTuple):
     """The words of a buffer in their lines, as the features read them."""
 
-    tokens: npt.NDArray  # TOKEN, with padding before and after each line
+    tokens: npt.NDArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
     oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES]
     domains: npt.NDArray[np.int64]  # the domain of each line
@@ -138,7 +138,7 @@ def _likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _read(buf, words, pretokenized, context, info, lower_table, text):  # type: ignore[no-untyped-def]
+def _read(buf, words, begins, pretokenized, context, info, lower_table, text):  # type: ignore[no-untyped-def]
     """Fills `text`. A line's domain is, by naive Bayes with equal priors, argmax_d Σ_w ln(p(w | d) / p(w)) over its
     known words w."""
     longest = np.int64(0)
@@ -150,6 +150,9 @@ def _read(buf, words, pretokenized, context, info, lower_table, text):  # type: 
     t = sentence_padding(text.tokens, 0)
     position, n_oov, line = 0, 0, 0
     for i in range(words.starts.size):
+        if begins[i]:
+            t = sentence_padding(text.tokens, t)
+            position = 0
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
@@ -405,22 +408,31 @@ def _fill(words, text, context, guess, log_p, costs):  # type: ignore[no-untyped
 
 
 def casing_costs(
-    context: Context, buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, guess: bool, every: bool = False
+    context: Context,
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    pretokenized: bool,
+    guess: bool,
+    every: bool = False,
+    begins: npt.NDArray[np.bool_] | None = None,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
     An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
-    likeliest shape, not in lower case. every: gives the options, too.
+    likeliest shape, not in lower case. every: gives the options, too. begins: bool[n], whether the word is taken for
+    the first of a sentence inside its line; None: no word is.
     """
+    if begins is None:
+        begins = np.zeros(len(words.token_types), np.bool_)
     n = len(words.token_types)
     newlines = int(np.count_nonzero(words.token_types == NEWLINE))
     text = _Text(
-        np.empty(n + PADDING * (2 + newlines), TOKEN),
+        np.empty(n + PADDING * (2 + newlines + int(np.count_nonzero(begins))), TOKEN),
         np.empty(n, np.int64),
         np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, N_HASHES), np.uint32),
         np.empty(newlines + 1, np.int64),
     )
-    _read(buf, words, pretokenized, context, INFO, TO_LOWER, text)
+    _read(buf, words, begins, pretokenized, context, INFO, TO_LOWER, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     _score(words, text, context, log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)

@@ -6,6 +6,8 @@ In: the states and arcs of a model, by the conventions of write.py. Out: what a 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from capfst.exceptions import CapfstError
@@ -58,6 +60,13 @@ def token_costs(states, arcs, start, labels):  # type: ignore[no-untyped-def]
         if labels[t] == SENTENCE_END:
             state = np.int64(start)
     return costs
+
+
+class Starts(NamedTuple):
+    """The states in which the words of a text begin."""
+
+    line: int  # the first word of a line
+    sentence: int  # that of a sentence inside a line
 
 
 class LanguageModel:

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
-from capfst.casing.transducer import CasingCosts, Words
+from capfst.casing.transducer import CasingCosts, LabelPath, Words
 
 Buffer = npt.NDArray[np.uint8]
 Shapes = npt.NDArray[np.uint8]
-Labels = npt.NDArray[np.uint32]
 
 
 class Change(NamedTuple):
@@ -36,42 +36,45 @@ class Change(NamedTuple):
 def changes(
     buf: Buffer,
     words: Words,
-    choice: Labels,
+    path: LabelPath,
     marginals: npt.NDArray[np.float64],
     casing_costs: CasingCosts,
-    write: Callable[[Labels, Shapes | None], Buffer],
+    write: Callable[[LabelPath, Shapes | None], Buffer],
     tokenize: Callable[[Buffer], Words],
 ) -> tuple[str, list[Change]]:
     """The text of a line's best path, and what it changes.
 
-    choice: the labels of the best path. marginals: float64[sum of forms], what the best path through each form costs.
-    write: gives the text of any path, with unseen casings in any shapes. tokenize: gives the words of a text.
+    path: the best one. marginals: float64[2, forms], what the best path through each form, or an OOV word, costs if the
+    word is not the first of its sentence, and if it is. write: gives the text of any path, with unseen casings in any
+    shapes. tokenize: gives the words of a text.
     """
 
-    def spell(labels: Labels, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
+    def spell(path: LabelPath, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
         """A casing of the line: its text, its words, and where these start."""
-        text = write(labels, shapes)
+        text = write(path, shapes)
         tokens = tokenize(text)
         data = text.tobytes()
         return data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens.starts.tolist()
 
-    data, best, starts = spell(choice, casing_costs.shapes)
-    offsets = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
+    data, best, starts = spell(path, casing_costs.shapes)
+    n_arcs = np.maximum(words.n_forms, 1)
+    first_arcs = np.cumsum(n_arcs, dtype=np.int64) - n_arcs
+    first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
     spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of each word, and their costs
-    for k in range(int(words.n_forms.max(initial=1))):  # the k-th form of each word
-        has_form = words.n_forms > k
-        costs = np.full(len(has_form), np.inf)
-        costs[has_form] = marginals[offsets[has_form] + k]
+    for is_first, k in product((False, True), range(int(n_arcs.max(initial=1)))):  # the k-th form of each word
+        begins, has_arc = np.full(len(n_arcs), is_first), n_arcs > k
+        costs = np.full(len(n_arcs), np.inf)
+        costs[has_arc] = marginals[int(is_first), first_arcs[has_arc] + k]
         if k == 0 and casing_costs.arc_costs is not None and casing_costs.options is not None:
-            # Its arc cost is the least of the options; where there is no form, only they are left.
-            costs[has_form] -= casing_costs.arc_costs[offsets[has_form]]
-            costs[~has_form] = 0
+            # Its arc cost is the least of the options; an OOV word has none.
+            has_form = words.n_forms > 0
+            costs[has_form] -= casing_costs.arc_costs[first_costs[has_form]]
             for shape, option in enumerate(casing_costs.options.T.astype(np.float64)):
-                shapes = np.full(len(has_form), AS_FORM if shape == N_SHAPES else shape, np.uint8)
-                spellings.append((spell(words.first_labels, shapes)[1], costs + option))
+                shapes = np.full(len(n_arcs), AS_FORM if shape == N_SHAPES else shape, np.uint8)
+                spellings.append((spell(LabelPath(words.first_labels, begins), shapes)[1], costs + option))
         else:
-            labels = np.where(has_form, words.first_labels + np.uint32(k), choice)
-            spellings.append((spell(labels, None)[1], costs))
+            labels = np.where(words.n_forms > k, words.first_labels + np.uint32(k), path.labels)
+            spellings.append((spell(LabelPath(labels, begins), None)[1], costs))
     changed, written, n_characters = [], 0, 0
     for i, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
         word = best[i]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.transducer import ArcCosts, Casing, Words
+from capfst.casing.transducer import ArcCosts, Casing, LabelPath, Words
 from capfst.exceptions import CapfstError
-from capfst.fst.backoff import LanguageModel
+from capfst.fst.backoff import LanguageModel, Starts
 from capfst.search.lattice import IRREGULAR
 from capfst.search.lookup import lookup_tables
 from capfst.search.nbest import best_paths, line_lattice, max_marginals
@@ -30,52 +30,58 @@ CHUNK = 96
 
 
 class Engine:
-    """The best paths of whole texts; each line starts in the LM state `start`. Threads may share it."""
+    """The best paths of whole texts; paths begin as `starts` says. Threads may share it."""
 
-    def __init__(self, lm: LanguageModel, start: int) -> None:
+    def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.path = lm.model.path
-        self.start = start
+        self.starts = starts
         self.unknown = lm.unknown
         self.tables = lookup_tables(lm.model)
 
-    def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> npt.NDArray[np.uint32]:
-        """uint32[n]: the label of each word on its line's best path; 0 for OOV words and line ends."""
+    def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
+        """Each line's best path; the labels of line ends are 0."""
         return self.search(words, arc_costs, chunk)[0]
 
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
-    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+    ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
         """As `best`; and the cost (−ln P) of each line's best path, float64[line ends + 1]."""
-        choice = np.empty(len(words.token_types), np.uint32)
+        n = len(words.token_types)
+        path = LabelPath(np.empty(n, np.uint32), np.zeros(n, np.bool_))
         costs = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE))
         offsets, of_forms = _by_word(words, arc_costs)
-        if not search(words, offsets, of_forms, self.unknown, self.start, self.tables, chunk, choice, costs):
+        if not search(words, offsets, of_forms, self.unknown, self.starts, self.tables, chunk, path, costs):
             raise self._irregular()
-        return choice, costs
+        return path, costs
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         """The n cheapest casings of one line (fewer if there are fewer), cheapest first.
 
         If none has a finite cost, they are the most frequent forms, at the cost +inf.
         """
-        n = min(n, math.prod(max(1, forms) for forms in words.n_forms.tolist()))
-        costs, labels = best_paths(words, *self._lattice(words, arc_costs), n)
-        most_frequent = np.inf, np.where(words.n_forms, words.first_labels, 0)
-        return list(zip(costs.tolist(), labels, strict=True)) or [most_frequent]
+        n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << np.count_nonzero(words.may_begin)
+        costs, paths = best_paths(words, *self._lattice(words, arc_costs), min(n, n_paths))
+        most_frequent = LabelPath(np.where(words.n_forms, words.first_labels, 0), np.zeros_like(words.may_begin))
+        return list(zip(costs.tolist(), map(LabelPath, *paths), strict=True)) or [(np.inf, most_frequent)]
 
-    def marginals(self, words: Words, arc_costs: ArcCosts | None = None) -> npt.NDArray[np.float64]:
-        """float64[sum of forms]: what the cheapest path of the line through each form of each word costs, +inf if none
-        is finite. The words are those of one line."""
-        costs: npt.NDArray[np.float64] = max_marginals(words, *self._lattice(words, arc_costs))
+    def marginals(
+        self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
+    ) -> npt.NDArray[np.float64]:
+        """float64[2, forms]: what the cheapest path of the line through each form of each word, or through an OOV word,
+        costs if the word is not the first of a sentence, and if it is; +inf if none is finite.
+
+        The words are those of one line. stays_first: bool[n], whether the word behind a first word is one, too.
+        """
+        costs: npt.NDArray[np.float64] = max_marginals(words, stays_first, *self._lattice(words, arc_costs))
         return costs
 
     def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
         chunk, lattice, n_nodes = line_lattice(
-            words, *_by_word(words, arc_costs), self.unknown, self.start, self.tables
+            words, *_by_word(words, arc_costs), self.unknown, self.starts, self.tables
         )
         if n_nodes == IRREGULAR:
             raise self._irregular()
-        return chunk, lattice, self.tables, n_nodes
+        return chunk, lattice, self.tables, self.starts, n_nodes
 
     def _irregular(self) -> CapfstError:
         return CapfstError(

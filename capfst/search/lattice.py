@@ -8,6 +8,9 @@ leads to.
 Nodes are looked up in rounds: the words give the states of one word of context, their arcs those of two words, and so
 on. So the look-ups of a round do not wait for each other, and prefetching hides the memory's latency.
 
+Where a sentence may begin inside a line, the position also has the state in which sentences begin, and its backoffs. No
+edge leads there: the search takes all paths there over `</s>`, too.
+
 A backoff arc is a failure arc, taken for the forms that the node has no arc for: their entries in its row are those of
 the backoff's row, dearer by the backoff. A node without any arc for the word needs no row: whatever follows, its paths
 are as good as others that are in its backoff at the backoff's cost. What the forms cost beside the LM, in every state
@@ -63,6 +66,7 @@ class WordChunk(NamedTuple):
     n_forms: npt.NDArray[np.uint32]
     offsets: npt.NDArray[np.int64]  # of the word's costs in arc_costs
     arc_costs: npt.NDArray[np.float32]  # what forms cost beside the LM, −ln; empty: nothing
+    may_begin: npt.NDArray[np.bool_]  # [words + 1]: whether a sentence may begin at a position inside a line
 
 
 class Lattice(NamedTuple):
@@ -99,13 +103,22 @@ def first_node(lattice, position):  # type: ignore[no-untyped-def]
     return np.int64(lattice.places[np.int64(lattice.roots[position])].next)
 
 
+@inlined
+def node_of_state(lattice, position, state):  # type: ignore[no-untyped-def]
+    """The node of a state that is at the position."""
+    node = np.int64(lattice.roots[position])
+    while lattice.places[node].state != state:
+        node = np.int64(lattice.places[node].next)
+    return node
+
+
 @kernel
-def compose(chunk, lattice, tables, start, here):  # type: ignore[no-untyped-def]
+def compose(chunk, lattice, tables, starts, here):  # type: ignore[no-untyped-def]
     """The lattice of a chunk; the number of nodes, NO_ROOM for them, or IRREGULAR, a model not of n-grams.
 
-    Paths begin in the state `here`, and behind a line's end in the state `start`.
+    Paths begin in the state `here`; behind a line's end, and where a sentence may begin, in those of `starts`.
     """
-    n_nodes, n_edges, n_queued = _short_contexts(chunk, lattice, tables, start, here)
+    n_nodes, n_edges, n_queued = _short_contexts(chunk, lattice, tables, starts, here)
     if n_nodes < 0:
         return n_nodes
     n_pending = _look_up_hashed(chunk, lattice, tables)
@@ -121,8 +134,9 @@ def compose(chunk, lattice, tables, start, here):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _short_contexts(chunk, lattice, tables, start, here):  # type: ignore[no-untyped-def]
-    """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start.
+def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-untyped-def]
+    """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start,
+    and those of a sentence's start.
 
     (number of nodes, or NO_ROOM; edges; nodes in the queue)
     """
@@ -150,7 +164,7 @@ def _short_contexts(chunk, lattice, tables, start, here):  # type: ignore[no-unt
         if position == 0 or chunk.token_types[position - 1] == NEWLINE:
             if n_nodes + _LONGEST_CONTEXT > room:
                 return np.int64(NO_ROOM), n_edges, n_queued
-            state = here if position == 0 else start
+            state = here if position == 0 else starts.line
             n_nodes = _add_context(tables, state, position, root, n_nodes, nodes, places)
         else:
             label, n_forms = np.int64(chunk.first_labels[position - 1]), np.int64(chunk.n_forms[position - 1])
@@ -169,6 +183,10 @@ def _short_contexts(chunk, lattice, tables, start, here):  # type: ignore[no-unt
                 place.narcs = form.narcs
                 place.backoff_arc = form.backoff_cost
                 n_nodes += 1
+            if chunk.may_begin[position]:
+                if n_nodes + _LONGEST_CONTEXT > room:
+                    return np.int64(NO_ROOM), n_edges, n_queued
+                n_nodes = _add_context(tables, starts.sentence, position, root, n_nodes, nodes, places)
         if position < size and chunk.token_types[position] != NEWLINE:
             label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
             if n_edges + n_forms > room:
@@ -209,19 +227,21 @@ def _add_context(tables, state, position, root, n_nodes, nodes, places):  # type
     while backoff != 0:
         length += 1
         backoff = np.int64(arcs[states[backoff].pos].nextstate)
+    before = np.int64(root)
     for node in range(n_nodes + length - 1, n_nodes - 1, -1):
         place = places[node]
         place.state = state
         place.position = position
-        place.backoff = place.next = node - 1
+        place.backoff = node - 1 if node > n_nodes else root
         place.pos = states[state].pos
         place.narcs = states[state].narcs
         place.backoff_arc = arcs[place.pos].weight
         nodes[node].best = np.inf
+        while places[places[before].next].state > state:
+            before = np.int64(places[before].next)
+        place.next = places[before].next
+        places[before].next = before = node
         state = arcs[place.pos].nextstate
-    if length > 0:
-        places[root].next = n_nodes + length - 1
-        places[n_nodes].backoff = places[n_nodes].next = root
     return n_nodes + length
 
 

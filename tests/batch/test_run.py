@@ -174,6 +174,7 @@ def test_other_options_or_another_model_do_again_what_they_concern(model, tree, 
     assert redone("--column", "1") == {"p.parquet", "t.tsv"}
     assert redone("--column", "1") == set()
     assert redone("--column", "1", "--jobs", 1) == set()
+    assert redone("--column", "1", "--no-breaks") == everything
     assert redone("--column", "1", "--sentence-case") == everything
     again = tmp_path / "copy.fst"
     shutil.copy(model, again)

@@ -4,6 +4,7 @@ import random
 import unicodedata
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from support.untouched import parts
 
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.surface import _changes, write
-from capfst.casing.transducer import Transducer
+from capfst.casing.transducer import LabelPath, Transducer
 from capfst.fst.symbols import Symbols, check
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
@@ -44,14 +45,18 @@ TRANSDUCERS = {plain: transducer(VOCABULARY, plain) for plain in (False, True)}
 UNKNOWING = {plain: transducer(["<unk>"], plain) for plain in (False, True)}
 
 
+def one_sentence(labels: npt.NDArray[np.uint32]) -> LabelPath:
+    """The path with these labels through lines of one sentence."""
+    return LabelPath(labels, np.zeros(len(labels), np.bool_))
+
+
 def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = False) -> str:
     """The text with each word in one of its forms, or lowercase."""
     buf = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     words = t.words(buf)
     ranges = zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     labels = [rng.choice([0, *range(first, first + forms)]) for first, forms in ranges]
-    choice = np.array(labels, np.uint32)
-    out = write(buf, words, choice, t.symbols, t.pretokenized, sentence_case)
+    out = write(buf, words, one_sentence(np.array(labels, np.uint32)), t.symbols, t.pretokenized, sentence_case)
     return bytes(out).decode("utf-8", "surrogatepass")
 
 
@@ -105,12 +110,12 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
         ],
         np.uint8,
     )
-    out = bytes(write(buf, words, choice, t.symbols, plain, sentence_case, shapes)).decode()
+    out = bytes(write(buf, words, one_sentence(choice), t.symbols, plain, sentence_case, shapes)).decode()
     assert lower(out) == lower(text)
     assert parts(out, t)[1] == parts(text, t)[1]
 
     if not sentence_case:
-        low, formed = lower(text).encode(), bytes(write(buf, words, choice, t.symbols, plain, False))
+        low, formed = lower(text).encode(), bytes(write(buf, words, one_sentence(choice), t.symbols, plain, False))
         tokens = [t.words(np.frombuffer(data, np.uint8)) for data in (low, formed)]
         expected, before = b"", 0
         for i, (s, e, kind) in enumerate(zip(*words[:3], strict=True)):
@@ -146,7 +151,7 @@ def test_shapes(text, shape, expected):
         longer = np.concatenate([buf, np.frombuffer(behind, np.uint8)])
         found = t.words(longer)
         shapes = np.full(len(found.first_labels), shape, np.uint8)
-        out = bytes(write(longer, found, found.first_labels, t.symbols, False, False, shapes))
+        out = bytes(write(longer, found, one_sentence(found.first_labels), t.symbols, False, False, shapes))
         assert out.decode() == expected + behind.decode()
 
 
@@ -155,7 +160,10 @@ def test_another_form_than_the_first_is_not_written_in_a_shape():
     buf = np.frombuffer(b"us Us US", np.uint8)
     words = t.words(buf)
     shapes = np.full(3, Shape.CAPITALIZED, np.uint8)
-    assert bytes(write(buf, words, words.first_labels + np.uint32(1), t.symbols, False, False, shapes)) == b"us us us"
+    assert (
+        bytes(write(buf, words, one_sentence(words.first_labels + np.uint32(1)), t.symbols, False, False, shapes))
+        == b"us us us"
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +180,10 @@ def test_sentence_case_comes_after_shapes(text, shape, expected):
     words = UNKNOWING[False].words(buf)
     shapes = np.full(len(words.first_labels), shape, np.uint8)
     assert (
-        bytes(write(buf, words, words.first_labels, UNKNOWING[False].symbols, False, True, shapes)).decode() == expected
+        bytes(
+            write(buf, words, one_sentence(words.first_labels), UNKNOWING[False].symbols, False, True, shapes)
+        ).decode()
+        == expected
     )
 
 
@@ -196,7 +207,7 @@ def test_golden(text, forms, expected):
     t = transducer(forms, False)
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
-    assert bytes(write(buf, words, words.first_labels, t.symbols, False, False)).decode() == expected
+    assert bytes(write(buf, words, one_sentence(words.first_labels), t.symbols, False, False)).decode() == expected
 
 
 def test_only_the_case_of_ascii_letters_is_copied_from_a_form():
@@ -299,5 +310,5 @@ def test_a_word_with_a_capital_keeps_it():
     text = "iphone\n“mcdonald\nebay's\nus\nunknown"
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
-    out = bytes(write(buf, words, words.first_labels, t.symbols, False, True)).decode()
+    out = bytes(write(buf, words, one_sentence(words.first_labels), t.symbols, False, True)).decode()
     assert out == "iPhone\n“McDonald\nEbay's\nUS\nUnknown"

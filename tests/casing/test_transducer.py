@@ -26,7 +26,7 @@ def forms_of(t: Transducer, text: str) -> list[tuple[str, list[str]]]:
     data = text.encode()
     return [
         (data[s:e].decode(), [t.symbols[label] for label in range(first, first + forms)])
-        for s, e, _, first, forms in zip(*t.words(np.frombuffer(data, np.uint8)), strict=True)
+        for s, e, _, first, forms in zip(*t.words(np.frombuffer(data, np.uint8))[:5], strict=True)
     ]
 
 
@@ -89,7 +89,7 @@ def test_ranges_are_those_of_the_symbol_table(vocabulary, text, plain):
     words = t.words(np.frombuffer(text.encode(), np.uint8))
     found = [
         (int(s), int(e), int(kind), range(first, first + forms))
-        for s, e, kind, first, forms in zip(*words, strict=True)
+        for s, e, kind, first, forms in zip(*words[:5], strict=True)
     ]
     assert found == reference(t, check(t.symbols), text)
 
@@ -144,7 +144,7 @@ def test_sigma(text, word, forms):
     t = transducer_of(GREEK)
     assert dict(forms_of(t, text))[word] == forms
     data = text.encode()
-    for s, e, _, first, count in zip(*t.words(np.frombuffer(data, np.uint8)), strict=True):
+    for s, e, _, first, count in zip(*t.words(np.frombuffer(data, np.uint8))[:5], strict=True):
         for label in range(first, first + count):
             assert lower_bytes(data[:s] + t.symbols.utf8(label) + data[e:]) == lower_bytes(data)
 

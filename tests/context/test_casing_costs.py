@@ -18,6 +18,7 @@ from capfst.context.casing_costs import casing_costs
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
 from capfst.system.kernels import kernel
+from capfst.text.tokenizer import NEWLINE
 
 BITS = 5
 rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
@@ -88,24 +89,25 @@ def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
     assert {0, 1, 2, 3, ROWS_PER_SLOT} == set((context.stage1[0] >> 24).tolist())
 
 
-def compare(recaser: Recaser, text: str, guess: bool) -> slow.Costs:
-    """What the twin and the kernels say of a text, which is the same."""
+def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> slow.Costs:
+    """What the twin and the kernels say of a text, which is the same. sentence: words after which others begin."""
     context = recaser.context
     assert context is not None
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    found = casing_costs(context, buf, words, recaser.pretokenized, guess, every=True)
+    begins = (np.arange(1, 1 + len(words.starts)) % sentence == 0) & (words.token_types != NEWLINE)
+    found = casing_costs(context, buf, words, recaser.pretokenized, guess, True, begins)
     assert found.arc_costs is not None
     assert found.shapes is not None
     assert found.options is not None
-    wanted = slow.casing_costs_of(context, buf, words, recaser.pretokenized, guess)
+    wanted = slow.casing_costs_of(context, buf, words, recaser.pretokenized, guess, begins)
     np.testing.assert_allclose(
         found.options[: len(wanted.options)], np.reshape(wanted.options, (-1, 5)), rtol=1e-3, atol=1e-3
     )
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
     # The options are not computed unless they are asked for.
-    usual = casing_costs(context, buf, words, recaser.pretokenized, guess)
+    usual = casing_costs(context, buf, words, recaser.pretokenized, guess, begins=begins)
     assert usual.options is None
     assert usual.shapes is not None
     assert (usual.arc_costs == found.arc_costs).all()
@@ -119,6 +121,12 @@ def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
     texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
     shapes = {shape for text in texts for shape in compare(recaser, text, guess).shapes}
     assert shapes > ({Shape.LOWER, Shape.CAPITALIZED, AS_FORM} if guess else {AS_FORM})
+
+
+@pytest.mark.parametrize("sentence", [1, 2, 5])
+def test_sentences_in_a_line_do_not_see_each_other(recaser: Recaser, sentence: int) -> None:
+    text = "\n".join([MADE_UP, *contextual.OTHERS[:20], *contextual.UNHEARD[:20]])
+    assert compare(recaser, text, True, sentence) != compare(recaser, text, True)
 
 
 def test_words_that_white_space_separates(recaser: Recaser) -> None:

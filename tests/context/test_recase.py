@@ -16,6 +16,7 @@ from support.models import in_two_files, tiny, without_context
 from support.untouched import parts
 
 from capfst.casing.shapes import AS_FORM, Shape
+from capfst.casing.transducer import LabelPath
 from capfst.context import learn
 from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser, load, reopen
@@ -114,17 +115,17 @@ def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
     assert costs.options is not None
     offsets = np.cumsum(words.n_forms) - words.n_forms
 
-    def tokens(labels: np.ndarray, shape: int) -> list[str]:
-        shapes = np.full(len(labels), shape, np.uint8)
-        data = bytes(recaser._write(buf, words, labels, costs._replace(shapes=shapes)))
+    def tokens(path: LabelPath, shape: int) -> list[str]:
+        shapes = np.full(len(path.labels), shape, np.uint8)
+        data = bytes(recaser._write(buf, words, path, costs._replace(shapes=shapes)))
         found = recaser.transducer.words(np.frombuffer(data, np.uint8))
         return [data[s:e].decode() for s, e in zip(found.starts, found.ends, strict=True)]
 
     found: list[dict[str, float]] = [{} for _ in words.token_types]
-    for lm, labels in recaser.engine.nbest(words, 10**6):
+    for lm, path in recaser.engine.nbest(words, 10**6):
         ways: list[list[tuple[float, str]]] = []  # of each word: costs and casings
-        in_shape = [tokens(labels, shape) for shape in (*range(4), AS_FORM)]
-        for i, (label, first, forms) in enumerate(zip(labels, words.first_labels, words.n_forms, strict=True)):
+        in_shape = [tokens(path, shape) for shape in (*range(4), AS_FORM)]
+        for i, (label, first, forms) in enumerate(zip(path.labels, words.first_labels, words.n_forms, strict=True)):
             if label == first:
                 ways.append([(float(cost), in_shape[k][i]) for k, cost in enumerate(costs.options[i])])
             else:
@@ -217,7 +218,7 @@ def test_unseen_casings_are_written(recaser: Recaser) -> None:
     words = recaser.transducer.words(buf)
     costs = recaser._casing_costs(buf, words)
     assert costs.shapes is not None
-    choice = recaser.engine.best(words, costs.arc_costs)
+    choice = recaser.engine.best(words, costs.arc_costs).labels
     unseen = (costs.shapes != AS_FORM) & (choice == words.first_labels) & (words.n_forms > 0)
     assert unseen.any()
     data = recaser.recase(text).encode()

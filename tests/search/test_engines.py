@@ -5,16 +5,18 @@ import math
 import random
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import FORMS, TIED, backoff_models, random_model
 
+from capfst.casing.surface import openings
 from capfst.casing.transducer import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import NEWLINE
 
-WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!"]
+WORDS = [*sorted({form.lower() for form in FORMS}), "oov", "<unk>", "!", "p.m.", '"']
 LINES = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 
 
@@ -27,22 +29,33 @@ def weights_of(words: Words, rng: random.Random) -> ArcCosts | None:
     return np.array(rng.choices(some, k=int(words.n_forms.sum())), np.float32)
 
 
-def enumerated(recaser: Recaser, ranges: list[range], costs: list[list[float]]) -> list[tuple[float, tuple[int, ...]]]:
-    """All casings with their costs, by one arc after the other; cheapest first, ties by label."""
+Labels = tuple[int, ...]
+Begins = tuple[bool, ...]
+
+
+def enumerated(
+    recaser: Recaser, ranges: list[range], costs: list[list[float]], may_begin: list[bool]
+) -> list[tuple[float, Labels, Begins]]:
+    """All casings with all sentence breaks and their costs, by one arc after the other; cheapest first, ties by label,
+    and then by where the first sentence that is not the same in both begins later."""
     found = []
-    for labels in itertools.product(*ranges):
-        cost, state = 0.0, recaser.engine.start
-        for label, forms, beside in zip(labels, ranges, costs, strict=True):
-            more, state = recaser.lm.arc(state, label)
-            cost += more + beside[label - forms[0]]
-        found.append((cost + recaser.lm.final(state), labels))
-    return sorted(found)
+    starts = recaser.engine.starts
+    for begins in itertools.product(*[[False, True] if may else [False] for may in may_begin]):
+        for labels in itertools.product(*ranges):
+            cost, state = 0.0, starts.line
+            for label, begin, forms, beside in zip(labels, begins, ranges, costs, strict=True):
+                if begin:
+                    cost, state = cost + recaser.lm.final(state), starts.sentence
+                more, state = recaser.lm.arc(state, label)
+                cost += more + beside[label - forms[0]]
+            found.append((cost + recaser.lm.final(state), labels, begins))
+    return sorted(found, key=lambda path: (path[0], tuple(zip(path[2], path[1], strict=True))))
 
 
 def casings(
     recaser: Recaser, words: Words, weights: ArcCosts | None, line: slice = slice(None)
-) -> list[tuple[float, list[int]]]:
-    """All casings of a line and their costs; OOV words have the label 0."""
+) -> list[tuple[float, list[int], list[bool]]]:
+    """All casings of a line, their costs, and where sentences begin in it; OOV words have the label 0."""
     ends = np.cumsum(words.n_forms)[line].tolist()
     known = words.n_forms[line].tolist()
     beside = np.zeros(int(words.n_forms.sum())) if weights is None else weights
@@ -50,8 +63,8 @@ def casings(
     unknown = range(recaser.lm.unknown, recaser.lm.unknown + 1)
     ranges = [range(a, a + k) if k else unknown for a, k in zip(words.first_labels[line].tolist(), known, strict=True)]
     return [
-        (cost, [label if k else 0 for label, k in zip(labels, known, strict=True)])
-        for cost, labels in enumerated(recaser, ranges, costs)
+        (cost, [label if k else 0 for label, k in zip(labels, known, strict=True)], list(begins))
+        for cost, labels, begins in enumerated(recaser, ranges, costs, words.may_begin[line].tolist())
     ]
 
 
@@ -70,26 +83,28 @@ def folder(tmp_path_factory):
     model=backoff_models(),
     lines=st.lists(LINES, max_size=4),
     start=st.sampled_from(["and", "<unk>", "It"]),
+    sentence_case=st.booleans(),
     chunk=st.integers(1, 9),
     rng=st.randoms(use_true_random=False),
 )
-def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, chunk, rng):
+def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, sentence_case, chunk, rng):
     model = model.save(folder / "m.fst")
-    fast = Recaser(model, start_token=start)
-    slow = Recaser(model, start_token=start, engine="openfst")
+    fast = Recaser(model, start_token=start, sentence_case=sentence_case)
+    slow = Recaser(model, start_token=start, sentence_case=sentence_case, engine="openfst")
     words = words_of(fast, "\n".join(lines))
     weights = weights_of(words, rng)
-    fast_choice, fast_costs = fast.engine.search(words, weights, chunk)
-    slow_choice, slow_costs = slow.engine.search(words, weights)
+    fast_path, fast_costs = fast.engine.search(words, weights, chunk)
+    slow_path, slow_costs = slow.engine.search(words, weights)
     begin = 0
     ends = [*np.flatnonzero(words.token_types == NEWLINE), len(words.token_types)]
     assert len(fast_costs) == len(slow_costs) == len(ends)
     for k, end in enumerate(ends):
         line = slice(begin, end)
         begin = end + 1
-        cost, expected = casings(fast, words, weights, line)[0]
-        assert fast_choice[line].tolist() == expected
-        assert slow_choice[line].tolist() == expected
+        cost, labels, begins = casings(fast, words, weights, line)[0]
+        for path in (fast_path, slow_path):
+            assert path.labels[line].tolist() == labels
+            assert path.begins[line].tolist() == begins
         assert [fast_costs[k], slow_costs[k]] == pytest.approx([cost, cost], rel=1e-9, abs=1e-9)
 
 
@@ -102,10 +117,11 @@ def test_nbest_is_the_head_of_all_casings(folder, model, line, n, rng):
     everything = casings(recaser, words, weights)
     finite = [casing for casing in everything if casing[0] < math.inf][:n] or everything[:1]
     found = recaser.engine.nbest(words, n, weights)
-    assert [cost for cost, _ in found] == pytest.approx([cost for cost, _ in finite], rel=1e-9, abs=1e-9)
-    assert [choice.tolist() for _, choice in found] == [labels for _, labels in finite]
+    assert [cost for cost, _ in found] == pytest.approx([cost for cost, _, _ in finite], rel=1e-9, abs=1e-9)
+    assert [path.labels.tolist() for _, path in found] == [labels for _, labels, _ in finite]
+    assert [path.begins.tolist() for _, path in found] == [begins for _, _, begins in finite]
     slow = Recaser(recaser.model, engine="openfst").engine.nbest(words, n, weights)
-    assert [cost for cost, _ in slow] == pytest.approx([cost for cost, _ in finite], rel=1e-4, abs=1e-4)
+    assert [cost for cost, _ in slow] == pytest.approx([cost for cost, _, _ in finite], rel=1e-4, abs=1e-4)
 
 
 @settings(deadline=None, max_examples=100)
@@ -114,15 +130,37 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
     recaser = Recaser(model.save(folder / "p.fst"))
     words = words_of(recaser, line)
     weights = weights_of(words, rng)
+    stays_first = openings(np.frombuffer(line.encode(), np.uint8), words, False)
+    first = [
+        [is_first(begins, stays_first, i) for i in range(len(begins))]
+        for _, _, begins in casings(recaser, words, weights)
+    ]
     everything = casings(recaser, words, weights)
     expected = [
-        min(cost for cost, labels in everything if labels[i] == label)
-        for i, (first, forms) in enumerate(zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True))
-        for label in range(first, first + forms)
+        [
+            min(
+                (
+                    cost
+                    for k, (cost, labels, _) in enumerate(everything)
+                    if labels[i] == label and first[k][i] == wanted
+                ),
+                default=math.inf,
+            )
+            for i, (begin, forms) in enumerate(zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True))
+            for label in range(begin, begin + max(1, forms))
+        ]
+        for wanted in (False, True)
     ]
     slow = Recaser(recaser.model, engine="openfst")
     for engine in (recaser.engine, slow.engine):
-        assert engine.marginals(words, weights).tolist() == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        found = engine.marginals(words, stays_first, weights)
+        for costs, costs_expected in zip(found, expected, strict=True):
+            assert costs.tolist() == pytest.approx(costs_expected, rel=1e-9, abs=1e-9)
+
+
+def is_first(begins: list[bool], stays_first: npt.NDArray[np.bool_], i: int) -> bool:
+    """Whether word i is the first of a sentence, perhaps behind a quote."""
+    return i == 0 or begins[i] or (bool(stays_first[i - 1]) and is_first(begins, stays_first, i - 1))
 
 
 def test_marginals_of_a_word_that_is_there_twice(folder):
@@ -130,7 +168,9 @@ def test_marginals_of_a_word_that_is_there_twice(folder):
     fast, slow = (Recaser(model, engine=engine).engine for engine in ("fast", "openfst"))
     for line in ("mcdonald mcdonald", "it us it us it"):
         words = words_of(Recaser(model), line)
-        assert slow.marginals(words).tolist() == pytest.approx(fast.marginals(words).tolist(), rel=1e-9)
+        stays_first = np.zeros(len(words.starts), np.bool_)
+        for costs, others in zip(slow.marginals(words, stays_first), fast.marginals(words, stays_first), strict=True):
+            assert costs.tolist() == pytest.approx(others.tolist(), rel=1e-9)
 
 
 @settings(deadline=None, max_examples=50)
@@ -139,10 +179,10 @@ def test_nbest_gives_different_casings(folder, model, line, n, sentence_case):
     recaser = Recaser(model.save(folder / "c.fst"), sentence_case=sentence_case)
     written = recaser.nbest(line, n)
     assert written[0] == (pytest.approx(recaser.costs(line)[0]), recaser.recase(line))
-    everything = recaser.engine.nbest(words_of(recaser, line), 10**6)
     buf = np.frombuffer(line.encode(), np.uint8)
+    everything = recaser.engine.nbest(recaser._words(buf), 10**6)
     different = dict.fromkeys(
-        bytes(recaser._write(buf, words_of(recaser, line), choice, CasingCosts())).decode() for _, choice in everything
+        bytes(recaser._write(buf, recaser._words(buf), path, CasingCosts())).decode() for _, path in everything
     )
     assert [casing for _, casing in written] == list(different)[:n]
 
@@ -158,10 +198,10 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
     assert text == recaser.recase(line)
     # All casings, as they are written, word by word.
     buf = np.frombuffer(line.encode(), np.uint8)
-    words = words_of(recaser, line)
+    words = recaser._words(buf)
     spelled = []
-    for cost, choice in recaser.engine.nbest(words, 10**6):
-        data = bytes(recaser._write(buf, words, choice, CasingCosts()))
+    for cost, path in recaser.engine.nbest(words, 10**6):
+        data = bytes(recaser._write(buf, words, path, CasingCosts()))
         tokens = words_of(recaser, data.decode())
         spelled.append((cost, [data[s:e].decode() for s, e in zip(tokens.starts, tokens.ends, strict=True)]))
     before = [line.encode()[s:e].decode() for s, e in zip(words.starts, words.ends, strict=True)]
@@ -170,7 +210,8 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
     assert [change.word for change in changes] == [spelled[0][1][i] for i in changed]
     if spelled[0][0] < math.inf:
         odds = [
-            min((cost for cost, path in spelled if path[i] != spelled[0][1][i]), default=math.inf) - spelled[0][0]
+            min((cost for cost, spelling in spelled if spelling[i] != spelled[0][1][i]), default=math.inf)
+            - spelled[0][0]
             for i in changed
         ]
         assert [change.log_odds for change in changes] == pytest.approx(odds, rel=1e-9, abs=1e-9)

@@ -23,7 +23,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("ship", [False, True])
-@pytest.mark.parametrize("options", [{}, {"sentence_case": True}, {"context": False}, {"oov": "pass"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sentence_case": True}, {"sentence_case": True, "breaks": False}, {"context": False}, {"oov": "pass"}],
+)
 def test_a_column_is_recased_as_here(spark, model, ship, options):
     rows = spark.createDataFrame(
         [(k, text, [text]) for k, text in enumerate(TEXTS)], "k long not null, t string, x array<string>"

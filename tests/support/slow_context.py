@@ -1,6 +1,7 @@
 """A slow twin of context/casing_costs.py in plain Python, which reads the same arrays."""
 
 import math
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -36,20 +37,27 @@ class Costs(NamedTuple):
 
 
 def casing_costs_of(
-    context: Context, buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, guess: bool
+    context: Context,
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    pretokenized: bool,
+    guess: bool,
+    begins: npt.NDArray[np.bool_],
 ) -> Costs:
     """What the casings of a text cost."""
-    listed = list(zip(*(array.tolist() for array in words), strict=True))
-    lines: list[list[int]] = [[]]
+    listed = list(zip(*(array.tolist() for array in words[:5]), strict=True))
+    lines: list[list[list[int]]] = [[[]]]  # of sentences
     for i, (_, _, token_type, _, _) in enumerate(listed):
         if token_type == NEWLINE:
-            lines.append([])
+            lines.append([[]])
+        elif begins[i]:
+            lines[-1].append([i])
         else:
-            lines[-1].append(i)
+            lines[-1][-1].append(i)
     read, hashes = [], {}
-    for line in lines:
+    for sentence in chain.from_iterable(lines):
         read.append([])
-        for position, i in enumerate(line):
+        for position, i in enumerate(sentence):
             start, end, token_type, first, forms = listed[i]
             position = min(position, features.MAX_POSITION)
             if forms:
@@ -64,8 +72,10 @@ def casing_costs_of(
             read[-1].append(Token(hashes[i][0], hashes[i][7], evidence, 0, position, RARE, RARE))
     every, places = padded(read)
     costs: dict[int, list[float]] = {}
-    for line, indices in zip(lines, places, strict=True):
-        costs |= line_costs(context, listed, every, dict(zip(indices, line, strict=True)), hashes)
+    sentence_places = iter(places)
+    for line in lines:
+        indices = chain.from_iterable(islice(sentence_places, len(line)))
+        costs |= line_costs(context, listed, every, dict(zip(indices, chain.from_iterable(line), strict=True)), hashes)
     by_word = [word_costs(context, token, costs.get(i), guess) for i, token in enumerate(listed)]
     return Costs(*map(list, zip(*by_word, strict=True))) if by_word else Costs([], [], [])
 

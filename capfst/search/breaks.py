@@ -1,0 +1,65 @@
+"""What the LM says of the places where a sentence may begin inside a line, before the search and whatever follows.
+
+In: the words of a text with these places (text/sentences.py). `Breaks.leave_out_abbreviations` removes those behind
+words that the LM often has with a mark that ends no sentence: *Mr.*, *vs.*, *Inc.* Out of `Breaks.expected`: those
+where the LM expects the sentence to end. There the context model, which is asked before the search, takes the text
+before and behind for two sentences.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.transducer import Words
+from capfst.fst.backoff import LanguageModel, final_cost, step
+from capfst.system.kernels import kernel
+
+ABBREVIATION = 0.05
+"""An abbreviation is a word with a form behind which a mark that ends no sentence has this probability at least: one
+with neither `</s>` nor a quote or bracket behind it that may close."""
+EXPECTED = 0.5
+"""The least probability of an expected `</s>`, whatever forms the two words before have."""
+CLOSING = ('"', "'", ")", "]")
+
+
+@kernel
+def _mark(words, states, arcs, closing, is_abbreviation, is_expected):  # type: ignore[no-untyped-def]
+    """Fills in, for the places where a sentence may begin, whether an abbreviation and whether an expected end stand
+    before."""
+    for i in range(words.may_begin.size):
+        is_abbreviation[i], is_expected[i] = False, words.may_begin[i]
+        if i < 2 or not words.may_begin[i]:
+            continue
+        word, mark = i - 2, i - 1
+        for k in range(words.n_forms[word]):
+            state = step(states, arcs, 0, words.first_labels[word] + k)[1]
+            for m in range(words.n_forms[mark]):
+                cost, behind = step(states, arcs, state, words.first_labels[mark] + m)
+                end = np.exp(-final_cost(states, arcs, behind))
+                is_expected[i] &= end >= EXPECTED
+                for label in closing:
+                    end += np.exp(-step(states, arcs, behind, label)[0])
+                is_abbreviation[i] |= np.exp(-cost) * (1 - end) >= ABBREVIATION
+
+
+class Breaks:
+    """What a model says of breaks."""
+
+    def __init__(self, lm: LanguageModel) -> None:
+        self.model = lm.model
+        closing = (lm.label(mark) for mark in CLOSING)
+        self._closing = np.array([label for label in closing if label != lm.unknown], np.int64)
+
+    def _mark(self, words: Words) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        marked = np.empty_like(words.may_begin), np.empty_like(words.may_begin)
+        _mark(words, self.model.states, self.model.arcs, self._closing, *marked)
+        return marked
+
+    def leave_out_abbreviations(self, words: Words) -> None:
+        """Sets words.may_begin to False behind abbreviations."""
+        words.may_begin[self._mark(words)[0]] = False
+
+    def expected(self, words: Words) -> npt.NDArray[np.bool_]:
+        """bool[n]: whether the LM expects a sentence to begin with the word."""
+        return self._mark(words)[1]

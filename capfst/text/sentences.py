@@ -1,0 +1,50 @@
+"""Where a sentence may begin inside a line: behind `.`, `?`, `!` or `…`, the quotes and brackets that close behind it,
+and white space.
+
+In: the tokens of a text. Out: for each whether a sentence may begin with it, though it is not the first of its line.
+Whether one does is for the LM to say (search/): abbreviations end in a period, too, and a straight quote may open the
+next sentence.
+"""
+
+from __future__ import annotations
+
+from capfst.system.kernels import kernel
+from capfst.text.tokenizer import NEWLINE, PROTECTED
+from capfst.text.unicode import decode
+
+
+@kernel
+def opens(code):  # type: ignore[no-untyped-def]
+    """Quotes, brackets, dashes and entities (&quot;), behind which a sentence still begins."""
+    return (
+        code in (34, 38, 39, 40, 42, 45, 91, 96, 123, 0xA1, 0xAB, 0xBB, 0xBF, 0x2022, 0x2039, 0x203A)  # "&'(*-[`{
+        or 0x2010 <= code <= 0x2015
+        or 0x2018 <= code <= 0x201F
+    )
+
+
+@kernel
+def _ends(code):  # type: ignore[no-untyped-def]
+    return code == 46 or code == 63 or code == 33 or code == 0x2026  # . ? ! …
+
+
+@kernel
+def _closes(code):  # type: ignore[no-untyped-def]
+    """Quotes that may close, and closing brackets."""
+    return code in (34, 39, 41, 93, 125, 0xAB, 0xBB, 0x2039, 0x203A) or 0x2018 <= code <= 0x201F  # " ' ) ] }
+
+
+@kernel
+def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[no-untyped-def]
+    """Fills may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
+    has_ended = False
+    for i in range(starts.size):
+        may_begin[i] = has_ended and token_types[i] != NEWLINE and starts[i] > ends[i - 1]
+        last = ends[i] - 1
+        while last > starts[i] and buf[last] & 0xC0 == 0x80:
+            last -= 1
+        code = decode(buf, last, ends[i])[0]
+        if token_types[i] == NEWLINE or token_types[i] == PROTECTED:
+            has_ended = False
+        else:
+            has_ended = _ends(code) or (has_ended and _closes(code))

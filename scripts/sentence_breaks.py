@@ -1,0 +1,77 @@
+"""How well sentences are found inside lines: texts of a sentence a line, beside the same texts with three to a line.
+
+    python scripts/sentence_breaks.py wikitext2_valid.txt ewt_dev.txt [--lm cap.fst]
+
+For each text: the F1 of its lines and of the longer lines, both recased as sentences (`--sentence-case`); how many of
+the breaks found are between two of its lines (precision), and how many of these places are found (recall). *marked*
+joins only what can be found: lines behind a line that ends in `.`, `?`, `!` or `…`, and perhaps quotes and brackets
+that close. Breaks inside one of the text's lines where a capital follows a mark are not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from pathlib import Path
+
+import click
+
+import capfst
+from capfst import Recaser
+from capfst.corpus.read import read_blocks
+from capfst.text.unicode import lower
+
+TOGETHER = 3
+END = r"[.?!…][\"'”’)\]\s]*"
+MARKED, INSIDE = re.compile(END + "$"), re.compile(END + r"\s(?=[\"'“‘(\[\s]*[A-Z])")
+
+
+def joined(lines: list[str], marked: bool) -> list[list[str]]:
+    """The lines in groups of up to three."""
+    groups: list[list[str]] = []
+    for line in lines:
+        if groups and len(groups[-1]) < TOGETHER and (not marked or MARKED.search(groups[-1][-1])):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return groups
+
+
+def precision_and_recall(recaser: Recaser, groups: list[list[str]]) -> tuple[float, float]:
+    """In percent, of the breaks between the lines of the groups."""
+    n_found = n_right = n_wanted = 0
+    for group in groups:
+        begins = [0, *accumulate(len(line) + 1 for line in group[:-1])]
+        wanted = set(begins[1:])
+        inside = {
+            begin + match.end() for begin, line in zip(begins, group, strict=True) for match in INSIDE.finditer(line)
+        }
+        found = set(accumulate(map(len, recaser.sentences(lower(" ".join(group)))[:-1])))
+        n_found += len(found - inside)
+        n_right += len(found & wanted)
+        n_wanted += len(wanted)
+    return 100 * n_right / max(1, n_found), 100 * n_right / max(1, n_wanted)
+
+
+@click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
+@click.argument("texts", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--lm", default="en", show_default=True, help="Model.")
+def main(texts: tuple[Path, ...], lm: str) -> None:
+    recaser, of_one = capfst.load(lm, sentence_case=True), capfst.load(lm, sentence_case=True, breaks=False)
+    print("| text | lines | F1 | F1, `--no-breaks` | precision | recall |\n|---|---|--:|--:|--:|--:|")
+    for text in texts:
+        lines = b"".join(read_blocks([text])).decode().splitlines()
+        for name, groups in (
+            ("as they are", [[line] for line in lines]),
+            ("three in one", joined(lines, False)),
+            ("three in one, marked", joined(lines, True)),
+        ):
+            reference = [" ".join(group) for group in groups]
+            f1 = [capfst.score(reference, r([lower(line) for line in reference])).f1 for r in (recaser, of_one)]
+            found = precision_and_recall(recaser, groups) if len(groups) < len(lines) else ()
+            cells = [f"{value:.2f}" for value in (*f1, *found)] + [""] * (2 - len(found))
+            print(f"| {text.name.partition('.')[0]} | {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
