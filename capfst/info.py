@@ -55,7 +55,7 @@ def _context(model: CapFst) -> dict[str, Any] | None:
         return {"error": str(error)}
     if context is None:
         return None
-    return {"kinds": len(context.scales), "bytes": sum(map(len, model.parts[PART].arrays.values()))}
+    return {"domains": context.n_domains, "bytes": sum(map(len, model.parts[PART].arrays.values()))}
 
 
 def render(description: dict[str, Any]) -> str:
@@ -65,7 +65,7 @@ def render(description: dict[str, Any]) -> str:
     if context is not None and "error" in context:
         described = f"cannot be used: {context['error']}"
     elif context is not None:
-        described = f"{context['bytes']:,} bytes, kinds of text: {context['kinds']}"
+        described = f"{context['bytes']:,} bytes, kinds of text: {context['domains']}"
     rows = [
         ("model", description["path"]),
         ("signature", description["signature"]),

@@ -117,7 +117,7 @@ class Recaser:
         return reopen, (path, identity(self.model), tuple(sorted(self.options.items())))
 
     def __repr__(self) -> str:
-        n_domains = 0 if self.context is None else len(self.context.scales)
+        n_domains = 0 if self.context is None else self.context.n_domains
         context = f"context of {n_domains} domain{'s'[: n_domains > 1]}" if n_domains else "no context"
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items() if name != "context")
         words = f"{len(self.model.symbols) - 1:,} words"

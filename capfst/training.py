@@ -204,7 +204,7 @@ def train(
             first_labels = check(vocabulary.symbols)
             words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
             learned = transferred(learned, starts[words_before], vocabulary.symbols, first_labels)
-    domains = len(learned.scales) if learned else 0
+    domains = learned.n_domains if learned else 0
     parts = {}
     if learned:
         parts[PART] = learned.part() if memory is None else _spooled(learned.part(), store)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
 from capfst.casing.transducer import CasingCosts, Words, canonical_lowercase
 from capfst.context.classes import RARE
+from capfst.context.domains import likeliest_domain
 from capfst.context.features import (
     BLOCK,
     MAX_POSITION,
@@ -80,8 +81,8 @@ class _Table(NamedTuple):
     bits: int
 
 
-class _Domain(NamedTuple):
-    """What has been learned of a domain, see model.Parameters."""
+class _Parameters(NamedTuple):
+    """What was learned, see model.Parameters."""
 
     word_scores: npt.NDArray[np.int16]
     stage1: _Table
@@ -126,27 +127,15 @@ def _oov_token(buf, words, i, pretokenized, lowering, hashes, token):  # type: i
     token.lower_class = token.cased_class = RARE
 
 
-@kernel
-def _likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
-    """The domain with the largest sum of log-odds, of equal ones the first; sets the sums to 0, for the next line."""
-    best = 0
-    for domain in range(1, log_odds.size):
-        if log_odds[domain] > log_odds[best]:
-            best = domain
-    log_odds[:] = 0
-    return best
-
-
 @allocating
 def _read(buf, words, begins, pretokenized, context, info, lower_table, text):  # type: ignore[no-untyped-def]
-    """Fills `text`. A line's domain is, by naive Bayes with equal priors, argmax_d Σ_w ln(p(w | d) / p(w)) over its
-    known words w."""
+    """Fills `text`. A line's domain is the likeliest one given its known words."""
     longest = np.int64(0)
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
     room = longest * 3 // 2 + 8
     lowering = _Lowering(info, lower_table, np.empty(room, np.uint8), np.empty(room, np.uint8))
-    log_odds = np.zeros(len(context.scales), np.int64)
+    log_odds = np.zeros(context.n_domains, np.int64)
     t = sentence_padding(text.tokens, 0)
     position, n_oov, line = 0, 0, 0
     for i in range(words.starts.size):
@@ -156,7 +145,7 @@ def _read(buf, words, begins, pretokenized, context, info, lower_table, text):  
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
-            text.domains[line] = _likeliest_domain(log_odds)
+            text.domains[line] = likeliest_domain(log_odds)
             position = 0
             line += 1
             continue
@@ -173,7 +162,7 @@ def _read(buf, words, begins, pretokenized, context, info, lower_table, text):  
         position += 1
         t += 1
     sentence_padding(text.tokens, t)
-    text.domains[line] = _likeliest_domain(log_odds)
+    text.domains[line] = likeliest_domain(log_odds)
 
 
 # ---- tokens → −ln p of the shapes
@@ -247,8 +236,8 @@ def _log2(size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _stage1(words, text, begin, end, n_oov, domain, work, log_p):  # type: ignore[no-untyped-def]
-    """log_p[begin:end], of the words of a line: ln p of the shapes of words with case; and work.decisions.
+def _stage1(words, text, begin, end, n_oov, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
+    """log_p[begin:end], of the words of a line of a domain: ln p of the shapes of words with case; and work.decisions.
 
     n_oov: the number of OOV words before. Returns their number after the line; how many words of the line have case,
     and for how many of them the decision has capitals.
@@ -260,25 +249,25 @@ def _stage1(words, text, begin, end, n_oov, domain, work, log_p):  # type: ignor
         for i in range(block, block_end):
             t, features = text.token_of[i], work.features[i - block]
             if has_case(tokens[t].shape_evidence):
-                neighbour_features(tokens, t, features)
-                prefetch_rows(domain.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
-                prefetch(domain.word_scores[words.first_labels[i]], 0)
+                neighbour_features(tokens, t, domain, features)
+                prefetch_rows(learned.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
+                prefetch(learned.word_scores[words.first_labels[i]], 0)
         for i in range(block, block_end):
             t, z = text.token_of[i], log_p[i]
             if has_case(tokens[t].shape_evidence):
-                lanes = _sum_rows(domain.stage1, work.features[i - block], N_NEIGHBOUR_FEATURES)
+                lanes = _sum_rows(learned.stage1, work.features[i - block], N_NEIGHBOUR_FEATURES)
                 for k in range(N_SHAPES):
                     z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
                 if words.n_forms[i] != 0:
                     for k in range(1, N_SHAPES):
-                        z[k] += domain.word_scores[words.first_labels[i], k - 1]
+                        z[k] += learned.word_scores[words.first_labels[i], k - 1]
                 else:
                     n = word_features(text.oov_hashes[n_oov], UNSEEN, work.word_features)
-                    lanes = _sum_rows(domain.stage1, work.word_features, n)
+                    lanes = _sum_rows(learned.stage1, work.word_features, n)
                     for k in range(1, N_SHAPES):
                         z[k] += _score_of(lanes, k, n)
                 for k in range(N_SHAPES):
-                    z[k] *= domain.scale1
+                    z[k] *= learned.scale1
                 _log_softmax(z, work.p)
                 work.decisions[t] = decision(work.p)
                 n_words += 1
@@ -288,7 +277,7 @@ def _stage1(words, text, begin, end, n_oov, domain, work, log_p):  # type: ignor
 
 
 @kernel
-def _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p):  # type: ignore[no-untyped-def]
+def _stage2(text, begin, end, n_words, n_capitals, learned, work, log_p):  # type: ignore[no-untyped-def]
     """Corrects log_p[begin:end] where stage 1 is not certain: softmax(PRIOR_WEIGHT · ln p + stage 2's scores)."""
     tokens = text.tokens
     for block in range(begin, end, BLOCK):
@@ -297,13 +286,13 @@ def _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p):  # type
             t, features = text.token_of[i], work.features[i - block]
             if has_case(tokens[t].shape_evidence) and largest(log_p[i]) < _LOG_SUFFICES:
                 decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
-                prefetch_rows(domain.stage2.rows, 1, features, N_DECISION_FEATURES)
+                prefetch_rows(learned.stage2.rows, 1, features, N_DECISION_FEATURES)
         for i in range(block, block_end):
             z = log_p[i]
             if has_case(tokens[text.token_of[i]].shape_evidence) and largest(z) < _LOG_SUFFICES:
-                lanes = _sum_rows(domain.stage2, work.features[i - block], N_DECISION_FEATURES)
+                lanes = _sum_rows(learned.stage2, work.features[i - block], N_DECISION_FEATURES)
                 for k in range(N_SHAPES):
-                    z[k] = PRIOR_WEIGHT * z[k] + domain.scale2 * _score_of(lanes, k, N_DECISION_FEATURES)
+                    z[k] = PRIOR_WEIGHT * z[k] + learned.scale2 * _score_of(lanes, k, N_DECISION_FEATURES)
                 _log_softmax(z, work.p)
 
 
@@ -316,29 +305,27 @@ def _score(words, text, context, log_p):  # type: ignore[no-untyped-def]
         np.full(len(text.tokens), NO_DECISION, np.uint8),
         np.empty(N_SHAPES, np.float32),
     )
-    bits1, bits2 = _log2(context.stage1.shape[1]), _log2(context.stage2.shape[1])
+    learned = _Parameters(
+        context.word_scores,
+        _Table(context.stage1, _log2(context.stage1.size)),
+        _Table(context.stage2, _log2(context.stage2.size)),
+        context.scales[0],
+        context.scales[1],
+    )
     begin, n_oov = 0, 0
     for line in range(text.domains.size):
         end = begin
         while end < words.token_types.size and words.token_types[end] != NEWLINE:
             end += 1
-        d = text.domains[line]
-        domain = _Domain(
-            context.word_scores[d],
-            _Table(context.stage1[d], bits1),
-            _Table(context.stage2[d], bits2),
-            context.scales[d, 0],
-            context.scales[d, 1],
-        )
-        n_oov, n_words, n_capitals = _stage1(words, text, begin, end, n_oov, domain, work, log_p)
-        _stage2(text, begin, end, n_words, n_capitals, domain, work, log_p)
+        n_oov, n_words, n_capitals = _stage1(words, text, begin, end, n_oov, text.domains[line], learned, work, log_p)
+        _stage2(text, begin, end, n_words, n_capitals, learned, work, log_p)
         begin = end + 1
 
 
 @allocating
 def score_unseen_words(labels, hashes, stage1, word_scores):  # type: ignore[no-untyped-def]
     """word_scores[label] of words that were not learned from: int64[n], their hashes uint32[n, N_HASHES], and the
-    table of a domain, as in model.Parameters."""
+    stage1 table, as in model.Parameters."""
     table = _Table(stage1, _log2(stage1.size))
     features = np.empty(MAX_WORD_FEATURES, np.uint64)
     for i in range(labels.size):

@@ -2,13 +2,15 @@
 
 In: the labels of the sources of a corpus. Out: the sources grouped into a few domains by the words that they use; and
 for each word how much it speaks for each domain, by which the domain of any line is found (naive Bayes, see
-casing_costs.py). Each domain has parameters of its own, learned from all domains first and then from it alone.
+casing_costs.py). Features that are of one domain alone (features.py) learn in what it differs from the others.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+
+from capfst.system.kernels import kernel
 
 MAX_DOMAINS = 6
 MIN_DIVERGENCE = 0.03
@@ -37,21 +39,31 @@ def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -
     return (kl(np.broadcast_to(p, q.shape)) + kl(q)) / 2
 
 
+def _loss(size: float, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """What a merger loses for each nat of divergence, given the words of two groups: the harmonic mean of the roots, so
+    that neither many words decide alone, nor a few words keep a domain for themselves."""
+    one, others = np.sqrt(size), np.sqrt(sizes)
+    return one * others / np.maximum(1, one + others)
+
+
 def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int64]:
     """The domain of each source, the largest domain 0; counts: how often each source has each word, [sources, words].
 
-    The two most similar groups of sources are merged as long as they are more than `most`, or too similar.
+    Groups of sources that are too similar are merged, then, as long as they are more than `most`, the two whose merger
+    loses least.
     """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
     groups = [[int(source)] for source in order[:_N_COMPARED]]
     sums = counts[order[:_N_COMPARED]].astype(np.float64)
     while len(groups) > 1:
-        divergence = np.array([_divergence(row, sums) for row in sums])
-        np.fill_diagonal(divergence, np.inf)
-        one, other = sorted(map(int, np.unravel_index(np.argmin(divergence), divergence.shape)))
-        if len(groups) <= most and divergence[one, other] >= MIN_DIVERGENCE:
-            break
+        cost = np.array([_divergence(row, sums) for row in sums])
+        np.fill_diagonal(cost, np.inf)
+        if cost.min() >= MIN_DIVERGENCE:
+            if len(groups) <= most:
+                break
+            cost *= np.array([_loss(row.sum(), sums.sum(1)) for row in sums])
+        one, other = sorted(map(int, np.unravel_index(np.argmin(cost), cost.shape)))
         groups[one] += groups.pop(other)
         sums[one] += sums[other]
         sums = np.delete(sums, other, axis=0)
@@ -82,8 +94,8 @@ def find_domains(
     word_of: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
     most: int = MAX_DOMAINS,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
-    """The domain of each source, and the `domain_log_odds` of each word, of labelled sources.
+) -> npt.NDArray[np.int8]:
+    """The `domain_log_odds` of each word, of labelled sources.
 
     word_of: the word of each label. totals: the occurrences of each word. most: domains.
     """
@@ -96,4 +108,16 @@ def find_domains(
     counts = np.zeros((int(domains.max()) + 1, len(totals)), np.int64)
     for domain, labels in zip(domains, sources, strict=True):
         counts[domain] += count(labels)
-    return domains, domain_log_odds(counts)
+    return domain_log_odds(counts)
+
+
+@kernel
+def likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
+    """The domain of a line, given the sums of its words' log-odds, int64[domains]: the largest one's, of equal ones the
+    first. Naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)). Sets the sums to 0, for the next line."""
+    best = 0
+    for domain in range(1, log_odds.size):
+        if log_odds[domain] > log_odds[best]:
+            best = domain
+    log_odds[:] = 0
+    return best

@@ -5,7 +5,8 @@ with their values; the low bits of a hash are the row of the table that holds th
 2009, feature hashing). A word has three sets of features:
 
 * `word_features`: the word alone. Stage 1 scores a word by these …
-* `neighbour_features`: … and by these: the words up to two places away, their classes and shape evidence.
+* `neighbour_features`: … and by these: the words up to three places away, their classes and shape evidence, and the
+  domain of the line.
 * `decision_features`: what stage 2 scores it by: what stage 1 decided on the words up to two places away, and on how
   many of the line's words it decided for capitals.
 """
@@ -34,12 +35,12 @@ TOKEN = np.dtype(
 )
 """A token in its line: all that the features of the token and of its neighbours read of it."""
 
-PADDING = 2
+PADDING = 3
 """Tokens between two lines, as many as the features read at either side."""
 N_RANKED = 60
 MAX_POSITION = 3
 MAX_WORD_FEATURES = 2 + N_HASHES - PREFIX
-N_NEIGHBOUR_FEATURES = 36
+N_NEIGHBOUR_FEATURES = 41
 N_DECISION_FEATURES = 16
 
 STAGE1_SUFFICES = 0.99
@@ -59,7 +60,7 @@ _MANY_OTHERS = 12
 
 @kernel
 def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
-    """Writes what stands between two lines to tokens[t : t + PADDING]: an end and a begin; the index behind them."""
+    """Writes what stands between two lines to tokens[t : t + PADDING]: an end and begins; the index behind them."""
     for k in range(PADDING):
         boundary = BEGIN if k else END
         padding = tokens[t + k]
@@ -97,51 +98,58 @@ def _class_features(left2, left, own, right, right2, evidence, template, feature
 
 
 @kernel
-def neighbour_features(tokens, t, features):  # type: ignore[no-untyped-def]
-    """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t]: uint64."""
+def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
+    """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t], in a line of a domain: uint64."""
     left2, left, own, right, right2 = tokens[t - 2], tokens[t - 1], tokens[t], tokens[t + 1], tokens[t + 2]
     word, suffix2, w_left, w_right = own.word_hash, own.suffix2_hash, left.word_hash, right.word_hash
     w_left2, w_right2 = left2.word_hash, right2.word_hash
     e, e_left, e_right = np.int64(own.shape_evidence), np.int64(left.shape_evidence), np.int64(right.shape_evidence)
-    e25 = evidence_in_25(e)
-    e12_left, e12_left2 = evidence_in_12(e_left), evidence_in_12(np.int64(left2.shape_evidence))
-    e12_right, e12_right2 = evidence_in_12(e_right), evidence_in_12(np.int64(right2.shape_evidence))
+    e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
+    lower, lower_left, lower_right = np.int64(own.lower_class), np.int64(left.lower_class), np.int64(right.lower_class)
+    d = np.int64(domain)
     f = features
-    # The words around: alone, with the evidence of the word, in pairs.
-    f[0] = hash_pair(10, w_left)
-    f[1] = hash_pair(11, w_right)
-    f[2] = hash_pair(12, w_left2)
-    f[3] = hash_pair(13, w_right2)
-    f[4] = hash_pair(hash_pair(14, w_left), e25)
-    f[5] = hash_pair(hash_pair(15, w_right), e25)
-    f[6] = hash_pair(hash_pair(16, w_left2), e25)
-    f[7] = hash_pair(hash_pair(17, w_right2), e25)
-    f[8] = hash_pair(hash_pair(18, w_left), word)
-    f[9] = hash_pair(hash_pair(19, w_right), word)
-    f[10] = hash_pair(hash_pair(20, w_left), w_left2)
-    f[11] = hash_pair(hash_pair(21, w_right), w_right2)
-    f[12] = hash_pair(hash_pair(22, w_left), w_right)
-    f[13] = hash_pair(hash_pair(23, hash_pair(w_left, w_left2)), e25)
-    f[14] = hash_pair(hash_pair(24, hash_pair(w_right, w_right2)), e25)
-    f[15] = hash_pair(hash_pair(25, hash_pair(w_left, w_right)), e25)
+    # The words around, with the evidence of the word.
+    f[0] = hash_pair(hash_pair(4, w_left), e25)
+    f[1] = hash_pair(hash_pair(5, w_right), e25)
+    f[2] = hash_pair(hash_pair(6, w_left2), e25)
+    f[3] = hash_pair(hash_pair(7, w_right2), e25)
+    f[4] = hash_pair(hash_pair(8, tokens[t - 3].word_hash), e25)
+    f[5] = hash_pair(hash_pair(9, tokens[t + 3].word_hash), e25)
+    # In pairs.
+    f[6] = hash_pair(hash_pair(10, w_left), word)
+    f[7] = hash_pair(hash_pair(11, w_right), word)
+    f[8] = hash_pair(hash_pair(12, hash_pair(w_left, w_left2)), e25)
+    f[9] = hash_pair(hash_pair(13, hash_pair(w_right, w_right2)), e25)
+    f[10] = hash_pair(hash_pair(14, hash_pair(w_left, w_right)), e25)
+    # In threes, with the word itself.
+    f[11] = hash_pair(hash_pair(15, hash_pair(w_left, w_right)), word)
+    f[12] = hash_pair(hash_pair(16, hash_pair(w_left, w_left2)), word)
+    f[13] = hash_pair(hash_pair(17, hash_pair(w_right, w_right2)), word)
+    f[14] = hash_pair(hash_pair(18, word), lower_left << 8 | lower_right)
     # The ending of the word.
-    f[16] = hash_pair(hash_pair(26, w_left), suffix2)
-    f[17] = hash_pair(hash_pair(27, w_right), suffix2)
-    f[18] = hash_pair(hash_pair(28, suffix2), e_right)
+    f[15] = hash_pair(hash_pair(19, w_left), suffix2)
+    f[16] = hash_pair(hash_pair(20, w_right), suffix2)
+    f[17] = hash_pair(hash_pair(21, suffix2), e_right)
     # Shape evidence.
-    f[19] = hash_pair(29, e_left << 8 | e)
-    f[20] = hash_pair(30, e_right << 8 | e)
-    f[21] = hash_pair(31, (e_left << 8 | e) << 8 | e_right)
-    f[22] = hash_pair(32, (e12_left2 << 8 | e12_left) << 8 | e)
-    f[23] = hash_pair(33, (e12_right2 << 8 | e12_right) << 8 | e)
-    f[24] = hash_pair(34, (e12_left << 8 | e12_right) << 8 | e)
-    f[25] = hash_pair(35, np.int64(own.position) << 8 | e25)
+    f[18] = hash_pair(22, (e_left << 8 | e) << 8 | e_right)
+    f[19] = hash_pair(23, (e12_left << 8 | e12_right) << 8 | e)
+    f[20] = hash_pair(24, np.int64(own.position) << 8 | e25)
+    # Classes.
+    f[21] = hash_pair(25, (lower_left << 8 | np.int64(left2.lower_class)) << 8 | lower)
+    f[22] = hash_pair(26, (lower_right << 8 | np.int64(right2.lower_class)) << 8 | lower)
+    _class_features(left2.lower_class, lower_left, lower, lower_right, right2.lower_class, e, 27, f[23:])
     _class_features(
-        left2.lower_class, left.lower_class, own.lower_class, right.lower_class, right2.lower_class, e, 40, f[26:]
+        left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, f[28:]
     )
-    _class_features(
-        left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 45, f[31:]
-    )
+    # What is a capital in one domain and none in another.
+    f[33] = hash_pair(37, d << 8 | e)
+    f[34] = hash_pair(hash_pair(38, word), d)
+    f[35] = hash_pair(hash_pair(39, w_left), d << 8 | e25)
+    f[36] = hash_pair(hash_pair(40, w_right), d << 8 | e25)
+    f[37] = hash_pair(hash_pair(41, suffix2), d << 8 | e25)
+    f[38] = hash_pair(42, (d << 8 | lower) << 8 | e12_left)
+    f[39] = hash_pair(43, (d << 8 | np.int64(own.position)) << 8 | e25)
+    f[40] = hash_pair(44, ((d << 8 | e12_left) << 8 | e12_right) << 8 | e25)
 
 
 @kernel

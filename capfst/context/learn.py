@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context.domains import likeliest_domain
 from capfst.context.features import (
     BLOCK,
     MAX_POSITION,
@@ -64,6 +65,7 @@ class Lexicon(NamedTuple):
     frequency_ranks: npt.NDArray[np.uint8]  # by word: 1 … N_RANKED, the most frequent one first, or 0
     classes: npt.NDArray[np.uint8]  # [words, 2], by classes.word_classes
     shape_counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
+    domain_log_odds: npt.NDArray[np.int8]  # [words, domains], by domains.domain_log_odds
 
 
 class Tables(NamedTuple):
@@ -76,13 +78,9 @@ class Tables(NamedTuple):
     def of(cls, rows: tuple[int, int]) -> Tables:
         """Tables that have learned nothing."""
         tables = cls(*(np.zeros((n, _ROW), np.float32) for n in rows))
-        tables.renew()
-        return tables
-
-    def renew(self) -> None:
-        """Keeps the weights, and has AdaGrad begin anew."""
-        for table in self:
+        for table in tables:
             table[:, N_SHAPES:] = INITIAL_SUM
+        return tables
 
 
 class _Examples(NamedTuple):
@@ -183,8 +181,17 @@ def _adagrad(table, features, n, p, truth, rate):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _stage1(examples, begin, end, hashes, table, rate, work):  # type: ignore[no-untyped-def]
-    """Stage 1 decides on the words of a sentence, tokens[begin:end], and learns from them.
+def _domain(words, log_odds, sums):  # type: ignore[no-untyped-def]
+    """The domain of a sentence of words, given the log-odds, int8[words, domains]; `sums`: 0 for each domain."""
+    for word in words:
+        for domain in range(sums.size):
+            sums[domain] += log_odds[word, domain]
+    return likeliest_domain(sums)
+
+
+@kernel
+def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: ignore[no-untyped-def]
+    """Stage 1 decides on the words of a sentence of a domain, tokens[begin:end], and learns from them.
 
     Returns the loss, the number of words that it is of; how many words have case, and for how many of them the decision
     has capitals.
@@ -198,7 +205,7 @@ def _stage1(examples, begin, end, hashes, table, rate, work):  # type: ignore[no
             if truths[t] != _NO_SHAPE:
                 features = work.features[t - block]
                 n = word_features(hashes[examples.words[t]], np.int64(tokens[t].shape_evidence), features)
-                neighbour_features(tokens, t, features[n:])
+                neighbour_features(tokens, t, domain, features[n:])
                 n += N_NEIGHBOUR_FEATURES
                 work.n_features[t - block] = n
                 prefetch_rows(rows, _ROW, features, n)
@@ -251,7 +258,7 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 
 
 @allocating
-def _learn(examples, n, hashes, tables, rates):  # type: ignore[no-untyped-def]
+def _learn(examples, n, hashes, log_odds, tables, rates):  # type: ignore[no-untyped-def]
     """Both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
         np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
@@ -260,13 +267,17 @@ def _learn(examples, n, hashes, tables, rates):  # type: ignore[no-untyped-def]
         np.full(n, NO_DECISION, np.uint8),
         np.empty(N_SHAPES),
     )
+    sums = np.zeros(log_odds.shape[1], np.int64)
     loss1, loss2, count = 0.0, 0.0, 0
     begin = PADDING
     while begin < n:
         end = begin
         while examples.tokens[end].shape_evidence != END:
             end += 1
-        loss, n_learned, n_words, n_capitals = _stage1(examples, begin, end, hashes, tables.stage1, rates[0], work)
+        domain = _domain(examples.words[begin:end], log_odds, sums)
+        loss, n_learned, n_words, n_capitals = _stage1(
+            examples, begin, end, domain, hashes, tables.stage1, rates[0], work
+        )
         loss1 += loss
         count += n_learned
         loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, rates[1], work)
@@ -281,5 +292,5 @@ def learn(labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables) -> t
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
     n = _read(labels, lexicon, examples)
     rates = tuple(np.float32(rate) for rate in RATES)
-    losses: tuple[float, float, int] = _learn(examples, n, lexicon.hashes, tables, rates)
+    losses: tuple[float, float, int] = _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, tables, rates)
     return losses

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from capfst.context.learn import Lexicon, Tables
 
 PART = "context"
-_FORMAT = 1
+_FORMAT = 2
 _MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
 ROWS_PER_SLOT = 4
 """Rows of a learned table that share a slot of the file's table, which holds one of them."""
@@ -51,7 +51,7 @@ WORD = np.dtype(
 
 
 class Parameters(NamedTuple):
-    """What was learned of a domain: the weights of the shapes but LOWER, less LOWER's, as whole numbers.
+    """What was learned: the weights of the shapes but LOWER, less LOWER's, as whole numbers.
 
     A table has 2^b slots, of four bytes each, the lowest first: the three weights of a row, each plus 128, and 1 + the
     row's number among those that share the slot. A feature f has slot f mod 2^b, number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
@@ -68,10 +68,11 @@ class Context(NamedTuple):
 
     words: npt.NDArray  # WORD, by label
     shapes: npt.NDArray[np.uint8]  # by label
-    word_scores: npt.NDArray[np.int16]  # [domains, V + 1, N_SHAPES − 1]; this and the following as Parameters
-    stage1: npt.NDArray[np.uint32]  # [domains, 2^b]
+    word_scores: npt.NDArray[np.int16]  # this and the following as Parameters
+    stage1: npt.NDArray[np.uint32]
     stage2: npt.NDArray[np.uint32]
-    scales: npt.NDArray[np.float64]  # [domains, 2]
+    scales: tuple[float, float]
+    n_domains: int
 
     @classmethod
     def of(cls, model: CapFst) -> Context | None:
@@ -95,10 +96,9 @@ class Context(NamedTuple):
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Context:
         """ValueError, TypeError, KeyError or OverflowError if the part is not what `part` makes."""
-        scales = np.array(part.settings["scales"], np.float64)
-        n = len(scales)
-        if not (0 < n <= MAX_DOMAINS and scales.shape == (n, 2) and (scales > 0).all() and np.isfinite(scales).all()):
-            raise ValueError("its scales are impossible")
+        n_domains, (scale1, scale2) = int(part.settings["domains"]), map(float, part.settings["scales"])
+        if not (0 < n_domains <= MAX_DOMAINS and 0 < scale1 < np.inf and 0 < scale2 < np.inf):
+            raise ValueError("its scales or its number of domains are impossible")
 
         def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
             return part.arrays[name].view(dtype).reshape(shape)
@@ -106,12 +106,13 @@ class Context(NamedTuple):
         context = cls(
             array("words", WORD, n_labels),
             array("shapes", np.uint8, n_labels),
-            array("word_scores", np.int16, n, n_labels, N_SHAPES - 1),
-            array("stage1", np.uint32, n, -1),
-            array("stage2", np.uint32, n, -1),
-            scales,
+            array("word_scores", np.int16, n_labels, N_SHAPES - 1),
+            array("stage1", np.uint32, -1),
+            array("stage2", np.uint32, -1),
+            (scale1, scale2),
+            n_domains,
         )
-        if any(table.shape[1].bit_count() != 1 for table in (context.stage1, context.stage2)):
+        if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2)):
             raise ValueError("the size of a table is no power of 2")
         if context.shapes.max() > Shape.CASELESS:
             raise ValueError("it has a form of no shape")
@@ -120,7 +121,7 @@ class Context(NamedTuple):
     def part(self) -> Part:
         """The context model as a part of a model's file."""
         arrays = self._asdict()
-        settings = {"format": _FORMAT, "scales": arrays.pop("scales").tolist()}
+        settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
 
 
@@ -134,22 +135,15 @@ def _refuse_two_files(model: CapFst) -> None:
         )
 
 
-def context_of(
-    starts: npt.NDArray[np.int64], lexicon: Lexicon, domain_log_odds: npt.NDArray[np.int8], parameters: list[Parameters]
-) -> Context:
-    """The context model of the model whose words' first labels are `starts`.
-
-    domain_log_odds: [words, domains], as from domains.py. parameters: by domain.
-    """
+def context_of(starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Parameters) -> Context:
+    """The context model of the model whose words' first labels are `starts`."""
     words = np.zeros(len(lexicon.shapes), WORD)
-    _fill_words(starts, lexicon, domain_log_odds, words)
-    word_scores, stage1, stage2 = (np.stack(tables) for tables in list(zip(*parameters, strict=True))[:3])
-    scales = np.array([domain.scales for domain in parameters])
-    return Context(words, lexicon.shapes, word_scores, stage1, stage2, scales)
+    _fill_words(starts, lexicon, words)
+    return Context(words, lexicon.shapes, *parameters, lexicon.domain_log_odds.shape[1])
 
 
 @allocating
-def _fill_words(starts, lexicon, domain_log_odds, words):  # type: ignore[no-untyped-def]
+def _fill_words(starts, lexicon, words):  # type: ignore[no-untyped-def]
     """Fills the records of a model's words, WORD[V + 1], whose first labels are `starts`."""
     for number in range(starts.size - 1):
         word, counts = words[starts[number]], lexicon.shape_counts[number]
@@ -158,8 +152,8 @@ def _fill_words(starts, lexicon, domain_log_odds, words):  # type: ignore[no-unt
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
         word.unseen_penalty = 1 + np.log(1.0 + counts.sum())
         word.one_letter = word.suffix2_hash == 0
-        for domain in range(domain_log_odds.shape[1]):
-            word.domain_log_odds[domain] = domain_log_odds[number, domain]
+        for domain in range(lexicon.domain_log_odds.shape[1]):
+            word.domain_log_odds[domain] = lexicon.domain_log_odds[number, domain]
 
 
 def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int64]) -> Parameters:

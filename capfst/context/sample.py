@@ -65,6 +65,15 @@ def sample(labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: in
     ]
 
 
+def smaller(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArray[np.uint32]]:
+    """Of labels by source a sample again, `most` in all."""
+    wanted = quotas(np.array([labels.size for labels in sources], np.int64), most).tolist()
+    return [
+        labels if quota == labels.size else select(labels, 0, quota, labels.size)
+        for labels, quota in zip(sources, wanted, strict=True)
+    ]
+
+
 def slices(labels: npt.NDArray[np.uint32], n: int) -> list[npt.NDArray[np.uint32]]:
     """The labels of whole sentences in n slices of whole sentences, of about one size; some may be empty."""
     ends = np.append(0, np.flatnonzero(labels == 0) + 1)

@@ -3,8 +3,8 @@
 In: the vocabulary of a model and its corpus, here or on Spark. Out: what is known of the words, and what was learned of
 each domain; model.py makes the context model of it.
 
-The way: a sample of the corpus (sample.py) → what is known of each word (words.py, classes.py) → the domain of each
-source (domains.py) → tables learned from the sample, for each domain (learn.py) → the same in fewer bits (model.py).
+The way: a sample of the corpus (sample.py) → what is known of each word (words.py, classes.py), and for which domains
+it speaks (domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (model.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.casing.shapes import Shape
 from capfst.context import sample, words
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.domains import MAX_DOMAINS, find_domains
@@ -27,11 +27,14 @@ from capfst.fst.symbols import Symbols
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
 
-MAX_BITS = 22, 20
-"""The tables of the stages have 2^22 and 2^20 rows at most while they learn; a fourth of them, 4 and 1 MB, is in the
-file."""
+MIN_BITS = 8
+MAX_BITS2 = 20
+"""Of the table of stage 2, as `max_bits`."""
+CLASSED = 20_000_000
+"""Of so many labels at most the classes are found."""
 
 _ROWS_PER_LABEL = 8
+_FEW = 1_000_000  # labels: less memory than these need is too little
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 # Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
 # made; of the tables, what several domains begin with, and packing them.
@@ -44,15 +47,20 @@ class ContextOptions:
     """How much a context model learns from, and how large it becomes.
 
     max_labels: how many labels of the corpus are learned from (sample.py). max_domains: how many kinds of text are told
-    apart (domains.py), at most MAX_DOMAINS; each takes 5 MB, and 6 bytes for each label.
+    apart (domains.py), at most MAX_DOMAINS. max_bits: the table of stage 1 has 2^max_bits rows at most while it learns;
+    a fourth of them, of 4 bytes, is in the file.
     """
 
-    max_labels: int = 8_000_000
+    max_labels: int = 50_000_000
     max_domains: int = MAX_DOMAINS
+    max_bits: int = 24
 
     def __post_init__(self) -> None:
-        if self.max_labels < 1 or not 1 <= self.max_domains <= MAX_DOMAINS:
-            raise CapfstError(f"{self}: max_labels must be 1 or more, max_domains from 1 to {MAX_DOMAINS}")
+        if self.max_labels < 1 or not 1 <= self.max_domains <= MAX_DOMAINS or not MIN_BITS <= self.max_bits <= 30:
+            raise CapfstError(
+                f"{self}: max_labels must be 1 or more, max_domains from 1 to {MAX_DOMAINS}, max_bits from {MIN_BITS}"
+                " to 30"
+            )
 
 
 class LabelledCorpus(Protocol):
@@ -82,8 +90,7 @@ class Fitted(NamedTuple):
     """What model.py makes the context model of."""
 
     lexicon: Lexicon
-    domain_log_odds: npt.NDArray[np.int8]  # [words, domains]
-    parameters: list[Parameters]  # by domain
+    parameters: Parameters
 
 
 def fit(
@@ -98,28 +105,37 @@ def fit(
     """What is known and was learned of a corpus.
 
     starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. memory: bytes that
-    the program may take.
+    the program may take; if they are few, fewer labels are learned from, in smaller tables.
 
     Raises:
         CapfstError: too little memory.
     """
     size = min(int(occurrences.sum()), options.max_labels)
-    bits = max(8, (_ROWS_PER_LABEL * size).bit_length())
-    rows = 2 ** min(bits, MAX_BITS[0]), 2 ** min(bits, MAX_BITS[1])
-    needed = max(PROGRAM, resident()) + _KERNELS + _PER_WORD * len(starts)
-    needed += max(_PER_LABEL * size, _PER_ROW * sum(rows) + 4 * size)
-    if memory is not None and memory < needed:
-        raise CapfstError(
-            f"{memory >> 20} MiB of memory are too little to learn contexts: allow {needed + _MEMORY_MARGIN >> 20} MiB "
-            "(--memory), or leave them out (--no-context)"
-        )
+    size, rows = _affordable(size, options.max_bits, _KERNELS + _PER_WORD * len(starts), memory)
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
-    sources = [labels for labels in corpus.sample(options.max_labels) if labels.any()]
-    lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, corpus, sources)
-    domains, domain_log_odds = find_domains(sources, word_of, totals, options.max_domains)
-    return Fitted(lexicon, domain_log_odds, _learned(lexicon, starts, sources, domains, Tables.of(rows), show))
+    sources = [labels for labels in corpus.sample(size) if labels.any()]
+    lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, corpus, sources, options.max_domains)
+    return Fitted(lexicon, _learned(lexicon, starts, sources, Tables.of(rows), show))
+
+
+def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int]]:
+    """How many labels to learn from, and the rows of the tables: as many as wanted, or half of both, a fourth …, so
+    that the memory suffices. fixed: bytes that are needed in any case."""
+    fixed += max(PROGRAM, resident())
+    while True:
+        bits = max(MIN_BITS, (_ROWS_PER_LABEL * size).bit_length())
+        rows = 2 ** min(bits, max_bits), 2 ** min(bits, MAX_BITS2)
+        needed = fixed + max(_PER_LABEL * min(size, CLASSED) + 4 * size, _PER_ROW * sum(rows) + 4 * size)
+        if memory is None or needed <= memory:
+            return size, rows
+        if size <= _FEW:
+            raise CapfstError(
+                f"{memory >> 20} MiB of memory are too little to learn contexts: allow {needed + _MEMORY_MARGIN >> 20} "
+                "MiB (--memory), or leave them out (--no-context)"
+            )
+        size, max_bits = size // 2, max_bits - 1
 
 
 def _lexicon(
@@ -130,6 +146,7 @@ def _lexicon(
     word_of: npt.NDArray[np.int64],
     corpus: LabelledCorpus,
     sources: list[npt.NDArray[np.uint32]],
+    max_domains: int,
 ) -> Lexicon:
     """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word."""
     shape_of = words.label_shapes(symbols, starts)
@@ -137,40 +154,25 @@ def _lexicon(
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)
     lower = (shape_of == Shape.LOWER) | (shape_of == Shape.CASELESS)
-    classes = word_classes(label_classes(sources, len(symbols)), word_of, lower, occurrences)
+    classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
     hashes = words.hash_words(symbols, starts)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, corpus.shape_counts(word_of, shape_of))
+    counts = corpus.shape_counts(word_of, shape_of)
+    log_odds = find_domains(sources, word_of, totals, max_domains)
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds)
 
 
 def _learned(
     lexicon: Lexicon,
     starts: npt.NDArray[np.int64],
     sources: list[npt.NDArray[np.uint32]],
-    domains: npt.NDArray[np.int64],
     tables: Tables,
     show: Progress,
-) -> list[Parameters]:
-    """What is learned of each domain: from all sources in turn, then, if there are several domains, from its own."""
+) -> Parameters:
+    """What is learned from all sources in turn."""
     sliced = [sample.slices(labels, _SLICES) for labels in sources]
-    n_domains = int(domains.max()) + 1
-    with show(min(2, n_domains) * sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
-
-        def learn_from(chosen: list[int]) -> None:
-            for turn in range(_SLICES):
-                for source in chosen:
-                    learn(sliced[source][turn], lexicon, tables)
-                    advance(sliced[source][turn].size)
-
-        learn_from(list(range(len(sources))))
-        if n_domains == 1:
-            return [quantize(tables, lexicon, starts)]
-        # The tables are large: all domains learn in the same ones, and only the common weights are kept beside them.
-        common = [table[:, :N_SHAPES].copy() for table in tables]
-        parameters = []
-        for domain in range(n_domains):
-            for table, weights in zip(tables, common, strict=True):
-                table[:, :N_SHAPES] = weights
-            tables.renew()
-            learn_from(np.flatnonzero(domains == domain).tolist())
-            parameters.append(quantize(tables, lexicon, starts))
-        return parameters
+    with show(sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
+        for turn in range(_SLICES):
+            for slices in sliced:
+                learn(slices[turn], lexicon, tables)
+                advance(slices[turn].size)
+    return quantize(tables, lexicon, starts)

@@ -34,10 +34,9 @@ def transferred(
     words["lower_class"][first] = words["cased_class"][first] = RARE
     words["one_letter"][first] = hashes[:, SUFFIX + 1] == 0
     words[first[known]] = context.words[old[known]]
-    word_scores = np.zeros((len(context.scales), len(symbols), context.word_scores.shape[2]), np.int16)
-    for scores, old_scores, stage1 in zip(word_scores, context.word_scores, context.stage1, strict=True):
-        score_unseen_words(first[~known], hashes[~known], stage1, scores)
-        scores[first[known]] = old_scores[old[known]]
+    word_scores = np.zeros((len(symbols), context.word_scores.shape[1]), np.int16)
+    score_unseen_words(first[~known], hashes[~known], context.stage1, word_scores)
+    word_scores[first[known]] = context.word_scores[old[known]]
     return context._replace(words=words, shapes=label_shapes(symbols, starts), word_scores=word_scores)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst.context import domains as module
-from capfst.context.domains import MAX_DOMAINS, domain_log_odds, find_domains, group_sources
+from capfst.context.domains import MAX_DOMAINS, domain_log_odds, find_domains, group_sources, likeliest_domain
 
 WORDS = 400
 RNG = np.random.default_rng(5)
@@ -46,6 +46,22 @@ def test_more_domains_than_there_may_be_are_merged() -> None:
     found = groups(*(text(k, 30_000 - k) for k in range(10, 10 + MAX_DOMAINS - 1)), *near)
     assert len(set(found[: MAX_DOMAINS - 1])) == MAX_DOMAINS - 1
     assert len(set(found[MAX_DOMAINS - 1 :])) == 1  # what is more alike is merged
+
+
+def test_a_few_words_keep_no_domain_for_themselves() -> None:
+    """Of equal divergences, the merger of the smaller sources loses least."""
+    large = [text(k, 900_000 - k) for k in range(MAX_DOMAINS)]
+    found = groups(*large, text(20, 500), text(21, 400))
+    assert len(set(found[:MAX_DOMAINS])) == MAX_DOMAINS
+    with_many = groups(*large, text(20, 500_000), text(21, 400_000))
+    assert len(set(with_many[:MAX_DOMAINS])) < MAX_DOMAINS
+
+
+def test_the_likeliest_domain_is_the_first_of_equal_ones() -> None:
+    sums = np.array([3, 7, 7, -2])
+    assert likeliest_domain(sums) == 1
+    assert not sums.any()
+    assert likeliest_domain(sums) == 0
 
 
 def test_small_sources_join_what_they_are_most_like() -> None:
@@ -113,8 +129,7 @@ def test_sources_of_labels() -> None:
 
     sources = [source(0), source(1), source(0), np.zeros(0, np.uint32)]
     totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=WORDS) for labels in sources).astype(float)
-    found, log_odds = find_domains(sources, word_of, totals)
-    assert found[:3].tolist() == [0, 1, 0]
-    for labels, domain in zip(sources, found[:3], strict=False):
-        votes = log_odds[word_of[labels[labels > 0]]].sum(0)
-        assert votes.argmax() == domain
+    log_odds = find_domains(sources, word_of, totals)
+    for labels, domain in zip(sources, [0, 1, 0], strict=False):
+        votes = log_odds[word_of[labels[labels > 0]]].sum(0, dtype=np.int64)
+        assert likeliest_domain(votes) == domain

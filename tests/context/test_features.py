@@ -65,13 +65,13 @@ def test_word_features(hashes: list[int], e: int) -> None:
 
 
 @settings(deadline=None)
-@given(line=lines)
-def test_neighbour_features(line: list[Token]) -> None:
+@given(line=lines, domain=st.integers(0, 5))
+def test_neighbour_features(line: list[Token], domain: int) -> None:
     every, (places,) = twin.padded([line])
     for t in places:
         found = np.full(N_NEIGHBOUR_FEATURES + 1, 7, np.uint64)
-        neighbour_features(array(line), t, found)
-        assert found[:N_NEIGHBOUR_FEATURES].tolist() == twin.neighbour_features(every, t)
+        neighbour_features(array(line), t, domain, found)
+        assert found[:N_NEIGHBOUR_FEATURES].tolist() == twin.neighbour_features(every, t, domain)
         assert found[-1] == 7
 
 
@@ -93,26 +93,28 @@ def test_decision_features(line: list[Token], data: st.DataObject) -> None:
 
 def test_features_of_one_template_are_not_those_of_another() -> None:
     """All features of a word differ, in a line of one word over and over."""
-    line = [Token(5, 5, 5, 0, 0, 5, 5)] * 5
+    line = [Token(5, 5, 5, 0, 0, 5, 5)] * 7
     found = np.empty(MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES + N_DECISION_FEATURES, np.uint64)
     n = word_features(np.arange(5, 5 + N_HASHES, dtype=np.uint32), 5, found)
-    neighbour_features(array(line), 4, found[n:])
+    neighbour_features(array(line), PADDING + 2, 5, found[n:])
     decision_features(
-        array(line), np.full(9, 5, np.uint8), 4, np.int64(5), np.int64(0), found[n + N_NEIGHBOUR_FEATURES :]
+        array(line), np.full(13, 5, np.uint8), PADDING + 2, np.int64(5), np.int64(0), found[n + N_NEIGHBOUR_FEATURES :]
     )
     assert n == MAX_WORD_FEATURES
     assert len(set(found.tolist())) == MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES + N_DECISION_FEATURES
 
 
-def test_neighbours_matter_up_to_two_places_away() -> None:
-    line = [Token(n, n, n) for n in range(1, 8)]
+def test_neighbours_matter_up_to_three_places_away() -> None:
+    line = [Token(n, n, n) for n in range(1, 10)]
     found = np.empty((2, N_NEIGHBOUR_FEATURES), np.uint64)
-    neighbour_features(array(line), PADDING + 3, found[0])
+    neighbour_features(array(line), PADDING + 4, 0, found[0])
     changed = []
     for k in range(len(line)):
-        neighbour_features(array([*line[:k], Token(99, 99, 99, 0, 0, 99, 99), *line[k + 1 :]]), PADDING + 3, found[1])
+        neighbour_features(
+            array([*line[:k], Token(99, 99, 99, 0, 0, 99, 99), *line[k + 1 :]]), PADDING + 4, 0, found[1]
+        )
         changed.append(bool((found[0] != found[1]).any()))
-    assert changed == [False, True, True, True, True, True, False]
+    assert changed == [False, *[True] * 7, False]
 
 
 @settings(deadline=None)

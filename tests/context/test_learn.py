@@ -23,6 +23,7 @@ SHAPE_OF = shapes(SYMBOLS)
 SHAPE_OF[2] = Shape.CASELESS  # <unk>
 CLASSES = np.arange(12, dtype=np.uint8).reshape(6, 2)
 RANKS = np.array([0, 1, 2, 0, 0, 0], np.uint8)
+LOG_ODDS = np.array([[0, 0], [0, 0], [1, -2], [-9, 9], [5, 2], [0, 4]], np.int8)
 MANY = [["New", "York", ",", "new", "York", "a"], ["York", "New", "iPhone", ",", "IPHONE"]]
 
 sentences = st.lists(st.sampled_from(FORMS), max_size=20)
@@ -36,7 +37,7 @@ def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
 def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
     """What is known after a corpus."""
     counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
-    return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, counts)
+    return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, counts, LOG_ODDS)
 
 
 @settings(deadline=None)
@@ -69,13 +70,19 @@ class Learner:
                 row[k] -= learn.RATES[stage] * gradient / math.sqrt(row[4 + k])
 
     def line(
-        self, tokens: list[twin.Token], places: list[int], owns: dict[int, list[int]], truths: dict[int, int | None]
+        self,
+        tokens: list[twin.Token],
+        places: list[int],
+        domain: int,
+        owns: dict[int, list[int]],
+        truths: dict[int, int | None],
     ) -> None:
-        """Learns from a line: owns, truths: of its words that have case; None teaches nothing."""
+        """Learns from a line of a domain: owns, truths: of its words that have case; None teaches nothing."""
         decisions = [features.NO_DECISION] * len(tokens)
         p: dict[int, list[float]] = {}
         for t in (t for t in places if t in truths):
-            hashed = twin.word_features(owns[t], tokens[t].shape_evidence) + twin.neighbour_features(tokens, t)
+            hashed = twin.word_features(owns[t], tokens[t].shape_evidence)
+            hashed += twin.neighbour_features(tokens, t, domain)
             p[t] = twin.softmax(self.scores(0, hashed, [0.0] * 4))
             decisions[t] = twin.decision(p[t])
             if (truth := truths[t]) is not None:
@@ -98,10 +105,11 @@ class Learner:
         for sentence in corpus:
             counts = lexicon.shape_counts.copy()
             tokens, owns, truths = [], {}, {}
-            begins = True
-            for place, form in enumerate(sentence, 2):
+            begins, votes = True, [0, 0]
+            for place, form in enumerate(sentence, features.PADDING):
                 label = FORMS.index(form) + 1
                 number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
+                votes = [vote + more for vote, more in zip(votes, LOG_ODDS[number].tolist(), strict=True)]
                 hashes = lexicon.hashes[number].tolist()
                 e = NO_CASE
                 if shape != Shape.CASELESS:
@@ -115,11 +123,11 @@ class Learner:
                         truths[place] = shape
                     begins = False
                     e = twin.shape_evidence(n)
-                position = min(place - 2, features.MAX_POSITION)
+                position = min(place - features.PADDING, features.MAX_POSITION)
                 classes = CLASSES[number].tolist()
                 tokens.append(twin.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes))
             every, (places,) = twin.padded([tokens])
-            self.line(every, places, owns, truths)
+            self.line(every, places, int(votes[1] > votes[0]), owns, truths)
         return self.losses[0], self.losses[1], self.count
 
 
@@ -194,14 +202,3 @@ def test_what_is_certain_teaches_no_more() -> None:
     else:
         pytest.fail("it goes on learning")
     assert 0 < loss / count < -math.log(learn.CERTAIN)
-
-
-def test_renewed_tables_keep_their_weights() -> None:
-    lexicon, learned = lexicon_of(MANY), tables()
-    learn.learn(labels_of(MANY), lexicon, learned)
-    other = Tables(*(table.copy() for table in learned))
-    other.renew()
-    for table, renewed in zip(learned, other, strict=True):
-        assert (renewed[:, :4] == table[:, :4]).all()
-        assert (renewed[:, 4:] == np.float32(learn.INITIAL_SUM)).all()
-    assert (learned.stage1[:, 4:] > np.float32(learn.INITIAL_SUM)).any()

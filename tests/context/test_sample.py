@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.context.sample import quotas, sample, select, slices
+from capfst.context.sample import quotas, sample, select, slices, smaller
 from capfst.corpus import labels as walks
 
 sentences = st.lists(st.integers(0, 6), max_size=40)
@@ -132,3 +132,12 @@ def test_slices_are_all_sentences_in_order(lengths: list[int], number: int) -> N
     assert [sentence for part in found for sentence in split(part)] == split(labels)
     # None is larger than its share and one sentence.
     assert max(map(len, found)) <= len(labels) / number + max(lengths, default=0) + 2
+
+
+def test_a_smaller_sample_has_as_much_of_each_source() -> None:
+    sources = [labels_of([4] * 300), labels_of([4] * 20), labels_of([])]
+    assert smaller(sources, 10_000) == sources
+    large, small, empty = smaller(sources, 600)
+    assert (small.tolist(), empty.size) == (sources[1].tolist(), 0)
+    assert 480 <= large.size <= 500
+    assert split(large)

@@ -86,7 +86,7 @@ class Token(NamedTuple):
     cased_class: int = 0
 
 
-PADDING = [Token(END, END, END), Token(BEGIN, BEGIN, BEGIN)]
+PADDING = [Token(END, END, END), *[Token(BEGIN, BEGIN, BEGIN)] * 2]
 
 
 def padded(lines: list[list[Token]]) -> tuple[list[Token], list[list[int]]]:
@@ -117,12 +117,12 @@ def numbered(first: int, listed: list[tuple[int, ...]]) -> list[int]:
     ]
 
 
-def neighbour_features(tokens: list[Token], t: int) -> list[int]:
-    (far, near, it, after, behind) = tokens[t - 2 : t + 3]
+def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
+    (farther, far, near, it, after, behind, beyond) = tokens[t - 3 : t + 4]
     x, y, x2, y2 = near.word_hash, after.word_hash, far.word_hash, behind.word_hash
+    word, suffix = it.word_hash, it.suffix2_hash
     e, a, b = it.shape_evidence, near.shape_evidence, after.shape_evidence
     c, a1, b1 = evidence_in_25(e), evidence_in_12(a), evidence_in_12(b)
-    a2, b2 = evidence_in_12(far.shape_evidence), evidence_in_12(behind.shape_evidence)
     around = tokens[t - 2 : t + 3]
     lower, cased = ([getattr(token, name) for token in around] for name in ("lower_class", "cased_class"))
     e12 = evidence_in_12(e)
@@ -131,15 +131,19 @@ def neighbour_features(tokens: list[Token], t: int) -> list[int]:
         for k2, k1, own, l1, l2 in (lower, cased)
         for listed in ((k1, own, e12), (l1, own, e12), (k1, l1, 0, c), (k1, k2, c), (l1, l2, c))
     ]
+    k2, k1, own, l1, l2 = lower
+    d = domain
     listed = [
-        *[(word,) for word in (x, y, x2, y2)],
-        *[(word, c) for word in (x, y, x2, y2)],
-        *[(x, it.word_hash), (y, it.word_hash), (x, x2), (y, y2), (x, y)],
+        *[(neighbour, c) for neighbour in (x, y, x2, y2, farther.word_hash, beyond.word_hash)],
+        *[(x, word), (y, word)],
         *[(hash_pair(x, x2), c), (hash_pair(y, y2), c), (hash_pair(x, y), c)],
-        *[(x, it.suffix2_hash), (y, it.suffix2_hash), (it.suffix2_hash, b)],
-        *[(joined(*f),) for f in ((a, e), (b, e), (a, e, b), (a2, a1, e), (b2, b1, e), (a1, b1, e), (it.position, c))],
+        *[(hash_pair(x, y), word), (hash_pair(x, x2), word), (hash_pair(y, y2), word), (word, joined(k1, l1))],
+        *[(x, suffix), (y, suffix), (suffix, b)],
+        *[(joined(*f),) for f in ((a, e, b), (a1, b1, e), (it.position, c), (k1, k2, own), (l1, l2, own), *classes)],
+        *[(joined(d, e),), (word, d), (x, joined(d, c)), (y, joined(d, c)), (suffix, joined(d, c))],
+        *[(joined(*f),) for f in ((d, own, a1), (d, it.position, c), (d, a1, b1, c))],
     ]
-    return [*numbered(10, listed), *numbered(40, [(joined(*f),) for f in classes])]
+    return numbered(4, listed)
 
 
 def decision_features(tokens: list[Token], decisions: list[int], t: int, n_words: int, n_capitals: int) -> list[int]:

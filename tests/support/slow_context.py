@@ -108,30 +108,30 @@ def line_costs(
     context: Context, listed: list, tokens: list[Token], line: dict[int, int], hashes: dict[int, list[int]]
 ) -> dict[int, list[float]]:
     """−ln p of the shapes of each word of a line that has case; line: the word at each index."""
-    votes = [0] * len(context.scales)
+    votes = [0] * context.n_domains
     for i in line.values():
         if listed[i][4]:
             log_odds = context.words[listed[i][3]]["domain_log_odds"].tolist()
             votes = [vote + more for vote, more in zip(votes, log_odds, strict=False)]
     domain = votes.index(max(votes))
-    scale, scale2 = context.scales[domain]
+    scale, scale2 = context.scales
     decisions = [features.NO_DECISION] * len(tokens)
     p: dict[int, list[float]] = {}
     for t, i in line.items():
         if tokens[t].shape_evidence >= BEGIN:
             continue
-        z = total(context.stage1[domain], neighbour_features(tokens, t))
+        z = total(context.stage1, neighbour_features(tokens, t, domain))
         if i in hashes:
-            own = total(context.stage1[domain], word_features(hashes[i], UNSEEN))
+            own = total(context.stage1, word_features(hashes[i], UNSEEN))
         else:
-            own = [0, *context.word_scores[domain, listed[i][3]].tolist()]
+            own = [0, *context.word_scores[listed[i][3]].tolist()]
         p[t] = softmax([scale * (a + b) for a, b in zip(z, own, strict=True)])
         decisions[t] = decision(p[t])
     n_capitals = sum(has_capitals(decisions[t]) for t in p)
     costs = {}
     for t, q in p.items():
         if max(q) < features.STAGE1_SUFFICES:
-            z = total(context.stage2[domain], decision_features(tokens, decisions, t, len(p), n_capitals))
+            z = total(context.stage2, decision_features(tokens, decisions, t, len(p), n_capitals))
             q = softmax([features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
         costs[line[t]] = [-math.log(max(x, 1e-300)) for x in q]
     return costs
