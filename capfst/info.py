@@ -95,6 +95,7 @@ def _render_card(card: dict[str, Any]) -> list[str]:
         card["about"],
         "learned from:",
         *(f"  {source['file']}: {source['origin']} ({source['licence']})" for source in card["sources"]),
+        *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
         "figures (--sentence-case):",
         *(
             f"  {row['text']}: accuracy {row['accuracy']:.2f}, F1 {row['f1']:.2f}, CER {row['cer']:.2f}"

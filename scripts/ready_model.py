@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import speech_and_chat  # beside this script
 
 import capfst
 from capfst.batch.manifest import sha256
@@ -74,7 +75,9 @@ def make(name: str, folder: Path) -> None:
     texts = [checked(source, folder) for source in card["sources"]]
     model = FOLDER / f"{name}.fst"
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
-    trained = capfst.train(texts, model, progress=partial(progress, quiet=False), **options)
+    with tempfile.TemporaryDirectory() as written:
+        texts += [write(each, folder, Path(written)) for each in card["written"]]
+        trained = capfst.train(texts, model, progress=partial(progress, quiet=False), **options)
     print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
@@ -82,6 +85,16 @@ def make(name: str, folder: Path) -> None:
     else:
         print(f"{made['bytes']:,} bytes, other ones than before: measure it, which puts its figures into the card")
         write_card(name, card | {"model": made, "figures": []})
+
+
+def write(text: dict[str, Any], folder: Path, into: Path) -> Path:
+    """Writes a text of speech or chat from some of the sources, as the card has it (scripts/speech_and_chat.py)."""
+    path = into / f"{text['kind']}.txt"
+    files = [str(folder / file) for file in text["from"]]
+    speech_and_chat.main(
+        [text["kind"], *files, "--one-in", str(text["one_in"]), "-o", str(path)], standalone_mode=False
+    )
+    return path
 
 
 Recase = Callable[[list[str]], list[str]]

@@ -6,7 +6,7 @@ an LM with log-linear features in the same way; Lita et al. 2003 guess the case 
 
 The model has two stages: stage 1 scores a word by what is known of it and of its neighbours, stage 2 by what stage 1
 decided on the neighbours. Scores are sums of weights of features, and the weights are rows of hashed tables, which
-AdaGrad learns in one pass. Texts of different domains have tables of their own.
+AdaGrad learns in one pass. Some features are of the domain of the text alone.
 
 The modules, in the order in which they are best read:
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PART = "context"
 _FORMAT = 2
 _MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
-ROWS_PER_SLOT = 4
+ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table, which holds one of them."""
 EMPTY_ROW = np.uint32(0x00808080)
 """A slot of the file's tables that no row has: all weights are 0."""

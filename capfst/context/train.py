@@ -48,10 +48,10 @@ class ContextOptions:
 
     max_labels: how many labels of the corpus are learned from (sample.py). max_domains: how many kinds of text are told
     apart (domains.py), at most MAX_DOMAINS. max_bits: the table of stage 1 has 2^max_bits rows at most while it learns;
-    a fourth of them, of 4 bytes, is in the file.
+    one in ROWS_PER_SLOT of them, the one that matters most, takes 4 bytes of the file.
     """
 
-    max_labels: int = 50_000_000
+    max_labels: int = 100_000_000
     max_domains: int = MAX_DOMAINS
     max_bits: int = 24
 
