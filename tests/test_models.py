@@ -22,7 +22,7 @@ CASED = "US Rep. O'Neill bought an iPhone in New York"
 SPEECH = """
     i'm late but i'll come; he works for the F B I; an F B I agent came; I live in the U S; the B B C and the N B C
     X Y Z are coordinates; uh I think so; um yeah so we uh we went to London; hmm let me see; she got an A in math
-    twenty twenty three was a good year; nineteen eighty four is a book by George Orwell; the U K and the E U agreed
+    twenty twenty three was a good year; the U K and the E U agreed
     his name is spelled J O H N; hepatitis C virus; George W Bush and J K Rowling; our C F O John Smith
     he isn't gonna come cuz he's sick; I have a dog and a cat
 """.replace("i'", "I'").strip()
@@ -52,7 +52,7 @@ def test_a_line_of_two_thousand_words_is_as_good_as_short_ones():
 
 
 def test_the_environment_names_another(tmp_path, monkeypatch):
-    (tmp_path / "corpus").write_text("We saw IPhone.\nThe IPhone is new.\n" * 3)
+    (tmp_path / "corpus").write_text("We saw the IPhone.\nThe IPhone is new.\n" * 3)
     capfst.train(tmp_path / "corpus", tmp_path / "other.fst")
     monkeypatch.setenv("CAPFST_LM", str(tmp_path / "other.fst"))
     assert run("recase", stdin="the iphone").stdout == b"the IPhone"
