@@ -10,7 +10,7 @@ from capfst.info import describe, render
 def test_a_context_model_is_described(contextual_model):
     description = describe(CapFst.open(contextual_model))
     size = sum(map(len, CapFst.open(contextual_model).parts[PART].arrays.values()))
-    assert description["context"] == {"kinds": 2, "bytes": size}
+    assert description["context"] == {"domains": 2, "bytes": size}
     assert f"context model    {size:,} bytes, kinds of text: 2" in render(description).splitlines()
 
 

@@ -37,7 +37,7 @@ _ROWS_PER_LABEL = 8
 _FEW = 1_000_000  # labels: less memory than these need is too little
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 # Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
-# made; of the tables, what several domains begin with, and packing them.
+# made; of the tables, and packing them.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 400, 28, 70
 _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run
 
@@ -135,7 +135,7 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
                 f"{memory >> 20} MiB of memory are too little to learn contexts: allow {needed + _MEMORY_MARGIN >> 20} "
                 "MiB (--memory), or leave them out (--no-context)"
             )
-        size, max_bits = size // 2, max_bits - 1
+        size, max_bits = size // 2, max(MIN_BITS, max_bits - 1)
 
 
 def _lexicon(

@@ -31,7 +31,7 @@ STARTS = np.array([1, 2, 3, 5, 6, 7])
 COUNTS = np.array([[0, 0, 0, 0], [5, 2, 0, 0], [1, 0, 0, 9], [0, 200, 0, 0], [0, 0, 0, 0]])
 LOG_ODDS = np.array([[0, 0], [-127, 127], [1, -2], [3, 4], [0, 9]], np.int8)
 RANKS = np.array([0, 1, 2, 0, 0], np.uint8)
-ROWS = 64, 32
+ROWS = 1024, 512
 
 
 def lexicon() -> Lexicon:
