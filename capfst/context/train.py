@@ -1,7 +1,7 @@
 """A labelled corpus → the context model, ready to be written.
 
-In: the vocabulary of a model and its corpus, here or on Spark. Out: what is known of the words, and what was learned of
-each domain; model.py makes the context model of it.
+In: the vocabulary of a model and its corpus, here or on Spark. Out: what is known of the words, and what was learned;
+model.py makes the context model of it.
 
 The way: a sample of the corpus (sample.py) → what is known of each word (words.py, classes.py), and for which domains
 it speaks (domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (model.py).
