@@ -5,8 +5,9 @@ DATA is the folder of the corpora, `../shared/data` beside the repository; `--da
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
+from capfst import models
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.bootstrap import CONFIDENCE
 
@@ -37,6 +39,12 @@ _FACTORS = np.random.default_rng(SEED).integers(0, 2**64, RUN, np.uint64) | np.u
 def read_lines(*files: Path) -> list[str]:
     """The lines of files (plain or compressed), without their ends."""
     return [line for block in read_blocks(files) for line in block.decode().split("\n")[:-1]]
+
+
+def ready_text(data: Path, name: str = models.DEFAULT) -> Iterator[bytes]:
+    """The texts that a ready model was trained on, in blocks, as its card names them."""
+    card = json.loads((models.FOLDER / f"{name}.json").read_text("utf-8"))
+    return read_blocks([data / "train" / name / source["file"] for source in card["sources"]])
 
 
 @dataclass(frozen=True)

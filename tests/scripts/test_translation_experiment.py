@@ -1,0 +1,33 @@
+"""scripts/translation_experiment.py: its command on small parts of the data, and the pairs that it makes."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from experiments import DATA
+
+pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")
+SCRIPT = Path(__file__).parents[2] / "scripts" / "translation_experiment.py"
+
+
+def test_pivot():
+    from translation_experiment import pivot  # noqa: PLC0415
+
+    assert pivot([("one", "uno"), ("two", "dos")], [("three", "trois"), ("two", "deux")]) == [("deux", "dos")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.exists(), reason="the corpora are not here")
+@pytest.mark.skipif(not shutil.which("apertium"), reason="Apertium is not installed")
+def test_quick():
+    done = subprocess.run([sys.executable, SCRIPT, "--quick"], capture_output=True, text=True, check=True)
+    bleu = {tuple(row.split(" | ")[:2]): float(row.split(" | ")[2].split()[0]) for row in rows(done.stdout)}
+    for name in ("es → en", "en → es", "fr → es"):
+        none, recased, perfect = (bleu[name, casing] for casing in ("none", "LM + context", "perfect"))
+        assert none < recased < perfect
+
+
+def rows(text: str) -> list[str]:
+    return [line.strip("| ") for line in text.splitlines() if line.startswith("| ") and " → " in line]
