@@ -130,6 +130,18 @@ def test_score_of_other_text_names_the_line(tmp_path):
     assert "line 2" in message(run("score", reference, hypothesis, code=1))
 
 
+def test_score_of_aligned_words(tmp_path):
+    (tmp_path / "ref").write_text("We met in New York\nYes\n")
+    (tmp_path / "hyp").write_text("we met in new yolk\nyes\n")
+    table = run("score", "--align", tmp_path / "ref", tmp_path / "hyp").stdout.decode()
+    assert "words in common" in table
+    assert "WER" in table
+    scores = json.loads(run("score", "--align", "--json", tmp_path / "ref", tmp_path / "hyp").stdout)
+    assert scores["wer"] == pytest.approx(100 / 6)
+    assert "wer" not in json.loads(run("score", "--json", tmp_path / "ref", tmp_path / "ref").stdout)
+    assert "WER" in run("score", "--align", tmp_path / "ref", tmp_path / "hyp", tmp_path / "ref").stdout.decode()
+
+
 def test_score_in_and_out_of_vocabulary(model, tmp_path):
     reference = tmp_path / "ref"
     reference.write_text("New York's Mayor Xyz\n", "utf-8")

@@ -15,8 +15,11 @@ from capfst.cli.common import FILE, MODEL, ended, errors_option, lm_option, read
 @click.argument("hypotheses", nargs=-1, required=True, type=FILE)
 @click.option("--lm", type=MODEL, help="Also score words in and out of the vocabulary of this model.")
 @click.option("--skip-first", is_flag=True, help="Leave out each line's first word, whose capital may be positional.")
+@click.option("--align", is_flag=True, help="Align words, which may differ (recognition, translation); print WER, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_first: bool, as_json: bool) -> None:
+def score(
+    reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_first: bool, align: bool, as_json: bool
+) -> None:
     """Scores recased text against its reference.
 
     Prints accuracy, precision, recall, F1 and capitalization error rate of HYPOTHESES; if they are several, also the
@@ -24,6 +27,7 @@ def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_f
 
     \b
     capfst score cased.txt recased.txt
+    capfst score --align transcripts.txt recognized.txt
     """
     from capfst.evaluate.bootstrap import compare_hypotheses
     from capfst.evaluate.score import score_files
@@ -31,10 +35,10 @@ def score(reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_f
 
     knows = load(lm).knows if lm else None
     if len(hypotheses) == 1:
-        result = score_files(reference, hypotheses[0], skip_first, knows)
+        result = score_files(reference, hypotheses[0], skip_first, knows, align)
         show(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
     else:
-        comparison = compare_hypotheses(reference, hypotheses, skip_first, knows)
+        comparison = compare_hypotheses(reference, hypotheses, skip_first, knows, align)
         show(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())
 
 

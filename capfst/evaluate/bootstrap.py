@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.evaluate.compare import COLUMNS, LineCounts
-from capfst.evaluate.score import MEASURES, Scores, aligned, compare_files, measures, none_if_nan, show, total
+from capfst.evaluate.score import Scores, aligned, compare_files, measures, none_if_nan, show, total
 
 CONFIDENCE = 95  # percent
 
@@ -27,8 +27,8 @@ CONFIDENCE = 95  # percent
 class Comparison:
     """The scores of several hypotheses, the first of which the others are compared with.
 
-    `low`, `high` (percent) and `p` are float64[hypotheses, 5], in the order of `MEASURES`; NaN where there is
-    nothing to measure. A hypothesis against itself has p = 1.
+    `low`, `high` (percent) and `p` are float64[hypotheses, measures], in the order of `Scores.titles`; NaN where there
+    is nothing to measure. A hypothesis against itself has p = 1.
     """
 
     names: list[str]
@@ -49,16 +49,16 @@ class Comparison:
         for k, (name, scores) in enumerate(zip(self.names, self.scores, strict=True)):
             low, high, p = (map(none_if_nan, table[k].tolist()) for table in (self.low, self.high, self.p))
             hypotheses.append({"hypothesis": name, **scores.to_dict()})
-            hypotheses[k]["intervals"] = dict(zip(MEASURES, zip(low, high, strict=True), strict=True))
+            hypotheses[k]["intervals"] = dict(zip(scores.titles, zip(low, high, strict=True), strict=True))
             if k > 0:
-                hypotheses[k]["p"] = dict(zip(MEASURES, p, strict=True))
+                hypotheses[k]["p"] = dict(zip(scores.titles, p, strict=True))
         return {"hypotheses": hypotheses, "confidence": CONFIDENCE, "signature": self.signature}
 
     def table(self) -> str:
         """For people: some lines of text, without a newline at the end."""
         rows = [("measure", "hypothesis", "score", f"{CONFIDENCE} % interval", "difference", "p")]
         values = measures(np.array([scores.counts for scores in self.scores]))
-        for column, title in enumerate(MEASURES.values()):
+        for column, title in enumerate(self.scores[0].titles.values()):
             for k, name in enumerate(self.names):
                 value, low, high, p = (table[k, column] for table in (values, self.low, self.high, self.p))
                 against = (show(value - values[0, column], "+.2f"), show(p, ".3f")) if k > 0 else ("", "")
@@ -72,26 +72,30 @@ def compare_hypotheses(
     hypotheses: Sequence[str | Path],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
+    align: bool = False,
     *,
     resamples: int = 1000,
     seed: int = 12345,
 ) -> Comparison:
-    """Compares the files of several hypotheses; in memory, a line takes 300 bytes per hypothesis.
+    """Compares the files of several hypotheses; in memory, a line takes 340 bytes per hypothesis.
 
     Raises:
         CapfstError: as `score.score_files`.
     """
     lines = []
     for hypothesis in hypotheses:
-        blocks = list(compare_files(reference, hypothesis, skip_first, in_vocabulary))
+        blocks = list(compare_files(reference, hypothesis, skip_first, in_vocabulary, align))
         lines.append(np.concatenate(blocks) if blocks else np.zeros((0, COLUMNS), np.int64))
-    scores = [total([counts], skip_first, in_vocabulary is not None) for counts in lines]
-    resampled = measures(resample(lines, resamples, seed))
+    empty = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
+    scores = [total([counts], empty) for counts in lines]
+    columns = len(empty.titles)
+    resampled = measures(resample(lines, resamples, seed))[..., :columns]
+    observed = measures(np.stack([counts.sum(0) for counts in lines]))[:, :columns]
     return Comparison(
         [str(hypothesis) for hypothesis in hypotheses],
         scores,
         *intervals(resampled),
-        p_values(resampled, measures(np.stack([counts.sum(0) for counts in lines]))),
+        p_values(resampled, observed),
         resamples,
         seed,
     )
@@ -110,9 +114,9 @@ def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDAr
 
 
 def intervals(resampled: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(lower ends, upper ends), float64[hypotheses, 5] each; NaN if a resample has nothing to measure.
+    """(lower ends, upper ends), float64[hypotheses, measures] each; NaN if a resample has nothing to measure.
 
-    resampled: float64[resamples, hypotheses, 5], the measures of the resamples.
+    resampled: float64[resamples, hypotheses, measures], those of the resamples.
     """
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
@@ -120,9 +124,9 @@ def intervals(resampled: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float6
 
 
 def p_values(resampled: npt.NDArray[np.float64], observed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """float64[hypotheses, 5]: the p-values of the differences from the first hypothesis.
+    """float64[hypotheses, measures]: the p-values of the differences from the first hypothesis.
 
-    resampled: as for `intervals`. observed: float64[hypotheses, 5], the measures of the whole text.
+    resampled: as for `intervals`. observed: float64[hypotheses, measures], the measures of the whole text.
     """
     difference = resampled - resampled[:, :1]
     as_far = np.abs(difference - difference.mean(axis=0)) >= np.abs(observed - observed[:1])

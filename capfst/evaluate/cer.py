@@ -44,16 +44,10 @@ def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
         return n - m, 0, 0
     if is_subsequence(ref, hyp):
         return 0, m - n, 0
-    margin = 1 + abs(n - m) // 4
-    while True:
-        cost = band_cost(ref, hyp, margin)
-        # An alignment that leaves the band has to cross margin + 1 further diagonals, an edit each, and to come back.
-        enough = (cost // _EDIT - abs(n - m)) // 2
-        if margin >= enough:
-            substitutions = cost % _EDIT
-            indels = cost // _EDIT - substitutions
-            return (indels + n - m) // 2, (indels - n + m) // 2, substitutions
-        margin = min(2 * margin, enough)
+    cost, _ = least_cost(ref, hyp, 0)
+    substitutions = cost % _EDIT
+    indels = cost // _EDIT - substitutions
+    return (indels + n - m) // 2, (indels - n + m) // 2, substitutions
 
 
 @allocating
@@ -67,24 +61,46 @@ def is_subsequence(short, long):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def band_cost(ref, hyp, margin):  # type: ignore[no-untyped-def]
-    """The least cost of the alignments that stay within `margin` of the diagonals between the first and the last cell.
+def least_cost(ref, hyp, middle):  # type: ignore[no-untyped-def]
+    """The least cost of all alignments, and how much of hyp such an alignment aligns with ref[:middle]."""
+    margin = 1 + abs(len(ref) - len(hyp)) // 4
+    while True:
+        cost, aligned = band_cost(ref, hyp, middle, margin)
+        # An alignment that leaves the band has to cross margin + 1 further diagonals, an edit each, and to come back.
+        enough = (cost // _EDIT - abs(len(ref) - len(hyp))) // 2
+        if margin >= enough:
+            return cost, aligned
+        margin = min(2 * margin, enough)
+
+
+@allocating
+def band_cost(ref, hyp, middle, margin):  # type: ignore[no-untyped-def]
+    """As `least_cost`, of the alignments within `margin` of the diagonals between the first and the last cell.
 
     row[k - low] is the cost of the cell (i, j) on diagonal k = j − i; of row i − 1 until it is overwritten by row i.
+    crossed[k - low] is the column in which the cell's best alignment leaves row `middle` (Hirschberg 1975).
     """
     n, m = len(ref), len(hyp)
     low = max(-n, min(0, m - n) - margin)
     high = min(m, max(0, m - n) + margin)
     row = np.full(high - low + 2, _NEVER, np.int64)
+    crossed = np.arange(low, high + 2)
     for k in range(high + 1):
         row[k - low] = k * _EDIT
     for i in range(1, n + 1):
-        left = np.int64(_NEVER)
+        left, left_crossed = np.int64(_NEVER), np.int64(0)
         for k in range(max(low, -i), min(high, m - i) + 1):
             cell = k - low
-            best = min(left, row[cell + 1]) + _EDIT
+            best, column = left, left_crossed
+            if row[cell + 1] < best:
+                best, column = row[cell + 1], crossed[cell + 1]
+            best += _EDIT
             if i + k > 0:
-                best = min(best, row[cell] + (0 if ref[i - 1] == hyp[i + k - 1] else _EDIT + 1))
-            row[cell] = best
-            left = best
-    return row[m - n - low]
+                diagonal = row[cell] + (0 if ref[i - 1] == hyp[i + k - 1] else _EDIT + 1)
+                if diagonal < best:
+                    best, column = diagonal, crossed[cell]
+            if i == middle:
+                column = np.int64(i + k)
+            row[cell], crossed[cell] = best, column
+            left, left_crossed = best, column
+    return row[m - n - low], crossed[m - n - low]

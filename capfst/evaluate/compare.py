@@ -35,10 +35,12 @@ SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
 
 # The columns of the counts. Of the reference's tokens: TOKENS + shape, all of a shape; CORRECT + shape, those that the
 # hypothesis has as they are; UNKNOWN, UNKNOWN_CORRECT, those out of the vocabulary. PROPOSED: the hypothesis's tokens
-# with a capital. Of capitals: CAPITALS, those of the reference; and the edits that make the hypothesis's of them.
+# with a capital. Of capitals: CAPITALS, those of the reference; and the edits that make the hypothesis's of them. Of
+# words, which only `alignment` counts: the same.
 TOKENS, CORRECT, UNKNOWN, UNKNOWN_CORRECT, PROPOSED = 0, 5, 10, 11, 12
 CAPITALS, DELETIONS, INSERTIONS, SUBSTITUTIONS = 13, 14, 15, 16
-COLUMNS = 17
+WORDS, WORD_DELETIONS, WORD_INSERTIONS, WORD_SUBSTITUTIONS = 17, 18, 19, 20
+COLUMNS = 21
 
 LineCounts = npt.NDArray[np.int64]
 """int64[lines, COLUMNS]."""
@@ -48,8 +50,8 @@ STRETCH = 1 << 12  # capitals that are aligned at once: a line with more is cut,
 _REMEMBERED = 1 << 20  # tokens whose vocabulary look-up is remembered
 
 # A final sigma is a sigma: some Greek text is lowercased without regard to the ends of words.
-_FOLD = TO_LOWER.copy()
-_FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
+FOLD = TO_LOWER.copy()
+FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
 
 
 def compare(
@@ -73,13 +75,13 @@ def compare(
     """
     vocabulary = _VocabularyLookup(in_vocabulary) if in_vocabulary else None
     first = 1
-    for pairs in _batches(reference, hypothesis, names):
+    for pairs in batches(reference, hypothesis, names):
         ref_lines, hyp_lines = zip(*pairs, strict=True)
         counts = np.zeros((len(pairs), COLUMNS), np.int64)
         known = np.empty(0, np.bool_) if vocabulary is None else vocabulary.known(ref_lines)
         ref, ref_ends = _concatenate(ref_lines)
         hyp, hyp_ends = _concatenate(hyp_lines)
-        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, _FOLD, counts)
+        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, counts)
         if line >= 0:
             ref_line, hyp_line = ref_lines[line], hyp_lines[line]
             ref_column = i - int(ref_ends[line]) + len(ref_line)
@@ -88,7 +90,8 @@ def compare(
                 f"line {first + line} of {names[1]} is not that of {names[0]} in another casing: "
                 f"from column {ref_column + 1} on, the reference has {_excerpt(ref_line, ref_column)} "
                 f"and the hypothesis {_excerpt(hyp_line, hyp_column)}; "
-                "both must have the same words, line by line, so recase the reference's own text"
+                "both must have the same words, line by line, so recase the reference's own text, or align the words "
+                "(capfst score --align)"
             )
         yield counts
         first += len(pairs)
@@ -104,9 +107,10 @@ class _Missing:
     """Stands for a line behind the last one of the shorter text."""
 
 
-def _batches(
+def batches(
     reference: Iterable[str | bytes], hypothesis: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[list[tuple[str, str]]]:
+    """The lines of both texts, each with its partner, in parts of about `BATCH` characters; errors as of `compare`."""
     batch: list[tuple[str, str]] = []
     size = 0
     for lines, name in zip((reference, hypothesis), names, strict=True):
@@ -117,8 +121,8 @@ def _batches(
                 yield batch  # if an earlier line differs, that error says better where a line was lost
             ended, other = names if pair[0] is _Missing else names[::-1]
             raise CapfstError(
-                f"{ended} has only {number - 1} lines, but {other} goes on; both must have the same lines, "
-                "so recase the reference's own text"
+                f"{ended} has only {number - 1} lines, but {other} goes on; both must have the same number of lines, "
+                "if need be empty ones"
             )
         ref, hyp = (_text(line, name, number) for line, name in zip(pair, names, strict=True))
         batch.append((ref, hyp))
@@ -179,7 +183,8 @@ def _is_space(code, info):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _align(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
+def count_stretch(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
+    """Adds a stretch's capitals, and their edits, to a row of counts."""
     deletions, insertions, substitutions = edits(ref, n, hyp, m)
     row[CAPITALS] += n
     row[DELETIONS] += deletions
@@ -249,7 +254,7 @@ def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, cou
                         hyp_upper[m] = b
                         m += 1
                 if max(n, m) == STRETCH:
-                    _align(ref_upper, n, hyp_upper, m, row)
+                    count_stretch(ref_upper, n, hyp_upper, m, row)
                     n = m = 0
             if (i < i_end and not _is_space(ref[i], info)) or (j < j_end and not _is_space(hyp[j], info)):
                 return line, i, j
@@ -266,5 +271,5 @@ def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, cou
                 row[UNKNOWN_CORRECT] += same
         if i < i_end or j < j_end:
             return line, i, j
-        _align(ref_upper, n, hyp_upper, m, row)
+        count_stretch(ref_upper, n, hyp_upper, m, row)
     return -1, 0, 0

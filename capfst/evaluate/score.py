@@ -1,7 +1,7 @@
 """Score: how well a hypothesis restores the case of its reference.
 
-In: two files, or two series of lines, of the same words. Out: `Scores`, which add up and print with their
-signature. All rates are in percent.
+In: two files, or two series of lines, of the same words; or of different words, if these are to be aligned. Out:
+`Scores`, which add up and print with their signature. All rates are in percent.
 
 * accuracy: the share of tokens that equal the reference's (Lita et al. 2003); also by the shape of the reference's
   token, and in and out of a vocabulary.
@@ -10,6 +10,8 @@ signature. All rates are in percent.
   that are identical in both.
 * CER (Beaufays & Strope 2013, §5.1): the capitalization error rate, as in `cer`. Each line is aligned by itself; of a
   line with more than 4,096 capitals, each stretch of so many.
+* WER, if words are aligned: the word error rate, deletions + insertions + substitutions of words / words of the
+  reference, whatever their case, as in `alignment`. Accuracy, precision, recall and F1 are then of the words in common.
 
 A token's shape is that of its cased letters: lower; Capitalized (the first is upper-case and no other: "I", "X-ray");
 UPPER (all are, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (it has no cased letter).
@@ -18,7 +20,7 @@ UPPER (all are, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (it has
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import chain
 from math import isnan
@@ -30,36 +32,42 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.corpus.read import read_blocks
+from capfst.evaluate.alignment import compare_aligned
 from capfst.evaluate.compare import (
     CAPITALS,
     COLUMNS,
     CORRECT,
     DELETIONS,
-    INSERTIONS,
     PROPOSED,
     SHAPE_NAMES,
     SUBSTITUTIONS,
     TOKENS,
     UNKNOWN,
     UNKNOWN_CORRECT,
+    WORD_DELETIONS,
+    WORD_SUBSTITUTIONS,
+    WORDS,
     LineCounts,
     compare,
 )
 
 MEASURES = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1", "cer": "CER"}
+ALIGNED_MEASURES = MEASURES | {"wer": "WER"}
 
 _SHAPES_WITH_CAPITALS = range(Shape.CAPITALIZED, Shape.MIXED + 1)
+_EDITS = ("reference", "deletions", "insertions", "substitutions")
 
 
 def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """float64[…, 5], the `MEASURES` in percent, of counts[…, COLUMNS]; NaN where there is nothing to measure."""
+    """float64[…, 6], `ALIGNED_MEASURES` in percent, of counts[…, COLUMNS]; NaN where there is nothing to measure."""
     tokens, correct = counts[..., TOKENS:CORRECT].sum(-1), counts[..., CORRECT:UNKNOWN].sum(-1)
     proposed = counts[..., PROPOSED]
     gold = sum(counts[..., TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS)
     true = sum(counts[..., CORRECT + shape] for shape in _SHAPES_WITH_CAPITALS)
-    errors = counts[..., DELETIONS] + counts[..., INSERTIONS] + counts[..., SUBSTITUTIONS]
-    numerators = np.stack([correct, true, true, 2 * true, errors], -1)
-    denominators = np.stack([tokens, proposed, gold, proposed + gold, counts[..., CAPITALS]], -1)
+    errors = counts[..., DELETIONS : SUBSTITUTIONS + 1].sum(-1)
+    word_errors = counts[..., WORD_DELETIONS : WORD_SUBSTITUTIONS + 1].sum(-1)
+    numerators = np.stack([correct, true, true, 2 * true, errors, word_errors], -1)
+    denominators = np.stack([tokens, proposed, gold, proposed + gold, counts[..., CAPITALS], counts[..., WORDS]], -1)
     return np.divide(100.0 * numerators, denominators, out=np.full(numerators.shape, np.nan), where=denominators > 0)
 
 
@@ -74,17 +82,24 @@ class Scores:
     lines: int = 0
     skip_first: bool = False
     vocabulary: bool = False
+    align: bool = False
 
     def __add__(self, other: Scores) -> Scores:
-        if (self.skip_first, self.vocabulary) != (other.skip_first, other.vocabulary):
+        if self.signature != other.signature:
             raise ValueError(f"scores with different settings do not add up: {self.signature} and {other.signature}")
         counts = tuple(map(sum, zip(self.counts, other.counts, strict=True)))
-        return Scores(counts, self.lines + other.lines, self.skip_first, self.vocabulary)
+        return replace(self, counts=counts, lines=self.lines + other.lines)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The names of the measures, and what people call them."""
+        return ALIGNED_MEASURES if self.align else MEASURES
 
     @property
     def measures(self) -> dict[str, float | None]:
-        """Accuracy, precision, recall, f1 and cer."""
-        return dict(zip(MEASURES, map(none_if_nan, measures(np.array(self.counts)).tolist()), strict=True))
+        """Accuracy, precision, recall, f1 and cer; also wer, if words were aligned."""
+        values = map(none_if_nan, measures(np.array(self.counts)).tolist())
+        return dict(zip(self.titles, values, strict=False))
 
     @property
     def accuracy(self) -> float | None:
@@ -107,10 +122,16 @@ class Scores:
         return self.measures["cer"]
 
     @property
+    def wer(self) -> float | None:
+        """None, too, if words were not aligned."""
+        return self.measures.get("wer")
+
+    @property
     def signature(self) -> str:
         """The settings, which must be equal for scores to be compared; after sacreBLEU's signatures (Post 2018)."""
         first, vocabulary = ("yes" if flag else "no" for flag in (self.skip_first, self.vocabulary))
-        return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}"
+        align = "|align:words" if self.align else ""
+        return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}{align}"
 
     @property
     def groups(self) -> dict[str, tuple[int, int]]:
@@ -134,8 +155,11 @@ class Scores:
 
     @property
     def _characters(self) -> dict[str, int]:
-        names = ("reference", "deletions", "insertions", "substitutions")
-        return dict(zip(names, self.counts[CAPITALS : SUBSTITUTIONS + 1], strict=True))
+        return dict(zip(_EDITS, self.counts[CAPITALS : SUBSTITUTIONS + 1], strict=True))
+
+    @property
+    def _words(self) -> dict[str, int]:
+        return dict(zip(_EDITS, self.counts[WORDS : WORD_SUBSTITUTIONS + 1], strict=True))
 
     def __str__(self) -> str:
         return self.table()
@@ -157,12 +181,13 @@ class Scores:
             },
             "capitalized_tokens": self._capitals,
             "uppercase_characters": self._characters,
+            **({"words": self._words} if self.align else {}),
             "signature": self.signature,
         }
 
     def table(self) -> str:
         """For people: some lines of text, without a newline at the end."""
-        groups = [("", "tokens", "correct", "accuracy")]
+        groups = [("words in common" if self.align else "", "tokens", "correct", "accuracy")]
         for name, (tokens, correct) in self.groups.items():
             groups.append((name, grouped(tokens), grouped(correct), show(percent(correct, tokens))))
         rates = ("precision", "recall", "f1")
@@ -170,11 +195,13 @@ class Scores:
             ("tokens with a capital", *self._capitals, *map(MEASURES.__getitem__, rates)),
             ("", *map(grouped, self._capitals.values()), *(show(self.measures[name]) for name in rates)),
         ]
-        characters = [
-            ("upper-case characters", *self._characters, "CER"),
+        edits = [
+            ("upper-case characters", *_EDITS, "CER"),
             ("", *map(grouped, self._characters.values()), show(self.cer)),
         ]
-        return "\n\n".join([aligned(groups), aligned(capitals), aligned(characters), self.signature])
+        if self.align:
+            edits += [("words", *_EDITS, "WER"), ("", *map(grouped, self._words.values()), show(self.wer))]
+        return "\n\n".join([aligned(groups), aligned(capitals), aligned(edits), self.signature])
 
 
 def percent(part: int, whole: int) -> float | None:
@@ -212,6 +239,7 @@ def score(
     *,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
+    align: bool = False,
 ) -> Scores:
     """The scores of lines against others, equal up to case: `capfst.score(references, recaser(texts))`.
 
@@ -220,12 +248,16 @@ def score(
         hypothesis: the same lines in another casing.
         skip_first: leaves out each line's first token with a letter, whose capital may be positional.
         in_vocabulary: whether a token is known, such as `recaser.knows`, to score words in and out of the vocabulary.
+        align: lines may have different words, such as those of a recognizer. Accuracy, precision, recall and F1 are
+            then of the words in common, and `wer` is the word error rate.
 
     Raises:
-        CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
+        CapfstError: a line that is not the other text's line in another casing, or, aligned, of more than 262,144
+            words; or that the other text does not have.
         TypeError: a single str, or a line that is no str or bytes.
     """
-    return total(compare(reference, hypothesis, skip_first, in_vocabulary), skip_first, in_vocabulary is not None)
+    counts = (compare_aligned if align else compare)(reference, hypothesis, skip_first, in_vocabulary)
+    return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
 
 def score_files(
@@ -233,10 +265,11 @@ def score_files(
     hypothesis: str | Path,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
+    align: bool = False,
 ) -> Scores:
-    """The scores of a file (plain, .gz or .zst) against another; the rest as in `compare.compare`."""
-    counts = compare_files(reference, hypothesis, skip_first, in_vocabulary)
-    return total(counts, skip_first, in_vocabulary is not None)
+    """The scores of a file (plain, .gz or .zst) against another; the rest as in `score`."""
+    counts = compare_files(reference, hypothesis, skip_first, in_vocabulary, align)
+    return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
 
 def compare_files(
@@ -244,17 +277,19 @@ def compare_files(
     hypothesis: str | Path,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
+    align: bool = False,
 ) -> Iterator[LineCounts]:
-    """`compare.compare` of the lines of two files."""
+    """`compare.compare` of the lines of two files, or `alignment.compare_aligned`."""
     names = (str(reference), str(hypothesis))
-    return compare(read_lines(Path(reference)), read_lines(Path(hypothesis)), skip_first, in_vocabulary, names)
+    lines = (read_lines(Path(reference)), read_lines(Path(hypothesis)))
+    return (compare_aligned if align else compare)(*lines, skip_first, in_vocabulary, names)
 
 
-def total(blocks: Iterable[LineCounts], skip_first: bool, vocabulary: bool) -> Scores:
-    """The scores of all lines of the blocks together."""
-    scores = Scores(skip_first=skip_first, vocabulary=vocabulary)
+def total(blocks: Iterable[LineCounts], empty: Scores) -> Scores:
+    """The scores of all lines of the blocks together. empty: those of none, with the settings."""
+    scores = empty
     for counts in blocks:
-        scores += Scores(tuple(counts.sum(0).tolist()), len(counts), skip_first, vocabulary)
+        scores += replace(empty, counts=tuple(counts.sum(0).tolist()), lines=len(counts))
     return scores
 
 
