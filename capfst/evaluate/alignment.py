@@ -16,7 +16,7 @@ from itertools import chain, tee
 import numpy as np
 import numpy.typing as npt
 
-from capfst.evaluate.cer import code_points, least_cost
+from capfst.evaluate.cer import code_points, column_of, least_cost
 from capfst.evaluate.compare import (
     CAPITALS,
     COLUMNS,
@@ -120,7 +120,7 @@ def align_numbers(ref, hyp):  # type: ignore[no-untyped-def]
     """`align` of words that stand as numbers, uint32[·] each.
 
     An alignment is cut where it leaves the middle one of the reference's words, then both parts are, and so on
-    (Hirschberg 1975). What both begin or end with is matched first: no alignment without these matches is cheaper.
+    (Hirschberg 1975), in memory that is linear. What both begin or end with is matched first: no alignment without these matches is cheaper.
     """
     partners = np.full(len(ref), -1, np.int64)
     parts = [(0, len(ref), 0, len(hyp))]
@@ -141,7 +141,7 @@ def align_numbers(ref, hyp):  # type: ignore[no-untyped-def]
                     break
         elif i < i_end and j < j_end:
             half = (i_end - i) // 2
-            _, aligned = least_cost(ref[i:i_end], hyp[j:j_end], half)
+            aligned = column_of(least_cost(ref[i:i_end], hyp[j:j_end], half))
             parts.append((i, i + half, j, j + aligned))
             parts.append((i + half, i_end, j + aligned, j_end))
     places = np.flatnonzero(partners >= 0)

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from capfst.system.kernels import allocating
 
-# Costs are edits · 2^32 + substitutions: least by the number of edits, then by that of substitutions.
-_EDIT = 1 << 32
+# Costs are edits · 2^38 + substitutions · 2^19 + a column: least by edits, then by substitutions, of which there must be
+# fewer than 2^19, as of columns; 2^18 words, or a stretch of capitals, are well below that.
+_EDIT, _SUBSTITUTION = 1 << 38, 1 << 19
 _NEVER = 1 << 62
 
 
@@ -44,8 +45,8 @@ def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
         return n - m, 0, 0
     if is_subsequence(ref, hyp):
         return 0, m - n, 0
-    cost, _ = least_cost(ref, hyp, 0)
-    substitutions = cost % _EDIT
+    cost = least_cost(ref, hyp, 0)
+    substitutions = cost % _EDIT // _SUBSTITUTION
     indels = cost // _EDIT - substitutions
     return (indels + n - m) // 2, (indels - n + m) // 2, substitutions
 
@@ -62,15 +63,21 @@ def is_subsequence(short, long):  # type: ignore[no-untyped-def]
 
 @allocating
 def least_cost(ref, hyp, middle):  # type: ignore[no-untyped-def]
-    """The least cost of all alignments, and how much of hyp such an alignment aligns with ref[:middle]."""
+    """The least cost of all alignments, with the column where such a one leaves row `middle` > 0: a place where the
+    alignment may be cut in two (Hirschberg 1975)."""
     margin = 1 + abs(len(ref) - len(hyp)) // 4
     while True:
-        cost, aligned = band_cost(ref, hyp, middle, margin)
+        cost = band_cost(ref, hyp, middle, margin)
         # An alignment that leaves the band has to cross margin + 1 further diagonals, an edit each, and to come back.
         enough = (cost // _EDIT - abs(len(ref) - len(hyp))) // 2
         if margin >= enough:
-            return cost, aligned
+            return cost
         margin = min(2 * margin, enough)
+
+
+@allocating
+def column_of(cost):  # type: ignore[no-untyped-def]
+    return cost % _SUBSTITUTION
 
 
 @allocating
@@ -78,29 +85,24 @@ def band_cost(ref, hyp, middle, margin):  # type: ignore[no-untyped-def]
     """As `least_cost`, of the alignments within `margin` of the diagonals between the first and the last cell.
 
     row[k - low] is the cost of the cell (i, j) on diagonal k = j − i; of row i − 1 until it is overwritten by row i.
-    crossed[k - low] is the column in which the cell's best alignment leaves row `middle` (Hirschberg 1975).
     """
     n, m = len(ref), len(hyp)
     low = max(-n, min(0, m - n) - margin)
     high = min(m, max(0, m - n) + margin)
     row = np.full(high - low + 2, _NEVER, np.int64)
-    crossed = np.arange(low, high + 2)
     for k in range(high + 1):
         row[k - low] = k * _EDIT
     for i in range(1, n + 1):
-        left, left_crossed = np.int64(_NEVER), np.int64(0)
-        for k in range(max(low, -i), min(high, m - i) + 1):
+        left = np.int64(_NEVER)
+        first, last = max(low, -i), min(high, m - i)
+        for k in range(first, last + 1):
             cell = k - low
-            best, column = left, left_crossed
-            if row[cell + 1] < best:
-                best, column = row[cell + 1], crossed[cell + 1]
-            best += _EDIT
+            best = min(left, row[cell + 1]) + _EDIT
             if i + k > 0:
-                diagonal = row[cell] + (0 if ref[i - 1] == hyp[i + k - 1] else _EDIT + 1)
-                if diagonal < best:
-                    best, column = diagonal, crossed[cell]
-            if i == middle:
-                column = np.int64(i + k)
-            row[cell], crossed[cell] = best, column
-            left, left_crossed = best, column
-    return row[m - n - low], crossed[m - n - low]
+                best = min(best, row[cell] + (0 if ref[i - 1] == hyp[i + k - 1] else _EDIT + _SUBSTITUTION))
+            row[cell] = best
+            left = best
+        if i == middle:
+            for k in range(first, last + 1):
+                row[k - low] += i + k
+    return row[m - n - low]
