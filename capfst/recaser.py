@@ -27,7 +27,9 @@ from capfst.casing import encode
 from capfst.casing.surface import openings, write
 from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
 from capfst.context.casing_costs import casing_costs
+from capfst.context.document import rarity
 from capfst.context.model import Context
+from capfst.corpus.documents import documents, whole_documents
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import LanguageModel, Starts
 from capfst.fst.read import CapFst
@@ -63,6 +65,8 @@ class Recaser:
         context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
         oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in
             lower case (ρ, §3.2.1), as it is without a context model.
+        document: whether the lines of a document are evidence for each other (context/document.py), if a context model
+            is used; blank lines part documents (corpus/documents.py).
     """
 
     def __init__(
@@ -75,17 +79,19 @@ class Recaser:
         breaks: bool = True,
         context: bool = True,
         oov: str = "guess",
+        document: bool = False,
     ) -> None:
         self.model = model
         self.options = {
             "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context,
-            "oov": oov, "breaks": breaks,
+            "oov": oov, "breaks": breaks, "document": document,
         }  # fmt: skip
         if oov not in OOV:
             raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
         self.context: Context | None = None
         self.guess = oov == "guess"
         self.sentence_case = sentence_case
+        self.document = document
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
         self.breaks = Breaks(self.lm)
@@ -147,7 +153,8 @@ class Recaser:
         """Each line in its best casing, with or without its line end as it comes, as soon as it has come.
 
         Lines that are there at once are recased together. An iterator is read in a thread of its own, up to a few
-        thousand lines ahead, so that waiting for the next line holds up none.
+        thousand lines ahead, so that waiting for the next line holds up none. With `document` a line has to wait until
+        its document is there.
 
         Raises:
             TypeError: a single str, or a line that is no str.
@@ -157,6 +164,8 @@ class Recaser:
             raise TypeError(
                 f"recase_lines takes an iterable of lines, not one {kind}: use recase, or split it into lines"
             )
+        if self.document:
+            return self._recase_batches(documents(lines))
         if isinstance(lines, Sized):
             rest = iter(lines)
             return self._recase_batches(iter(lambda: list(islice(rest, _LINES)), []))
@@ -182,12 +191,19 @@ class Recaser:
     def recase_utf8(self, text: bytes) -> memoryview:
         """As `recase`, for valid UTF-8."""
         recased = bytearray()
-        for piece in pieces(text):
+        for piece in self.pieces(text):
             recased += self.recase_words(piece)[1]
         return memoryview(recased)
 
+    def pieces(self, text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
+        """Valid UTF-8 in the pieces that are recased one after the other: its documents, if lines are evidence for each
+        other."""
+        if not self.document or not text:
+            return pieces(text)
+        return (piece for document in whole_documents([text]) for piece in pieces(document))
+
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
-        """The words of valid UTF-8, and all of it in its best casing."""
+        """The words of a piece, and all of it in its best casing."""
         words = self._words(buf)
         costs = self._casing_costs(buf, words)
         return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
@@ -195,7 +211,7 @@ class Recaser:
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
         taken."""
-        return map_stream(self.recase_utf8, blocks, jobs)
+        return map_stream(self.recase_utf8, whole_documents(blocks) if self.document else blocks, jobs)
 
     def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included).
@@ -294,7 +310,8 @@ class Recaser:
         if self.context is None:
             return CasingCosts()
         begins = self.breaks.expected(words)
-        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins)
+        memory = rarity(words, self.model.arcs) if self.document else None
+        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins, memory)
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         return write(buf, words, path, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes)
@@ -361,6 +378,7 @@ def load(
     breaks: bool = True,
     context: bool = True,
     oov: str = "guess",
+    document: bool = False,
 ) -> Recaser:
     """A model, ready to recase; the options are those of `Recaser`.
 
@@ -379,6 +397,7 @@ def load(
         breaks=breaks,
         context=context,
         oov=oov,
+        document=document,
     )
 
 

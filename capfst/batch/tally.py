@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.formats.protocol import Recase, RecaseCounts
-from capfst.recaser import Recaser, pieces
+from capfst.recaser import Recaser
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
@@ -72,7 +72,7 @@ def counting(recaser: Recaser) -> Recase:
     def recase(text: bytes) -> tuple[memoryview, RecaseCounts]:
         counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
         output = bytearray()
-        for buf in pieces(text):
+        for buf in recaser.pieces(text):
             words, recased = recaser.recase_words(buf)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased

@@ -50,6 +50,11 @@ if TYPE_CHECKING:
 )
 @casing_options
 @click.option(
+    "--document",
+    is_flag=True,
+    help="Lines between two blank ones are a document: what is said of a word in one line is evidence in the others.",
+)
+@click.option(
     "--nbest",
     type=click.IntRange(1),
     help="Print this many best casings of each line, a line each: cost (−ln), tab, text.",
@@ -73,6 +78,7 @@ def recase(
     files: tuple[Path, ...],
     lm: Path,
     output: Path | None,
+    document: bool,
     nbest: int | None,
     confidence: bool,
     engine: str,
@@ -93,6 +99,8 @@ def recase(
 
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
+    if document and (nbest or confidence or not casing["context"]):
+        raise click.UsageError("Give --document without --nbest, --confidence and --no-context.")
     compression = compression_of_name(output) if output else None
     has_hinted = _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
@@ -101,7 +109,7 @@ def recase(
         opening = pool.submit(CapFst.open, lm)
         from capfst.recaser import Recaser  # while the model is being checked
 
-        recaser = Recaser(opening.result(), engine=engine, **casing)
+        recaser = Recaser(opening.result(), engine=engine, document=document, **casing)
     _note_lack_of_context(recaser, quiet)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
