@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from capfst.grammars import rows
 from capfst.system.kernels import kernel
-from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, TO_TITLE, TO_UPPER, decode, encode
+from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, TO_TITLE, TO_UPPER, ascii_set, decode, encode, is_in
 
 NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
 """Patterns; a word that fits several has the first. xiv; mcdonald; o'neill; jean-paul; iphone; dvds; mp3; bbc."""
 
 _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
 _APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
-_VOWELS = tuple(b"aeiouy")
-_BEHIND_I, _BEHIND_E = tuple(b"bhjkpw"), tuple(b"bhjw")  # consonants that seldom follow where i, e begin a common word
+_CONSONANTS = ascii_set("bcdfghjklmnpqrstvwxz")
+_BEHIND_I, _BEHIND_E = ascii_set("bhjkpw"), ascii_set("bhjw")  # consonants that seldom follow where i, e begin a common word
 NOWHERE = np.int64(-1)
 _INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
 
@@ -53,7 +53,7 @@ def _apostrophe(data, i, end):  # type: ignore[no-untyped-def]
 
 @kernel
 def _consonant(b):  # type: ignore[no-untyped-def]
-    return _A <= b <= _Z and b not in _VOWELS
+    return is_in(b, _CONSONANTS)
 
 
 @kernel
@@ -151,7 +151,7 @@ def pattern(data, start, end):  # type: ignore[no-untyped-def]
                 return NONE
             found |= 1 if digit else 2
         return CODE if found == 3 else NONE
-    if letters >= 4 and ((a == _I and b in _BEHIND_I) or (a == _E and b in _BEHIND_E)):
+    if letters >= 4 and ((a == _I and is_in(b, _BEHIND_I)) or (a == _E and is_in(b, _BEHIND_E))):
         return PRODUCT
     if 3 <= size <= 5 and _all_consonants(data, start, end) and data[end - 1] == _S != data[end - 2]:
         return PLURAL

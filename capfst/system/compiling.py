@@ -192,7 +192,9 @@ class Kernel(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """What the typing of a kernel that calls this one asks for: the part for these types."""
-        pysig, args = self._compiler.fold_argument_types(args, kws)
+        pysig = self._compiler.pysig
+        if kws or len(args) != len(pysig.parameters):
+            pysig, args = self._compiler.fold_argument_types(args, kws)
         args = self._part_types or tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
         if args not in self._parts:
             with global_compiler_lock, _compiling(self, args):

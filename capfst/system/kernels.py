@@ -1,4 +1,6 @@
-"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, no counting of references."""
+"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, parts of arrays, no counting of
+references.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 
 from capfst.system.compiling import Kernel
@@ -21,6 +24,14 @@ kernel = _compiled(_nrt=False)
 """For hot kernels, which allocate nothing: references to their arguments are not counted, which would be atomic."""
 inlined = _compiled(_nrt=False, forceinline=True)
 """For small hot kernels that take whole named tuples: as code of their callers, they need not be passed every array."""
+
+
+
+
+def outlined(function: Any) -> Any:
+    """As `kernel`, for what is seldom run, but called at many places: it stays a function of its own."""
+    function.outlined = True
+    return kernel(function)
 
 
 def compiled_for(signature: str) -> Any:
@@ -74,6 +85,21 @@ def put_eight(typing_context, array, index, value):  # type: ignore[no-untyped-d
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.uint64), code
+
+
+@intrinsic
+def part(typing_context, array, begin, size):  # type: ignore[no-untyped-def]
+    """array[begin : begin + size] of a one-dimensional array, in range: what a slice takes long to compile for."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = context.make_array(array)(context, builder, arguments[0])
+        result = context.make_array(array)(context, builder, arguments[0])
+        result.data = cgutils.get_item_pointer(context, builder, array, whole, [arguments[1]], wraparound=False)
+        result.nitems = arguments[2]
+        result.shape = cgutils.pack_array(builder, [arguments[2]])
+        return impl_ret_borrowed(context, builder, array, result._getvalue())
+
+    return array(array, types.intp, types.intp), code
 
 
 @intrinsic

@@ -14,7 +14,19 @@ from __future__ import annotations
 import numpy as np
 
 from capfst.system.kernels import kernel
-from capfst.text.unicode import CLASS, LETTER, MARK, NUMBER, OTHER, SPACE, class_at, decode, is_alphanumeric
+from capfst.text.unicode import (
+    CLASS,
+    LETTER,
+    MARK,
+    NUMBER,
+    OTHER,
+    SPACE,
+    ascii_set,
+    class_at,
+    decode,
+    is_alphanumeric,
+    is_in,
+)
 
 _NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _LESS, _EQUAL, _GREATER = (
     ord(c) for c in "\n$&()-./;<=>"
@@ -22,7 +34,9 @@ _NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _L
 _SQUARE, _BACKSLASH, _SQUARE_END, _UNDERSCORE, _BACKTICK, _BRACE, _BRACE_END, _HASH, _COLON = (
     ord(c) for c in "[\\]_`{}#:"
 )
-_MATHS_SIGNS = tuple(b"\\^_={+<")
+_MATHS_SIGNS = ascii_set("\\^_={+<")
+_NAME_MARKS = ascii_set("-.:_")
+"""In the names of tags."""
 
 _MIN_VARIABLE = 4
 """Letters that `$name` begins with, for `$us` and `$a` are currencies."""
@@ -30,8 +44,8 @@ _MIN_AROUND = 4
 _MIN_HEX, _MIN_TURNS = 7, 2
 """Characters of a hexadecimal number without 0x (git's short ones have seven), and how often digits and letters take
 turns in it, as they do not in `1000bce`."""
-_SITES = tuple(int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
-_UUID_HYPHENS = (8, 13, 18, 23)
+_COM, _EDU, _GOV, _NET, _ORG = (int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
+_UUID_HYPHENS = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23
 _UUID_SIZE = 36
 
 
@@ -65,9 +79,7 @@ def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
             j += 1
         if class_at(buf, j, end, info) != LETTER:
             return -1
-        while j < end and (
-            is_alphanumeric(class_at(buf, j, end, info)) or buf[j] in (_HYPHEN, _PERIOD, _COLON, _UNDERSCORE)
-        ):
+        while j < end and (is_alphanumeric(class_at(buf, j, end, info)) or is_in(buf[j], _NAME_MARKS)):
             j = decode(buf, j, end)[1]
     has_blanks = class_at(buf, j, end, info) == SPACE
     name_ends = j
@@ -139,7 +151,7 @@ def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     sign, blank, last = False, False, first
     j = content
     while j < end and buf[j] != _DOLLAR and buf[j] != _NL:
-        sign = sign or buf[j] in _MATHS_SIGNS or (buf[j] == _ROUND and (last == LETTER or last == MARK))
+        sign = sign or is_in(buf[j], _MATHS_SIGNS) or (buf[j] == _ROUND and (last == LETTER or last == MARK))
         code, j = decode(buf, j, end)
         last = info[code] & CLASS
         blank = blank or is_blank(last)
@@ -261,14 +273,14 @@ def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
     for k in range(i, end):
         if buf[k] == _HYPHEN:
             hyphens += 1
-            if i > start or end - start != _UUID_SIZE or k - start not in _UUID_HYPHENS:
+            if i > start or end - start != _UUID_SIZE or not _UUID_HYPHENS >> (k - start) & 1:
                 return False
         elif not _is_hex(buf[k]):
             return False
         elif k > i:
             turns += _is_digit(buf[k]) != _is_digit(buf[k - 1])
     if hyphens > 0:
-        return hyphens == len(_UUID_HYPHENS)
+        return hyphens == 4
     return i > start or (end - start >= _MIN_HEX and turns >= _MIN_TURNS)
 
 
@@ -280,7 +292,7 @@ def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
     ending = np.int64(0)
     for k in range(end - 3, end):
         ending = ending << 8 | np.int64(buf[k] | 32)
-    return ending in _SITES
+    return ending == _COM or ending == _EDU or ending == _GOV or ending == _NET or ending == _ORG
 
 
 @kernel
