@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.system.kernels import kernel
+from capfst.system.kernels import kernel, outlined
 from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, TO_TITLE, TO_UPPER, ascii_set, decode, encode, is_in
 
 NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
@@ -62,7 +62,7 @@ def _is_letter(data, i, end):  # type: ignore[no-untyped-def]
     return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
 
 
-@kernel
+@outlined
 def _letters(data, start, end):  # type: ignore[no-untyped-def]
     """How many characters data[start:end] has if all are letters, else 0."""
     letters = 0
@@ -97,7 +97,7 @@ def _is_mac(data, start, end):  # type: ignore[no-untyped-def]
     return end - start >= 4 and data[start] == _M and data[start + 1] == _C and _letters(data, start, end) >= 4
 
 
-@kernel
+@outlined
 def _behind_apostrophe(data, start, end):  # type: ignore[no-untyped-def]
     """Where the name behind o' begins: a letter or two, an apostrophe, at least two letters; else −1."""
     for i in range(start + 1, end):
@@ -127,7 +127,7 @@ def _all_consonants(data, start, end):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@outlined
 def pattern(data, start, end):  # type: ignore[no-untyped-def]
     """Which class of names and codes the lowercase word data[start:end] looks like, if any."""
     size = end - start
@@ -158,7 +158,7 @@ def pattern(data, start, end):  # type: ignore[no-untyped-def]
     return ACRONYM if size <= 5 and _all_consonants(data, start, end) else NONE
 
 
-@kernel
+@outlined
 def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
     `two` (NOWHERE: none); the offset after it. All integers are int64, so that it is compiled
@@ -182,7 +182,7 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
     return j
 
 
-@kernel
+@outlined
 def _put_part(word, start, end, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
     none = np.int64(0)

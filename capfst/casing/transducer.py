@@ -15,7 +15,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
-from capfst.system.kernels import get_eight, kernel, prefetch
+from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
 from capfst.text.code import is_identifier
 from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
@@ -44,6 +44,12 @@ def _eight(text, begin, end):  # type: ignore[no-untyped-def]
     """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
     if begin + _EIGHT <= text.size:
         return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
+    return _last_eight(text, begin, end)
+
+
+@outlined
+def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
+    """As `_eight`, at the end of the text."""
     part = np.uint64(0)
     for i in range(begin, min(end, begin + _EIGHT)):
         part |= np.uint64(text[i]) << np.uint64(8 * (i - begin))
@@ -130,7 +136,7 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     return index
 
 
-@kernel
+@outlined
 def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     """Whether a cased letter is joined to buf[start:end] by IS_IGNORABLE characters only, so that the lowercase of a
     capital sigma in the token could depend on what stands outside it."""
@@ -153,7 +159,7 @@ def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
+@outlined
 def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word):  # type: ignore[no-untyped-def]
     """Writes the token buf[start:end] to `word` as the LM knows it, in lowercase; its length. `lowered` is room for it,
     too: both hold 3/2 as many bytes as the token, and 8 more."""
@@ -162,8 +168,7 @@ def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lowe
     length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, to_lower)
     if not pretokenized:
         return canonical(lowered, 0, length, token_type, word)
-    for i in range(length):
-        word[i] = lowered[i]
+    copy_bytes(lowered, 0, length, word, 0)
     return length
 
 

@@ -15,7 +15,7 @@ from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.system.hashing import hash_bytes, hash_pair
-from capfst.system.kernels import allocating, kernel
+from capfst.system.kernels import allocating, kernel, outlined
 from capfst.text.tokenizer import PROTECTED_CLASS
 from capfst.text.unicode import INFO, LETTER, TO_LOWER, ascii_set, decode, is_in, lower_into
 
@@ -38,7 +38,7 @@ BEGIN, END, NO_CASE = 150, 151, 152
 _VOWELS = ascii_set("aeiouy")
 
 
-@kernel
+@outlined
 def hash_word(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
     """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word."""
     hashes[WHOLE] = hash_bytes(text, start, end, 1)

@@ -65,25 +65,39 @@ class _PartConvention(CPUCallConv):
             function.attributes.add("alwaysinline")
         return function
 
-    def call(self, builder: Any, part: Any, args: Any) -> Any:
-        """Calls a part, and returns if that has raised an error."""
+    def call(self, builder: Any, part: Any, args: Any, error: Any) -> tuple[Any, Any]:
+        """Calls a part: its status, and what it returns. error: where it tells of an error."""
         function = self.declare_function(builder.module, part)
-        result = _new_slot(builder, function.args[0].type.pointee)
-        packed = self._get_arg_packer(part.argtypes).as_arguments(builder, args)
-        code = builder.call(function, [result, self._get_excinfo_argument(builder.function), *packed])
-        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, code)):
-            builder.ret(code)
-        return self.context.get_returned_value(builder, part.restype, builder.load(result))
+        slot = _new_slot(builder, function.args[0].type.pointee)
+        status = builder.call(function, [slot, error, *self._get_arg_packer(part.argtypes).as_arguments(builder, args)])
+        return status, slot
+
+    def result(self, builder: Any, part: Any, slot: Any) -> Any:
+        return self.context.get_returned_value(builder, part.restype, builder.load(slot))
 
 
 def calling(part: Any, library: Any) -> Any:
-    """What lowering puts in the place of a call of a part."""
+    """What lowering puts in the place of a call of a part. It returns if that has raised an error."""
 
     def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _PartConvention(context).call(builder, part, args)
+        convention = _PartConvention(context)
+        status, slot = convention.call(builder, part, args, convention._get_excinfo_argument(builder.function))
+        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
+            builder.ret(status)
+        return convention.result(builder, part, slot)
 
     call.signature, call.libs = part.argtypes, (library,)  # type: ignore[attr-defined]
     return call
+
+
+def call_part(context: Any, builder: Any, part: Any, args: Any) -> tuple[Any, Any, Any]:
+    """Calls a part from a function that is none: the status, where an error is told of, and what it returns if the
+    status is 0."""
+    convention = _PartConvention(context)
+    function = convention.declare_function(builder.module, part)
+    error = _new_slot(builder, function.args[1].type.pointee)
+    status, slot = convention.call(builder, part, args, error)
+    return status, error, convention.result(builder, part, slot)
 
 
 def _new_slot(builder: Any, type_: Any, name: str = "") -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.system.kernels import kernel
+from capfst.system.kernels import kernel, outlined
 from capfst.text.unicode import (
     CLASS,
     LETTER,
@@ -49,7 +49,7 @@ _UUID_HYPHENS = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23
 _UUID_SIZE = 36
 
 
-@kernel
+@outlined
 def name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the letters, digits and underscores from `i` on."""
     while i < end:
@@ -65,7 +65,7 @@ def is_blank(char_class):  # type: ignore[no-untyped-def]
     return char_class == SPACE or char_class == OTHER
 
 
-@kernel
+@outlined
 def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """<b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>; with blanks in it, it has an = or ends
     with a /, for `if a <b and c> d` is none."""
@@ -92,7 +92,7 @@ def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if is_declaration or is_closed or j == name_ends or (has_blanks and has_attributes) else -1
 
 
-@kernel
+@outlined
 def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """&amp;  &Eacute;  &#8217;  &#x27;: of two letters only &lt; and &gt;, for `S&Ls;` is none."""
     j = i + 1
@@ -115,7 +115,7 @@ def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if fits and j < end and buf[j] == _SEMICOLON else -1
 
 
-@kernel
+@outlined
 def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """`x`  ``x y``: backticks, as many at the end, no blank inside them, no letter or digit behind; so that `quoted'
     and ``quoted'' are none."""
@@ -137,7 +137,7 @@ def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j
 
 
-@kernel
+@outlined
 def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """$x_i$  $$e = mc^2$$: no blank inside the dollars, no letter or digit behind; between single ones a sign of
     mathematics, or no blank and no digit in front, for `$5 (US$)` is none; between double ones such a sign."""
@@ -164,7 +164,7 @@ def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if sign or not (blank or first == NUMBER) else -1
 
 
-@kernel
+@outlined
 def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """$HOME  $this."""
     j = i + 1
@@ -179,7 +179,7 @@ def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return name_end(buf, j, end, info)
 
 
-@kernel
+@outlined
 def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     r"""\( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to the first that
     has a blank or braces in it."""
@@ -208,7 +208,7 @@ def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return command
 
 
-@kernel
+@outlined
 def has_inner_sign(buf, i, end, info):  # type: ignore[no-untyped-def]
     """Whether buf[i:end] has an underscore inside a word (foo_bar), or a period between two letters or digits and a
     letter, with four of them or more around it (main.py, np.array): not those of u.s., e.g., ph.d, 3.5kg."""
@@ -295,7 +295,7 @@ def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
     return ending == _COM or ending == _EDU or ending == _GOV or ending == _NET or ending == _ORG
 
 
-@kernel
+@outlined
 def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
     """Whether a word or compound is the name of a file or of something in a program, a version or a hexadecimal number:
     foo_bar  self.name  my-file.txt  v1.2.3-rc1  0xff  77247f3  123e4567-e89b-12d3-a456-426614174000.

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import kernel
+from capfst.system.kernels import copy_bytes, kernel, outlined
 from capfst.text.code import (
     back_quoted_end,
     command_end,
@@ -156,7 +156,7 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
+@outlined
 def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
     start = i
@@ -183,7 +183,7 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
+@outlined
 def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
     j = i
@@ -219,7 +219,7 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     return i == e
 
 
-@kernel
+@outlined
 def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     """The end of the call, URL, path or qualified name that begins with the word buf[i:e], −1 if none does; and up to
     where no path begins."""
@@ -236,7 +236,7 @@ def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     return -1, no_path
 
 
-@kernel
+@outlined
 def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
     """The end of the code that begins with the punctuation mark at `i`, not behind a word; −1 if none does.
 
@@ -254,7 +254,7 @@ def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel
+@outlined
 def _address_start(buf, word, starts, ends, token_types, n):  # type: ignore[no-untyped-def]
     """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
     words and single . _ % + - without space between."""
@@ -450,7 +450,7 @@ def canonical(buf, start, end, token_type, out):  # type: ignore[no-untyped-def]
     return j
 
 
-@kernel
+@outlined
 def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
     code, after = decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word
@@ -468,8 +468,7 @@ def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
         out[0] = out[1] = out[2] = _PERIOD
         return 3
     length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word
-    for k in range(length):
-        out[k] = buf[start + k]
+    copy_bytes(buf, start, length, out, 0)
     return length
 
 

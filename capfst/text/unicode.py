@@ -178,7 +178,7 @@ def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: B
     return True
 
 
-@kernel
+@outlined
 def lower_into(
     buf: Bytes,
     start: int,
