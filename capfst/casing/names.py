@@ -13,7 +13,18 @@ import numpy.typing as npt
 
 from capfst.grammars import rows
 from capfst.system.kernels import kernel, outlined
-from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, TO_TITLE, TO_UPPER, ascii_set, decode, encode, is_in
+from capfst.text.unicode import (
+    CAPITAL_SIGMA,
+    FINAL_SIGMA,
+    INFO,
+    IS_CASED,
+    TO_TITLE,
+    TO_UPPER,
+    ascii_set,
+    decode,
+    encode,
+    is_in,
+)
 
 NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
 """Patterns; a word that fits several has the first. xiv; mcdonald; o'neill; jean-paul; iphone; dvds; mp3; bbc."""
@@ -21,7 +32,10 @@ NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range
 _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
 _APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
 _CONSONANTS = ascii_set("bcdfghjklmnpqrstvwxz")
-_BEHIND_I, _BEHIND_E = ascii_set("bhjkpw"), ascii_set("bhjw")  # consonants that seldom follow where i, e begin a common word
+_BEHIND_I, _BEHIND_E = (
+    ascii_set("bhjkpw"),
+    ascii_set("bhjw"),
+)  # consonants that seldom follow where i, e begin a common word
 NOWHERE = np.int64(-1)
 _INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
 

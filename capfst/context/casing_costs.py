@@ -96,6 +96,11 @@ class _Parameters(NamedTuple):
     scale1: float
     scale2: float
 
+    @classmethod
+    def of(cls, context: Context) -> _Parameters:
+        stage1, stage2 = (_Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2))
+        return cls(context.word_scores, stage1, stage2, *context.scales)
+
 
 class _Workspace(NamedTuple):
     """Memory that the stages use line after line."""
@@ -419,10 +424,7 @@ def casing_costs(
     lowering = _Lowering.of(int((words.ends - words.starts).max(initial=0)))
     _read(buf, words, begins, pretokenized, context, lowering, np.zeros(context.n_domains, np.int64), text)
     log_p = np.empty((n, N_SHAPES), np.float32)
-    tables = (_Table(table, table.size.bit_length() - 1) for table in (context.stage1, context.stage2))
-    _score(
-        words, text, _Parameters(context.word_scores, *tables, *context.scales), _Workspace.of(len(text.tokens)), log_p
-    )
+    _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
     costs = CasingCosts(np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8), options)
     _fill(words, text, context, guess, log_p, np.empty(N_SHAPES, np.float32), costs)

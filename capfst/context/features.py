@@ -87,7 +87,8 @@ def word_features(hashes, evidence, features):  # type: ignore[no-untyped-def]
 
 @kernel
 def _class_features(left2, left, own, right, right2, evidence, template, first, features):  # type: ignore[no-untyped-def]
-    """Fills features[first : first + 5] of the classes of five words in a row, given the shape evidence of the one in the middle."""
+    """Fills features[first : first + 5] of the classes of five words in a row, given the shape evidence of the
+    one in the middle."""
     left, own, right = np.int64(left) << 8, np.int64(own), np.int64(right) << 8
     e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
     features[first] = hash_pair(template, (left | own) << 8 | e12)

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from capfst.casing.transducer import ArcCosts, LabelPath, Words
 from capfst.fst.backoff import Starts, final_cost
 from capfst.search.lattice import (
-    IRREGULAR,
     NO_ROOM,
     WordChunk,
     compose,

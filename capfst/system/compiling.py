@@ -230,7 +230,7 @@ class Dispatcher(CPUDispatcher):
                 arguments = entry.add(self.targetctx, library, name, arg_types, part)
             library.add_linking_library(part.library)
             library.link()
-            is_tuple = isinstance(part.signature.return_type, types.BaseTuple)
+            is_tuple = isinstance(part.signature.return_type, types.BaseTuple)  # type: ignore[attr-defined]
             return pickle.dumps((name, arguments, results, is_tuple, *library.emit(name)))
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import typeof
-from numba.core import cgutils, types
+from numba.core import cgutils
+from numba.core import types as numba_types
 from numba.np import numpy_support
 
 from capfst.system.lowering import call_part
 from capfst.system.machine_code import N_RESULTS
 
+types: Any = numba_types
 _INT, _INT64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _DATA = object.__basicsize__
 _SHAPE, _STRIDES = _DATA + 16, _DATA + 24
@@ -55,7 +57,7 @@ def _result(type_: Any) -> str | None:
     if isinstance(type_, types.Boolean):
         return "?"
     if isinstance(type_, types.Integer):
-        return "q" if type_.signed else "Q"  # type: ignore[attr-defined]
+        return "q" if type_.signed else "Q"
     return "d" if isinstance(type_, types.Float) else None
 
 

@@ -130,7 +130,9 @@ def _is_ours(folder: Path) -> bool:
     for path in folder, folder.parent:
         with contextlib.suppress(OSError):
             status = path.lstat()
-            if status.st_uid not in (os.getuid(), 0) or (status.st_mode & stat.S_IWOTH and not os.environ.get(_VARIABLE)):
+            if status.st_uid not in (os.getuid(), 0) or (
+                status.st_mode & stat.S_IWOTH and not os.environ.get(_VARIABLE)
+            ):
                 return False
     return True
 

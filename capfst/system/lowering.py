@@ -12,11 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite.ir import Constant
-from numba.core import cgutils, ir, ir_utils, types
+from numba.core import cgutils, ir, ir_utils
+from numba.core import types as numba_types
 from numba.core.callconv import CPUCallConv
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering
+
+types: Any = numba_types
 
 
 class _Arguments:
@@ -215,11 +218,11 @@ class _LowerWhole(Lower):
         indices = cgutils.unpack_tuple(builder, value) if isinstance(index_type, types.BaseTuple) else [value]
         offset = None
         for axis, (index, type_) in enumerate(zip(indices, index_types, strict=True)):
-            index = self.context.cast(builder, index, type_, types.intp)  # noqa: PLW2901
-            is_positive = not type_.signed or (isinstance(index, Constant) and index.constant >= 0)  # type: ignore[attr-defined]
+            index = self.context.cast(builder, index, type_, types.intp)
+            is_positive = not type_.signed or (isinstance(index, Constant) and index.constant >= 0)
             if not is_positive:
                 is_negative = builder.icmp_signed("<", index, index.type(0))
-                index = builder.select(is_negative, builder.add(index, field("shape", axis)), index)  # noqa: PLW2901
+                index = builder.select(is_negative, builder.add(index, field("shape", axis)), index)
             if self.context.enable_boundscheck:
                 cgutils.do_boundscheck(self.context, builder, index, field("shape", axis), axis)
             if array.ndim == 1 and array.layout == "C":

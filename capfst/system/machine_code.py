@@ -36,7 +36,7 @@ class _Error(ctypes.Structure):
     _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_int32))
 
 
-_TYPES = {"q": ctypes.c_int64, "Q": ctypes.c_uint64, "d": ctypes.c_double, "?": ctypes.c_bool}
+_TYPES: dict[str, Any] = {"q": ctypes.c_int64, "Q": ctypes.c_uint64, "d": ctypes.c_double, "?": ctypes.c_bool}
 
 
 class Entry:
