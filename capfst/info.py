@@ -65,7 +65,7 @@ def render(description: dict[str, Any]) -> str:
     if context is not None and "error" in context:
         described = f"cannot be used: {context['error']}"
     elif context is not None:
-        described = f"{context['bytes']:,} bytes, kinds of text: {context['domains']}"
+        described = f"{context['bytes']:,} bytes, domains: {context['domains']}"
     rows = [
         ("model", description["path"]),
         ("signature", description["signature"]),
