@@ -1,5 +1,5 @@
 """Speed, size and accuracy beside peers, as a table: tokens per second from text to text, seconds until the first line,
-peak memory, bytes per n-gram, accuracy and F1.
+memory (at its peak in all; and the part of it that is no mapped file), bytes per n-gram, accuracy and F1.
 
     make bench CORPUS='corpus/*.zst' TEXT=held-out.txt KENLM=folder/with/query [BENCH_OPTIONS='--repeat 20 …']
 
@@ -60,7 +60,7 @@ class Contender:
     model: Path | None = None  # its n-gram model
     rates: list[float] = field(default_factory=list)  # tokens per second
     starts: list[float] = field(default_factory=list)  # seconds until the first line
-    memory: int = 0  # bytes, at the peak
+    memory: tuple[int, int] = 0, 0  # bytes at the peak: in all, anonymous
     output: Path | None = None  # what it makes of the text
 
 
@@ -76,9 +76,9 @@ def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subpr
     )
 
 
-def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, int]:
-    """Wall-clock seconds and peak memory, in bytes, of one run. The memory is measured while the process runs: the
-    system's figure for an ended process includes this one, from which it was forked."""
+def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, tuple[int, int]]:
+    """Wall-clock seconds and memory of one run. The memory is measured while the process runs: the system's figure for
+    an ended process includes this one, from which it was forked."""
     with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink, ThreadPoolExecutor(1) as pool:
         begin = time.monotonic()
         process = start(contender, source, sink)
@@ -92,21 +92,28 @@ def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, i
     return seconds, watching.result()
 
 
-def watch(process: int, ended: threading.Event) -> int:
-    """The peak memory of a process until it ends, in bytes."""
-    memory = 0
-    while not ended.wait(0.05):
-        memory = max(memory, peak(process))
+def watch(process: int, ended: threading.Event) -> tuple[int, int]:
+    """The peak memory of a process until it ends, in bytes: in all; and what is anonymous, not mapped from a file."""
+    memory = 0, 0
+    while not ended.wait(0.02):
+        memory = larger(memory, resident(process))
     return memory
 
 
-def peak(process: int) -> int:
-    """The peak memory of a running process by now, in bytes; 0 if the system does not say."""
+def resident(process: int) -> tuple[int, int]:
+    """The memory of a running process in bytes: at its peak by now, and the anonymous part of what it has now. 0 if the
+    system does not say."""
+    sizes = {}
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024 * int(line.split()[1])
-    return 0
+            name, _, value = line.partition(":")
+            if name in ("VmHWM", "RssAnon"):
+                sizes[name] = 1024 * int(value.split()[0])
+    return sizes.get("VmHWM", 0), sizes.get("RssAnon", 0)
+
+
+def larger(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return max(one[0], other[0]), max(one[1], other[1])
 
 
 def first_line(contender: Contender, text: Path) -> float:
@@ -188,12 +195,15 @@ def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, re
             seconds, memory = run(contender, large, None)
             tokens = sum(len(line.split()) for line in part) * copies
             contender.rates.append(tokens / max(seconds - overhead, 1e-9))
-            contender.memory = max(contender.memory, memory)
+            contender.memory = larger(contender.memory, memory)
 
 
 def table(everyone: list[Contender], cased: Path) -> str:
     """The results as Markdown."""
-    heads = ["", "cores", "tokens/s", "× KenLM", "first line, s", "peak MB", "bytes per n-gram", "accuracy", "F1"]
+    heads = [
+        *("", "cores", "tokens/s", "× KenLM", "first line, s", "peak MB", "anonymous MB", "bytes per n-gram"),
+        *("accuracy", "F1"),
+    ]
     rows = [f"| {' | '.join(heads)} |".replace("|  |", "| |"), "|---|" + "--:|" * (len(heads) - 1)]
     yardstick = {
         c.name.split(", ")[1].split(" n-")[0]: statistics.median(c.rates) for c in everyone if "KenLM" in c.name
@@ -210,8 +220,8 @@ def table(everyone: list[Contender], cased: Path) -> str:
         if contender.model:
             ngrams = sum(CapFst.open(contender.model.with_suffix(".fst")).ngrams)
             size = f"{contender.model.stat().st_size / ngrams:.1f}"
-        first, memory = f"{statistics.median(contender.starts):.2f}", f"{contender.memory / 1e6:,.0f}"
-        cells = [contender.name, str(contender.jobs), f"{rate:,.0f}", ratio, first, memory, size, accuracy, f1]
+        first, memory = f"{statistics.median(contender.starts):.2f}", [f"{m / 1e6:,.0f}" for m in contender.memory]
+        cells = [contender.name, str(contender.jobs), f"{rate:,.0f}", ratio, first, *memory, size, accuracy, f1]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
