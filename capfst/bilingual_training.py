@@ -1,9 +1,11 @@
 """Training on translations: cased bitext and its word alignments → a model that learns case from the source, too.
 
 In: a model, and three files of as many lines: cased translations, their cased source, alignments. Out: the same model
-with a part more (bilingual/model.py). Every fourth block of lines teaches the weights, if its pairs are not among the
-others, of which the tables are counted; so the weights are right for what the tables say of lines that they have not
-seen. In the end those blocks are counted, too.
+with a part more (bilingual/model.py).
+
+The weights are learned from what the tables say of lines that they were not counted from: so in each of four *folds*
+every fourth stretch of lines teaches, and the others are counted, unless the text is long; then one fold is enough.
+Lines that are also among the counted ones do not teach. In the end, all are counted.
 
 An LM is surer of lines that it has been trained on than of others, and would get too much weight for it. If the model
 seems to have seen the translations, as nearly all of their n-grams are in it, then a *stand-in* takes its place while
@@ -15,10 +17,11 @@ The lines are read several times, and never held all at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +29,7 @@ import numpy.typing as npt
 from capfst.bilingual.alignment import Block, Names, ended, side_by_side
 from capfst.bilingual.casings import LM, monolingual
 from capfst.bilingual.features import N_KEYS, count, fill_keys
-from capfst.bilingual.learn import Collector, Learned, check_scipy, learn
+from capfst.bilingual.learn import Collector, check_scipy, learn
 from capfst.bilingual.model import PART, Bilingual
 from capfst.bilingual.tables import MAX_BITS, SLOT, compact
 from capfst.bilingual.words import AN, Text
@@ -42,8 +45,9 @@ from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.training import train
 
 _READ = 1 << 20  # bytes
-_LINES = 64  # of a block
-_MOST_LINES = 12_000  # that teach the weights
+_FOLDS = 4
+_LINES = 512  # that are together in one fold
+_MOST_LINES = 12_000  # of a fold, that teach
 _SEEN_BITS = 26
 _KNOWN = 0.9
 """A model has been trained on text if it has at least this share of its n-grams."""
@@ -106,9 +110,8 @@ def _count(target, source, links, lines, table):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _unseen(target, source, lines, seen, marks):  # type: ignore[no-untyped-def]
-    """Which of the lines, with their source, are not among those seen, as hashes of words tell; and marks them if
-    `marks`."""
+def _unseen(target, source, lines, seen):  # type: ignore[no-untyped-def]
+    """Which of the lines, with their source, are not among those seen, as hashes of words tell; and marks them."""
     new = np.zeros(lines.size, np.bool_)
     for n in range(lines.size):
         line = lines[n]
@@ -121,13 +124,22 @@ def _unseen(target, source, lines, seen, marks):  # type: ignore[no-untyped-def]
         place = np.int64(h >> np.uint64(64 - _SEEN_BITS))
         bit = np.uint8(1 << (place & 7))
         new[n] = seen[place >> 3] & bit == 0
-        if marks:
-            seen[place >> 3] |= bit
+        seen[place >> 3] |= bit
     return new
 
 
+class _Texts(NamedTuple):
+    """A block of the bitext."""
+
+    target: Text
+    source: Text
+    links: npt.NDArray[np.int32]
+    counted: npt.NDArray[np.int64]  # the lines that the tables are counted from
+    teaching: npt.NDArray[np.int64]  # the others
+
+
 class _Corpus:
-    """The bitext, block by block, and which of its lines teach the weights."""
+    """The bitext, block by block, and which of its lines teach the weights, fold by fold."""
 
     def __init__(self, recaser: Recaser, paths: tuple[Path, Path, Path], errors: Errors) -> None:
         self.recaser = recaser
@@ -136,7 +148,8 @@ class _Corpus:
         self.errors = errors
         self.n_lines = sum(block.target.count(b"\n") for block in self._blocks())
         self.size = max(1, min(_LINES, self.n_lines // 16))
-        self.stride = max(4, -(-self.n_lines // _MOST_LINES))
+        self.stride = max(_FOLDS, -(-self.n_lines // _MOST_LINES))
+        self.folds = _FOLDS if self.stride == _FOLDS else 1
 
     def _blocks(self) -> Iterator[Block]:
         target, source, align = (
@@ -149,24 +162,21 @@ class _Corpus:
         for."""
         total = np.zeros(2)
         model, recaser = self.recaser.model, self.recaser
-        for target, _, _, _, teaching in self.texts():
-            lines = target.buf.tobytes().split(b"\n")
-            text = b"".join(lines[line] + b"\n" for line in teaching.tolist())
-            total += _known(model.states, model.arcs, model.start, recaser.labels(text))
+        for texts in self.texts(0):
+            labels = recaser.labels(_lines(texts.target, texts.teaching))
+            total += _known(model.states, model.arcs, model.start, labels)
         return float(total[0] / max(1, total[1]))
 
-    def texts(
-        self, recaser: Recaser | None = None
-    ) -> Iterator[tuple[Text, Text, npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """Both texts of each block with their links; its lines that are counted; and those that teach. recaser: whose
-        words the texts are made of; None: the model's."""
+    def texts(self, fold: int | None = None, recaser: Recaser | None = None) -> Iterator[_Texts]:
+        """The blocks. fold: which lines teach; None: none. recaser: whose words the texts are made of; None: the
+        model's."""
         recaser = recaser or self.recaser
         for block in self._blocks():
             buf = np.frombuffer(block.target, np.uint8)
             target, source, links = recaser.aligned(buf, recaser.words(buf), block)
             lines = np.arange(len(target.lines) - 1)
-            teaches = (lines + block.line - 1) // self.size % self.stride == self.stride - 1
-            yield target, source, links, lines[~teaches], lines[teaches]
+            teaches = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
+            yield _Texts(target, source, links, lines[~teaches], lines[teaches])
 
 
 def train_bilingual(
@@ -198,39 +208,47 @@ def train_bilingual(
     check_scipy()
     recaser = load(lm, align_words=align_words)
     corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
-    table = np.zeros(1 << MAX_BITS, SLOT)
-    seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
-    for there, here, links, counted, _ in corpus.texts():
-        _unseen(there, here, counted, seen, True)
-        _count(there, here, links, counted, table)
     known = corpus.known()
-    with TemporaryDirectory() as folder:
-        teacher = _stand_in(corpus, Path(folder)) if known >= _KNOWN else recaser
-        learned, taught = _learn(teacher, corpus, table, seen)
-    for there, here, links, _, teaching in corpus.texts():
-        _count(there, here, links, teaching, table)
-    table = compact(table)
+    collector = Collector()
+    for fold in range(corpus.folds):
+        with TemporaryDirectory() as folder:
+            teacher = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
+            _collect(teacher, corpus, fold, collector)
+    if not len(collector):
+        raise CapfstError(
+            f"{corpus.names.target}: it has no pairs of lines to learn from: give some hundreds, cased on both sides"
+        )
+    learned = learn(collector.problem())
+    table = compact(_counted(corpus.texts()))
     model = recaser.model
     bilingual = Bilingual(learned.weights.astype(np.float32), table, corpus.n_lines)
     parts = {**model.parts, PART: bilingual.part()}
     write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
     return TrainedBilingual(
-        os.fspath(output), corpus.n_lines, taught, int(np.count_nonzero(table["tag"])), float(learned.weights[LM]),
-        learned.sigma, known, learned.held_out,
+        os.fspath(output), corpus.n_lines, len(collector), int(np.count_nonzero(table["tag"])),
+        float(learned.weights[LM]), learned.sigma, known, learned.held_out,
     )  # fmt: skip
 
 
-def _stand_in(corpus: _Corpus, folder: Path) -> Recaser:
-    """A model like that of the corpus, trained on the lines that are counted; at most so many as there is room for."""
+def _counted(texts: Iterable[_Texts], seen: npt.NDArray[np.uint8] | None = None) -> npt.NDArray:
+    """The table of the lines that are counted; `seen` gets their marks."""
+    table = np.zeros(1 << MAX_BITS, SLOT)
+    for target, source, links, counted, _ in texts:
+        if seen is not None:
+            _unseen(target, source, counted, seen)
+        _count(target, source, links, counted, table)
+    return table
+
+
+def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
+    """A model like that of the corpus, trained on the lines of a fold that are counted, or the first of them."""
     model = corpus.recaser.model
     text, path = folder / "counted.txt", folder / "stand-in.fst"
     with text.open("wb") as file:
         n = 0
-        for there, _, _, counted, _ in corpus.texts():
-            lines = there.buf.tobytes().split(b"\n")
-            for line in counted.tolist():
-                file.write(lines[line] + b"\n")
-            n += len(counted)
+        for texts in corpus.texts(fold):
+            file.write(_lines(texts.target, texts.counted))
+            n += len(texts.counted)
             if n >= _MOST_STAND_IN_LINES:
                 break
     train(
@@ -240,18 +258,20 @@ def _stand_in(corpus: _Corpus, folder: Path) -> Recaser:
     return load(path, align_words=corpus.recaser.align_words)
 
 
-def _learn(recaser: Recaser, corpus: _Corpus, table: npt.NDArray, seen: npt.NDArray[np.uint8]) -> tuple[Learned, int]:
-    """The weights, and how many pairs taught them."""
-    collector = Collector()
-    search = recaser.lm.unknown, recaser.engine.starts, recaser.engine.tables
-    for there, here, links, _, teaching in corpus.texts(recaser):
-        new = teaching[_unseen(there, here, teaching, seen, True)]
-        words, buf = there.words, there.buf
-        gold = encode.labels(buf, words, recaser.model.symbols, recaser.lm.unknown, recaser.pretokenized)
-        costs = monolingual(words, recaser.casing_costs(buf, words, every=True))
-        collector.add(there, here, links, new.tolist(), gold, costs, recaser.forms, table, recaser.guess, search)
-    if not len(collector):
-        raise CapfstError(
-            f"{corpus.names.target}: it has no pairs of lines to learn from: give some hundreds, cased on both sides"
-        )
-    return learn(collector.problem()), len(collector)
+def _collect(teacher: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
+    """Gathers the lines of a fold that teach, as `teacher` sees them."""
+    seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
+    table = _counted(corpus.texts(fold), seen)
+    search = teacher.lm.unknown, teacher.engine.starts, teacher.engine.tables
+    for target, source, links, _, teaching in corpus.texts(fold, teacher):
+        new = teaching[_unseen(target, source, teaching, seen)]
+        words, buf = target.words, target.buf
+        gold = encode.labels(buf, words, teacher.model.symbols, teacher.lm.unknown, teacher.pretokenized)
+        costs = monolingual(words, teacher.casing_costs(buf, words, every=True))
+        collector.add(target, source, links, new.tolist(), gold, costs, teacher.forms, table, teacher.guess, search)
+
+
+def _lines(text: Text, lines: npt.NDArray[np.int64]) -> bytes:
+    """Some of the lines of a text."""
+    every = text.buf.tobytes().split(b"\n")
+    return b"".join(every[line] + b"\n" for line in lines.tolist())

@@ -61,7 +61,9 @@ class Problem(NamedTuple):
 
 
 @allocating
-def _collect(target, source, links, line, forms, gold, guess, table, info, lower_table, costs, first_costs, first_arcs):  # type: ignore[no-untyped-def]
+def _collect(  # type: ignore[no-untyped-def]
+    target, source, links, line, forms, gold, guess, table, info, lower_table, costs, first_costs, first_arcs
+):
     """The features and casings of a line's words: (Features with an array more, casings, words, is_right).
 
     gold: the label of each word as it is cased, or `<unk>`. first_costs, first_arcs: by word.

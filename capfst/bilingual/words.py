@@ -37,6 +37,12 @@ there is no other word."""
 N_ENDINGS = 4
 """How a line ends: with . ? ! or …; with a colon; with another mark; with a word."""
 
+N_SINCE = 6
+"""How many words before a word the last capital is, without a mark between, and not counting that of the line's first
+word: 0 (itself), 1, 2, 3, 4 or more; 5: there is none."""
+N_UNTIL = 3
+"""Whether the next word has a capital (0), or a later one (1), without a mark between; 2: none has."""
+
 WORD = np.dtype(
     [
         ("lower_hash", "u8"),
@@ -45,6 +51,8 @@ WORD = np.dtype(
         ("token", "i4"),  # which of its line's tokens, as the alignment counts them, it belongs to
         ("tag", "u1"),
         ("place", "u1"),
+        ("since_capital", "u1"),
+        ("until_capital", "u1"),
     ],
     align=True,
 )
@@ -99,6 +107,7 @@ def _describe(buf, words, by_words, info, lower_table, facts, lines):  # type: i
     place = FIRST
     n_inside, n_capitals, n_lower, n_all = 0, 0, 0, 0
     first_tag, ending = AN, 3
+    since = N_SINCE - 1
     for i in range(words.starts.size + 1):
         is_end = i == words.starts.size or words.token_types[i] == NEWLINE
         start = buf.size if i == words.starts.size else words.starts[i]
@@ -122,8 +131,10 @@ def _describe(buf, words, by_words, info, lower_table, facts, lines):  # type: i
             place = FIRST
             n_inside, n_capitals, n_lower, n_all = 0, 0, 0, 0
             first_tag, ending = AN, 3
+            since = N_SINCE - 1
             if i < words.starts.size:
                 facts[i].tag, facts[i].place, facts[i].token = AN, INSIDE, -1
+                facts[i].since_capital, facts[i].until_capital = N_SINCE - 1, N_UNTIL - 1
                 facts[i].lower_hash = facts[i].cased_hash = facts[i].suffix_hash = 0
             continue
         end = words.ends[i]
@@ -135,6 +146,15 @@ def _describe(buf, words, by_words, info, lower_table, facts, lines):  # type: i
         fact.token = i - begin if by_words else token
         tag = shape_of(buf, start, end, info)
         fact.tag, fact.place = tag, place
+        if words.token_types[i] == MARKS:
+            since = N_SINCE - 1
+        elif tag == AL or tag == AN:
+            since += since < N_SINCE - 2
+        else:
+            since = 0
+        fact.since_capital = since
+        if place == FIRST and tag != AN and words.token_types[i] != MARKS:
+            since = N_SINCE - 1
         if words.token_types[i] == MARKS:
             ending = _ending(buf, start, end)
             if place != FIRST and place != SENTENCE:
@@ -158,6 +178,22 @@ def _describe(buf, words, by_words, info, lower_table, facts, lines):  # type: i
         place = INSIDE
 
 
+@kernel
+def _look_ahead(words, facts):  # type: ignore[no-untyped-def]
+    """Fills until_capital."""
+    until = N_UNTIL - 1
+    for i in range(facts.size - 1, -1, -1):
+        facts[i].until_capital = until
+        if words.token_types[i] == MARKS or words.token_types[i] == NEWLINE:
+            until = N_UNTIL - 1
+        elif facts[i].tag == AL or facts[i].tag == AN:
+            until = min(until, 1) if until < N_UNTIL - 1 else until
+            if until == 0:
+                until = 1
+        else:
+            until = 0
+
+
 def describe(buf: npt.NDArray[np.uint8], words: Words, by_words: bool) -> Text:
     """What the features read of a buffer's words.
 
@@ -166,4 +202,5 @@ def describe(buf: npt.NDArray[np.uint8], words: Words, by_words: bool) -> Text:
     n_lines = 1 + int(np.count_nonzero(words.token_types == NEWLINE))
     text = Text(buf, words, np.empty(len(words.starts), WORD), np.empty(n_lines, LINE))
     _describe(buf, words, by_words, INFO, TO_LOWER, text.facts, text.lines)
+    _look_ahead(words, text.facts)
     return text
