@@ -214,15 +214,15 @@ class Recaser:
         recased = bytearray()
         blocks = (_line_blocks(text) if text is not None else None for text in (target, source, alignment))
         for block in side_by_side(*blocks):  # type: ignore[arg-type]
-            recased += self.recase_block(block)
+            recased += self.recase_block(block)[1]
         return str(recased, "utf-8", "surrogatepass")
 
-    def recase_block(self, block: Block) -> memoryview:
-        """Lines in their best casing, given those of their source, if they have any."""
+    def recase_block(self, block: Block) -> tuple[Words, memoryview]:
+        """The words of lines, and the lines in their best casing, given those of their source, if they have any."""
         buf = np.frombuffer(block.target, np.uint8)
         words = self.words(buf)
         costs = self._block_costs(buf, words, block)
-        return self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
+        return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
     def _block_costs(self, buf: npt.NDArray[np.uint8], words: Words, block: Block) -> CasingCosts:
         """What the casings of a block's words cost, with all options."""
@@ -280,7 +280,7 @@ class Recaser:
 
     def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_block`, for many; as `recase_blocks`."""
-        return map_stream(self.recase_block, blocks, jobs)
+        return map_stream(lambda block: self.recase_block(block)[1], blocks, jobs)
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
@@ -290,8 +290,9 @@ class Recaser:
     def nbest(
         self, text: str, n: int, source: str | None = None, alignment: str | None = None
     ) -> list[tuple[float, str]]:
-        """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included). With
-        `source` and `alignment` as in `recase_aligned`.
+        """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included).
+
+        With `source` and `alignment`, as in `recase_aligned`, costs are −ln P but for what all casings have in common.
 
         Raises:
             CapfstError: the text has a line end, or n is less than 1.
@@ -310,7 +311,7 @@ class Recaser:
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
             for cost, path in paths:
                 casing = str(self._write(buf, words, path, costs), "utf-8", "surrogatepass")
-                best.setdefault(casing, cost + self._start_cost)
+                best.setdefault(casing, (cost + self._start_cost) * costs.scale)
             if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
             n_paths *= 2  # two may be written alike: first words with `sentence_case`, and other sentence breaks
@@ -337,7 +338,7 @@ class Recaser:
         """As `confidence`, of a block of one line."""
         buf, words = self._line(line.target)
         costs = self._block_costs(buf, words, line)
-        return changes(
+        text, changed = changes(
             buf,
             words,
             self.engine.best(words, costs.arc_costs),
@@ -346,6 +347,7 @@ class Recaser:
             lambda path, shapes: np.frombuffer(self._write(buf, words, path, costs._replace(shapes=shapes)), np.uint8),
             self.transducer.words,
         )
+        return text, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
 
     def knows(self, token: str) -> bool:
         """Whether the model has a surface form of each word of the token."""

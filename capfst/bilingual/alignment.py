@@ -152,22 +152,34 @@ class _Lines:
         return not self.rest
 
 
+def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks; one that does not end its last line, joined with the next."""
+    held = b""
+    for block in blocks:
+        held += block
+        if held.endswith(b"\n"):
+            yield held
+            held = b""
+    if held:
+        yield held
+
+
 def side_by_side(
     target: Iterable[bytes],
     source: Iterable[bytes],
     align: Iterable[bytes] | None,
     names: Names = NO_NAMES,
 ) -> Iterator[Block]:
-    """The blocks of translations (whole lines; only the last may lack its end), each with the lines of the other texts
-    that belong to them.
+    """The blocks of translations, whole lines, each with the lines of the other texts that belong to them. A last line
+    may lack its end, which the next block may begin with.
 
     Raises:
         CapfstError: the texts have not the same number of lines.
     """
     others = [_Lines(source)] + ([_Lines(align)] if align is not None else [])
     line = 1
-    for block in target:
-        n = block.count(b"\n") + (not block.endswith(b"\n") and block != b"")
+    for block in _completed(target):
+        n = block.count(b"\n") + (not block.endswith(b"\n"))
         taken = [lines.take(n) for lines in others]
         for lines, name in zip(others, names[1:], strict=False):
             if lines.taken < line - 1 + n:

@@ -128,9 +128,10 @@ def bilingual_costs(
     guess: bool,
 ) -> CasingCosts:
     """What the casings of a translation's words cost beside the LM. `costs` is overwritten; guess as in
-    `context.casing_costs`."""
+    `context.casing_costs`. The scale is that of lines whose source has contrast, if the first has."""
     n = len(links)
     copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
     weights = model.weights / model.weights[LM]
     _fill(target, source, links, forms, guess, weights, model.table, INFO, TO_LOWER, costs, copies.starts, copies.ends)
-    return CasingCosts(*costs, copies)
+    scale = float(model.weights[LM]) if source.lines[0]["has_contrast"] else 1.0
+    return CasingCosts(*costs, scale, copies)

@@ -286,6 +286,8 @@ class CasingCosts(NamedTuple):
     options: npt.NDArray[np.float32] | None = None
     """[n, N_SHAPES + 1]: what each word costs in each shape if the LM reads it as its most frequent form, or cannot
     read it, and what in that form itself; +inf if it is not written so. The least is its form's arc cost."""
+    scale: float = 1.0
+    """What −ln P is to costs: the LM's weight, by which the others are divided, if there is a source."""
     copies: Copies | None = None
     """How the words are written whose shape is MIXED, and PROTECTED tokens."""
 

@@ -313,6 +313,16 @@ def _confidence(recaser: Recaser, blocks: Iterable[Block]) -> Iterator[bytes]:
     show_default=True,
     help="Column to recase in .tsv, .csv and .parquet files: its name, or its number, from 1.",
 )
+@click.option(
+    "--source-field",
+    help="Field or column with the cased source of the text, which is a translation: it tells its case, if the model"
+    " has learned from translations (capfst train-bilingual).",
+)
+@click.option(
+    "--align-field",
+    help="Field or column with the alignment of the words: 0-0 1-2 …, source word first.  [default: align words that"
+    " are the same]",
+)
 @errors_option
 @click.option(
     "--on-error",
@@ -335,6 +345,8 @@ def batch(
     out: Path,
     field: str,
     column: str,
+    source_field: str | None,
+    align_field: str | None,
     errors: Errors,
     on_error: OnError,
     report: Path | None,
@@ -362,9 +374,13 @@ def batch(
     from capfst.system.atomic import replacing
 
     todo = plan(inputs, out, lm)
-    options = BatchOptions(field, column, errors, on_error)
+    if align_field and not source_field:
+        raise click.UsageError("--align-field is for --source-field.")
+    options = BatchOptions(field, column, errors, on_error, source_field, align_field)
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, **casing)
+    if source_field:
+        recaser.bilingual_part()
     _note_lack_of_context(recaser, quiet)
     with spark_session(runner, master) as spark, Display(quiet) as display:
         done = run(
