@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.bilingual.model import PART as BILINGUAL
 from capfst.casing import encode
 from capfst.casing.transducer import Transducer
 from capfst.context.model import PART, Context
@@ -77,7 +78,8 @@ def mix_models(
 
     weights: one for each model, 1 in all; if None, those under which the text `tune_on` (blocks of whole lines of cased
     UTF-8) is most likely, found by EM (Dempster et al. 1977). context: False for the LM alone; else the new model has
-    the context model of the model with the largest weight, of equal ones the first.
+    the context model of the model with the largest weight, of equal ones the first, and what that has learned from
+    translations.
     """
     models = [CapFst.open(lm) for lm in lms]
     tokenizers = {model.signature.tokenizer for model in models}
@@ -104,6 +106,8 @@ def mix_models(
     if learned:
         starts = check(symbols)
         parts[PART] = transferred(learned, first_labels(heaviest, symbols, starts), symbols, starts).part()
+    if context and BILINGUAL in heaviest.parts:  # it depends on no label
+        parts[BILINGUAL] = heaviest.parts[BILINGUAL]
     write_fst(output, states, arcs, symbols, start, signature, parts)
     return Mixed(list(weights), heaviest.path if learned else None)
 

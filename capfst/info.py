@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from capfst import models
+from capfst.bilingual.model import PART as BILINGUAL
+from capfst.bilingual.model import Bilingual
 from capfst.context.model import PART, Context
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
@@ -19,8 +21,8 @@ _FORMS = 8  # of each, in the text
 
 
 def describe(model: CapFst) -> dict[str, Any]:
-    """Signature, sizes, n-grams by order, the context model, the words with the most surface forms, the most frequent
-    form first, and the card of a ready model."""
+    """Signature, sizes, n-grams by order, the context model, the bilingual part, the words with the most surface forms,
+    the most frequent form first, and the card of a ready model."""
     count = sum(model.ngrams)
     sizes = np.diff(model.starts)
     ambiguous = np.argsort(-sizes, kind="stable")[:_LISTED]
@@ -39,6 +41,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "bytes": model.bytes,
         "bytes_per_ngram": model.bytes / count,
         "context": _context(model),
+        "bilingual": _bilingual(model),
         "most_ambiguous": [
             {"word": lower(model.symbols[labels[0]]), "forms": [model.symbols[label] for label in labels]}
             for labels in ranges
@@ -58,6 +61,18 @@ def _context(model: CapFst) -> dict[str, Any] | None:
     return {"domains": context.n_domains, "bytes": sum(map(len, model.parts[PART].arrays.values()))}
 
 
+def _bilingual(model: CapFst) -> dict[str, Any] | None:
+    """The bilingual part of the model: the pairs of lines that it was learned from and its bytes, or the error why it
+    cannot be used."""
+    try:
+        bilingual = Bilingual.of(model)
+    except CapfstError as error:
+        return {"error": str(error)}
+    if bilingual is None:
+        return None
+    return {"pairs": bilingual.pairs, "bytes": sum(map(len, model.parts[BILINGUAL].arrays.values()))}
+
+
 def render(description: dict[str, Any]) -> str:
     """The description as lines of text."""
     ngrams, context = description["ngrams"], description["context"]
@@ -66,6 +81,13 @@ def render(description: dict[str, Any]) -> str:
         described = f"cannot be used: {context['error']}"
     elif context is not None:
         described = f"{context['bytes']:,} bytes, domains: {context['domains']}"
+    bilingual = description["bilingual"]
+    from_translations = []
+    if bilingual is not None and "error" in bilingual:
+        from_translations = [("translations", f"cannot be used: {bilingual['error']}")]
+    elif bilingual is not None:
+        learned = f"{bilingual['bytes']:,} bytes, learned from {bilingual['pairs']:,} pairs of lines"
+        from_translations = [("translations", learned)]
     rows = [
         ("model", description["path"]),
         ("signature", description["signature"]),
@@ -77,6 +99,7 @@ def render(description: dict[str, Any]) -> str:
         ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
         ("context model", described),
+        *from_translations,
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]
     if description["most_ambiguous"]:

@@ -15,14 +15,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from io import BytesIO
 from itertools import islice, pairwise
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst import models
+from capfst.bilingual.alignment import Block, parse, side_by_side
+from capfst.bilingual.casings import Forms, monolingual
+from capfst.bilingual.costs import bilingual_costs
+from capfst.bilingual.links import link
+from capfst.bilingual.model import Bilingual, forms_of
+from capfst.bilingual.words import Text, describe
 from capfst.casing import encode
 from capfst.casing.surface import openings, write
 from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
@@ -45,6 +52,9 @@ START_TOKEN = "and"
 ENGINES = ("fast", "openfst")
 OOV = ("guess", "pass")
 
+Lines = TypeVar("Lines", str, list[str])
+"""A text, or its lines."""
+
 _LINES = 4096  # at most so many lines of an iterable are recased at once
 _PIECE = 4 << 20  # bytes of a text that are recased at once
 _MOST_PATHS = 256  # for one casing
@@ -63,6 +73,8 @@ class Recaser:
             word of each a capital.
         breaks: whether the best path may end a sentence inside a line, and begin another (text/sentences.py).
         context: whether to weigh by context, if the model has a context model; CapfstError if that cannot be used.
+        align_words: alignments with a source count the words that `capfst tokenize` gives, not what white space
+            separates.
         oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in
             lower case (ρ, §3.2.1), as it is without a context model.
         document: whether the lines of a document are evidence for each other (context/document.py), if a context model
@@ -80,11 +92,12 @@ class Recaser:
         context: bool = True,
         oov: str = "guess",
         document: bool = False,
+        align_words: bool = False,
     ) -> None:
         self.model = model
         self.options = {
             "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context,
-            "oov": oov, "breaks": breaks, "document": document,
+            "oov": oov, "breaks": breaks, "document": document, "align_words": align_words,
         }  # fmt: skip
         if oov not in OOV:
             raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
@@ -92,6 +105,7 @@ class Recaser:
         self.guess = oov == "guess"
         self.sentence_case = sentence_case
         self.document = document
+        self.align_words = align_words
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
         self.breaks = Breaks(self.lm)
@@ -114,7 +128,7 @@ class Recaser:
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
-        self._write(line, words, LabelPath(words.first_labels, words.may_begin), self._casing_costs(line, words))
+        self._write(line, words, LabelPath(words.first_labels, words.may_begin), self.casing_costs(line, words))
         return transducer
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -184,6 +198,78 @@ class Recaser:
             for line in batch:
                 yield "\n".join(islice(recased, line.count("\n") + 1))
 
+    def recase_aligned(self, target: Lines, source: Lines, alignment: Lines | None = None) -> Lines:
+        """Translations in their best casing, given their cased source (Wang, Knight & Marcu 2006).
+
+        All three are texts of as many lines, or lists of as many lines. `alignment` has pairs `i-j` of word numbers
+        from 0, of what white space separates: word j of the translation is translated from word i of the source.
+        Without it, words are aligned that are the same, whatever their case.
+
+        Raises:
+            CapfstError: the model has no bilingual part, the texts have not the same number of lines, or an alignment
+                is none of its lines.
+            TypeError: what is neither a str nor a list of them.
+        """
+        if isinstance(target, str) and isinstance(source, str) and isinstance(alignment, (str, type(None))):
+            return self._recase_aligned(target, source, alignment)
+        texts = [_lines_of(given) for given in (target, source, alignment) if given is not None]
+        if len(set(map(len, texts))) > 1:
+            numbers = ", ".join(map(str, map(len, texts)))
+            raise CapfstError(f"the lists must have the same number of lines, not {numbers}")
+        joined = ["".join(f"{line}\n" for line in lines) for lines in texts]
+        return self._recase_aligned(*joined).split("\n")[:-1]
+
+    def _recase_aligned(self, target: str, source: str, alignment: str | None = None) -> str:
+        recased = bytearray()
+        blocks = (_line_blocks(text) if text is not None else None for text in (target, source, alignment))
+        for block in side_by_side(*blocks):  # type: ignore[arg-type]
+            recased += self.recase_block(block)[1]
+        return str(recased, "utf-8", "surrogatepass")
+
+    def recase_block(self, block: Block) -> tuple[Words, memoryview]:
+        """The words of lines, and the lines in their best casing, given those of their source, if they have any."""
+        buf = np.frombuffer(block.target, np.uint8)
+        words = self.words(buf)
+        costs = self._block_costs(buf, words, block)
+        return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
+
+    def _block_costs(self, buf: npt.NDArray[np.uint8], words: Words, block: Block) -> CasingCosts:
+        """What the casings of a block's words cost, with all options."""
+        costs = self.casing_costs(buf, words, every=True)
+        if block.source is None:
+            return costs
+        learned = self.bilingual_part()
+        target, source, links = self.aligned(buf, words, block)
+        return bilingual_costs(learned, self.forms, target, source, links, monolingual(words, costs), self.guess)
+
+    def aligned(
+        self, buf: npt.NDArray[np.uint8], words: Words, block: Block
+    ) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+        """Translations and their source as the bilingual features read them, and the source word of each word."""
+        target = describe(buf, words, self.align_words)
+        there = np.frombuffer(block.source or b"", np.uint8)
+        source = describe(there, self.transducer.words(there), self.align_words)
+        pairs = parse(block.align or b"", len(target.lines), block.names.align, block.line)
+        return target, source, link(target, source, pairs, block.names, block.line)
+
+    def bilingual_part(self) -> Bilingual:
+        """What the model has learned from translations; CapfstError if nothing."""
+        if self.bilingual is None:
+            raise CapfstError(
+                f"{self.model.path} has learned nothing from translations: make a model that has, with capfst"
+                " train-bilingual"
+            )
+        return self.bilingual
+
+    @cached_property
+    def bilingual(self) -> Bilingual | None:
+        """What the model has learned from translations; None if nothing."""
+        return Bilingual.of(self.model)
+
+    @cached_property
+    def forms(self) -> Forms:
+        return forms_of(self.model)
+
     def batch(self, column: str) -> Batch:
         """For `datasets`: `ds.map(recaser.batch("text"), batched=True)` recases the column."""
         return Batch(self, column)
@@ -203,33 +289,45 @@ class Recaser:
         return (piece for document in whole_documents([text]) for piece in pieces(document))
 
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
-        """The words of a piece, and all of it in its best casing."""
-        words = self._words(buf)
-        costs = self._casing_costs(buf, words)
+        """The words of valid UTF-8, and all of it in its best casing."""
+        words = self.words(buf)
+        costs = self.casing_costs(buf, words)
         return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
+
+    def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
+        """As `recase_block`, for many; as `recase_blocks`."""
+        return map_stream(lambda block: self.recase_block(block)[1], blocks, jobs)
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_utf8`, for blocks of whole lines, in `jobs` threads; in order, a few blocks ahead of what is
         taken."""
         return map_stream(self.recase_utf8, whole_documents(blocks) if self.document else blocks, jobs)
 
-    def nbest(self, text: str, n: int) -> list[tuple[float, str]]:
+    def nbest(
+        self, text: str, n: int, source: str | None = None, alignment: str | None = None
+    ) -> list[tuple[float, str]]:
         """Up to n different casings of one line, best first, with their costs (−ln P, the start token's included).
+
+        With `source` and `alignment`, as in `recase_aligned`, costs are −ln P but for what all casings have in common.
 
         Raises:
             CapfstError: the text has a line end, or n is less than 1.
         """
+        return self.nbest_of(_line_block(text, source, alignment), n)
+
+    def nbest_of(self, line: Block, n: int) -> list[tuple[float, str]]:
+        """As `nbest`, of a block of one line."""
         if n < 1:
             raise CapfstError(f"there are no {n} best casings: ask for 1 or more")
-        buf, words = self._line(text)
-        costs = self._casing_costs(buf, words)
+        buf, words = self._line(line.target)
+        costs = self._block_costs(buf, words, line)
         best: dict[str, float] = {}
         n_paths = n
         while True:
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
             for cost, path in paths:
                 casing = str(self._write(buf, words, path, costs), "utf-8", "surrogatepass")
-                best.setdefault(casing, cost + self._start_cost)
+                best.setdefault(casing, (cost + self._start_cost) * costs.scale)
             if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
                 return [(cost, casing) for casing, cost in islice(best.items(), n)]
             n_paths *= 2  # two may be written alike: first words with `sentence_case`, and other sentence breaks
@@ -237,20 +335,26 @@ class Recaser:
     def costs(self, text: str) -> npt.NDArray[np.float64]:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
         buf = np.frombuffer(_utf8(text), np.uint8)
-        words = self._words(buf)
-        costs = self.engine.search(words, self._casing_costs(buf, words).arc_costs)[1] + self._start_cost
+        words = self.words(buf)
+        costs = self.engine.search(words, self.casing_costs(buf, words).arc_costs)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
-    def confidence(self, text: str) -> tuple[str, list[Change]]:
+    def confidence(
+        self, text: str, source: str | None = None, alignment: str | None = None
+    ) -> tuple[str, list[Change]]:
         """One line in its best casing, and for each word that this changes its place, and the log-odds against any
-        other casing of it (+inf if it has none).
+        other casing of it (+inf if it has none). With `source` and `alignment` as in `recase_aligned`.
 
         Raises:
             CapfstError: the text has a line end.
         """
-        buf, words = self._line(text)
-        costs = self._casing_costs(buf, words, every=True)
-        return changes(
+        return self.confidence_of(_line_block(text, source, alignment))
+
+    def confidence_of(self, line: Block) -> tuple[str, list[Change]]:
+        """As `confidence`, of a block of one line."""
+        buf, words = self._line(line.target)
+        costs = self._block_costs(buf, words, line)
+        text, changed = changes(
             buf,
             words,
             self.engine.best(words, costs.arc_costs),
@@ -259,6 +363,7 @@ class Recaser:
             lambda path, shapes: np.frombuffer(self._write(buf, words, path, costs._replace(shapes=shapes)), np.uint8),
             self.transducer.words,
         )
+        return text, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
 
     def knows(self, token: str) -> bool:
         """Whether the model has a surface form of each word of the token."""
@@ -283,22 +388,23 @@ class Recaser:
         Raises:
             CapfstError: the text has a line end.
         """
-        buf, words = self._line(text)
-        costs = self._casing_costs(buf, words)
+        buf, words = self._line(_utf8(text))
+        costs = self.casing_costs(buf, words)
         path = self.engine.best(words, costs.arc_costs)
         recased = bytes(self._write(buf, words, path, costs))
         starts = self.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
         parts = (recased[start:end] for start, end in pairwise([0, *starts, len(recased)]))
         return [str(part, "utf-8", "surrogatepass") for part in parts]
 
-    def _line(self, text: str) -> tuple[npt.NDArray[np.uint8], Words]:
-        buf = np.frombuffer(_utf8(text), np.uint8)
-        words = self._words(buf)
+    def _line(self, text: bytes) -> tuple[npt.NDArray[np.uint8], Words]:
+        buf = np.frombuffer(text, np.uint8)
+        words = self.words(buf)
         if (words.token_types == NEWLINE).any():
             raise CapfstError("nbest, confidence and sentences take one line, without its line end: give it each line")
         return buf, words
 
-    def _words(self, buf: npt.NDArray[np.uint8]) -> Words:
+    def words(self, buf: npt.NDArray[np.uint8]) -> Words:
+        """The words of valid UTF-8, with their surface forms, and where sentences may begin."""
         words = self.transducer.words(buf)
         if self.options["breaks"]:
             self.breaks.leave_out_abbreviations(words)
@@ -306,7 +412,8 @@ class Recaser:
             words.may_begin[:] = False
         return words
 
-    def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
+    def casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
+        """What the context has the words' casings cost, with all options if `every`."""
         if self.context is None:
             return CasingCosts()
         begins = self.breaks.expected(words)
@@ -314,7 +421,9 @@ class Recaser:
         return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins, memory)
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
-        return write(buf, words, path, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes)
+        return write(
+            buf, words, path, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes, costs.copies
+        )
 
 
 def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
@@ -339,6 +448,31 @@ class Batch(NamedTuple):
         texts = rows[self.column]
         recased = self.recaser.recase_lines([text for text in texts if text is not None])
         return {self.column: [None if text is None else next(recased) for text in texts]}
+
+
+def _line_block(text: str, source: str | None, alignment: str | None) -> Block:
+    if source is not None and "\n" in source + (alignment or ""):
+        raise CapfstError("a line has one line of source and one of alignment, without line ends: give it each line")
+    there, pairs = (None if given is None else _utf8(given) for given in (source, alignment))
+    return Block(_utf8(text), there, pairs)
+
+
+def _line_blocks(text: str) -> Iterator[bytes]:
+    """A text in blocks of whole lines."""
+    file = BytesIO(_utf8(text))
+    return iter(lambda: b"".join(file.readlines(_PIECE)), b"")
+
+
+def _lines_of(lines: object) -> list[str]:
+    """The lines, each a str without line end."""
+    if not isinstance(lines, (list, tuple)):
+        raise _no_str(lines, "target, source and alignment must all be a str, or all a list of str")
+    for k, line in enumerate(lines, 1):
+        if not isinstance(line, str):
+            raise _no_str(line, f"line {k} must be a str")
+        if "\n" in line:
+            raise CapfstError(f"line {k} has a line end inside: give lists of lines")
+    return list(lines)
 
 
 def _no_str(value: object, wanted: str) -> TypeError:
@@ -379,6 +513,7 @@ def load(
     context: bool = True,
     oov: str = "guess",
     document: bool = False,
+    align_words: bool = False,
 ) -> Recaser:
     """A model, ready to recase; the options are those of `Recaser`.
 
@@ -398,6 +533,7 @@ def load(
         context=context,
         oov=oov,
         document=document,
+        align_words=align_words,
     )
 
 

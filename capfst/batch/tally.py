@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from capfst.bilingual.alignment import Block
 from capfst.casing.transducer import Words
 from capfst.formats.protocol import Recase, RecaseCounts
 from capfst.recaser import Recaser
@@ -67,10 +68,16 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
 
 
 def counting(recaser: Recaser) -> Recase:
-    """`Recaser.recase_utf8` that also counts."""
+    """`Recaser.recase_utf8`, or `Recaser.recase_block` where there is a source, that also counts."""
 
-    def recase(text: bytes) -> tuple[memoryview, RecaseCounts]:
+    def recase(
+        text: bytes, source: bytes | None = None, align: bytes | None = None, /
+    ) -> tuple[memoryview, RecaseCounts]:
         counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
+        if source is not None:
+            words, recased = recaser.recase_block(Block(text, source, align))
+            whole = np.frombuffer(text, np.uint8)
+            return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
         for buf in recaser.pieces(text):
             words, recased = recaser.recase_words(buf)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from capfst.casing.names import SPELLING
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
-from capfst.casing.transducer import LabelPath, Words, is_joined
+from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, put_eight
 from capfst.text.sentences import opens
@@ -22,6 +22,7 @@ from capfst.text.unicode import CLASS, IS_UPPER, LETTER, TO_LOWER, decode, encod
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _NO_SHAPES = np.empty(0, np.uint8)
+_NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 _GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
 
 
@@ -140,13 +141,15 @@ def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write(buf, words, path, shapes, data, offsets, pretokenized, sentence_case, to_lower, spelling, room, out):  # type: ignore[no-untyped-def]
-    """Writes the text to `out`; its size. shapes: as in `write`, or empty. room: for a word and more."""
+def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, sentence_case, to_lower, spelling, room, out):  # type: ignore[no-untyped-def]
+    """Writes the text to `out`; its size. shapes: as in `write`, or empty, as copies may be. room: for a word and
+    more."""
     token_types = words.token_types
     info, size = spelling.info, buf.size
     n_copied = 0  # all of buf[:n_copied] is written
     j = 0  # at the end of what is written
     begins = True  # no word of the sentence yet
+    has_copies = copies.starts.size > 0
     for i in range(path.labels.size):
         begins = begins or path.begins[i]
         start, end = words.starts[i], words.ends[i]
@@ -155,6 +158,10 @@ def _write(buf, words, path, shapes, data, offsets, pretokenized, sentence_case,
             continue
         if token_types[i] == MARKS or token_types[i] == PROTECTED:
             begins = begins and token_types[i] == MARKS and opens(decode(buf, start, size)[0])
+            if token_types[i] == PROTECTED and has_copies and copies.starts[i] >= 0:
+                j = _copy(buf, n_copied, start, out, j)
+                j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
+                n_copied = end
             continue
         label = path.labels[i]
         form, form_end = offsets[label], offsets[label + 1]
@@ -180,8 +187,11 @@ def _write(buf, words, path, shapes, data, offsets, pretokenized, sentence_case,
         j = _copy(buf, n_copied, start, out, j)
         word = j
         if is_spelled:
-            j = lower_into(buf, start, end, 0, size, out, j, info, to_lower)
-            j = spell(out, word, j, shapes[i], room, spelling)
+            if shapes[i] == Shape.MIXED and has_copies and copies.starts[i] >= 0:
+                j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
+            else:
+                j = lower_into(buf, start, end, 0, size, out, j, info, to_lower)
+                j = spell(out, word, j, shapes[i], room, spelling)
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
                 j = lower_into(buf, start, end, 0, size, out, word, info, to_lower)
         elif label == 0:
@@ -208,17 +218,19 @@ def write(
     pretokenized: bool,
     sentence_case: bool,
     shapes: npt.NDArray[np.uint8] | None = None,
+    copies: Copies | None = None,
 ) -> memoryview:
     """The text of `buf` with its words in the surface forms of a path.
 
     A word in its most frequent form, or without any, is written in shapes[i], if it is one (`shapes.AS_FORM`: none).
+    Where copies has the word, MIXED is as it stands there, and so is a PROTECTED token.
     With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
     """
     room = 4 * int((words.ends - words.starts).max(initial=0)) + 8  # 3/2 for a lowercase word, 9/4 for it in a shape
     out = np.empty(_GROWTH * buf.size + 8, np.uint8)
     size = _write(
-        buf, words, path, _NO_SHAPES if shapes is None else shapes, symbols.data, symbols.offsets, pretokenized,
-        sentence_case, TO_LOWER, SPELLING, np.empty(room, np.uint8), out,
+        buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,
+        symbols.offsets, pretokenized, sentence_case, TO_LOWER, SPELLING, np.empty(room, np.uint8), out,
     )  # fmt: skip
     return out[:size].data
 

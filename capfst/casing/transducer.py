@@ -288,8 +288,16 @@ ArcCosts = npt.NDArray[np.float32]
 """What the surface forms of each word cost beside the LM (−ln): one cost for each form, word after word."""
 
 
+class Copies(NamedTuple):
+    """Words that may be written as another text has them, which has them in other case."""
+
+    text: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]  # [n]: of each word; −1: there is none
+    ends: npt.NDArray[np.int64]
+
+
 class CasingCosts(NamedTuple):
-    """What the context model says of a text's words; all None without one."""
+    """What the context model says of a text's words, or the source of a translation; all None without both."""
 
     arc_costs: ArcCosts | None = None
     shapes: npt.NDArray[np.uint8] | None = None
@@ -297,6 +305,10 @@ class CasingCosts(NamedTuple):
     options: npt.NDArray[np.float32] | None = None
     """[n, N_SHAPES + 1]: what each word costs in each shape if the LM reads it as its most frequent form, or cannot
     read it, and what in that form itself; +inf if it is not written so. The least is its form's arc cost."""
+    scale: float = 1.0
+    """What −ln P is to costs: the LM's weight, by which the others are divided, if there is a source."""
+    copies: Copies | None = None
+    """How the words are written whose shape is MIXED, and PROTECTED tokens."""
 
 
 class LabelPath(NamedTuple):

@@ -101,6 +101,11 @@ errors_option = click.option(
     show_default=True,
     help="Bytes that are not UTF-8 are an error, or are replaced by U+FFFD.",
 )
+align_words_option = click.option(
+    "--align-words",
+    is_flag=True,
+    help="Alignments count the words that `capfst tokenize` gives, not what white space separates.",
+)
 
 
 def _together(*options: Decorator) -> Decorator:

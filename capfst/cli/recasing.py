@@ -18,6 +18,7 @@ import click
 
 from capfst.cli.common import (
     FILE,
+    align_words_option,
     casing_options,
     errors_option,
     jobs_option,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from capfst.batch.run import Run, Runner
+    from capfst.bilingual.alignment import Block
     from capfst.corpus.read import Errors
     from capfst.formats.protocol import OnError
     from capfst.recaser import Recaser
@@ -54,6 +56,18 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Lines between two blank ones are a document: what is said of a word in one line is evidence in the others.",
 )
+@click.option(
+    "--source",
+    type=FILE,
+    help="Cased source of FILES, which are translations, line by line: it tells their case, if the model has learned"
+    " from translations (capfst train-bilingual).",
+)
+@click.option(
+    "--align",
+    type=FILE,
+    help="Word alignments, line by line: 0-0 1-2 …, source word first.  [default: align words that are the same]",
+)
+@align_words_option
 @click.option(
     "--nbest",
     type=click.IntRange(1),
@@ -79,6 +93,9 @@ def recase(
     lm: Path,
     output: Path | None,
     document: bool,
+    source: Path | None,
+    align: Path | None,
+    align_words: bool,
     nbest: int | None,
     confidence: bool,
     engine: str,
@@ -92,6 +109,7 @@ def recase(
     \b
     echo "new york has new information" | capfst recase
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
+    capfst recase --lm bilingual.fst --source english.txt --align english-french.align french.txt
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -99,17 +117,22 @@ def recase(
 
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
-    if document and (nbest or confidence or not casing["context"]):
-        raise click.UsageError("Give --document without --nbest, --confidence and --no-context.")
+    if document and (nbest or confidence or source or not casing["context"]):
+        raise click.UsageError("Give --document without --nbest, --confidence, --source and --no-context.")
+    if align and not source:
+        raise click.UsageError("--align is for --source.")
+    if source and (align_too := [file for file in (source, align) if str(file) == "-"]):
+        raise click.UsageError(f"--source and --align are files, not stdin ({align_too[0]}).")
     compression = compression_of_name(output) if output else None
     has_hinted = _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
         from capfst.fst.read import CapFst
 
         opening = pool.submit(CapFst.open, lm)
+        from capfst.bilingual.alignment import Block
         from capfst.recaser import Recaser  # while the model is being checked
 
-        recaser = Recaser(opening.result(), engine=engine, document=document, **casing)
+        recaser = Recaser(opening.result(), engine=engine, document=document, align_words=align_words, **casing)
     _note_lack_of_context(recaser, quiet)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
@@ -120,12 +143,20 @@ def recase(
         n_read += len(data)
 
     blocks = _hint_at_fields(read_text(files, errors, on_read), quiet or has_hinted)
+    threads = jobs or os.cpu_count() or 1
+    if source:
+        recaser.bilingual_part()
+        together = _aligned(blocks, files, source, align, errors)
+    elif nbest or confidence:
+        together = map(Block, blocks)
     if nbest:
-        recased: Iterable[bytes | memoryview] = _nbest(recaser, blocks, nbest)
+        recased: Iterable[bytes | memoryview] = _nbest(recaser, together, nbest)
     elif confidence:
-        recased = _confidence(recaser, blocks)
+        recased = _confidence(recaser, together)
+    elif source:
+        recased = recaser.recase_aligned_blocks(together, threads)
     else:
-        recased = recaser.recase_blocks(blocks, jobs or os.cpu_count() or 1)
+        recased = recaser.recase_blocks(blocks, threads)
     # No bar between lines of text, be they on this terminal or of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
@@ -247,20 +278,30 @@ def _garbage_collection_off() -> Iterator[None]:
         gc.enable()
 
 
-def _lines(blocks: Iterable[bytes]) -> Iterator[str]:
+def _aligned(
+    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, errors: str
+) -> Iterator[Block]:
+    """Blocks of translations with their source and alignments."""
+    from capfst.bilingual.alignment import Names, side_by_side
+
+    names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
+    return side_by_side(blocks, read_text((source,), errors), read_text((align,), errors) if align else None, names)
+
+
+def _line_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
     for block in blocks:
-        yield from block.decode().removesuffix("\n").split("\n")
+        yield from block.lines()
 
 
-def _nbest(recaser: Recaser, blocks: Iterable[bytes], n: int) -> Iterator[bytes]:
-    for line in _lines(blocks):
-        yield b"".join(f"{cost:.6f}\t{casing}\n".encode() for cost, casing in recaser.nbest(line, n))
+def _nbest(recaser: Recaser, blocks: Iterable[Block], n: int) -> Iterator[bytes]:
+    for line in _line_blocks(blocks):
+        yield b"".join(f"{cost:.6f}\t{casing}\n".encode() for cost, casing in recaser.nbest_of(line, n))
 
 
-def _confidence(recaser: Recaser, blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _confidence(recaser: Recaser, blocks: Iterable[Block]) -> Iterator[bytes]:
     """A line of JSON for each line of text; infinite log-odds, for which JSON has no number, are null."""
-    for line in _lines(blocks):
-        text, changes = recaser.confidence(line)
+    for line in _line_blocks(blocks):
+        text, changes = recaser.confidence_of(line)
         words = [
             change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
             for change in changes
@@ -279,6 +320,16 @@ def _confidence(recaser: Recaser, blocks: Iterable[bytes]) -> Iterator[bytes]:
     default="text",
     show_default=True,
     help="Column to recase in .tsv, .csv and .parquet files: its name, or its number, from 1.",
+)
+@click.option(
+    "--source-field",
+    help="Field or column with the cased source of the text, which is a translation: it tells its case, if the model"
+    " has learned from translations (capfst train-bilingual).",
+)
+@click.option(
+    "--align-field",
+    help="Field or column with the alignment of the words: 0-0 1-2 …, source word first.  [default: align words that"
+    " are the same]",
 )
 @errors_option
 @click.option(
@@ -302,6 +353,8 @@ def batch(
     out: Path,
     field: str,
     column: str,
+    source_field: str | None,
+    align_field: str | None,
     errors: Errors,
     on_error: OnError,
     report: Path | None,
@@ -329,9 +382,13 @@ def batch(
     from capfst.system.atomic import replacing
 
     todo = plan(inputs, out, lm)
-    options = BatchOptions(field, column, errors, on_error)
+    if align_field and not source_field:
+        raise click.UsageError("--align-field is for --source-field.")
+    options = BatchOptions(field, column, errors, on_error, source=source_field, align=align_field)
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, **casing)
+    if source_field:
+        recaser.bilingual_part()
     _note_lack_of_context(recaser, quiet)
     with spark_session(runner, master) as spark, Display(quiet) as display:
         done = run(

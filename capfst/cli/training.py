@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,14 +15,19 @@ from capfst.cli.common import (
     Bytes,
     Cutoffs,
     Weights,
+    align_words_option,
     ended,
     errors_option,
     jobs_option,
+    lm_option,
     model_output_option,
     read_text,
     runner_options,
     spark_session,
 )
+
+if TYPE_CHECKING:
+    from capfst.corpus.read import Errors
 
 
 @click.command()
@@ -122,6 +127,34 @@ def train(
         click.echo(trained.report(), err=True)
 
 
+@click.command("train-bilingual")
+@click.argument("target", type=FILE)
+@click.argument("source", type=FILE)
+@click.argument("align", type=FILE)
+@lm_option
+@model_output_option
+@align_words_option
+@errors_option
+@click.option("-q", "--quiet", is_flag=True, help="Print no report.")
+def train_bilingual(
+    target: Path, source: Path, align: Path, output: Path, lm: Path, align_words: bool, errors: Errors, quiet: bool
+) -> None:
+    """Learns from translations how their source tells their case; writes the model with what it has learned.
+
+    TARGET are cased translations, in the language of the model; SOURCE is what they are translated from, ALIGN word
+    alignments, 0-0 1-2 …, source word first, as fast_align and eflomal write them: each a file, line by line.
+
+    \b
+    capfst train-bilingual --lm french.fst french.txt english.txt english-french.align -o bilingual.fst
+    capfst recase --lm bilingual.fst --source new.english.txt --align new.align new.french.txt
+    """
+    from capfst.bilingual_training import train_bilingual as run
+
+    trained = run(target, source, align, output, lm=lm, align_words=align_words, errors=errors)
+    if not quiet:
+        click.echo(trained, err=True)
+
+
 @click.command("import")
 @click.argument("arpa", type=FILE)
 @model_output_option
@@ -186,4 +219,4 @@ def mix(
     click.echo(f"context model: {mixed.context or 'none: casings come from the LM alone'}", err=True)
 
 
-COMMANDS = train, import_, export, mix
+COMMANDS = train, train_bilingual, import_, export, mix

@@ -18,6 +18,7 @@ import numpy as np
 from capfst.corpus.compression import OnRead, compressing_like
 from capfst.corpus.read import raw_blocks, refuse_foreign
 from capfst.exceptions import CapfstError
+from capfst.formats.aligned import Others, joined, misfit, other_options, settings
 from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
@@ -44,6 +45,7 @@ class Record(NamedTuple):
     line: str  # with its end, and with those inside of it
     place: slice | None  # of its text; None if it has none, or is malformed
     malformed: bool
+    others: Others = ()
 
 
 class LineFormat:
@@ -59,7 +61,13 @@ class LineFormat:
         self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.settings: dict[str, str] = {"errors": options.errors, "on_error": options.on_error}
+        self.settings: dict[str, str] = {"errors": options.errors, "on_error": options.on_error, **settings(options)}
+        self.others = [self.other(more) for more in other_options(options)]
+        """The source and the alignment of each record, as formats of this file."""
+
+    def other(self, options: TextOptions) -> LineFormat:
+        """This file with another text of its records."""
+        return type(self)(self.path, options)
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
         """The file in blocks of whole records."""
@@ -77,6 +85,11 @@ class LineFormat:
 
     def begin(self, data: bytes) -> None:
         """Is given the file's first block before any line of it is recased."""
+
+    def begin_all(self, data: bytes) -> None:
+        """As `begin`, for all texts of a record."""
+        for file_format in (self, *self.others):
+            file_format.begin(data)
 
     def names(self, data: bytes) -> list[str]:
         """The names of a record's parts, of a file whose first block this is."""
@@ -112,7 +125,7 @@ class LineFormat:
         for data in self.blocks(on_read):
             if line == 1:
                 refuse_foreign(data, str(self.path))
-                self.begin(data)
+                self.begin_all(data)
             yield LineBlock(data, line)
             line += data.count(b"\n")
 
@@ -136,19 +149,30 @@ class LineFormat:
         for line in self.records(text, block.line):
             number, after = after, after + (line.count("\n") or 1)
             place, malformed = None, False
+            others: Others = ()
             try:
                 if malformed_bytes and (bad := _NOT_UTF8(line)):
                     raise MalformedError(f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}")
                 place = self.find(line, number)
+                if self.others and place is not None:
+                    others = self._others(line, number, place)
             except MalformedError as error:
-                malformed = True
+                place, malformed = None, True
                 if self.on_error == "fail":
                     raise CapfstError(f"{self.path}: line {number}: {error}: {self.remedy}") from error
-            yield Record(line, place, malformed)
+            yield Record(line, place, malformed, others)
+
+    def _others(self, line: str, number: int, place: slice) -> Others:
+        """The other texts of a record; MalformedError if they do not belong to its text."""
+        found = ((other, other.find(line, number)) for other in self.others)
+        texts = [other.unescape(line[there]) if there is not None else "" for other, there in found]
+        if why := misfit(self.unescape(line[place]), texts):
+            raise MalformedError(why)
+        return tuple(text.encode("utf-8", "surrogatepass") for text in texts)
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
         for block in self.pieces(on_read):
-            for line, place, _ in self.found(block):
+            for line, place, *_ in self.found(block):
                 if place is not None:
                     yield self.unescape(line[place])
 
@@ -157,8 +181,9 @@ class LineFormat:
         counts = RecaseCounts()
         kept: list[str] = []  # lines, or pieces of long ones
         places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
+        others: list[Others] = []  # of the texts
         size = n_records = n_malformed = 0  # size: of these texts
-        for line, place, malformed in self.found(block):
+        for line, place, malformed, its_others in self.found(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
@@ -166,24 +191,28 @@ class LineFormat:
             if place is None:
                 kept.append(line)
                 continue
-            for start, end in _pieces(line, place):
+            # A translation is not cut, as its source is whole.
+            for start, end in [(0, len(line))] if its_others else _pieces(line, place):
+                others.append(its_others)
                 places.append((len(kept), slice(max(place.start - start, 0), min(place.stop, end) - start)))
                 kept.append(line[start:end])
                 size += end - start
                 if size >= _LONG:
-                    recased, more = self._recased(kept, places, recase)
+                    recased, more = self._recased(kept, places, others, recase)
                     output.append(recased)
                     # A piece that does not end its text counts as no line.
                     counts += more + RecaseCounts(lines=-(end < len(line)))
-                    kept, places, size = [], [], 0
-        recased, more = self._recased(kept, places, recase)
+                    kept, places, others, size = [], [], [], 0
+        recased, more = self._recased(kept, places, others, recase)
         output.append(recased)
         return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
 
-    def _recased(self, kept: list[str], places: list[tuple[int, slice]], recase: Recase) -> tuple[bytes, RecaseCounts]:
+    def _recased(
+        self, kept: list[str], places: list[tuple[int, slice]], others: list[Others], recase: Recase
+    ) -> tuple[bytes, RecaseCounts]:
         """These lines with the texts at these places recased."""
         values = [self.unescape(kept[i][place]).encode("utf-8", "surrogatepass") for i, place in places]
-        recased, counts = _recase_values(values, recase)
+        recased, counts = _recase_values(values, others, recase)
         for (i, place), old, new in zip(places, values, recased, strict=True):
             if new != old:
                 line = kept[i]
@@ -208,11 +237,11 @@ def _pieces(line: str, place: slice) -> Iterator[tuple[int, int]]:
     yield start, len(line)
 
 
-def _recase_values(values: list[bytes], recase: Recase) -> tuple[list[bytes], RecaseCounts]:
+def _recase_values(values: list[bytes], others: list[Others], recase: Recase) -> tuple[list[bytes], RecaseCounts]:
     """Texts of any number of lines, recased as one text."""
     if not values:
         return [], RecaseCounts()
-    recased, counts = recase(b"\n".join([*values, b""]))
+    recased, counts = recase(b"\n".join([*values, b""]), *joined(others))
     text = bytes(recased)
     line_ends = np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")).tolist()
     split = []

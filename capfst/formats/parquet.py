@@ -8,7 +8,7 @@ and statistics are as in the file's first row group.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -23,6 +23,7 @@ except ImportError as error:
     raise CapfstError("Parquet files need pyarrow: pip install 'capfst[parquet]'") from error
 
 from capfst.corpus.compression import OnRead
+from capfst.formats.aligned import Others, joined, misfit, other_options, settings
 from capfst.formats.arrow import NotUtf8Error, recase_array
 from capfst.formats.lines import BLOCK, MalformedError
 from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
@@ -34,6 +35,7 @@ class RowSlice(NamedTuple):
     values: pa.Array  # of the column to recase
     row: int  # the first one's number in the file, from 1
     row_group: pa.Table | None  # the whole group, with the last of its slices
+    others: tuple[pa.Array, ...] = ()  # of the columns of source and alignment
 
 
 class RecasedSlice(NamedTuple):
@@ -55,18 +57,22 @@ class Parquet:
         if options.column is None:
             raise CapfstError(f"{path}: say which column is the text: --column NAME (it has {', '.join(names)[:200]})")
         self.column = options.column
-        self.index = self._index()
+        self.index = self._index(self.column)
+        self.others = [self._index(str(more.column)) for more in other_options(options)]
         self.settings: dict[str, str] = {
             "errors": options.errors,
             "on_error": options.on_error,
             "column": self.column,
+            **settings(options),
         }
-        column_type = self.schema.types[self.index]
-        value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
-        if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
-            raise CapfstError(
-                f"{path}: the column {self.column!r} holds {column_type}, not strings: name one with --column"
-            )
+        for index in (self.index, *self.others):
+            column_type = self.schema.types[index]
+            value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
+            if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
+                raise CapfstError(
+                    f"{path}: the column {self.schema.names[index]!r} holds {column_type}, not strings: name one with"
+                    " --column"
+                )
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -76,16 +82,16 @@ class Parquet:
             reason = str(getattr(error, "strerror", None) or error).split("\n")[0]
             raise CapfstError(f"{self.path}: no Parquet file that can be read: {reason}: fetch it again") from error
 
-    def _index(self) -> int:
+    def _index(self, column: str) -> int:
         names = self.schema.names
-        if self.column.isdecimal() and 1 <= int(self.column) <= len(names):
-            return int(self.column) - 1
-        if names.count(self.column) != 1:
+        if column.isdecimal() and 1 <= int(column) <= len(names):
+            return int(column) - 1
+        if names.count(column) != 1:
             raise CapfstError(
-                f"{self.path}: there are {names.count(self.column)} columns called {self.column!r}"
+                f"{self.path}: there are {names.count(column)} columns called {column!r}"
                 f" ({', '.join(names)[:200]}): name one with --column, or give its number"
             )
-        return int(names.index(self.column))
+        return int(names.index(column))
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
         """As `Reader`; only a small part of a row group is held in memory."""
@@ -120,19 +126,24 @@ class Parquet:
                 table = file.read_row_group(group, use_threads=False)
                 # The file's bytes are passed on in step with the row groups; which bytes are whose does not matter.
                 _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
+                begin = 0
                 for values, last in _slices(table.column(self.index)):
-                    yield RowSlice(values, row, table if last else None)
+                    these = (table.column(index).slice(begin, len(values)).combine_chunks() for index in self.others)
+                    yield RowSlice(values, row, table if last else None, tuple(map(_as_array, these)))
                     row += len(values)
+                    begin += len(values)
             _read_on(stream, size - stream.tell(), on_read)
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
         values = _plain(piece.values)
         malformed = None
         try:
+            if piece.others:
+                raise NotUtf8Error("each row is to be checked")
             recased, counts = _recase(values, recase)
         except NotUtf8Error:
-            valid, malformed = self._valid(values, piece.row)
-            recased, counts = _recase(valid, recase)
+            valid, malformed, others = self._valid(values, piece.row, piece.others)
+            recased, counts = _recase(valid, recase, others)
             recased = pc.if_else(malformed, *(_as_binary(array) for array in (values, recased))).view(values.type)
         if pa.types.is_dictionary(piece.values.type):
             recased = recased.dictionary_encode().cast(piece.values.type)
@@ -140,28 +151,46 @@ class Parquet:
         counts += RecaseCounts(records=len(values), malformed=0 if malformed is None else malformed.true_count)
         return RecasedSlice(recased, keep, piece.row_group), counts
 
-    def _valid(self, values: pa.Array, row: int) -> tuple[pa.Array, pa.Array]:
-        """The values, all UTF-8: U+FFFD for other bytes, or null for a malformed row; and which rows are malformed."""
+    def _valid(
+        self, values: pa.Array, row: int, others: tuple[pa.Array, ...]
+    ) -> tuple[pa.Array, pa.Array, list[Others]]:
+        """The values, all UTF-8: U+FFFD for other bytes, or null for a malformed row; which rows are malformed; and the
+        other texts of each row."""
         binary = _as_binary(values)
         rows = binary.to_pylist()
         malformed = [False] * len(rows)
+        nothing: Others = (b"",) * len(others)
+        texts = list(zip(*(_as_binary(_plain(array)).to_pylist() for array in others), strict=True))
+        belonging = [nothing] * len(rows) if others else []
         for i, value in enumerate(rows):
             try:
                 rows[i] = None if value is None else self._decoded(value, row + i).encode()
+                if others and value is not None:
+                    belonging[i] = self._belonging(rows[i].decode(), texts[i], row + i)
             except MalformedError:
                 rows[i], malformed[i] = None, True
-        return pa.array(rows, binary.type).view(values.type), pa.array(malformed)
+        return pa.array(rows, binary.type).view(values.type), pa.array(malformed, pa.bool_()), belonging
+
+    def _belonging(self, text: str, others: tuple[bytes | None, ...], row: int) -> Others:
+        """The other texts of a row; MalformedError if they do not belong to its text and that does not fail the
+        file."""
+        decoded = [self._decoded(other or b"", row) for other in others]
+        if why := misfit(text, decoded):
+            raise self._malformed(row, why, self.remedy)
+        return tuple(other.encode() for other in decoded)
 
     def _decoded(self, value: bytes, row: int) -> str:
         """The text of a row; MalformedError if it is not UTF-8 and that does not fail the file."""
         try:
             return value.decode(errors=self.errors)
         except UnicodeDecodeError as error:
-            if self.on_error == "fail":
-                raise CapfstError(
-                    f"{self.path}: row {row}: not UTF-8 at byte {error.start}: {self.remedy}, or use --errors replace"
-                ) from error
-            raise MalformedError(f"not UTF-8 at byte {error.start}") from error
+            why = f"not UTF-8 at byte {error.start}"
+            raise self._malformed(row, why, f"{self.remedy}, or use --errors replace") from error
+
+    def _malformed(self, row: int, why: str, remedy: str) -> Exception:
+        """What to raise for a malformed row."""
+        fails = self.on_error == "fail"
+        return CapfstError(f"{self.path}: row {row}: {why}: {remedy}") if fails else MalformedError(why)
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
@@ -187,17 +216,22 @@ class Parquet:
             yield write
 
 
-def _recase(values: pa.Array, recase: Recase) -> tuple[pa.Array, RecaseCounts]:
-    """The values recased, and what that counted; nulls are no lines."""
+def _recase(values: pa.Array, recase: Recase, others: Sequence[Others] = ()) -> tuple[pa.Array, RecaseCounts]:
+    """The values recased, and what that counted; nulls are no lines. others: those of each value."""
     counts = RecaseCounts()
 
     def counted(text: bytes) -> memoryview:
         nonlocal counts
-        recased, counts = recase(text)
+        recased, counts = recase(text, *joined(others))
         counts += RecaseCounts(lines=-values.null_count)
         return recased
 
     return recase_array(counted, values), counts
+
+
+def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column as one array, which it is already in some versions."""
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
 def _plain(values: pa.Array) -> pa.Array:

@@ -12,8 +12,14 @@ from capfst.corpus.read import Errors
 
 OnError = Literal["fail", "pass", "drop"]
 
-Recase = Callable[[bytes], "tuple[memoryview, RecaseCounts]"]
-"""Valid UTF-8 of whole lines → the same in its best casing; lines, tokens, changed and oov are counted."""
+
+class Recase(Protocol):
+    """Valid UTF-8 of whole lines → the same in its best casing; lines, tokens, changed and oov are counted."""
+
+    def __call__(
+        self, text: bytes, source: bytes | None = None, align: bytes | None = None, /
+    ) -> tuple[memoryview, RecaseCounts]:
+        """source, align: if the text is a translation, as many lines of its source, and of alignments."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class BatchOptions(TextOptions):
 
     field: str | None = "text"
     column: str | None = "text"
+    source: str | None = None  # field or column of the source, if the texts are translations
+    align: str | None = None  # field or column of the alignments
     remedy = "fix it, or use --on-error pass or drop"
 
 

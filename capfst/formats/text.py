@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from capfst.exceptions import CapfstError
 from capfst.formats.lines import LineBlock, LineFormat
-from capfst.formats.protocol import Recase, RecaseCounts
+from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
 
 
 class Text(LineFormat):
+    def other(self, options: TextOptions) -> LineFormat:
+        raise CapfstError(f"{self.path}: text has no fields that a source could be in: use capfst recase --source")
+
     def find(self, line: str, number: int) -> slice | None:
         return slice(0, len(line.removesuffix("\n")))
 

@@ -145,7 +145,7 @@ def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> Recase
     recase = counting(shared.sent.recaser())
     counts = RecaseCounts()
     try:
-        file_format.begin(next(read_raw(Part(file, 0, part[0].end), BLOCK)))
+        file_format.begin_all(next(read_raw(Part(file, 0, part[0].end), BLOCK)))
         with replacing(part[1]) as out:
             for number, block in enumerate(read_raw(part[0], BLOCK)):
                 line = 1 if number + part[0].start == 0 else 2  # formats only ask whether it is the first line

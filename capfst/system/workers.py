@@ -63,6 +63,7 @@ def serve() -> None:
         function = pickle.load(stdin)
         while True:
             item = pickle.load(stdin)
+            answer: tuple[object, Exception | None]
             try:
                 answer = function(item), None
             except Exception as error:  # it is raised where the result is wanted

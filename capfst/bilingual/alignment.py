@@ -1,0 +1,197 @@
+"""Word alignments, and three texts side by side: translations, their source lines, the alignments of both.
+
+In: files of as many lines each; an alignment is a line of pairs `i-j`: word j of the translation is translated from
+word i of the source, both counted from 0 (the form that fast_align, eflomal and SimAlign write). Out: blocks of lines
+that belong together; pairs as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.exceptions import CapfstError
+from capfst.system.kernels import kernel
+
+_NL, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "\n-09")
+_SPACES = (9, 11, 12, 13, 32)
+_MOST = 1 << 30  # no line has so many words
+_SHOWN = 40  # characters
+
+
+class Pairs(NamedTuple):
+    """The alignments of lines: pair k is (source[k], target[k]); those of line l are offsets[l] … offsets[l + 1] −
+    1."""
+
+    offsets: npt.NDArray[np.int64]  # [lines + 1]
+    source: npt.NDArray[np.int32]
+    target: npt.NDArray[np.int32]
+
+
+class Names(NamedTuple):
+    """What errors call the three texts."""
+
+    target: str = "the translation"
+    source: str = "the source"
+    align: str = "the alignment"
+
+
+NO_NAMES = Names()
+
+
+class Block(NamedTuple):
+    """Lines that belong together."""
+
+    target: bytes
+    source: bytes | None = None  # None: the lines are no translations
+    align: bytes | None = None
+    line: int = 1  # the number of the first one
+    names: Names = NO_NAMES
+
+    def lines(self) -> Iterator[Block]:
+        """Each line as a block, without its end."""
+        texts = [text.removesuffix(b"\n").split(b"\n") if text is not None else None for text in self[:3]]
+        for k in range(len(texts[0] or ())):
+            target, source, align = (lines[k] if lines is not None else None for lines in texts)
+            yield Block(target or b"", source, align, self.line + k, self.names)
+
+
+@kernel
+def _parse(text, offsets, source, target):  # type: ignore[no-untyped-def]
+    """Fills `offsets` and the pairs of valid alignments; (number of pairs, offset of what is no pair, or −1)."""
+    n, line, i = 0, 0, 0
+    offsets[0] = 0
+    while i < text.size:
+        if text[i] == _NL:
+            line += 1
+            offsets[line] = n
+            i += 1
+            continue
+        if text[i] in _SPACES:
+            i += 1
+            continue
+        begin = i
+        for side in range(2):
+            number, first = 0, i
+            while i < text.size and _ZERO <= text[i] <= _NINE and number < _MOST:
+                number = 10 * number + np.int64(text[i]) - _ZERO
+                i += 1
+            if i == first or number >= _MOST:
+                return n, begin
+            if side == 0:
+                source[n] = number
+                if i == text.size or text[i] != _HYPHEN:
+                    return n, begin
+                i += 1
+            else:
+                target[n] = number
+        if i < text.size and text[i] != _NL and text[i] not in _SPACES:
+            return n, begin
+        n += 1
+    for rest in range(line + 1, offsets.size):
+        offsets[rest] = n
+    return n, -1
+
+
+def parse(text: bytes, n_lines: int, name: str, line: int = 1) -> Pairs:
+    """The pairs of an alignment of n_lines lines.
+
+    Raises:
+        CapfstError: something else than pairs; it names the line, of which the first has the number `line`.
+    """
+    buf = np.frombuffer(text, np.uint8)
+    room = len(text) // 3 + 1  # 0-0
+    pairs = Pairs(np.zeros(n_lines + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int32))
+    n, bad = _parse(buf, *pairs)
+    if bad >= 0:
+        word = text[bad:].split(None, 1)[0][:_SHOWN].decode(errors="replace")
+        number = line + text.count(b"\n", 0, bad)
+        raise CapfstError(
+            f"{name}, line {number}: {word!r} is no pair of word numbers: write 0-0 1-2 …, source word first, as"
+            " fast_align and eflomal do"
+        )
+    return Pairs(pairs.offsets, pairs.source[:n], pairs.target[:n])
+
+
+def ended(block: bytes) -> bytes:
+    """The block with its last line ended."""
+    return block if block.endswith(b"\n") else block + b"\n"
+
+
+class _Lines:
+    """Blocks of whole lines, of which as many lines as wanted are taken at a time."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self.blocks = iter(blocks)
+        self.rest = b""
+        self.taken = 0
+
+    def take(self, n: int) -> bytes:
+        """The next n lines, or all that are left, each ended."""
+        parts, wanted = [], n
+        while wanted:
+            if not self.rest:
+                self.rest = next(self.blocks, b"")
+                if not self.rest:
+                    break
+                self.rest = ended(self.rest)
+            ends = np.flatnonzero(np.frombuffer(self.rest, np.uint8) == _NL)
+            end = int(ends[min(wanted, len(ends)) - 1]) + 1
+            parts.append(self.rest[:end])
+            self.rest = self.rest[end:]
+            wanted -= min(wanted, len(ends))
+        self.taken += n - wanted
+        return b"".join(parts)
+
+    def is_over(self) -> bool:
+        """Whether all lines have been taken."""
+        self.rest = self.rest or next(self.blocks, b"")
+        return not self.rest
+
+
+def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks; one that does not end its last line, joined with the next."""
+    held = b""
+    for block in blocks:
+        held += block
+        if held.endswith(b"\n"):
+            yield held
+            held = b""
+    if held:
+        yield held
+
+
+def side_by_side(
+    target: Iterable[bytes],
+    source: Iterable[bytes],
+    align: Iterable[bytes] | None,
+    names: Names = NO_NAMES,
+) -> Iterator[Block]:
+    """The blocks of translations, whole lines, each with the lines of the other texts that belong to them. A last line
+    may lack its end, which the next block may begin with.
+
+    Raises:
+        CapfstError: the texts have not the same number of lines.
+    """
+    others = [_Lines(source)] + ([_Lines(align)] if align is not None else [])
+    line = 1
+    for block in _completed(target):
+        n = block.count(b"\n") + (not block.endswith(b"\n"))
+        taken = [lines.take(n) for lines in others]
+        for lines, name in zip(others, names[1:], strict=False):
+            if lines.taken < line - 1 + n:
+                raise CapfstError(
+                    f"{name} ends behind line {lines.taken}, but {names[0]} has more lines: line by line, they must"
+                    " belong together"
+                )
+        yield Block(block, taken[0], taken[1] if align is not None else None, line, names)
+        line += n
+    for lines, name in zip(others, names[1:], strict=False):
+        if not lines.is_over():
+            raise CapfstError(
+                f"{name} has more lines than {names[0]}, which ends behind line {line - 1}: line by line, they must"
+                " belong together"
+            )

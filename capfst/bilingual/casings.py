@@ -1,0 +1,145 @@
+"""The casings that a word of a translation may have: GEN of Wang, Knight & Marcu (2006, §4.3), and the weight of each.
+
+In: a word with its surface forms, what the context model says of them, and its source word. Out: its casings: the
+surface forms that the model has; lower, Capitalized and UPPER, if they are none of these; and the source word itself,
+if it is the same word in mixed case (iPhone, LibreOffice). Each is read by the LM as one surface form: an arc of S ∘ T.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.bilingual.features import N_WEIGHTS
+from capfst.bilingual.words import AN, FIRST, MX
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
+from capfst.casing.transducer import CasingCosts, Words
+from capfst.system.kernels import kernel
+from capfst.text.tokenizer import COMPOUND, WORD
+from capfst.text.unicode import decode, lower_into
+
+LM = N_WEIGHTS
+"""Weights behind those of the features: of the LM's costs; of the context's, by whether the word is the first, and OOV;
+of a casing that the model has, of one that it has not, by shape, and of the source word's, if the model has it not or
+has it."""
+CONTEXT = LM + 1
+SEEN = CONTEXT + 4
+UNSEEN = SEEN + 1
+COPY = UNSEEN + N_SHAPES
+EXACT = COPY + 1
+N_ALL = EXACT + 1
+"""All weights."""
+
+CASING = np.dtype(
+    [
+        ("context", "f4"),  # what the context model has it cost
+        ("form", "i4"),  # of the word's surface forms, the one that the LM reads; 0 for an OOV word
+        ("context_weight", "i4"),
+        ("weight", "i4"),  # that of its kind: SEEN … EXACT
+        ("shape", "u1"),
+        ("column", "u1"),  # of CasingCosts.options; AS_FORM for a surface form but the first
+    ],
+    align=True,
+)
+
+
+class Monolingual(NamedTuple):
+    """What casings cost without the source."""
+
+    arc_costs: npt.NDArray[np.float32]
+    shapes: npt.NDArray[np.uint8]
+    options: npt.NDArray[np.float32]
+
+
+class Forms(NamedTuple):
+    """The surface forms of a model: their bytes, as in fst/symbols.py, and shapes, by label."""
+
+    data: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    shapes: npt.NDArray[np.uint8]
+
+
+def monolingual(words: Words, costs: CasingCosts) -> Monolingual:
+    """The costs that the context model gives (with its options); zeros without one."""
+    if costs.arc_costs is not None and costs.shapes is not None and costs.options is not None:
+        return Monolingual(costs.arc_costs, costs.shapes, costs.options)
+    n = len(words.token_types)
+    options = np.full((max(1, n), N_SHAPES + 1), np.inf, np.float32)
+    options[:, N_SHAPES] = 0
+    return Monolingual(np.zeros(words.n_forms.sum(), np.float32), np.full(n, AS_FORM, np.uint8), options)
+
+
+@kernel
+def _is(data, begin, end, buf, start, stop):  # type: ignore[no-untyped-def]
+    if end - begin != stop - start:
+        return False
+    for k in range(end - begin):  # noqa: SIM110
+        if data[begin + k] != buf[start + k]:
+            return False
+    return True
+
+
+@kernel
+def is_same_word(target, i, source, k, info, lower_table, room):  # type: ignore[no-untyped-def]
+    """Whether word i of a translation and word k of its source have the same lowercase. room: uint8[2, ·]."""
+    a, b = target.words, source.words
+    if target.facts[i].lower_hash != source.facts[k].lower_hash:
+        return False
+    if 3 * (a.ends[i] - a.starts[i]) // 2 + 8 > room.shape[1] or 3 * (b.ends[k] - b.starts[k]) // 2 + 8 > room.shape[1]:
+        return False
+    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, room[0], 0, info, lower_table)
+    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, room[1], 0, info, lower_table)
+    return _is(room[0], 0, size, room[1], 0, other)
+
+
+@kernel
+def find_casings(target, i, first_arc, source, k, copies, forms, costs, guess, casings):  # type: ignore[no-untyped-def]
+    """Fills `casings` with those of word i; their number, 0 if its case is not in question.
+
+    k: its source word, or −1; copies: that is the same word, in mixed case. first_arc: where the costs of its surface
+    forms begin. costs: Monolingual.
+    """
+    words, fact = target.words, target.facts[i]
+    token_type = words.token_types[i]
+    if fact.tag == AN or (token_type != WORD and token_type != COMPOUND):
+        return 0
+    n_forms, label = np.int64(words.n_forms[i]), np.int64(words.first_labels[i])
+    option = costs.options[i]
+    context_weight = CONTEXT + 2 * (fact.place == FIRST) + (n_forms == 0)
+    start, end = words.starts[i], words.ends[i]
+    one_letter = decode(target.buf, start, end)[1] == end
+    n, seen, has_copy = 0, 0, False
+    if n_forms == 0 and not guess:
+        return 0
+    if n_forms > 0 and forms.shapes[label] >= N_SHAPES:
+        return 0
+    for form in range(n_forms):
+        casing = casings[n]
+        casing.form, casing.shape = form, forms.shapes[label + form]
+        casing.column = AS_FORM if form else N_SHAPES
+        casing.context = costs.arc_costs[first_arc + form] if form else option[N_SHAPES]
+        casing.context_weight, casing.weight = context_weight, SEEN
+        seen |= 1 << casing.shape
+        if copies and casing.shape == MX:
+            there = source.words
+            begin, stop = forms.offsets[label + form], forms.offsets[label + form + 1]
+            if _is(forms.data, begin, stop, source.buf, there.starts[k], there.ends[k]):
+                casing.weight = EXACT
+                has_copy = True
+        n += 1
+    for shape in range(N_SHAPES):
+        is_copy = shape == Shape.MIXED and copies and not has_copy
+        if not is_copy:
+            if seen >> shape & 1 or (shape == Shape.UPPER and one_letter):
+                continue
+            if shape == Shape.MIXED and option[shape] == np.inf:
+                continue
+        casing = casings[n]
+        casing.form, casing.shape, casing.column = 0, shape, shape
+        casing.context = option[shape] if option[shape] < np.inf else np.float32(0)
+        casing.context_weight = context_weight
+        casing.weight = COPY if is_copy else UNSEEN + shape
+        n += 1
+    return n

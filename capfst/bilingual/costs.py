@@ -1,0 +1,137 @@
+"""Words of a translation → what each of their casings costs, given its source (the weights on S ∘ T).
+
+In: both texts, their links, what the casings cost without the source, and what was learned. Out: `CasingCosts`, in
+place of the context model's. Costs are those of the log-linear model, divided by the LM's weight: so the search adds
+the LM's own.
+
+A source line without contrast, all of it in lower case or all in upper case, says nothing: what stands in its place
+costs what it does without the source.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.bilingual.casings import CASING, LM, Forms, Monolingual, find_casings, is_same_word
+from capfst.bilingual.features import (
+    BLOCK,
+    N_COSTS,
+    N_FLAGS,
+    N_KEYS,
+    Features,
+    fetch_keys,
+    fill_features,
+    fill_keys,
+)
+from capfst.bilingual.model import Bilingual
+from capfst.bilingual.words import AL, AN, MX, Text
+from capfst.casing.shapes import AS_FORM, N_SHAPES
+from capfst.casing.transducer import CasingCosts, Copies
+from capfst.system.kernels import allocating, kernel
+from capfst.text.tokenizer import PROTECTED
+from capfst.text.unicode import INFO, TO_LOWER
+
+
+@allocating
+def new_features():  # type: ignore[no-untyped-def]
+    """Room for the features of a word."""
+    return Features(np.empty(N_COSTS, np.int32), np.empty((N_COSTS, N_SHAPES), np.float32), np.empty(N_FLAGS, np.int32))
+
+
+@kernel
+def _score(features, weights, scores):  # type: ignore[no-untyped-def]
+    """scores[N_SHAPES]: what the features have each shape cost."""
+    for shape in range(N_SHAPES):
+        scores[shape] = 0
+    for number in range(N_COSTS):
+        weight = weights[features.cost_weights[number]]
+        for shape in range(N_SHAPES):
+            scores[shape] += weight * features.costs[number, shape]
+    for number in range(N_FLAGS):
+        first = features.flag_weights[number]
+        for shape in range(N_SHAPES):
+            scores[shape] += weights[first + shape]
+
+
+@kernel
+def _casing_cost(casing, scores, weights):  # type: ignore[no-untyped-def]
+    return scores[casing.shape] + weights[casing.context_weight] * casing.context + weights[casing.weight]
+
+
+@allocating
+def _fill(target, source, links, forms, guess, weights, table, info, lower_table, costs, starts, ends):  # type: ignore[no-untyped-def]
+    """Changes `costs` (Monolingual) where the source says something; fills starts and ends of the words to copy."""
+    longest, most = np.int64(8), np.int64(1)
+    for i in range(target.words.starts.size):
+        longest = max(longest, target.words.ends[i] - target.words.starts[i])
+        most = max(most, np.int64(target.words.n_forms[i]))
+    lowered = np.empty((2, 2 * longest + 8), np.uint8)
+    casings = np.empty(most + N_SHAPES, CASING)
+    keys, features = np.empty((BLOCK, N_KEYS), np.uint64), new_features()
+    room, scores = np.empty((3, N_SHAPES), np.float32), np.empty(N_SHAPES, np.float32)
+    first_arc = np.int64(0)
+    for line in range(target.lines.size):
+        here = target.lines[line]
+        if line >= source.lines.size or not source.lines[line].has_contrast:
+            for i in range(here.begin, here.end):
+                first_arc += target.words.n_forms[i]
+            continue
+        for block in range(here.begin, here.end, BLOCK):
+            block_end = min(here.end, block + BLOCK)
+            for i in range(block, block_end):
+                if target.facts[i].tag != AN:
+                    fill_keys(target, source, links, i, here.begin, here.end, keys[i - block])
+                    fetch_keys(table, keys[i - block])
+            for i in range(block, block_end):
+                k = links[i]
+                begin = first_arc
+                first_arc += target.words.n_forms[i]
+                is_protected = target.words.token_types[i] == PROTECTED
+                copies = False
+                if k >= 0 and (source.facts[k].tag == MX or (is_protected and source.facts[k].tag != AL)):
+                    copies = is_same_word(target, i, source, k, info, lower_table, lowered)
+                if copies:
+                    starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
+                if target.facts[i].tag == AN or is_protected:
+                    continue
+                n = find_casings(target, i, begin, source, k, copies, forms, costs, guess, casings)
+                if n == 0:
+                    continue
+                fill_features(target, source, links, i, line, keys[i - block], table, room, features)
+                _score(features, weights, scores)
+                option = costs.options[i]
+                option[:] = np.inf
+                costs.shapes[i] = AS_FORM
+                least = np.float32(np.inf)
+                for number in range(n):
+                    casing = casings[number]
+                    cost = _casing_cost(casing, scores, weights)
+                    if casing.column == AS_FORM:
+                        costs.arc_costs[begin + casing.form] = cost
+                        continue
+                    option[casing.column] = cost
+                    if cost < least:
+                        least = cost
+                        costs.shapes[i] = AS_FORM if casing.column == N_SHAPES else casing.column
+                if target.words.n_forms[i] > 0:
+                    costs.arc_costs[begin] = least
+
+
+def bilingual_costs(
+    model: Bilingual,
+    forms: Forms,
+    target: Text,
+    source: Text,
+    links: npt.NDArray[np.int32],
+    costs: Monolingual,
+    guess: bool,
+) -> CasingCosts:
+    """What the casings of a translation's words cost beside the LM. `costs` is overwritten; guess as in
+    `context.casing_costs`. The scale is that of lines whose source has contrast, if the first has."""
+    n = len(links)
+    copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
+    weights = model.weights / model.weights[LM]
+    _fill(target, source, links, forms, guess, weights, model.table, INFO, TO_LOWER, costs, copies.starts, copies.ends)
+    scale = float(model.weights[LM]) if source.lines[0]["has_contrast"] else 1.0
+    return CasingCosts(*costs, scale, copies)

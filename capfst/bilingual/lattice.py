@@ -1,0 +1,144 @@
+"""Forward–backward over S ∘ T ∘ LM, in the log semiring: the sum of all casings of a line, not the best of them.
+
+In: the words of a line, and the model; costs of the arcs of S ∘ T. Out: the edges of the lattice of
+`search/lattice.py`, as lists in the order of the words; ln Z, the posterior of each arc, and the expected cost of the
+LM.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.fst.backoff import final_cost
+from capfst.search.lattice import first_node, node_of_state
+from capfst.search.nbest import line_lattice
+from capfst.system.kernels import allocating, inlined, kernel
+
+END = -1
+"""In the place of an arc: an edge for `</s>`, at the end of the line."""
+
+
+class Edges(NamedTuple):
+    """The edges of the lattice of a line. Nodes are numbered in the order of the words; paths begin in 0 and end in the
+    last one."""
+
+    source: npt.NDArray[np.int32]
+    target: npt.NDArray[np.int32]
+    arc: npt.NDArray[
+        np.int32
+    ]  # the form of the word: counted through all words of the line, an OOV word having one; or END
+    cost: npt.NDArray[np.float64]  # what the LM asks, −ln
+
+
+@inlined
+def _number(numbers, node, n):  # type: ignore[no-untyped-def]
+    """The number of nodes, of which this one is a new one if it had no number."""
+    if numbers[node] < 0:
+        numbers[node] = n
+        return n + 1
+    return n
+
+
+@allocating
+def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore[no-untyped-def]
+    """Fills `edges`; their number, and that of the nodes."""
+    nodes, size = lattice.nodes, chunk.n_forms.size
+    numbers = np.full(n_nodes, -1, np.int32)
+    n, n_edges, first_arc = 0, 0, 0
+    n = _number(numbers, np.int64(nodes[first_node(lattice, 0)].resolved), n)
+    for word in range(size):
+        n_forms = np.int64(chunk.n_forms[word])
+        restart = np.int64(-1)
+        if chunk.may_begin[word + 1]:
+            restart = node_of_state(lattice, word + 1, starts.sentence)
+        node = np.int64(lattice.first_expanded[word])
+        while node >= 0:
+            for k in range(n_forms if numbers[node] >= 0 else 0):
+                edge = lattice.edges[np.int64(nodes[node].row) + k]
+                target = np.int64(edge.target)
+                for ends in range(2 if restart >= 0 else 1):
+                    behind, cost = target, edge.cost
+                    if ends:
+                        behind = restart
+                        cost += final_cost(tables.states, tables.arcs, lattice.places[target].state)
+                    resolved = np.int64(nodes[behind].resolved)
+                    n = _number(numbers, resolved, n)
+                    if n_edges < edges.source.size:
+                        edges.source[n_edges], edges.target[n_edges] = numbers[node], numbers[resolved]
+                        edges.arc[n_edges], edges.cost[n_edges] = first_arc + k, cost + nodes[behind].backoff_cost
+                    n_edges += 1
+            node = np.int64(lattice.next_expanded[node])
+        first_arc += n_forms
+    root = np.int64(lattice.roots[size])
+    node = root
+    while True:
+        if numbers[node] >= 0:
+            if n_edges < edges.source.size:
+                edges.source[n_edges], edges.target[n_edges], edges.arc[n_edges] = numbers[node], n, END
+                edges.cost[n_edges] = final_cost(tables.states, tables.arcs, lattice.places[node].state)
+            n_edges += 1
+        node = np.int64(lattice.places[node].next)
+        if node == root:
+            break
+    return n_edges, n + 1
+
+
+@allocating
+def line_edges(words, unknown, starts, tables):  # type: ignore[no-untyped-def]
+    """The edges of a line, and the number of its nodes. CapfstError is for the caller, if n_nodes is negative."""
+    none, nothing = np.empty(0, np.int64), np.empty(0, np.float32)
+    chunk, lattice, n_nodes = line_lattice(words, none, nothing, unknown, starts, tables)
+    edges = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64))
+    if n_nodes < 0:
+        return edges, np.int64(n_nodes)
+    n_edges, n = _list_edges(chunk, lattice, tables, starts, n_nodes, edges)
+    edges = Edges(
+        np.empty(n_edges, np.int32), np.empty(n_edges, np.int32), np.empty(n_edges, np.int32),
+        np.empty(n_edges, np.float64),
+    )  # fmt: skip
+    _list_edges(chunk, lattice, tables, starts, n_nodes, edges)
+    return edges, np.int64(n)
+
+
+@kernel
+def _log_add(a, b):  # type: ignore[no-untyped-def]
+    """ln(eᵃ + eᵇ)."""
+    if a < b:
+        a, b = b, a
+    return a if b == -np.inf else a + np.log1p(np.exp(b - a))
+
+
+@kernel
+def forward_backward(edges, begin, end, n_nodes, lm_weight, scores, forward, backward, posteriors):  # type: ignore[no-untyped-def]
+    """ln Z of the edges begin … end − 1, a line with so many nodes, and the expected cost of the LM; adds to
+    posteriors[arc].
+
+    scores[arc]: ln of what each arc of S ∘ T weighs, −inf if it may not be. forward, backward: room for the nodes.
+    """
+    for node in range(n_nodes):
+        forward[node] = backward[node] = -np.inf
+    forward[0], backward[n_nodes - 1] = 0, 0
+    for e in range(begin, end):
+        score = -lm_weight * edges.cost[e]
+        if edges.arc[e] != END:
+            score += scores[edges.arc[e]]
+        if score > -np.inf and forward[edges.source[e]] > -np.inf:
+            forward[edges.target[e]] = _log_add(forward[edges.target[e]], forward[edges.source[e]] + score)
+    log_z = forward[n_nodes - 1]
+    expected = 0.0
+    for e in range(end - 1, begin - 1, -1):
+        score = -lm_weight * edges.cost[e]
+        if edges.arc[e] != END:
+            score += scores[edges.arc[e]]
+        score += backward[edges.target[e]]
+        if score == -np.inf or forward[edges.source[e]] == -np.inf:
+            continue
+        backward[edges.source[e]] = _log_add(backward[edges.source[e]], score)
+        posterior = np.exp(forward[edges.source[e]] + score - log_z)
+        expected += posterior * edges.cost[e]
+        if edges.arc[e] != END:
+            posteriors[edges.arc[e]] += posterior
+    return log_z, expected

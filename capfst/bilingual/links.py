@@ -1,0 +1,96 @@
+"""Which source word each word of a translation is translated from: one, or none.
+
+In: both texts, and the pairs of their alignments. Out: links, int32[n]: for each word of the translation the index of a
+source word, or −1. Of several that are aligned with it, the one that is the same word; else the longest one.
+
+A word that is not aligned is linked to the same word of the source line, whichever its case, if there is one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.bilingual.alignment import NO_NAMES, Names, Pairs
+from capfst.bilingual.words import AN, Text
+from capfst.exceptions import CapfstError
+from capfst.system.kernels import kernel
+from capfst.text.tokenizer import PROTECTED
+
+
+@kernel
+def _can_link(text, i):  # type: ignore[no-untyped-def]
+    return text.facts[i].tag != AN or text.words.token_types[i] == PROTECTED
+
+
+@kernel
+def _value(target, i, source, k):  # type: ignore[no-untyped-def]
+    """How good a link is."""
+    if target.facts[i].lower_hash == source.facts[k].lower_hash:
+        return np.int64(1) << 40
+    return source.words.ends[k] - source.words.starts[k]
+
+
+@kernel
+def _first_word(facts, begin, end, token):  # type: ignore[no-untyped-def]
+    """The first word of the line begin … end − 1 that belongs to this token or a later one."""
+    while begin < end:
+        middle = (begin + end) >> 1
+        if facts[middle].token < token:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@kernel
+def _link(target, source, pairs, links):  # type: ignore[no-untyped-def]
+    """Fills links; the first pair that is out of range, and its line, or −1, −1."""
+    for line in range(target.lines.size):
+        here = target.lines[line]
+        for i in range(here.begin, min(here.end + 1, links.size)):
+            links[i] = -1
+        if line >= source.lines.size:
+            continue
+        there = source.lines[line]
+        if line + 1 < pairs.offsets.size:
+            for pair in range(pairs.offsets[line], pairs.offsets[line + 1]):
+                s, t = pairs.source[pair], pairs.target[pair]
+                if s >= there.n_tokens or t >= here.n_tokens:
+                    return pair, line
+                first = _first_word(source.facts, there.begin, there.end, s)
+                i = _first_word(target.facts, here.begin, here.end, t)
+                while i < here.end and target.facts[i].token == t:
+                    k = first
+                    while _can_link(target, i) and k < there.end and source.facts[k].token == s:
+                        if _can_link(source, k):
+                            linked = links[i]
+                            if linked < 0 or _value(target, i, source, k) > _value(target, i, source, linked):
+                                links[i] = k
+                        k += 1
+                    i += 1
+        for i in range(here.begin, here.end):
+            if links[i] < 0 and _can_link(target, i):
+                for k in range(there.begin, there.end):
+                    if source.facts[k].lower_hash == target.facts[i].lower_hash and _can_link(source, k):
+                        links[i] = k
+                        break
+    return -1, -1
+
+
+def link(target: Text, source: Text, pairs: Pairs, names: Names = NO_NAMES, line: int = 1) -> npt.NDArray[np.int32]:
+    """The links of a translation. line: the number of the first line, for errors.
+
+    Raises:
+        CapfstError: a pair names a word that its line does not have.
+    """
+    links = np.empty(len(target.words.starts), np.int32)
+    pair, bad = _link(target, source, pairs, links)
+    if pair >= 0:
+        s, t = int(pairs.source[pair]), int(pairs.target[pair])
+        raise CapfstError(
+            f"{names.align}, line {line + bad}: there is no pair {s}-{t}: {names.source} has"
+            f" {source.lines[bad]['n_tokens']} words there, {names.target} {target.lines[bad]['n_tokens']}: align the"
+            " very lines that are given"
+        )
+    return links

@@ -1,0 +1,277 @@
+"""Training on translations: cased bitext and its word alignments → a model that learns case from the source, too.
+
+In: a model, and three files of as many lines: cased translations, their cased source, alignments. Out: the same model
+with a part more (bilingual/model.py).
+
+The weights are learned from what the tables say of lines that they were not counted from: so in each of four *folds*
+every fourth stretch of lines teaches, and the others are counted, unless the text is long; then one fold is enough.
+Lines that are also among the counted ones do not teach. In the end, all are counted.
+
+An LM is surer of lines that it has been trained on than of others, and would get too much weight for it. If the model
+seems to have seen the translations, as nearly all of their n-grams are in it, then a *stand-in* takes its place while
+the weights are learned: a model of the same kind, trained on the lines that are counted.
+
+The lines are read several times, and never held all at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.bilingual.alignment import Block, Names, ended, side_by_side
+from capfst.bilingual.casings import LM, monolingual
+from capfst.bilingual.features import N_KEYS, count, fill_keys
+from capfst.bilingual.learn import Collector, check_scipy, learn
+from capfst.bilingual.model import PART, Bilingual
+from capfst.bilingual.tables import MAX_BITS, SLOT, compact
+from capfst.bilingual.words import AN, Text
+from capfst.casing import encode
+from capfst.corpus.read import Errors, read_stream
+from capfst.exceptions import CapfstError
+from capfst.fst.backoff import SENTENCE_END, step
+from capfst.fst.write import write_fst
+from capfst.recaser import Recaser, load
+from capfst.system.binary_search import lower_bound
+from capfst.system.kernels import allocating, kernel
+from capfst.text.tokenizer import COMPOUND, WORD
+from capfst.training import train
+
+_READ = 1 << 20  # bytes
+_FOLDS = 4
+_LINES = 512  # that are together in one fold
+_MOST_LINES = 12_000  # of a fold, that teach
+_SEEN_BITS = 26
+_KNOWN = 0.9
+"""A model has been trained on text if it has at least this share of its n-grams."""
+_MOST_STAND_IN_LINES = 300_000
+
+
+@dataclass
+class TrainedBilingual:
+    """What a bilingual part was learned from."""
+
+    path: str
+    pairs: int
+    taught: int  # pairs that the weights were learned from
+    keys: int  # in the table
+    lm_weight: float
+    sigma: float
+    known: float  # share of the n-grams of the translations that the model has
+    held_out: dict[float, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        stand_in = ", with a stand-in for the model, which has been trained on them" if self.known >= _KNOWN else ""
+        return (
+            f"learned from {self.pairs:,} pairs of lines; the weights from {self.taught:,} of them, with a prior of"
+            f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.keys:,} conditions"
+        )
+
+
+@kernel
+def _known(states, arcs, start, labels):  # type: ignore[no-untyped-def]
+    """How many of the labels, in sentences that end with SENTENCE_END, have an arc in the state before; and how many
+    there are."""
+    state = np.int64(start)
+    known = n = 0
+    for label in labels:
+        if label == SENTENCE_END:
+            state = np.int64(start)
+            continue
+        pos = np.int64(states[state].pos)
+        end = pos + np.int64(states[state].narcs)
+        arc = lower_bound(arcs.ilabel, pos + 1, end, np.int64(label)) if state != 0 else end
+        known += arc < end and arcs[arc].ilabel == label
+        n += 1
+        state = step(states, arcs, state, label)[1]
+    return known, n
+
+
+@allocating
+def _count(target, source, links, lines, table):  # type: ignore[no-untyped-def]
+    """Counts the words of lines."""
+    keys = np.empty(N_KEYS, np.uint64)
+    for line in lines:
+        if line >= source.lines.size or not source.lines[line].has_contrast:
+            continue
+        here = target.lines[line]
+        for i in range(here.begin, here.end):
+            token_type = target.words.token_types[i]
+            if target.facts[i].tag != AN and (token_type == WORD or token_type == COMPOUND):
+                fill_keys(target, source, links, i, here.begin, here.end, keys)
+                count(table, keys, target.facts[i].tag)
+
+
+@allocating
+def _unseen(target, source, lines, seen):  # type: ignore[no-untyped-def]
+    """Which of the lines, with their source, are not among those seen, as hashes of words tell; and marks them."""
+    new = np.zeros(lines.size, np.bool_)
+    for n in range(lines.size):
+        line = lines[n]
+        h = np.uint64(14695981039346656037)
+        for i in range(target.lines[line].begin, target.lines[line].end):
+            h = (h ^ target.facts[i].cased_hash) * np.uint64(1099511628211)
+        if line < source.lines.size:
+            for i in range(source.lines[line].begin, source.lines[line].end):
+                h = (h ^ source.facts[i].cased_hash) * np.uint64(1099511628211)
+        place = np.int64(h >> np.uint64(64 - _SEEN_BITS))
+        bit = np.uint8(1 << (place & 7))
+        new[n] = seen[place >> 3] & bit == 0
+        seen[place >> 3] |= bit
+    return new
+
+
+class _Texts(NamedTuple):
+    """A block of the bitext."""
+
+    target: Text
+    source: Text
+    links: npt.NDArray[np.int32]
+    counted: npt.NDArray[np.int64]  # the lines that the tables are counted from
+    teaching: npt.NDArray[np.int64]  # the others
+
+
+class _Corpus:
+    """The bitext, block by block, and which of its lines teach the weights, fold by fold."""
+
+    def __init__(self, recaser: Recaser, paths: tuple[Path, Path, Path], errors: Errors) -> None:
+        self.recaser = recaser
+        self.paths = paths
+        self.names = Names(*map(str, paths))
+        self.errors = errors
+        self.n_lines = sum(block.target.count(b"\n") for block in self._blocks())
+        self.size = max(1, min(_LINES, self.n_lines // 16))
+        self.stride = max(_FOLDS, -(-self.n_lines // _MOST_LINES))
+        self.folds = _FOLDS if self.stride == _FOLDS else 1
+
+    def _blocks(self) -> Iterator[Block]:
+        target, source, align = (
+            (ended(block) for block in read_stream(path, size=_READ, errors=self.errors)) for path in self.paths
+        )
+        return side_by_side(target, source, align, self.names)
+
+    def known(self) -> float:
+        """The share of the words of the lines that teach, each behind those before it, that the LM has an n-gram
+        for."""
+        total = np.zeros(2)
+        model, recaser = self.recaser.model, self.recaser
+        for texts in self.texts(0):
+            labels = recaser.labels(_lines(texts.target, texts.teaching))
+            total += _known(model.states, model.arcs, model.start, labels)
+        return float(total[0] / max(1, total[1]))
+
+    def texts(self, fold: int | None = None, recaser: Recaser | None = None) -> Iterator[_Texts]:
+        """The blocks. fold: which lines teach; None: none. recaser: whose words the texts are made of; None: the
+        model's."""
+        recaser = recaser or self.recaser
+        for block in self._blocks():
+            buf = np.frombuffer(block.target, np.uint8)
+            target, source, links = recaser.aligned(buf, recaser.words(buf), block)
+            lines = np.arange(len(target.lines) - 1)
+            teaches = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
+            yield _Texts(target, source, links, lines[~teaches], lines[teaches])
+
+
+def train_bilingual(
+    target: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    align: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    lm: str | os.PathLike[str] | None = None,
+    align_words: bool = False,
+    errors: Errors = "strict",
+) -> TrainedBilingual:
+    """Learns from cased translations how their source tells their case (Wang, Knight & Marcu 2006), and writes the
+    model with what it has learned to `output`.
+
+    Args:
+        target: cased translations, a sentence on each line, in the language of the model.
+        source: their cased source, line by line.
+        align: word alignments, line by line: pairs `i-j`, as fast_align and eflomal write them; word j of the
+            translation is translated from word i of the source.
+        output: the path of the new model.
+        lm: the model, as in `capfst.load`.
+        align_words: alignments count the words that `capfst tokenize` gives, not what white space separates.
+        errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
+
+    Raises:
+        CapfstError: bad input, files with different numbers of lines, an unwritable output, too few pairs, or no SciPy.
+    """
+    check_scipy()
+    recaser = load(lm, align_words=align_words)
+    corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
+    known = corpus.known()
+    collector = Collector()
+    for fold in range(corpus.folds):
+        with TemporaryDirectory() as folder:
+            teacher = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
+            _collect(teacher, corpus, fold, collector)
+    if not len(collector):
+        raise CapfstError(
+            f"{corpus.names.target}: it has no pairs of lines to learn from: give some hundreds, cased on both sides"
+        )
+    learned = learn(collector.problem())
+    table = compact(_counted(corpus.texts()))
+    model = recaser.model
+    bilingual = Bilingual(learned.weights.astype(np.float32), table, corpus.n_lines)
+    parts = {**model.parts, PART: bilingual.part()}
+    write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
+    return TrainedBilingual(
+        os.fspath(output), corpus.n_lines, len(collector), int(np.count_nonzero(table["tag"])),
+        float(learned.weights[LM]), learned.sigma, known, learned.held_out,
+    )  # fmt: skip
+
+
+def _counted(texts: Iterable[_Texts], seen: npt.NDArray[np.uint8] | None = None) -> npt.NDArray:
+    """The table of the lines that are counted; `seen` gets their marks."""
+    table = np.zeros(1 << MAX_BITS, SLOT)
+    for target, source, links, counted, _ in texts:
+        if seen is not None:
+            _unseen(target, source, counted, seen)
+        _count(target, source, links, counted, table)
+    return table
+
+
+def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
+    """A model like that of the corpus, trained on the lines of a fold that are counted, or the first of them."""
+    model = corpus.recaser.model
+    text, path = folder / "counted.txt", folder / "stand-in.fst"
+    with text.open("wb") as file:
+        n = 0
+        for texts in corpus.texts(fold):
+            file.write(_lines(texts.target, texts.counted))
+            n += len(texts.counted)
+            if n >= _MOST_STAND_IN_LINES:
+                break
+    train(
+        text, path, order=model.order, clean=False, pretokenized=corpus.recaser.pretokenized,
+        context=corpus.recaser.context is not None,
+    )  # fmt: skip
+    return load(path, align_words=corpus.recaser.align_words)
+
+
+def _collect(teacher: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
+    """Gathers the lines of a fold that teach, as `teacher` sees them."""
+    seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
+    table = _counted(corpus.texts(fold), seen)
+    search = teacher.lm.unknown, teacher.engine.starts, teacher.engine.tables
+    for target, source, links, _, teaching in corpus.texts(fold, teacher):
+        new = teaching[_unseen(target, source, teaching, seen)]
+        words, buf = target.words, target.buf
+        gold = encode.labels(buf, words, teacher.model.symbols, teacher.lm.unknown, teacher.pretokenized)
+        costs = monolingual(words, teacher.casing_costs(buf, words, every=True))
+        collector.add(target, source, links, new.tolist(), gold, costs, teacher.forms, table, teacher.guess, search)
+
+
+def _lines(text: Text, lines: npt.NDArray[np.int64]) -> bytes:
+    """Some of the lines of a text."""
+    every = text.buf.tobytes().split(b"\n")
+    return b"".join(every[line] + b"\n" for line in lines.tolist())

@@ -1,0 +1,52 @@
+"""Records whose text is a translation: its source and their alignment are other fields or columns of the record.
+
+In: the options, and the texts of a record. Out: where the other texts are; and whether they fit together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from capfst.formats.protocol import BatchOptions, TextOptions
+
+Others = tuple[bytes, ...]
+"""The source of a text, and perhaps the alignment, as UTF-8; empty if the text is no translation."""
+
+_SHOWN = 40  # characters
+
+
+def other_options(options: TextOptions) -> Iterator[TextOptions]:
+    """For each of the other texts of a record, the options with which it is the text."""
+    if isinstance(options, BatchOptions):
+        for name in (options.source, options.align):
+            if name is not None:
+                yield replace(options, field=name, column=name, source=None, align=None)
+
+
+def settings(options: TextOptions) -> dict[str, str]:
+    """What of the options an output depends on."""
+    named = {"source": getattr(options, "source", None), "align": getattr(options, "align", None)}
+    return {key: name for key, name in named.items() if name is not None}
+
+
+def misfit(text: str, others: Sequence[str]) -> str | None:
+    """Why the other texts do not belong to a text; None if they do."""
+    lines = [other.split("\n") for other in (text, *others)]
+    for name, other in zip(("source", "alignment"), lines[1:], strict=False):
+        if len(other) != len(lines[0]):
+            return f"its {name} has {len(other)} lines, and its text {len(lines[0])}"
+    for target, source, align in zip(*lines, strict=True) if len(lines) == 3 else ():
+        sizes = len(source.split()), len(target.split())
+        for pair in align.split():
+            numbers = pair.split("-")
+            if len(numbers) != 2 or not all(number.isascii() and number.isdigit() for number in numbers):
+                return f"{pair[:_SHOWN]!r} in its alignment is no pair of word numbers"
+            if any(int(number) >= size for number, size in zip(numbers, sizes, strict=True)):
+                return f"there is no pair {pair[:_SHOWN]}: source and text have {sizes[0]} and {sizes[1]} words"
+    return None
+
+
+def joined(others: Iterable[Others]) -> list[bytes]:
+    """The other texts of several records, each kind as one text with a line end behind each record's."""
+    return [b"".join(text + b"\n" for text in texts) for texts in zip(*others, strict=True)]

@@ -1,0 +1,27 @@
+"""A model that has learned from translations."""
+
+from pathlib import Path
+
+import pytest
+from support.translations import bitext, write
+
+import capfst
+from capfst.bilingual_training import train_bilingual
+
+
+@pytest.fixture(scope="session")
+def monolingual_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of the translations alone; not to be written to."""
+    folder = tmp_path_factory.mktemp("monolingual")
+    target, _, _ = write(folder, bitext(600))
+    capfst.train(target, folder / "cap.fst", clean=False)
+    return folder / "cap.fst"
+
+
+@pytest.fixture(scope="session")
+def bilingual_model(monolingual_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, which has also learned from the source; not to be written to."""
+    pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    folder = tmp_path_factory.mktemp("bilingual")
+    train_bilingual(*write(folder, bitext(600)), folder / "bilingual.fst", lm=monolingual_model)
+    return folder / "bilingual.fst"

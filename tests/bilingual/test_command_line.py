@@ -1,0 +1,214 @@
+"""`train-bilingual`, `recase --source`, `batch --source-field`: what they print and write, and what bad input gets."""
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.command_line import message, run
+from support.translations import bitext, write
+
+import capfst
+from capfst.exceptions import CapfstError
+
+
+@pytest.fixture
+def texts(tmp_path):
+    found = bitext(30, seed=4)
+    return found._replace(target=[line.lower() for line in found.target])
+
+
+@pytest.fixture
+def paths(tmp_path, texts):
+    return write(tmp_path, texts)
+
+
+@pytest.fixture(scope="module")
+def recaser(bilingual_model):
+    return capfst.load(bilingual_model)
+
+
+def test_train_recase_and_info(tmp_path, monolingual_model):
+    pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    target, source, align = write(tmp_path, bitext(120))
+    done = run("train-bilingual", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "b.fst")
+    assert "learned from 120 pairs of lines" in done.stderr.decode()
+    assert "with a stand-in for the model" in done.stderr.decode()
+    again = run("train-bilingual", "-q", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "c.fst")
+    assert again.stderr == b""
+    assert (tmp_path / "b.fst").read_bytes() == (tmp_path / "c.fst").read_bytes()
+    assert "120 pairs of lines" in run("info", tmp_path / "b.fst").stdout.decode()
+    (tmp_path / "low").write_text("ouvrez le menu dans calc\n")
+    (tmp_path / "cased").write_text("Open the Menu in Calc\n")
+    recased = run("recase", "--lm", tmp_path / "b.fst", "--source", tmp_path / "cased", tmp_path / "low").stdout
+    assert recased == b"Ouvrez le Menu dans Calc\n"
+
+
+def test_recase_is_that_of_python(tmp_path, bilingual_model, recaser, texts, paths):
+    target, source, align = paths
+    expected = "".join(f"{line}\n" for line in recaser.recase_aligned(*texts)).encode()
+    common = "recase", "--lm", bilingual_model, "--source", source
+    assert run(*common, "--align", align, target, "--jobs", 1).stdout == expected
+    assert run(*common, "--align", align, "--jobs", 3, stdin=target.read_bytes()).stdout == expected
+    run(*common, "--align", align, target, "-o", tmp_path / "out.gz")
+    assert run("recase", "--lm", bilingual_model, "--source", source, target).stdout.decode().splitlines() == (
+        recaser.recase_aligned(texts.target, texts.source)
+    )
+    best = run(*common, "--align", align, target, "--nbest", 1).stdout.decode().splitlines()
+    assert [line.split("\t")[1] for line in best] == expected.decode().splitlines()
+    sure = run(*common, "--align", align, target, "--confidence").stdout.decode().splitlines()
+    assert [json.loads(line)["text"] for line in sure] == expected.decode().splitlines()
+
+
+def test_several_files_are_one_translation(tmp_path, bilingual_model, recaser, texts, paths):
+    _, source, align = paths
+    parts = [tmp_path / "a", tmp_path / "b"]
+    parts[0].write_text("\n".join(texts.target[:7]))  # its last line has no end
+    parts[1].write_text("\n".join(texts.target[7:]))
+    done = run("recase", "--lm", bilingual_model, "--source", source, "--align", align, *parts).stdout.decode()
+    assert done == "\n".join(recaser.recase_aligned(*texts))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"source": lambda lines: lines[:-1]}, "source.txt ends behind line 29, but"),
+        ({"source": lambda lines: [*lines, "x"]}, "source.txt has more lines than"),
+        ({"align": lambda lines: lines[:3]}, "align.txt ends behind line 3, but"),
+        (
+            {"align": lambda lines: [*lines[:5], "3-x", *lines[6:]]},
+            "align.txt, line 6: '3-x' is no pair of word numbers",
+        ),
+        ({"align": lambda lines: [*lines[:5], "0-77", *lines[6:]]}, "align.txt, line 6: there is no pair 0-77"),
+    ],
+)
+@pytest.mark.parametrize("how", ["text", "nbest", "train"])
+def test_bad_input_is_one_error_and_nothing_is_written(tmp_path, bilingual_model, texts, change, expected, how):
+    changed = texts._replace(**{name: make(getattr(texts, name)) for name, make in change.items()})
+    target, source, align = write(tmp_path, changed)
+    output = tmp_path / "out"
+    if how == "train":
+        pytest.importorskip("scipy")
+        arguments = "train-bilingual", "--lm", bilingual_model, target, source, align, "-o", output
+    else:
+        more = ["--nbest", "2"] if how == "nbest" else []
+        arguments = "recase", "--lm", bilingual_model, "--source", source, "--align", align, target, "-o", output, *more
+    assert expected in message(run(*arguments, code=1))
+    assert not output.exists()
+
+
+def test_wrong_commands(tmp_path, bilingual_model, monolingual_model, paths):
+    target, source, align = paths
+    assert "--align is for --source" in run("recase", "--align", align, target, code=2).stderr.decode()
+    assert "--source and --align are files" in run("recase", "--source", "-", target, code=2).stderr.decode()
+    done = run("recase", "--lm", monolingual_model, "--source", source, target, code=1)
+    assert "has learned nothing from translations" in message(done)
+    done = run("recase", "--lm", bilingual_model, "--source", tmp_path / "none", target, code=1)
+    assert "none" in message(done)
+    done = run("batch", target, "--align-field", "x", "--out", tmp_path / "o", code=2)
+    assert "--align-field is for --source-field" in done.stderr.decode()
+
+
+def test_nothing_to_learn_from(tmp_path, monolingual_model):
+    pytest.importorskip("scipy")
+    empty = [tmp_path / name for name in "abc"]
+    for path in empty:
+        path.write_text("")
+    done = run("train-bilingual", "--lm", monolingual_model, *empty, "-o", tmp_path / "out", code=1)
+    assert "no pairs of lines to learn from" in message(done)
+
+
+def test_mix_keeps_what_the_heaviest_model_has_learned(tmp_path, bilingual_model, monolingual_model, recaser, texts):
+    run("mix", bilingual_model, monolingual_model, "--weights", "0.9,0.1", "-o", tmp_path / "mixed.fst")
+    assert capfst.load(tmp_path / "mixed.fst").recase_aligned(*texts) == recaser.recase_aligned(*texts)
+    run("mix", bilingual_model, monolingual_model, "--weights", "0.1,0.9", "-o", tmp_path / "other.fst")
+    with pytest.raises(CapfstError, match="has learned nothing from translations"):
+        capfst.load(tmp_path / "other.fst").recase_aligned(*texts)
+
+
+# batch
+
+
+def rows_of(texts) -> list[dict[str, str]]:
+    return [{"text": t, "en": s, "pairs": a} for t, s, a in zip(*texts, strict=True)]
+
+
+def written(folder, name, rows):
+    path = folder / name
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=11)
+    else:
+        with path.open("w", newline="") as file:
+            delimiter = "," if path.suffix == ".csv" else "\t"
+            writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+def read(path):
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="," if path.suffix == ".csv" else "\t"))
+
+
+def batch(model, path, *more, code=0):
+    out = path.parent / "out"
+    options = "--source-field", "en", "--align-field", "pairs", "--out", out
+    return run("batch", "-q", "--lm", model, path, *options, *more, code=code), out / path.name
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.tsv", "a.csv", "a.parquet"])
+def test_batch(tmp_path, bilingual_model, recaser, texts, name):
+    rows = rows_of(texts)
+    _, out = batch(bilingual_model, written(tmp_path, name, rows))
+    expected = recaser.recase_aligned(*texts)
+    assert read(out) == [{**row, "text": line} for row, line in zip(rows, expected, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"en": "Two\nlines"}, "its source has 2 lines, and its text 1"),
+        ({"pairs": "0-x"}, "'0-x' in its alignment is no pair of word numbers"),
+        ({"pairs": "0-99"}, "there is no pair 0-99"),
+    ],
+)
+def test_batch_of_malformed_records(tmp_path, bilingual_model, recaser, texts, name, wrong, why):
+    rows = rows_of(texts)
+    rows[3] |= wrong
+    path = written(tmp_path, name, rows)
+    done, _ = batch(bilingual_model, path, code=1)
+    assert why in done.stderr.decode()
+    place = "row 4" if name == "a.parquet" else "line 4" if name == "a.jsonl" else "line 5"
+    assert place in done.stderr.decode()
+    expected = [{**row, "text": line} for row, line in zip(rows, recaser.recase_aligned(*texts), strict=True)]
+    _, out = batch(bilingual_model, path, "--on-error", "pass", "--force")
+    assert read(out) == [*expected[:3], rows[3], *expected[4:]]
+    _, out = batch(bilingual_model, path, "--on-error", "drop", "--force")
+    assert read(out) == [*expected[:3], *expected[4:]]
+
+
+def test_batch_of_nulls_and_records_of_several_lines(tmp_path, bilingual_model, recaser):
+    rows = [
+        {"text": None, "en": "Open", "pairs": ""},
+        {"text": "ouvrez\nle menu", "en": "Open\nthe Menu", "pairs": "0-0\n0-0 1-1"},
+        {"text": "calc", "en": None, "pairs": None},
+    ]
+    for name in ("a.jsonl", "a.parquet"):
+        _, out = batch(bilingual_model, written(tmp_path, name, rows))
+        texts = [row["text"] for row in read(out)]
+        assert texts == [None, "Ouvrez\nle Menu", recaser.recase("calc")]
+
+
+def test_batch_of_text_has_no_fields(tmp_path, bilingual_model):
+    (tmp_path / "a.txt").write_text("ouvrez\n")
+    done, _ = batch(bilingual_model, tmp_path / "a.txt", code=1)
+    assert "text has no fields that a source could be in: use capfst recase --source" in done.stderr.decode()
