@@ -373,29 +373,30 @@ def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill(words, text, context, guess, log_p, shape_costs, costs):  # type: ignore[no-untyped-def]
-    """Fills `costs`, a CasingCosts, whose options have n rows, or one if they are not wanted."""
+def _fill(words, text, context, guess, log_p, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
+    """Fills what a CasingCosts has; its options have n rows, or one if they are not wanted. shape_costs: room for
+    float32[N_SHAPES]."""
     first_arc = np.int64(0)
     for i in range(words.starts.size):
-        option = costs.options[i % len(costs.options)]
+        option = options[i % len(options)]
         for shape in range(N_SHAPES):
             option[shape] = np.inf
         option[N_SHAPES] = 0
-        costs.shapes[i] = AS_FORM
+        shapes[i] = AS_FORM
         n_forms, label = np.int64(words.n_forms[i]), words.first_labels[i]
-        arc_costs = part(costs.arc_costs, first_arc, n_forms)
+        costs = part(arc_costs, first_arc, n_forms)
         first_arc += n_forms
         if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # a line end, too
             for k in range(n_forms):
-                arc_costs[k] = 0
+                costs[k] = 0
             continue
         for shape in range(N_SHAPES):
             shape_costs[shape] = SCALE * ((LOWER_PENALTY if shape == Shape.LOWER else 0.0) - log_p[i, shape])
         if n_forms != 0:
-            shapes = part(context.shapes, label, n_forms)
-            costs.shapes[i] = _fill_known(context.words[label], shapes, shape_costs, arc_costs, option)
+            of_forms = part(context.shapes, label, n_forms)
+            shapes[i] = _fill_known(context.words[label], of_forms, shape_costs, costs, option)
         elif guess:
-            costs.shapes[i] = _fill_oov(shape_costs, option)
+            shapes[i] = _fill_oov(shape_costs, option)
 
 
 def casing_costs(
@@ -432,6 +433,6 @@ def casing_costs(
     if rarity is not None:
         remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
-    costs = CasingCosts(np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8), options)
-    _fill(words, text, context, guess, log_p, np.empty(N_SHAPES, np.float32), costs)
-    return costs if every else costs._replace(options=None)
+    arc_costs, shapes = np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8)
+    _fill(words, text, context, guess, log_p, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
+    return CasingCosts(arc_costs, shapes, options if every else None)
