@@ -30,7 +30,8 @@ def summed(edges, n_nodes, lm_weight, scores, posteriors):  # type: ignore[no-un
     return forward_backward(edges, 0, edges.arc.size, n_nodes, lm_weight, scores, forward, backward, posteriors)
 
 
-@settings(deadline=None, max_examples=100)
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
 @given(
     model=backoff_models(),
     line=st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
