@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from experiments import overlap, read_lines
@@ -26,16 +26,27 @@ Link = tuple[int, int]
 Links = list[Link]
 """The word alignment of a pair."""
 
+T = TypeVar("T")
+
 _TOKEN = re.compile(r"(?:[cdjlmnst]|qu)['’](?=\w)|\w+(?:[-_.:/\\'’@]+\w+)*|[^\w\s]", re.IGNORECASE)
 
 
 class Bitext(NamedTuple):
-    """Pairs to train on, and held-out ones; left_out: how many of these were left out, since their targets are in the
-    training text, or have a run of eight words in common with it."""
+    """Pairs to train on, and held-out ones, neither side of which is in the training text, or has a run of eight words
+    in common with it; left_out: how many were left out for that."""
 
     training: list[Pair]
     held_out: list[Pair]
     left_out: int
+
+    def turned(self) -> Bitext:
+        """The other direction."""
+        return Bitext(turned(self.training), turned(self.held_out), self.left_out)
+
+
+def turned(pairs: Iterable[tuple[T, T]]) -> list[tuple[T, T]]:
+    """Pairs, or the links of one, seen from the other side."""
+    return [(second, first) for first, second in pairs]
 
 
 def read_pairs(data: Path, language: str, corpus: str) -> list[Pair]:
@@ -44,34 +55,31 @@ def read_pairs(data: Path, language: str, corpus: str) -> list[Pair]:
     return list(zip(*map(read_lines, files), strict=True))
 
 
-def read_bitext(data: Path, language: str, *, into_english: bool, limit: int | None = None) -> Bitext:
-    """The pairs of all corpora, (source, target). limit: how many pairs of each corpus are read."""
+def read_bitext(data: Path, language: str, limit: int | None = None) -> Bitext:
+    """The pairs of all corpora, (English, its translation). limit: how many pairs of each corpus are read."""
     training: list[Pair] = []
     candidates: list[Pair] = []
     for corpus in CORPORA:
-        pairs = read_pairs(data, language, corpus)[:limit]
-        if into_english:
-            pairs = [(source, target) for target, source in pairs]
-        for k, pair in enumerate(pairs):
+        for k, pair in enumerate(read_pairs(data, language, corpus)[:limit]):
             (candidates if k // BLOCK % EVERY == EVERY - 1 else training).append(pair)
     return without_overlap(training, candidates)
 
 
 def without_overlap(training: list[Pair], candidates: list[Pair]) -> Bitext:
     """Holds those of the candidates out that have nothing in common with the training text."""
-    known = {target.lower() for _, target in training}
-    targets = [target for _, target in candidates]
-    common = overlap(targets, ["\n".join(target for _, target in training)]).lines
-    held_out = [
-        pair for pair, seen in zip(candidates, common, strict=True) if not seen and pair[1].lower() not in known
-    ]
-    return Bitext(training, held_out, len(candidates) - len(held_out))
+    seen = np.zeros(len(candidates), np.bool_)
+    for side in (0, 1):
+        text, lines = [pair[side].lower() for pair in training], [pair[side].lower() for pair in candidates]
+        known = set(text)
+        seen |= overlap(lines, ["\n".join(text)]).lines | np.array([line in known for line in lines], np.bool_)
+    held_out = [pair for pair, left_out in zip(candidates, seen, strict=True) if not left_out]
+    return Bitext(training, held_out, int(seen.sum()))
 
 
-def spread(pairs: Sequence[Pair], number: int) -> list[Pair]:
-    """So many of the pairs, or all if there are fewer, evenly spread over them."""
-    places = np.linspace(0, len(pairs) - 1, min(number, len(pairs))).astype(int)
-    return [pairs[k] for k in places]
+def spread(items: Sequence[T], number: int) -> list[T]:
+    """So many of the items, or all if there are fewer, evenly spread over them."""
+    places = np.linspace(0, len(items) - 1, min(number, len(items))).astype(int)
+    return [items[k] for k in places]
 
 
 def tokenized(line: str) -> str:

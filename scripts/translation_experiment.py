@@ -109,8 +109,8 @@ def measure(
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
 def main(data: Path, quick: bool, document: Path | None) -> None:
     limit, number, resamples = (QUICK_PAIRS, QUICK_SENTENCES, 100) if quick else (None, SENTENCES, RESAMPLES)
-    to_english = read_bitext(data, "es", into_english=True, limit=limit)
-    to_spanish = read_bitext(data, "es", into_english=False, limit=limit)
+    to_spanish = read_bitext(data, "es", limit)
+    to_english = to_spanish.turned()
     french = [pair for corpus in CORPORA for pair in read_pairs(data, "fr", corpus)]
     translations = (
         ("es → en", "spa-eng", to_english, to_english.held_out),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from capfst.bilingual.alignment import Block
 from capfst.casing.transducer import Words
 from capfst.formats.protocol import Recase, RecaseCounts
-from capfst.recaser import Recaser, pieces
+from capfst.recaser import Recaser
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
@@ -79,7 +79,7 @@ def counting(recaser: Recaser) -> Recase:
             whole = np.frombuffer(text, np.uint8)
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
-        for buf in pieces(text):
+        for buf in recaser.pieces(text):
             words, recased = recaser.recase_words(buf)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased

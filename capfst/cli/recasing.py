@@ -64,6 +64,11 @@ if TYPE_CHECKING:
 )
 @align_words_option
 @click.option(
+    "--document",
+    is_flag=True,
+    help="Lines between two blank ones are a document: what is said of a word in one line is evidence in the others.",
+)
+@click.option(
     "--nbest",
     type=click.IntRange(1),
     help="Print this many best casings of each line, a line each: cost (−ln), tab, text.",
@@ -90,6 +95,7 @@ def recase(
     source: Path | None,
     align: Path | None,
     align_words: bool,
+    document: bool,
     nbest: int | None,
     confidence: bool,
     engine: str,
@@ -115,6 +121,8 @@ def recase(
         raise click.UsageError("--align is for --source.")
     if source and (align_too := [file for file in (source, align) if str(file) == "-"]):
         raise click.UsageError(f"--source and --align are files, not stdin ({align_too[0]}).")
+    if document and (nbest or confidence or source or not casing["context"]):
+        raise click.UsageError("Give --document without --nbest, --confidence, --source and --no-context.")
     compression = compression_of_name(output) if output else None
     has_hinted = _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
@@ -124,7 +132,7 @@ def recase(
         from capfst.bilingual.alignment import Block
         from capfst.recaser import Recaser  # while the model is being checked
 
-        recaser = Recaser(opening.result(), engine=engine, align_words=align_words, **casing)
+        recaser = Recaser(opening.result(), engine=engine, document=document, align_words=align_words, **casing)
     _note_lack_of_context(recaser, quiet)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard: type lines, end with Ctrl-D", quiet)

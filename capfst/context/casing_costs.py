@@ -7,7 +7,8 @@ or if it is OOV: so words appear in casings that the LM has not seen.
 The LM reads an unseen casing as the word's most frequent form. So of all casings that are read as this form the search
 needs the cheapest one only. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
 
-The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; stage 1, then stage 2 of each line) → `_fill`
+The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; stage 1, then stage 2 of each line; for documents
+`document.remember`) → `_fill`
 (→ costs of surface forms and unseen casings).
 """
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
 from capfst.casing.transducer import CasingCosts, Words, canonical_lowercase
 from capfst.context.classes import RARE
+from capfst.context.document import remember
 from capfst.context.domains import likeliest_domain
 from capfst.context.features import (
     BLOCK,
@@ -402,12 +404,14 @@ def casing_costs(
     guess: bool,
     every: bool = False,
     begins: npt.NDArray[np.bool_] | None = None,
+    rarity: npt.NDArray[np.float32] | None = None,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
     An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
     likeliest shape, not in lower case. every: gives the options, too. begins: bool[n], whether the word is taken for
-    the first of a sentence inside its line; None: no word is.
+    the first of a sentence inside its line; None: no word is. rarity: float32[n], if the buffer is a document whose
+    lines are evidence for each other (context/document.py).
     """
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
@@ -422,6 +426,8 @@ def casing_costs(
     _read(buf, words, begins, pretokenized, context, INFO, TO_LOWER, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     _score(words, text, context, log_p)
+    if rarity is not None:
+        remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
     costs = CasingCosts(np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8), options)
     _fill(words, text, context, guess, log_p, costs)

@@ -9,9 +9,10 @@ WORDS = [*"abcdefghij"]
 def test_held_out_text_has_nothing_in_common_with_the_training_text():
     line, other = " ".join(WORDS), " ".join(reversed(WORDS))
     training = [("1", f"{line} k"), ("2", "Short.")]
-    candidates = [("3", f"x {line}"), ("4", "short."), ("5", other), ("6", "Shorter.")]
+    candidates = [("3", f"x {line}"), ("4", "short."), ("5", other), ("6", "Shorter."), (line, "7"), ("2", "8")]
     found = bitext.without_overlap(training, candidates)
-    assert found == (training, [("5", other), ("6", "Shorter.")], 2)
+    assert found == (training, [("5", other), ("6", "Shorter."), (line, "7")], 3)
+    assert found.turned().held_out == [(other, "5"), ("Shorter.", "6"), ("7", line)]
 
 
 def test_spread():

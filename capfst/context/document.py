@@ -1,0 +1,133 @@
+"""Document memory: what the context model says of a word elsewhere in its document is evidence here, too.
+
+In: the words of one document, and what the context model gives their shapes, ln p. Out: the same, where other lines of
+the document have the word: ln p_k + w Σ_j p_jk / √N over the N places j of these lines, normalised; and likewise for
+the word with its left and with its right neighbour, which are names or terms if they recur. w is the less, the more
+training has known of the word: for a word of frequency f it is 1 / (1 + f / RARE).
+
+First words of lines give no evidence, as their capitals may be those of their position. A line's own words are left
+out, so the order of a document's lines does not matter; sums are in whole numbers, so that it does not in the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import N_SHAPES
+from capfst.casing.transducer import Words
+from capfst.context.features import largest
+from capfst.context.words import has_case
+from capfst.system.hashing import hash_pair
+from capfst.system.kernels import allocating, kernel
+from capfst.text.tokenizer import NEWLINE
+
+RARE = 6e-5
+"""The frequency of a word whose memory weighs half. Found on development text, as the other weights (1) and 1/√N."""
+
+_KEYS = 3  # of a word: itself, with the word before it, and with the one behind it
+_ONE = 1 << 16  # probability 1 in sums
+
+
+@allocating
+def _rarity(first_labels, n_forms, arcs, weights):  # type: ignore[no-untyped-def]
+    for i in range(weights.size):
+        frequency = 0.0
+        for form in range(first_labels[i], first_labels[i] + n_forms[i]):
+            frequency += np.exp(-arcs[form - 1].weight)  # the unigram: state 0's arcs are those of all labels
+        weights[i] = RARE / (RARE + frequency)
+
+
+def rarity(words: Words, arcs: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
+    """float32[n]: what the memory of each word weighs, given the arcs of the LM: from 0 to 1, for an OOV word."""
+    weights = np.empty(len(words.token_types), np.float32)
+    _rarity(words.first_labels.astype(np.int64), words.n_forms, arcs, weights)
+    return weights
+
+
+@kernel
+def _word_keys(tokens, t, keys):  # type: ignore[no-untyped-def]
+    """Fills uint64[_KEYS] for token t: hashes of what is remembered of it; 0 for a neighbour without case."""
+    before, word, after = tokens[t - 1], tokens[t], tokens[t + 1]
+    keys[0] = hash_pair(word.word_hash, 1) | np.uint64(1)
+    keys[1] = keys[2] = 0
+    if has_case(before.shape_evidence):
+        keys[1] = hash_pair(hash_pair(before.word_hash, 2), word.word_hash) | np.uint64(1)
+    if has_case(after.shape_evidence):
+        keys[2] = hash_pair(hash_pair(word.word_hash, 3), after.word_hash) | np.uint64(1)
+
+
+@kernel
+def _slot_of(owners, key):  # type: ignore[no-untyped-def]
+    """The slot that has this key, or the empty one for it."""
+    mask = owners.size - 1
+    slot = np.int64(key >> np.uint64(1)) & mask
+    while owners[slot] != np.uint64(0) and owners[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@kernel
+def _add(slots, evidence, sign, sums):  # type: ignore[no-untyped-def]
+    """Adds a word's evidence, int32[N_SHAPES], to its slots, int64[_KEYS], or takes it off; −1 is no slot."""
+    for slot in slots:
+        if slot >= 0:
+            for shape in range(N_SHAPES):
+                sums[slot, shape] += sign * evidence[shape]
+            sums[slot, N_SHAPES] += sign
+
+
+@kernel
+def _recall(slots, sums, rarity, log_p):  # type: ignore[no-untyped-def]
+    """Adds to log_p, float32[N_SHAPES], what is remembered of the word with these slots; normalises it."""
+    for k in range(_KEYS):
+        if slots[k] >= 0 and sums[slots[k], N_SHAPES] > 0:
+            weight = (rarity if k == 0 else 1.0) / (_ONE * np.sqrt(sums[slots[k], N_SHAPES]))
+            for shape in range(N_SHAPES):
+                log_p[shape] += weight * sums[slots[k], shape]
+    most, total = largest(log_p), 0.0
+    for shape in range(N_SHAPES):
+        total += np.exp(log_p[shape] - most)
+    for shape in range(N_SHAPES):
+        log_p[shape] -= most + np.log(total)
+
+
+@allocating
+def remember(token_types, tokens, token_of, rarity, log_p):  # type: ignore[no-untyped-def]
+    """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `casing_costs._Text`);
+    rarity: float32[n], what the memory of each word weighs."""
+    n = token_types.size
+    size = 16
+    while size < 2 * _KEYS * n:
+        size *= 2
+    owners, sums = np.zeros(size, np.uint64), np.zeros((size, N_SHAPES + 1), np.int64)
+    slots, evidence = np.empty((n, _KEYS), np.int64), np.empty((n, N_SHAPES), np.int32)
+    gives, keys = np.zeros(n, np.bool_), np.empty(_KEYS, np.uint64)
+    for i in range(n):
+        token = tokens[token_of[i]]
+        slots[i] = -1
+        if has_case(token.shape_evidence):
+            _word_keys(tokens, token_of[i], keys)
+            for k in range(_KEYS):
+                if keys[k] != np.uint64(0):
+                    slots[i, k] = _slot_of(owners, keys[k])
+                    owners[slots[i, k]] = keys[k]
+            gives[i] = token.position > 0
+            for shape in range(N_SHAPES):
+                evidence[i, shape] = np.int32(_ONE * np.exp(log_p[i, shape]) + 0.5)
+            if gives[i]:
+                _add(slots[i], evidence[i], 1, sums)
+    begin = 0
+    while begin < n:
+        end = begin
+        while end < n and token_types[end] != NEWLINE:
+            if gives[end]:
+                _add(slots[end], evidence[end], -1, sums)
+            end += 1
+        for i in range(begin, end):
+            if slots[i, 0] >= 0:
+                _recall(slots[i], sums, rarity[i], log_p[i])
+        for i in range(begin, end):
+            if gives[i]:
+                _add(slots[i], evidence[i], 1, sums)
+        begin = end + 1

@@ -1,0 +1,44 @@
+"""Lines → documents: blank lines part them.
+
+Of a longer document each stretch of LONGEST lines, or of about LARGEST bytes, is a document of its own, so that memory
+is bounded. Where a document ends depends on nothing but its lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import AnyStr
+
+LONGEST = 200  # lines
+LARGEST = 1 << 20  # bytes, or characters
+
+
+def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
+    """The lines of each document; the blank lines behind it are the last of them."""
+    held: list[AnyStr] = []
+    size, was_blank = 0, False
+    for line in lines:
+        is_blank = not line.strip()
+        if (was_blank and not is_blank) or len(held) == LONGEST or size >= LARGEST:
+            yield held
+            held, size = [], 0
+        held.append(line)
+        size += len(line)
+        was_blank = is_blank
+    if held:
+        yield held
+
+
+def whole_documents(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines → a block for each document."""
+    lines = (line for block in blocks for line in lines_of(block))
+    return map(b"".join, documents(lines))
+
+
+def lines_of(text: bytes) -> Iterator[bytes]:
+    """The lines of a text with their ends."""
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end

@@ -1,0 +1,221 @@
+"""A small phrase-based translation system (Koehn, Och & Marcu 2003), monotone: phrases keep the order of the source.
+
+In: aligned pairs of sentences, as words, and an LM of the target. Out: translations, with their word alignments.
+
+A translation is the path of least cost over phrase pairs. Costs are −ln P, weighted: of the target phrase given the
+source phrase, of the words of each given those of the other that they are linked to (lexical weighting), and of the LM;
+and a constant for each word. The search keeps the best hypotheses at each place of the source; of those
+in one state of the LM only the best.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+from bitext import Link, Links, turned
+
+from capfst.fst.backoff import SENTENCE_END, LanguageModel, step
+from capfst.fst.read import CapFst
+from capfst.system.kernels import allocating
+
+LONGEST = 4  # words of a phrase
+OPTIONS = 12  # translations that are tried of a phrase
+BEAM = 25  # hypotheses kept at a place of the source
+PHRASE_WEIGHT, WORDS_WEIGHT, LM_WEIGHT = 0.3, 0.25, 0.4
+WORD_COST = -1.2  # so that the shortest translation is not the best one
+UNKNOWN_COST = 5.0  # of a word that stays as it is, since no phrase has it
+_UNSEEN = 1e-7
+
+Phrase = tuple[str, ...]
+
+
+class PhrasePair(NamedTuple):
+    """links: (place in the source, place in the target), from the beginning of the phrases."""
+
+    source: Phrase
+    target: Phrase
+    links: tuple[Link, ...]
+
+
+class Option(NamedTuple):
+    """A translation of a phrase, and its weighted cost without that of the LM."""
+
+    cost: float
+    target: Phrase
+    links: tuple[Link, ...]
+
+
+def phrase_pairs(source: Phrase, target: Phrase, links: Links, wanted: frozenset[Phrase]) -> Iterator[PhrasePair]:
+    """The phrase pairs of a pair of sentences: some words are linked, and none to a word out of the other phrase.
+
+    wanted: the source phrases that matter, and all their beginnings.
+    """
+    to_target: list[list[int]] = [[] for _ in source]
+    to_source: list[list[int]] = [[] for _ in target]
+    for i, j in links:
+        to_target[i].append(j)
+        to_source[j].append(i)
+    for begin in range(len(source)):
+        low, high = len(target), -1
+        for end in range(begin + 1, min(begin + LONGEST, len(source)) + 1):
+            if source[begin:end] not in wanted:
+                break
+            low, high = min([low, *to_target[end - 1]]), max([high, *to_target[end - 1]])
+            if not 0 <= high - low < LONGEST:
+                continue
+            if any(not begin <= i < end for j in range(low, high + 1) for i in to_source[j]):
+                continue
+            inside = [(i, j) for i in range(begin, end) for j in to_target[i]]
+            first = low
+            while first >= 0 and (first == low or not to_source[first]):  # unlinked words around may belong to it
+                last = high
+                while last < min(len(target), first + LONGEST) and (last == high or not to_source[last]):
+                    pairs = tuple((i - begin, j - first) for i, j in inside)
+                    yield PhrasePair(source[begin:end], target[first : last + 1], pairs)
+                    last += 1
+                first -= 1
+
+
+class PhraseTable:
+    """The translations of those phrases that occur in some sentences, learned from aligned pairs."""
+
+    def __init__(
+        self, pairs: Sequence[tuple[Phrase, Phrase]], alignments: Sequence[Links], sentences: Iterable[Phrase]
+    ) -> None:
+        lengths = range(1, LONGEST + 1)
+        wanted = frozenset(words[k : k + n] for words in sentences for k in range(len(words)) for n in lengths)
+        counts: dict[Phrase, dict[Phrase, Counter[tuple[Link, ...]]]] = {}
+        forward, backward = WordCosts(), WordCosts()
+        for (source, target), links in zip(pairs, alignments, strict=True):
+            forward.count(source, target, links)
+            backward.count(target, source, turned(links))
+            for pair in phrase_pairs(source, target, links, wanted):
+                counts.setdefault(pair.source, {}).setdefault(pair.target, Counter())[pair.links] += 1
+        self.options: dict[Phrase, list[Option]] = {}
+        for phrase, targets in counts.items():
+            total = log(sum(variants.total() for variants in targets.values()))
+            options = []
+            for target, variants in targets.items():
+                inside = variants.most_common(1)[0][0]
+                words = forward.cost(phrase, target, inside) + backward.cost(target, phrase, turned(inside))
+                cost = PHRASE_WEIGHT * (total - log(variants.total())) + WORDS_WEIGHT * words
+                options.append(Option(cost + WORD_COST * len(target), target, inside))
+            self.options[phrase] = sorted(options)[:OPTIONS]
+
+    def of(self, sentence: Phrase) -> Iterator[tuple[int, int, Option]]:
+        """(begin, end, translation) of the phrases of a sentence, by their beginnings."""
+        for begin in range(len(sentence)):
+            for end in range(begin + 1, min(begin + LONGEST, len(sentence)) + 1):
+                for option in self.options.get(sentence[begin:end], ()):
+                    yield begin, end, option
+            word = sentence[begin : begin + 1]
+            if word not in self.options:
+                yield begin, begin + 1, Option(UNKNOWN_COST, word, ((0, 0),))
+
+
+class WordCosts:
+    """−ln P of target words given the source words that they are linked to, None if to none (lexical weighting)."""
+
+    def __init__(self) -> None:
+        self.pairs: Counter[tuple[str | None, str]] = Counter()
+        self.sources: Counter[str | None] = Counter()
+
+    def count(self, source: Phrase, target: Phrase, links: Iterable[Link]) -> None:
+        linked = set()
+        for i, j in links:
+            self.pairs[source[i], target[j]] += 1
+            self.sources[source[i]] += 1
+            linked.add(j)
+        for j, word in enumerate(target):
+            if j not in linked:
+                self.pairs[None, word] += 1
+                self.sources[None] += 1
+
+    def cost(self, source: Phrase, target: Phrase, links: Iterable[Link]) -> float:
+        words: list[list[str | None]] = [[] for _ in target]
+        for i, j in links:
+            words[j].append(source[i])
+        return sum(self._cost(linked or [None], word) for linked, word in zip(words, target, strict=True))
+
+    def _cost(self, linked: list[str | None], word: str) -> float:
+        probability = sum(self.pairs[given, word] / max(1, self.sources[given]) for given in linked) / len(linked)
+        return -log(max(probability, _UNSEEN))
+
+
+class Decoder:
+    """Translates sentences with a phrase table and an LM of the target's words."""
+
+    def __init__(self, table: PhraseTable, model: CapFst) -> None:
+        self.table, self.model = table, model
+        self.unknown = LanguageModel(model).unknown
+        self.labels = {model.symbols[label]: label for label in range(1, len(model.symbols))}
+
+    def translate(self, sentence: Phrase) -> tuple[Phrase, Links]:
+        """The translation, and its links with the sentence."""
+        begins, ends, options = zip(*self.table.of(sentence), strict=True)
+        words = [word for option in options for word in option.target]
+        labels = np.array([self.labels.get(word, self.unknown) for word in words], np.int64)
+        label_ends = np.cumsum([len(option.target) for option in options])
+        costs = np.array([option.cost for option in options])
+        model = self.model
+        path = search(
+            model.states, model.arcs, model.start, np.array(begins), np.array(ends), costs, label_ends, labels
+        )
+        target: list[str] = []
+        links: Links = []
+        for k in path.tolist():
+            links += [(begins[k] + i, len(target) + j) for i, j in options[k].links]
+            target += options[k].target
+        return tuple(target), links
+
+
+@allocating
+def search(states, arcs, start, begins, ends, costs, label_ends, labels):  # type: ignore[no-untyped-def]
+    """int64[n]: the options on the best path through a sentence.
+
+    begins, ends: int64[O], the place of each option in the sentence, in the order of `begins`; costs: float64[O]; its
+    words are labels[label_ends[option - 1] : label_ends[option]].
+    """
+    length = ends[-1]
+    # The hypotheses at each place: their cost and state, the option taken last, and the hypothesis before it.
+    total, state = np.empty((length + 1, BEAM)), np.empty((length + 1, BEAM), np.int64)
+    taken, before = np.empty((length + 1, BEAM), np.int64), np.empty((length + 1, BEAM), np.int64)
+    count = np.zeros(length + 1, np.int64)
+    total[0, 0], state[0, 0], count[0] = 0.0, start, 1
+    for option in range(len(ends)):
+        place, end, label = begins[option], ends[option], label_ends[option - 1] if option else 0
+        for h in range(count[place]):
+            cost, after = total[place, h] + costs[option], state[place, h]
+            for t in range(label, label_ends[option]):
+                lm_cost, after = step(states, arcs, after, labels[t])
+                cost += LM_WEIGHT * lm_cost
+            worst, slot = 0, -1
+            for k in range(count[end]):
+                if state[end, k] == after:
+                    slot = k
+                if total[end, k] > total[end, worst]:
+                    worst = k
+            if slot < 0 and count[end] < BEAM:
+                slot = count[end]
+                count[end] += 1
+                total[end, slot] = np.inf
+            elif slot < 0:
+                slot = worst
+            if cost <= total[end, slot]:  # also of what is impossible: some path there must be
+                total[end, slot], state[end, slot] = cost, after
+                taken[end, slot], before[end, slot] = option, h
+    best, least = 0, np.inf
+    for h in range(count[length]):
+        cost = total[length, h] + LM_WEIGHT * step(states, arcs, state[length, h], SENTENCE_END)[0]
+        if cost < least:
+            best, least = h, cost
+    path, place, n = np.empty(length, np.int64), length, 0
+    while place > 0:
+        path[n] = taken[place, best]
+        best, place = before[place, best], begins[path[n]]
+        n += 1
+    return path[:n][::-1]
