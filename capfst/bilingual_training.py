@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.bilingual.alignment import Block, Names, ended, side_by_side
-from capfst.bilingual.casings import LM, monolingual
+from capfst.bilingual.casings import LM
 from capfst.bilingual.features import N_KEYS, count, fill_keys
 from capfst.bilingual.learn import Collector, check_scipy, learn
 from capfst.bilingual.model import PART, Bilingual
@@ -172,8 +172,7 @@ class _Corpus:
         model's."""
         recaser = recaser or self.recaser
         for block in self._blocks():
-            buf = np.frombuffer(block.target, np.uint8)
-            target, source, links = recaser.aligned(buf, recaser.words(buf), block)
+            target, source, links = recaser.aligned(block)
             lines = np.arange(len(target.lines) - 1)
             teaches = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
             yield _Texts(target, source, links, lines[~teaches], lines[teaches])
@@ -265,9 +264,9 @@ def _collect(teacher: Recaser, corpus: _Corpus, fold: int, collector: Collector)
     search = teacher.lm.unknown, teacher.engine.starts, teacher.engine.tables
     for target, source, links, _, teaching in corpus.texts(fold, teacher):
         new = teaching[_unseen(target, source, teaching, seen)]
-        words, buf = target.words, target.buf
-        gold = encode.labels(buf, words, teacher.model.symbols, teacher.lm.unknown, teacher.pretokenized)
-        costs = monolingual(words, teacher.casing_costs(buf, words, every=True))
+        symbols, unknown = teacher.model.symbols, teacher.lm.unknown
+        gold = encode.labels(target.buf, target.words, symbols, unknown, teacher.pretokenized)
+        costs = teacher.monolingual(target)
         collector.add(target, source, links, new.tolist(), gold, costs, teacher.forms, table, teacher.guess, search)
 
 

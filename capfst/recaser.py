@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from capfst import models
 from capfst.bilingual.alignment import Block, parse, side_by_side
-from capfst.bilingual.casings import Forms, monolingual
+from capfst.bilingual.casings import Forms, Monolingual, monolingual
 from capfst.bilingual.costs import bilingual_costs
 from capfst.bilingual.links import link
 from capfst.bilingual.model import Bilingual, forms_of
@@ -91,8 +91,8 @@ class Recaser:
         breaks: bool = True,
         context: bool = True,
         oov: str = "guess",
-        document: bool = False,
         align_words: bool = False,
+        document: bool = False,
     ) -> None:
         self.model = model
         self.options = {
@@ -104,8 +104,8 @@ class Recaser:
         self.context: Context | None = None
         self.guess = oov == "guess"
         self.sentence_case = sentence_case
-        self.document = document
         self.align_words = align_words
+        self.document = document
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
         self.breaks = Breaks(self.lm)
@@ -128,7 +128,7 @@ class Recaser:
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
-        self._write(line, words, LabelPath(words.first_labels, words.may_begin), self.casing_costs(line, words))
+        self._write(line, words, LabelPath(words.first_labels, words.may_begin), self._casing_costs(line, words))
         return transducer
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -229,23 +229,31 @@ class Recaser:
     def recase_block(self, block: Block) -> tuple[Words, memoryview]:
         """The words of lines, and the lines in their best casing, given those of their source, if they have any."""
         buf = np.frombuffer(block.target, np.uint8)
-        words = self.words(buf)
+        words = self._words(buf)
         costs = self._block_costs(buf, words, block)
         return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
     def _block_costs(self, buf: npt.NDArray[np.uint8], words: Words, block: Block) -> CasingCosts:
         """What the casings of a block's words cost, with all options."""
-        costs = self.casing_costs(buf, words, every=True)
+        costs = self._casing_costs(buf, words, every=True)
         if block.source is None:
             return costs
         learned = self.bilingual_part()
-        target, source, links = self.aligned(buf, words, block)
+        target, source, links = self._aligned(buf, words, block)
         return bilingual_costs(learned, self.forms, target, source, links, monolingual(words, costs), self.guess)
 
-    def aligned(
+    def aligned(self, block: Block) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+        """Translations and their source as the bilingual features read them, and the source word of each word."""
+        buf = np.frombuffer(block.target, np.uint8)
+        return self._aligned(buf, self._words(buf), block)
+
+    def monolingual(self, target: Text) -> Monolingual:
+        """What the words of translations cost without their source."""
+        return monolingual(target.words, self._casing_costs(target.buf, target.words, every=True))
+
+    def _aligned(
         self, buf: npt.NDArray[np.uint8], words: Words, block: Block
     ) -> tuple[Text, Text, npt.NDArray[np.int32]]:
-        """Translations and their source as the bilingual features read them, and the source word of each word."""
         target = describe(buf, words, self.align_words)
         there = np.frombuffer(block.source or b"", np.uint8)
         source = describe(there, self.transducer.words(there), self.align_words)
@@ -253,7 +261,9 @@ class Recaser:
         return target, source, link(target, source, pairs, block.names, block.line)
 
     def bilingual_part(self) -> Bilingual:
-        """What the model has learned from translations; CapfstError if nothing."""
+        """What the model has learned from translations; CapfstError if nothing, or if it cannot be used here."""
+        if self.document:
+            raise CapfstError("translations are recased line by line: give their source, or take documents, not both")
         if self.bilingual is None:
             raise CapfstError(
                 f"{self.model.path} has learned nothing from translations: make a model that has, with capfst"
@@ -289,7 +299,7 @@ class Recaser:
         return (piece for document in whole_documents([text]) for piece in pieces(document))
 
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
-        """The words of valid UTF-8, and all of it in its best casing."""
+        """The words of a piece, and all of it in its best casing."""
         words = self.words(buf)
         costs = self.casing_costs(buf, words)
         return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
@@ -335,8 +345,8 @@ class Recaser:
     def costs(self, text: str) -> npt.NDArray[np.float64]:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
         buf = np.frombuffer(_utf8(text), np.uint8)
-        words = self.words(buf)
-        costs = self.engine.search(words, self.casing_costs(buf, words).arc_costs)[1] + self._start_cost
+        words = self._words(buf)
+        costs = self.engine.search(words, self._casing_costs(buf, words).arc_costs)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
     def confidence(
@@ -389,7 +399,7 @@ class Recaser:
             CapfstError: the text has a line end.
         """
         buf, words = self._line(_utf8(text))
-        costs = self.casing_costs(buf, words)
+        costs = self._casing_costs(buf, words)
         path = self.engine.best(words, costs.arc_costs)
         recased = bytes(self._write(buf, words, path, costs))
         starts = self.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
@@ -398,13 +408,12 @@ class Recaser:
 
     def _line(self, text: bytes) -> tuple[npt.NDArray[np.uint8], Words]:
         buf = np.frombuffer(text, np.uint8)
-        words = self.words(buf)
+        words = self._words(buf)
         if (words.token_types == NEWLINE).any():
             raise CapfstError("nbest, confidence and sentences take one line, without its line end: give it each line")
         return buf, words
 
-    def words(self, buf: npt.NDArray[np.uint8]) -> Words:
-        """The words of valid UTF-8, with their surface forms, and where sentences may begin."""
+    def _words(self, buf: npt.NDArray[np.uint8]) -> Words:
         words = self.transducer.words(buf)
         if self.options["breaks"]:
             self.breaks.leave_out_abbreviations(words)
@@ -412,8 +421,7 @@ class Recaser:
             words.may_begin[:] = False
         return words
 
-    def casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
-        """What the context has the words' casings cost, with all options if `every`."""
+    def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
         if self.context is None:
             return CasingCosts()
         begins = self.breaks.expected(words)
@@ -512,8 +520,8 @@ def load(
     breaks: bool = True,
     context: bool = True,
     oov: str = "guess",
-    document: bool = False,
     align_words: bool = False,
+    document: bool = False,
 ) -> Recaser:
     """A model, ready to recase; the options are those of `Recaser`.
 
@@ -532,8 +540,8 @@ def load(
         breaks=breaks,
         context=context,
         oov=oov,
-        document=document,
         align_words=align_words,
+        document=document,
     )
 
 

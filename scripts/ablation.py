@@ -38,7 +38,7 @@ PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ 
 def part(model: Path, number: int, **options: object) -> Recaser:
     """A recaser with the first parts only, 1 … 4."""
     recaser = load(model, context=number > 1, **options)  # type: ignore[arg-type]
-    whole = recaser.casing_costs
+    whole = recaser._casing_costs
 
     def of_part(buf: np.ndarray, words: Words, every: bool = False) -> CasingCosts:
         costs = whole(buf, words, True)
@@ -52,7 +52,7 @@ def part(model: Path, number: int, **options: object) -> Recaser:
         return CasingCosts(arc_costs, shapes)
 
     if number in (2, 3):
-        recaser.casing_costs = of_part  # type: ignore[method-assign]
+        recaser._casing_costs = of_part  # type: ignore[method-assign]
     return recaser
 
 

@@ -48,7 +48,8 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
     nodes, size = lattice.nodes, chunk.n_forms.size
     numbers = np.full(n_nodes, -1, np.int32)
     n, n_edges, first_arc = 0, 0, 0
-    n = _number(numbers, np.int64(nodes[first_node(lattice, 0)].resolved), n)
+    start = first_node(lattice, 0)
+    n = _number(numbers, np.int64(nodes[start].resolved), n)
     for word in range(size):
         n_forms = np.int64(chunk.n_forms[word])
         restart = np.int64(-1)
@@ -60,7 +61,7 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
                 edge = lattice.edges[np.int64(nodes[node].row) + k]
                 target = np.int64(edge.target)
                 for ends in range(2 if restart >= 0 else 1):
-                    behind, cost = target, edge.cost
+                    behind, cost = target, edge.cost + (nodes[start].backoff_cost if word == 0 else 0.0)
                     if ends:
                         behind = restart
                         cost += final_cost(tables.states, tables.arcs, lattice.places[target].state)

@@ -52,11 +52,6 @@ if TYPE_CHECKING:
 )
 @casing_options
 @click.option(
-    "--document",
-    is_flag=True,
-    help="Lines between two blank ones are a document: what is said of a word in one line is evidence in the others.",
-)
-@click.option(
     "--source",
     type=FILE,
     help="Cased source of FILES, which are translations, line by line: it tells their case, if the model has learned"
@@ -68,6 +63,11 @@ if TYPE_CHECKING:
     help="Word alignments, line by line: 0-0 1-2 …, source word first.  [default: align words that are the same]",
 )
 @align_words_option
+@click.option(
+    "--document",
+    is_flag=True,
+    help="Lines between two blank ones are a document: what is said of a word in one line is evidence in the others.",
+)
 @click.option(
     "--nbest",
     type=click.IntRange(1),
@@ -92,10 +92,10 @@ def recase(
     files: tuple[Path, ...],
     lm: Path,
     output: Path | None,
-    document: bool,
     source: Path | None,
     align: Path | None,
     align_words: bool,
+    document: bool,
     nbest: int | None,
     confidence: bool,
     engine: str,
@@ -117,12 +117,12 @@ def recase(
 
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
-    if document and (nbest or confidence or source or not casing["context"]):
-        raise click.UsageError("Give --document without --nbest, --confidence, --source and --no-context.")
     if align and not source:
         raise click.UsageError("--align is for --source.")
     if source and (align_too := [file for file in (source, align) if str(file) == "-"]):
         raise click.UsageError(f"--source and --align are files, not stdin ({align_too[0]}).")
+    if document and (nbest or confidence or source or not casing["context"]):
+        raise click.UsageError("Give --document without --nbest, --confidence, --source and --no-context.")
     compression = compression_of_name(output) if output else None
     has_hinted = _hint_at_batch(files, quiet)
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:

@@ -12,7 +12,7 @@ from support.models import backoff_models
 from support.translations import bitext
 
 from capfst.bilingual.alignment import Block
-from capfst.bilingual.casings import LM, N_ALL, monolingual
+from capfst.bilingual.casings import LM, N_ALL
 from capfst.bilingual.lattice import Edges, forward_backward, line_edges
 from capfst.bilingual.learn import Collector, fit, learn, negative_log_likelihood, prior_mean
 from capfst.bilingual.tables import SLOT
@@ -30,7 +30,8 @@ def summed(edges, n_nodes, lm_weight, scores, posteriors):  # type: ignore[no-un
     return forward_backward(edges, 0, edges.arc.size, n_nodes, lm_weight, scores, forward, backward, posteriors)
 
 
-@settings(deadline=None, max_examples=100)
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
 @given(
     model=backoff_models(),
     line=st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
@@ -83,14 +84,12 @@ def problem(monolingual_model):
     collector = Collector()
     for texts in (counted, taught):
         block = Block(*("".join(f"{line}\n" for line in lines).encode() for lines in texts))
-        buf = np.frombuffer(block.target, np.uint8)
-        words = recaser.words(buf)
-        target, source, links = recaser.aligned(buf, words, block)
+        target, source, links = recaser.aligned(block)
         if texts is counted:
             _count(target, source, links, np.arange(80), table)
             continue
-        gold = encode.labels(buf, words, recaser.model.symbols, recaser.lm.unknown, False)
-        costs = monolingual(words, recaser.casing_costs(buf, words, every=True))
+        gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.lm.unknown, False)
+        costs = recaser.monolingual(target)
         search = recaser.lm.unknown, recaser.engine.starts, recaser.engine.tables
         collector.add(target, source, links, list(range(40)), gold, costs, recaser.forms, table, True, search)
     return collector.problem()

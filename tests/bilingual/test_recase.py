@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.translations import NAMES, WORDS, bitext
+from support.translations import NAMES, WORDS, Bitext, bitext
 
 import capfst
 from capfst.bilingual.alignment import Block
@@ -35,7 +35,7 @@ GOLDEN = [
     ("ouvrez le fichier dans calc", "open the File in Calc", "ouvrez le Fichier dans Calc"),
     ("FERMEZ LE TABLEAU AVEC IPHONE", "Close the table with iPhone", "Fermez le tableau avec iPhone"),
     # Never seen, in either text.
-    ("ouvrez le xyzzy avec dbase", "Open the xyzzy with dBase", "Ouvrez le xyzzy avec dBase"),
+    ("ouvrez le menu avec dbase", "Open the menu with dBase", "Ouvrez le menu avec dBase"),
     ("cliquez le menu et openxml", "Click the Menu and OpenXML", "Cliquez le Menu et OpenXML"),
 ]
 
@@ -48,7 +48,8 @@ def test_golden(bilingual_model, engine):
 
 
 def test_held_out_translations_are_better_than_without_their_source(recaser):
-    texts = bitext(300, seed=9)
+    lines = [line for line in zip(*bitext(300, seed=9), strict=True) if line[1] != line[1].lower()]
+    texts = Bitext(*map(list, zip(*lines, strict=True)))
     lowered = [line.lower() for line in texts.target]
     with_source = recaser.recase_aligned(lowered, texts.source, texts.align)
     without = recaser.recase(lowered)
@@ -57,7 +58,8 @@ def test_held_out_translations_are_better_than_without_their_source(recaser):
         pairs = (zip(a.split(), b.split(), strict=True) for a, b in zip(lines, texts.target, strict=True))
         return sum(a != b for pair in pairs for a, b in pair)
 
-    assert errors(with_source) * 10 < errors(without)
+    assert errors(without) > 100
+    assert errors(with_source) == 0
 
 
 @pytest.mark.parametrize("case", [str.lower, str.upper])

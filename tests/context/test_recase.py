@@ -110,7 +110,7 @@ def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
     """For each token, by its casing, what the cheapest path and choice of shapes costs: all of them tried."""
     buf = np.frombuffer(line.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    costs = recaser.casing_costs(buf, words, every=True)
+    costs = recaser._casing_costs(buf, words, every=True)
     assert costs.arc_costs is not None
     assert costs.options is not None
     offsets = np.cumsum(words.n_forms) - words.n_forms
@@ -216,7 +216,7 @@ def test_unseen_casings_are_written(recaser: Recaser) -> None:
     text = "\n".join(contextual.UNHEARD + contextual.OTHERS).lower()
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    costs = recaser.casing_costs(buf, words)
+    costs = recaser._casing_costs(buf, words)
     assert costs.shapes is not None
     choice = recaser.engine.best(words, costs.arc_costs).labels
     unseen = (costs.shapes != AS_FORM) & (choice == words.first_labels) & (words.n_forms > 0)

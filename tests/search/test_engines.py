@@ -180,9 +180,9 @@ def test_nbest_gives_different_casings(folder, model, line, n, sentence_case):
     written = recaser.nbest(line, n)
     assert written[0] == (pytest.approx(recaser.costs(line)[0]), recaser.recase(line))
     buf = np.frombuffer(line.encode(), np.uint8)
-    everything = recaser.engine.nbest(recaser.words(buf), 10**6)
+    everything = recaser.engine.nbest(recaser._words(buf), 10**6)
     different = dict.fromkeys(
-        bytes(recaser._write(buf, recaser.words(buf), path, CasingCosts())).decode() for _, path in everything
+        bytes(recaser._write(buf, recaser._words(buf), path, CasingCosts())).decode() for _, path in everything
     )
     assert [casing for _, casing in written] == list(different)[:n]
 
@@ -198,7 +198,7 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
     assert text == recaser.recase(line)
     # All casings, as they are written, word by word.
     buf = np.frombuffer(line.encode(), np.uint8)
-    words = recaser.words(buf)
+    words = recaser._words(buf)
     spelled = []
     for cost, path in recaser.engine.nbest(words, 10**6):
         data = bytes(recaser._write(buf, words, path, CasingCosts()))
