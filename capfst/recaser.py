@@ -300,8 +300,8 @@ class Recaser:
 
     def recase_words(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, memoryview]:
         """The words of a piece, and all of it in its best casing."""
-        words = self.words(buf)
-        costs = self.casing_costs(buf, words)
+        words = self._words(buf)
+        costs = self._casing_costs(buf, words)
         return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
     def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
