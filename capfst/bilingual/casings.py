@@ -22,8 +22,8 @@ from capfst.text.unicode import decode, lower_into
 
 LM = N_WEIGHTS
 """Weights behind those of the features: of the LM's costs; of the context's, by whether the word is the first, and OOV;
-of a casing that the model has, of one that it has not, by shape; of the source word's, EXACT, and also COPY if the model
-has it not."""
+of a casing that the model has, of one that it has not, by shape; of the source word's, EXACT, and also COPY if the
+model has it not."""
 CONTEXT = LM + 1
 SEEN = CONTEXT + 4
 UNSEEN = SEEN + 1
