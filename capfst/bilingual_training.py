@@ -47,7 +47,8 @@ from capfst.training import train
 _READ = 1 << 20  # bytes
 _FOLDS = 4
 _LINES = 512  # that are together in one fold
-_MOST_LINES = 12_000  # of a fold, that teach
+_MOST_LINES = 16_000  # that teach, in all folds
+_LONG = 64_000  # lines, of which one fold is enough
 _SEEN_BITS = 26
 _KNOWN = 0.9
 """A model has been trained on text if it has at least this share of its n-grams."""
@@ -148,8 +149,8 @@ class _Corpus:
         self.errors = errors
         self.n_lines = sum(block.target.count(b"\n") for block in self._blocks())
         self.size = max(1, min(_LINES, self.n_lines // 16))
-        self.stride = max(_FOLDS, -(-self.n_lines // _MOST_LINES))
-        self.folds = _FOLDS if self.stride == _FOLDS else 1
+        self.folds = _FOLDS if self.n_lines <= _LONG else 1
+        self.stride = max(_FOLDS, -(-self.n_lines * self.folds // _MOST_LINES))
 
     def _blocks(self) -> Iterator[Block]:
         target, source, align = (

@@ -16,14 +16,14 @@ from capfst.bilingual.features import N_WEIGHTS
 from capfst.bilingual.words import AN, FIRST, MX
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Words
-from capfst.system.kernels import kernel
+from capfst.system.kernels import inlined, kernel
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import decode, lower_into
 
 LM = N_WEIGHTS
 """Weights behind those of the features: of the LM's costs; of the context's, by whether the word is the first, and OOV;
-of a casing that the model has, of one that it has not, by shape, and of the source word's, if the model has it not or
-has it."""
+of a casing that the model has, of one that it has not, by shape; of the source word's, EXACT, and also COPY if the
+model has it not."""
 CONTEXT = LM + 1
 SEEN = CONTEXT + 4
 UNSEEN = SEEN + 1
@@ -69,6 +69,13 @@ def monolingual(words: Words, costs: CasingCosts) -> Monolingual:
     options = np.full((max(1, n), N_SHAPES + 1), np.inf, np.float32)
     options[:, N_SHAPES] = 0
     return Monolingual(np.zeros(words.n_forms.sum(), np.float32), np.full(n, AS_FORM, np.uint8), options)
+
+
+@inlined
+def weight_of(casing, weights):  # type: ignore[no-untyped-def]
+    """What a casing costs for its kind and for the context."""
+    weight = weights[casing.context_weight] * casing.context + weights[casing.weight]
+    return weight + weights[EXACT] if casing.weight == COPY else weight
 
 
 @kernel
@@ -139,6 +146,9 @@ def find_casings(target, i, first_arc, source, k, copies, forms, costs, guess, c
         casing = casings[n]
         casing.form, casing.shape, casing.column = 0, shape, shape
         casing.context = option[shape] if option[shape] < np.inf else np.float32(0)
+        if is_copy:  # of which the context model knows nothing
+            for other in range(N_SHAPES + 1):
+                casing.context = min(casing.context, option[other])
         casing.context_weight = context_weight
         casing.weight = COPY if is_copy else UNSEEN + shape
         n += 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.casings import CASING, LM, Forms, Monolingual, find_casings, is_same_word
+from capfst.bilingual.casings import CASING, LM, Forms, Monolingual, find_casings, is_same_word, weight_of
 from capfst.bilingual.features import (
     BLOCK,
     N_COSTS,
@@ -52,11 +52,6 @@ def _score(features, weights, scores):  # type: ignore[no-untyped-def]
         first = features.flag_weights[number]
         for shape in range(N_SHAPES):
             scores[shape] += weights[first + shape]
-
-
-@kernel
-def _casing_cost(casing, scores, weights):  # type: ignore[no-untyped-def]
-    return scores[casing.shape] + weights[casing.context_weight] * casing.context + weights[casing.weight]
 
 
 @allocating
@@ -106,7 +101,7 @@ def _fill(target, source, links, forms, guess, weights, table, info, lower_table
                 least = np.float32(np.inf)
                 for number in range(n):
                     casing = casings[number]
-                    cost = _casing_cost(casing, scores, weights)
+                    cost = scores[casing.shape] + weight_of(casing, weights)
                     if casing.column == AS_FORM:
                         costs.arc_costs[begin + casing.form] = cost
                         continue
