@@ -80,7 +80,7 @@ def render(description: dict[str, Any]) -> str:
     if context is not None and "error" in context:
         described = f"cannot be used: {context['error']}"
     elif context is not None:
-        described = f"{context['bytes']:,} bytes, kinds of text: {context['domains']}"
+        described = f"{context['bytes']:,} bytes, domains: {context['domains']}"
     bilingual = description["bilingual"]
     from_translations = []
     if bilingual is not None and "error" in bilingual:

@@ -82,7 +82,7 @@ class Trained:
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
         if self.domains:
-            lines.append(f"with a context model for {self.domains} kind{'s'[: self.domains > 1]} of text")
+            lines.append(f"with a context model for {self.domains} domain{'s'[: self.domains > 1]}")
         return "\n".join(lines)
 
 
@@ -147,7 +147,7 @@ def train(
     hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
-    options = TextOptions(field, column, errors)
+    options = TextOptions(field, column, errors, jobs=threads if spark is None else 1)
     files = find_files([os.fspath(path) for path in paths], partial(teaches, options=options))
     for file in files:
         reader_of(file, options)  # refuses it before others are read

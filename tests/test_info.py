@@ -11,7 +11,7 @@ def test_a_context_model_is_described(contextual_model):
     description = describe(CapFst.open(contextual_model))
     size = sum(map(len, CapFst.open(contextual_model).parts[PART].arrays.values()))
     assert description["context"] == {"domains": 2, "bytes": size}
-    assert f"context model    {size:,} bytes, kinds of text: 2" in render(description).splitlines()
+    assert f"context model    {size:,} bytes, domains: 2" in render(description).splitlines()
 
 
 def test_there_may_be_none(tmp_path):

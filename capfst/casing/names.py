@@ -12,16 +12,30 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.system.kernels import kernel
-from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, TO_TITLE, TO_UPPER, decode, encode
+from capfst.system.kernels import kernel, outlined
+from capfst.text.unicode import (
+    CAPITAL_SIGMA,
+    FINAL_SIGMA,
+    INFO,
+    IS_CASED,
+    TO_TITLE,
+    TO_UPPER,
+    ascii_set,
+    decode,
+    encode,
+    is_in,
+)
 
 NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
 """Patterns; a word that fits several has the first. xiv; mcdonald; o'neill; jean-paul; iphone; dvds; mp3; bbc."""
 
 _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
 _APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
-_VOWELS = tuple(b"aeiouy")
-_BEHIND_I, _BEHIND_E = tuple(b"bhjkpw"), tuple(b"bhjw")  # consonants that seldom follow where i, e begin a common word
+_CONSONANTS = ascii_set("bcdfghjklmnpqrstvwxz")
+_BEHIND_I, _BEHIND_E = (
+    ascii_set("bhjkpw"),
+    ascii_set("bhjw"),
+)  # consonants that seldom follow where i, e begin a common word
 NOWHERE = np.int64(-1)
 _INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
 
@@ -53,7 +67,7 @@ def _apostrophe(data, i, end):  # type: ignore[no-untyped-def]
 
 @kernel
 def _consonant(b):  # type: ignore[no-untyped-def]
-    return _A <= b <= _Z and b not in _VOWELS
+    return is_in(b, _CONSONANTS)
 
 
 @kernel
@@ -62,7 +76,7 @@ def _is_letter(data, i, end):  # type: ignore[no-untyped-def]
     return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
 
 
-@kernel
+@outlined
 def _letters(data, start, end):  # type: ignore[no-untyped-def]
     """How many characters data[start:end] has if all are letters, else 0."""
     letters = 0
@@ -97,7 +111,7 @@ def _is_mac(data, start, end):  # type: ignore[no-untyped-def]
     return end - start >= 4 and data[start] == _M and data[start + 1] == _C and _letters(data, start, end) >= 4
 
 
-@kernel
+@outlined
 def _behind_apostrophe(data, start, end):  # type: ignore[no-untyped-def]
     """Where the name behind o' begins: a letter or two, an apostrophe, at least two letters; else −1."""
     for i in range(start + 1, end):
@@ -127,7 +141,7 @@ def _all_consonants(data, start, end):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@outlined
 def pattern(data, start, end):  # type: ignore[no-untyped-def]
     """Which class of names and codes the lowercase word data[start:end] looks like, if any."""
     size = end - start
@@ -151,14 +165,14 @@ def pattern(data, start, end):  # type: ignore[no-untyped-def]
                 return NONE
             found |= 1 if digit else 2
         return CODE if found == 3 else NONE
-    if letters >= 4 and ((a == _I and b in _BEHIND_I) or (a == _E and b in _BEHIND_E)):
+    if letters >= 4 and ((a == _I and is_in(b, _BEHIND_I)) or (a == _E and is_in(b, _BEHIND_E))):
         return PRODUCT
     if 3 <= size <= 5 and _all_consonants(data, start, end) and data[end - 1] == _S != data[end - 2]:
         return PLURAL
     return ACRONYM if size <= 5 and _all_consonants(data, start, end) else NONE
 
 
-@kernel
+@outlined
 def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
     `two` (NOWHERE: none); the offset after it. All integers are int64, so that it is compiled
@@ -182,7 +196,7 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
     return j
 
 
-@kernel
+@outlined
 def _put_part(word, start, end, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
     none = np.int64(0)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from capfst.casing.names import NOWHERE, put, put_mixed
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import kernel
+from capfst.system.kernels import copy_bytes, kernel, outlined
 from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, IS_UPPER, decode, is_final_sigma
 
 
@@ -86,7 +86,7 @@ def has_sigma(text, start, end):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
+@outlined
 def _restores(out, start, end, word, size, info):  # type: ignore[no-untyped-def]
     """Whether out[start:end] has word[:size] as its lowercase, where sigmas are concerned."""
     i, k = start, 0
@@ -101,7 +101,7 @@ def _restores(out, start, end, word, size, info):  # type: ignore[no-untyped-def
     return True
 
 
-@kernel
+@outlined
 def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-def]
     """Writes the lowercase word out[start:end] in a shape, in its place; its new end.
 
@@ -112,8 +112,7 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
     if shape != Shape.CAPITALIZED and shape != Shape.UPPER and shape != Shape.MIXED:
         return end
     size = end - start
-    for k in range(size):
-        room[k] = out[start + k]
+    copy_bytes(out, start, size, room, 0)
     if shape == Shape.MIXED:
         room_end = put_mixed(room, size, room, size, spelling)
     else:
@@ -122,6 +121,5 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
         room_end = put(room, first, size, capitals, first, NOWHERE, room, size, spelling)
     if has_sigma(room, size, room_end) and not _restores(room, size, room_end, room, size, spelling.info):
         return end
-    for k in range(size, room_end):
-        out[start + k - size] = room[k]
+    copy_bytes(room, size, room_end - size, out, start)
     return start + room_end - size

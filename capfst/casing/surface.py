@@ -14,7 +14,7 @@ from capfst.casing.names import SPELLING
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import get_eight, kernel, put_eight
+from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, put_eight
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import CLASS, IS_UPPER, LETTER, TO_LOWER, decode, encode, lower_into, within
@@ -26,7 +26,7 @@ _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empt
 _GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
 
 
-@kernel
+@outlined
 def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-def]
     """Gives out[start:end] a capital if it has none and begins with a letter; `room` is as large as the word and
     more."""
@@ -38,15 +38,13 @@ def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-
     code, i = decode(out, start, end)
     if title[code] == code:
         return end
-    for k in range(i, end):
-        room[k - i] = out[k]
+    copy_bytes(out, i, end - i, room, 0)
     j = encode(np.int64(title[code]), out, start)
-    for k in range(end - i):
-        out[j + k] = room[k]
+    copy_bytes(room, 0, end - i, out, j)
     return j + end - i
 
 
-@kernel
+@outlined
 def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[no-untyped-def]
     """Writes a surface form with the token's own digits and apostrophes: the LM writes all digits 0, all apostrophes
     '."""
@@ -74,13 +72,8 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
 
 @kernel
 def _copy(text, start, end, out, j):  # type: ignore[no-untyped-def]
-    """Writes text[start:end] at out[j:], and up to 7 bytes more; the offset after it."""
-    i = start
-    while i < end and i + 8 <= text.size:
-        put_eight(out, j + i - start, get_eight(text, i))
-        i += 8
-    for k in range(i, end):
-        out[j + k - start] = text[k]
+    """Writes text[start:end] at out[j:]; the offset after it."""
+    copy_bytes(text, start, end - start, out, j)
     return j + end - start
 
 

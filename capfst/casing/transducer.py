@@ -15,7 +15,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
-from capfst.system.kernels import allocating, get_eight, kernel, prefetch
+from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
 from capfst.text.code import is_identifier
 from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
@@ -44,6 +44,12 @@ def _eight(text, begin, end):  # type: ignore[no-untyped-def]
     """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
     if begin + _EIGHT <= text.size:
         return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
+    return _last_eight(text, begin, end)
+
+
+@outlined
+def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
+    """As `_eight`, at the end of the text."""
     part = np.uint64(0)
     for i in range(begin, min(end, begin + _EIGHT)):
         part |= np.uint64(text[i]) << np.uint64(8 * (i - begin))
@@ -130,7 +136,7 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     return index
 
 
-@kernel
+@outlined
 def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     """Whether a cased letter is joined to buf[start:end] by IS_IGNORABLE characters only, so that the lowercase of a
     capital sigma in the token could depend on what stands outside it."""
@@ -153,7 +159,7 @@ def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
+@outlined
 def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word):  # type: ignore[no-untyped-def]
     """Writes the token buf[start:end] to `word` as the LM knows it, in lowercase; its length. `lowered` is room for it,
     too: both hold 3/2 as many bytes as the token, and 8 more."""
@@ -162,8 +168,7 @@ def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lowe
     length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, to_lower)
     if not pretokenized:
         return canonical(lowered, 0, length, token_type, word)
-    for i in range(length):
-        word[i] = lowered[i]
+    copy_bytes(lowered, 0, length, word, 0)
     return length
 
 
@@ -184,23 +189,36 @@ def _normalize(buf, start, end, token_type, pretokenized, info, to_lower, lowere
     return length, False
 
 
-@allocating
-def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, index):  # type: ignore[no-untyped-def]
+class _Room(NamedTuple):
+    """Memory for matching."""
+
+    lowered: npt.NDArray[np.uint8]  # for a word
+    word: npt.NDArray[np.uint8]
+    parts: npt.NDArray[np.uint64]  # the bytes of the tokens of a block, eight by eight
+    begins: npt.NDArray[np.int64]  # of each token of a block: where these begin,
+    lengths: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]
+    first_slots: npt.NDArray[np.int64]
+    are_ascii: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, size: int, longest: int) -> _Room:
+        """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
+        word = longest * 3 // 2 + 8
+        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK
+        types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_
+        return cls(*map(np.empty, sizes, types))
+
+
+@kernel
+def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, index, room):  # type: ignore[no-untyped-def]
     """Fills in the surface forms of the first n_tokens words.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of words left.
     """
     starts, ends, token_types = words.starts, words.ends, words.token_types
-    slots = index.slots
-    longest = 8
-    for i in range(n_tokens):
-        longest = max(longest, ends[i] - starts[i])
-    lowered, word = np.empty(longest * 3 // 2 + 8, np.uint8), np.empty(longest * 3 // 2 + 8, np.uint8)
-    # Of the tokens of a block: their bytes eight by eight, where these begin, lengths, keys, slots.
-    parts = np.empty(buf.size // 2 + 2 * _BLOCK, np.uint64)
-    begins, lengths = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-    keys, first_slots = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.int64)
-    are_ascii = np.empty(_BLOCK, np.bool_)
+    slots, parts, begins, lengths, keys = index.slots, room.parts, room.begins, room.lengths, room.keys
+    first_slots, are_ascii = room.first_slots, room.are_ascii
     n_words = 0
     covered = 0  # by a compound
     for block in range(0, n_tokens, _BLOCK):
@@ -218,8 +236,9 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, in
                 keys[b] = np.uint64(39) if is_backtick else _canonical_eight(part, pretokenized)
             else:
                 lengths[b], are_ascii[b] = _normalize(
-                    buf, starts[i], ends[i], token_types[i], pretokenized, info, to_lower, lowered, word, parts, used
-                )
+                    buf, starts[i], ends[i], token_types[i], pretokenized, info, to_lower, room.lowered,
+                    room.word, parts, used,
+                )  # fmt: skip
                 used += (lengths[b] + 7) >> 3
                 keys[b] = _key(parts, begins[b], lengths[b])
             first_slots[b] = _first_slot(keys[b], lengths[b], slots)
@@ -319,8 +338,9 @@ class Transducer:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
             n = scan(buf, buf.size, INFO, *words[:3])
+        room = _Room.of(buf.size, int((words.ends[:n] - words.starts[:n]).max(initial=8)))
         n = _match(
-            buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, TO_LOWER, self.index
+            buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, TO_LOWER, self.index, room
         )
         words = Words._make(a[:n] for a in words)
         mark_beginnings(buf, *words[:3], words.may_begin)

@@ -384,7 +384,7 @@ def batch(
     todo = plan(inputs, out, lm)
     if align_field and not source_field:
         raise click.UsageError("--align-field is for --source-field.")
-    options = BatchOptions(field, column, errors, on_error, source_field, align_field)
+    options = BatchOptions(field, column, errors, on_error, source=source_field, align=align_field)
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, **casing)
     if source_field:

@@ -46,7 +46,7 @@ from capfst.context.features import (
 )
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import allocating, kernel, power_of_two, prefetch
+from capfst.system.kernels import allocating, kernel, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import INFO, TO_LOWER
 
@@ -65,6 +65,12 @@ class _Lowering(NamedTuple):
     table: npt.NDArray[np.uint32]
     lowered: npt.NDArray[np.uint8]
     word: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, longest: int) -> _Lowering:
+        """With room for a word of so many bytes."""
+        room = longest * 3 // 2 + 8
+        return cls(INFO, TO_LOWER, np.empty(room, np.uint8), np.empty(room, np.uint8))
 
 
 class _Text(NamedTuple):
@@ -92,6 +98,11 @@ class _Parameters(NamedTuple):
     scale1: float
     scale2: float
 
+    @classmethod
+    def of(cls, context: Context) -> _Parameters:
+        stage1, stage2 = (_Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2))
+        return cls(context.word_scores, stage1, stage2, *context.scales)
+
 
 class _Workspace(NamedTuple):
     """Memory that the stages use line after line."""
@@ -100,6 +111,15 @@ class _Workspace(NamedTuple):
     word_features: npt.NDArray[np.uint64]  # [MAX_WORD_FEATURES]
     decisions: npt.NDArray[np.uint8]  # of each token
     p: npt.NDArray[np.float32]  # [N_SHAPES]
+
+    @classmethod
+    def of(cls, n_tokens: int) -> _Workspace:
+        return cls(
+            np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
+            np.empty(MAX_WORD_FEATURES, np.uint64),
+            np.full(n_tokens, NO_DECISION, np.uint8),
+            np.empty(N_SHAPES, np.float32),
+        )
 
 
 # ---- words → tokens
@@ -129,15 +149,9 @@ def _oov_token(buf, words, i, pretokenized, lowering, hashes, token):  # type: i
     token.lower_class = token.cased_class = RARE
 
 
-@allocating
-def _read(buf, words, begins, pretokenized, context, info, lower_table, text):  # type: ignore[no-untyped-def]
-    """Fills `text`. A line's domain is the likeliest one given its known words."""
-    longest = np.int64(0)
-    for i in range(words.starts.size):
-        longest = max(longest, words.ends[i] - words.starts[i])
-    room = longest * 3 // 2 + 8
-    lowering = _Lowering(info, lower_table, np.empty(room, np.uint8), np.empty(room, np.uint8))
-    log_odds = np.zeros(context.n_domains, np.int64)
+@kernel
+def _read(buf, words, begins, pretokenized, context, lowering, log_odds, text):  # type: ignore[no-untyped-def]
+    """Fills `text`. A line's domain is the likeliest one given its known words. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
     position, n_oov, line = 0, 0, 0
     for i in range(words.starts.size):
@@ -298,22 +312,9 @@ def _stage2(text, begin, end, n_words, n_capitals, learned, work, log_p):  # typ
                 _log_softmax(z, work.p)
 
 
-@allocating
-def _score(words, text, context, log_p):  # type: ignore[no-untyped-def]
+@kernel
+def _score(words, text, learned, work, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
-    work = _Workspace(
-        np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
-        np.empty(MAX_WORD_FEATURES, np.uint64),
-        np.full(len(text.tokens), NO_DECISION, np.uint8),
-        np.empty(N_SHAPES, np.float32),
-    )
-    learned = _Parameters(
-        context.word_scores,
-        _Table(context.stage1, _log2(context.stage1.size)),
-        _Table(context.stage2, _log2(context.stage2.size)),
-        context.scales[0],
-        context.scales[1],
-    )
     begin, n_oov = 0, 0
     for line in range(text.domains.size):
         end = begin
@@ -371,29 +372,31 @@ def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
     return best
 
 
-@allocating
-def _fill(words, text, context, guess, log_p, costs):  # type: ignore[no-untyped-def]
-    """Fills `costs`, a CasingCosts, whose options have n rows, or one if they are not wanted."""
-    first_arc = 0
-    shape_costs = np.empty(N_SHAPES, np.float32)
+@kernel
+def _fill(words, text, context, guess, log_p, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
+    """Fills what a CasingCosts has; its options have n rows, or one if they are not wanted. shape_costs: room for
+    float32[N_SHAPES]."""
+    first_arc = np.int64(0)
     for i in range(words.starts.size):
-        option = costs.options[i % len(costs.options)]
-        option[:] = np.inf
+        option = options[i % len(options)]
+        for shape in range(N_SHAPES):
+            option[shape] = np.inf
         option[N_SHAPES] = 0
-        costs.shapes[i] = AS_FORM
+        shapes[i] = AS_FORM
         n_forms, label = np.int64(words.n_forms[i]), words.first_labels[i]
-        arc_costs = costs.arc_costs[first_arc : first_arc + n_forms]
+        costs = part(arc_costs, first_arc, n_forms)
         first_arc += n_forms
         if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # a line end, too
-            arc_costs[:] = 0
+            for k in range(n_forms):
+                costs[k] = 0
             continue
         for shape in range(N_SHAPES):
             shape_costs[shape] = SCALE * ((LOWER_PENALTY if shape == Shape.LOWER else 0.0) - log_p[i, shape])
         if n_forms != 0:
-            shapes = context.shapes[label : label + n_forms]
-            costs.shapes[i] = _fill_known(context.words[label], shapes, shape_costs, arc_costs, option)
+            of_forms = part(context.shapes, label, n_forms)
+            shapes[i] = _fill_known(context.words[label], of_forms, shape_costs, costs, option)
         elif guess:
-            costs.shapes[i] = _fill_oov(shape_costs, option)
+            shapes[i] = _fill_oov(shape_costs, option)
 
 
 def casing_costs(
@@ -423,12 +426,13 @@ def casing_costs(
         np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, N_HASHES), np.uint32),
         np.empty(newlines + 1, np.int64),
     )
-    _read(buf, words, begins, pretokenized, context, INFO, TO_LOWER, text)
+    lowering = _Lowering.of(int((words.ends - words.starts).max(initial=0)))
+    _read(buf, words, begins, pretokenized, context, lowering, np.zeros(context.n_domains, np.int64), text)
     log_p = np.empty((n, N_SHAPES), np.float32)
-    _score(words, text, context, log_p)
+    _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     if rarity is not None:
         remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
-    costs = CasingCosts(np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8), options)
-    _fill(words, text, context, guess, log_p, costs)
-    return costs if every else costs._replace(options=None)
+    arc_costs, shapes = np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8)
+    _fill(words, text, context, guess, log_p, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
+    return CasingCosts(arc_costs, shapes, options if every else None)

@@ -119,5 +119,6 @@ def likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
     for domain in range(1, log_odds.size):
         if log_odds[domain] > log_odds[best]:
             best = domain
-    log_odds[:] = 0
+    for domain in range(log_odds.size):
+        log_odds[domain] = 0
     return best

@@ -86,15 +86,16 @@ def word_features(hashes, evidence, features):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _class_features(left2, left, own, right, right2, evidence, template, features):  # type: ignore[no-untyped-def]
-    """Fills features[:5] of the classes of five words in a row, given the shape evidence of the one in the middle."""
+def _class_features(left2, left, own, right, right2, evidence, template, first, features):  # type: ignore[no-untyped-def]
+    """Fills features[first : first + 5] of the classes of five words in a row, given the shape evidence of the
+    one in the middle."""
     left, own, right = np.int64(left) << 8, np.int64(own), np.int64(right) << 8
     e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
-    features[0] = hash_pair(template, (left | own) << 8 | e12)
-    features[1] = hash_pair(template + 1, (right | own) << 8 | e12)
-    features[2] = hash_pair(template + 2, (left << 8 | right) << 8 | e25)
-    features[3] = hash_pair(template + 3, (left | np.int64(left2)) << 8 | e25)
-    features[4] = hash_pair(template + 4, (right | np.int64(right2)) << 8 | e25)
+    features[first] = hash_pair(template, (left | own) << 8 | e12)
+    features[first + 1] = hash_pair(template + 1, (right | own) << 8 | e12)
+    features[first + 2] = hash_pair(template + 2, (left << 8 | right) << 8 | e25)
+    features[first + 3] = hash_pair(template + 3, (left | np.int64(left2)) << 8 | e25)
+    features[first + 4] = hash_pair(template + 4, (right | np.int64(right2)) << 8 | e25)
 
 
 @kernel
@@ -137,9 +138,9 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
     # Classes.
     f[21] = hash_pair(25, (lower_left << 8 | np.int64(left2.lower_class)) << 8 | lower)
     f[22] = hash_pair(26, (lower_right << 8 | np.int64(right2.lower_class)) << 8 | lower)
-    _class_features(left2.lower_class, lower_left, lower, lower_right, right2.lower_class, e, 27, f[23:])
+    _class_features(left2.lower_class, lower_left, lower, lower_right, right2.lower_class, e, 27, 23, f)
     _class_features(
-        left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, f[28:]
+        left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, 28, f
     )
     # What is a capital in one domain and none in another.
     f[33] = hash_pair(37, d << 8 | e)

@@ -46,7 +46,7 @@ _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to ru
 class ContextOptions:
     """How much a context model learns from, and how large it becomes.
 
-    max_labels: how many labels of the corpus are learned from (sample.py). max_domains: how many kinds of text are told
+    max_labels: how many labels of the corpus are learned from (sample.py). max_domains: how many domains are told
     apart (domains.py), at most MAX_DOMAINS. max_bits: the table of stage 1 has 2^max_bits rows at most while it learns;
     one in ROWS_PER_SLOT of them, the one that matters most, takes 4 bytes of the file.
     """

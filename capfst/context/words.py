@@ -15,9 +15,9 @@ from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.system.hashing import hash_bytes, hash_pair
-from capfst.system.kernels import allocating, kernel
+from capfst.system.kernels import allocating, kernel, outlined
 from capfst.text.tokenizer import PROTECTED_CLASS
-from capfst.text.unicode import INFO, LETTER, TO_LOWER, decode, lower_into
+from capfst.text.unicode import INFO, LETTER, TO_LOWER, ascii_set, decode, is_in, lower_into
 
 MAX_AFFIX = 5
 """The longest prefix and suffix that are hashed, in characters."""
@@ -35,14 +35,15 @@ UNSEEN = 0
 BEGIN, END, NO_CASE = 150, 151, 152
 """Shape evidence of what is no word with case: the begin and the end of a line, and tokens without case."""
 
-_VOWELS = np.frombuffer(b"aeiouy", np.uint8)
+_VOWELS = ascii_set("aeiouy")
 
 
-@kernel
+@outlined
 def hash_word(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
     """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word."""
     hashes[WHOLE] = hash_bytes(text, start, end, 1)
-    hashes[PREFIX:OUTLINE] = 0
+    for k in range(PREFIX, OUTLINE):
+        hashes[k] = 0
     outline, previous, length, vowel = np.uint64(3), np.int64(-1), 0, 0
     i = start
     while i < end:
@@ -50,8 +51,7 @@ def hash_word(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
         length += 1
         if length <= MAX_AFFIX:
             hashes[PREFIX + length - 1] = hash_bytes(text, start, i, 1 + length)
-        for v in _VOWELS:
-            vowel |= code == v
+        vowel |= is_in(code, _VOWELS)
         if info[code] & 7 == LETTER:
             code = np.int64(97 if code < 128 else 128)
         if code != previous:

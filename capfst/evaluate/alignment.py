@@ -120,7 +120,8 @@ def align_numbers(ref, hyp):  # type: ignore[no-untyped-def]
     """`align` of words that stand as numbers, uint32[·] each.
 
     An alignment is cut where it leaves the middle one of the reference's words, then both parts are, and so on
-    (Hirschberg 1975), in memory that is linear. What both begin or end with is matched first: no alignment without these matches is cheaper.
+    (Hirschberg 1975), in memory that is linear. What both begin or end with is matched first: no alignment without
+    these matches is cheaper.
     """
     partners = np.full(len(ref), -1, np.int64)
     parts = [(0, len(ref), 0, len(hyp))]

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from capfst.system.kernels import allocating
 
-# Costs are edits · 2^38 + substitutions · 2^19 + a column: least by edits, then by substitutions, of which there must be
-# fewer than 2^19, as of columns; 2^18 words, or a stretch of capitals, are well below that.
+# Costs are edits · 2^38 + substitutions · 2^19 + a column: least by edits, then by substitutions, of which there must
+# be fewer than 2^19, as of columns; 2^18 words, or a stretch of capitals, are well below that.
 _EDIT, _SUBSTITUTION = 1 << 38, 1 << 19
 _NEVER = 1 << 62
 

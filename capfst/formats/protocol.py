@@ -30,6 +30,7 @@ class TextOptions:
     column: str | None = None  # of TSV, CSV and Parquet: a name, or a number from 1
     errors: Errors = "strict"  # text that is not UTF-8 makes a record malformed; "replace": gets U+FFFD
     on_error: OnError = "fail"  # malformed records fail their file, pass unchanged, or are dropped
+    jobs: int = 1  # processes that parse a Wikimedia dump
     remedy: ClassVar[str] = "fix it"  # what to do about a malformed record
 
 

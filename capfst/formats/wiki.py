@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from capfst.corpus.compression import OnRead, decompressed
 from capfst.exceptions import CapfstError
 from capfst.formats.protocol import TextOptions
+from capfst.system.workers import map_in_processes
 
 try:
     import mwparserfromhell
@@ -28,6 +29,7 @@ except ImportError as error:
 
 _ARTICLES = 0  # namespaces, by their numbers in all wikis
 _HIDDEN = (-2, 6, 14)  # Media, File, Category: a link there is no text, but a picture or a mark of the page
+_CHUNK = 1 << 18  # characters of wikitext that are parsed in one go
 _ENGLISH = ("media", "file", "image", "category")  # their names that all wikis understand
 
 # Elements whose contents are running text. Of others, such as `ref`, `table`, `math`, nothing is taken.
@@ -48,23 +50,37 @@ _hollow = re.compile(rf" ?\((?:[^()]*{_GAP}[^()]*|[^\w()]*)\)").sub  # such as p
 _before_mark = re.compile(r" +([,.])(?=\s|$)").sub
 
 
+class _Chunk(NamedTuple):
+    """Articles that are parsed in one go: most of the time goes there."""
+
+    path: Path  # of the dump
+    hidden: set[str]  # namespaces, see Wiki._articles
+    articles: list[tuple[str, str]]  # titles and wikitext
+
+
 class Wiki:
     """A `Reader` of dumps, plain or compressed."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
+        self.jobs = options.jobs
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
         with decompressed(self.path, on_read) as stream:
-            hidden: set[str] = set(_ENGLISH)
-            for title, text in self._articles(stream, hidden):
-                try:
-                    code = mwparserfromhell.parse(_shortened(text), skip_style_tags=True)
-                except mwparserfromhell.parser.ParserError as error:
-                    raise CapfstError(
-                        f"{self.path}: the page {title!r} cannot be parsed: {error}: leave it out"
-                    ) from error
-                yield "\n".join(_paragraphs(_text(code, hidden)))
+            for texts in map_in_processes(_texts, self._chunks(stream), self.jobs):
+                yield from texts
+
+    def _chunks(self, stream: Any) -> Iterator[_Chunk]:
+        hidden: set[str] = set(_ENGLISH)
+        articles: list[tuple[str, str]] = []
+        size = 0
+        for title, text in self._articles(stream, hidden):
+            articles.append((title, text))
+            size += len(text)
+            if size >= _CHUNK:
+                yield _Chunk(self.path, hidden, articles)
+                articles, size = [], 0
+        yield _Chunk(self.path, hidden, articles)
 
     def _articles(self, stream: Any, hidden: set[str]) -> Iterator[tuple[str, str]]:
         """The titles and texts of the articles, as wikitext; to `hidden` are added the names, in lower case, that the
@@ -86,6 +102,18 @@ class Wiki:
             raise CapfstError(
                 f"{self.path}: no Wikimedia dump of pages that can be read: {reason}: fetch it again"
             ) from error
+
+
+def _texts(chunk: _Chunk) -> list[str]:
+    """The running text of each article."""
+    texts = []
+    for title, wikitext in chunk.articles:
+        try:
+            code = mwparserfromhell.parse(_shortened(wikitext), skip_style_tags=True)
+        except mwparserfromhell.parser.ParserError as error:
+            raise CapfstError(f"{chunk.path}: the page {title!r} cannot be parsed: {error}: leave it out") from error
+        texts.append("\n".join(_paragraphs(_text(code, chunk.hidden))))
+    return texts
 
 
 def _wikitext(page: Page) -> str | None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import kernel
+from capfst.system.kernels import copy_bytes, kernel
 from capfst.text.strings import Strings
 from capfst.text.unicode import INFO, TO_LOWER, lower_bytes, lower_into
 
@@ -114,8 +114,7 @@ def _unpack(buffer, i, symbols):  # type: ignore[no-untyped-def]
         begin, length = offsets[label], _get_int(buffer, i, 4)
         if not 0 <= length <= len(data) - begin or _get_int(buffer, i + 4 + length, 8) != label:
             return -1 - label
-        for k in range(length):
-            data[begin + k] = buffer[i + 4 + k]
+        copy_bytes(buffer, i + 4, length, data, begin)
         i += ENTRY + length
         offsets[label + 1] = begin + length
     return i

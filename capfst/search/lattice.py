@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.search.lookup import STEP, find_slot, hash_label, search_sparse_index, slot_arc, slot_tag
-from capfst.system.kernels import allocating, inlined, kernel, prefetch
+from capfst.system.kernels import inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
 _AHEAD = 12  # words
@@ -82,8 +82,7 @@ class Lattice(NamedTuple):
     pending: npt.NDArray[np.int32]  # nodes whose arcs for the word are found, or known to be missing
 
 
-@allocating
-def new_lattice(words, room):  # type: ignore[no-untyped-def]
+def new_lattice(words: int, room: int) -> Lattice:
     """A lattice for as many words, with room for as many nodes and edges."""
     return Lattice(
         np.empty(words + 2, np.int32),

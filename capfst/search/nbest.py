@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.backoff import final_cost
-from capfst.search.lattice import NO_ROOM, compose, first_node, new_lattice, node_of_state
+from capfst.casing.transducer import ArcCosts, Words
+from capfst.fst.backoff import Starts, final_cost
+from capfst.search.lattice import NO_ROOM, Lattice, WordChunk, compose, first_node, new_lattice, node_of_state
+from capfst.search.lookup import LookupTables
 from capfst.search.viterbi import fill_chunk, new_chunk
 from capfst.system.kernels import allocating, inlined, kernel
 
@@ -30,10 +32,16 @@ class Completions(NamedTuple):
     ranks: npt.NDArray[np.int32]  # which of the ways of the node behind that step it goes on with
 
 
-@allocating
-def line_lattice(words, offsets, arc_costs, unknown, starts, tables):  # type: ignore[no-untyped-def]
+def line_lattice(
+    words: Words,
+    offsets: npt.NDArray[np.int64],
+    arc_costs: ArcCosts,
+    unknown: int,
+    starts: Starts,
+    tables: LookupTables,
+) -> tuple[WordChunk, Lattice, int]:
     """A line's chunk and lattice, and its number of nodes, or IRREGULAR. Arguments as in `viterbi.search`."""
-    size = words.token_types.size
+    size = len(words.token_types)
     room = 16 * size + 256
     chunk, lattice = new_chunk(size, arc_costs), new_lattice(size, room)
     fill_chunk(words, offsets, 0, unknown, chunk)

@@ -14,13 +14,36 @@ of paths in the same forms, to the one in which a sentence goes on longer.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from capfst.fst.backoff import final_cost
-from capfst.search.lattice import IRREGULAR, WordChunk, compose, first_node, new_lattice, node_of_state
-from capfst.system.kernels import allocating, inlined, kernel
+from capfst.casing.transducer import ArcCosts, LabelPath, Words
+from capfst.fst.backoff import Starts, final_cost
+from capfst.search.lattice import (
+    NO_ROOM,
+    WordChunk,
+    compose,
+    first_node,
+    new_lattice,
+    node_of_state,
+)
+from capfst.search.lookup import LookupTables
+from capfst.system.kernels import inlined, kernel, part
 from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
+_DONE, _TOO_LONG = 0, -3
+
+_PROGRESS = np.dtype(
+    [
+        ("line", "i8"),  # its first word
+        ("lines", "i8"),  # those before it
+        ("begin", "i8"),  # the first word of the next chunk
+        ("size", "i8"),  # of that, in words
+        ("here", "i8"),  # the state where all paths are before that word
+        ("cost", "f8"),  # of the best path up to there
+    ]
+)
+"""How far a search has come."""
 
 
 @kernel
@@ -122,30 +145,35 @@ def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
             return best, least
 
 
-@allocating
+@kernel
 def _common_node(lattice, position):  # type: ignore[no-untyped-def]
     """The last position up to this one where all paths to this one are in one node, and that node; −1 if there is no
-    path."""
-    nodes, places = lattice.nodes, lattice.places
+    path. Uses the room of the lattice's queue."""
+    nodes, places, alive = lattice.nodes, lattice.places, lattice.queue
+    n_alive = np.int64(0)
     root = np.int64(lattice.roots[position])
-    alive = [root]
-    if nodes[root].best == np.inf:
-        alive.pop()
-    node = np.int64(places[root].next)
-    while node != root:
+    node = root
+    while True:
         if nodes[node].best < np.inf:
-            alive.append(node)
+            alive[n_alive] = node
+            n_alive += 1
         node = np.int64(places[node].next)
-    if len(alive) == 0:
+        if node == root:
+            break
+    if n_alive == 0:
         return position, np.int64(-1)
-    while len(alive) > 1:
+    while n_alive > 1:
         position -= 1
-        before = [nodes[alive[0]].link >> 32]
-        for node in alive:
-            if nodes[node].link >> 32 not in before:
-                before.append(nodes[node].link >> 32)
-        alive = before
-    return position, alive[0]
+        n_before = np.int64(0)
+        for k in range(n_alive):
+            before = nodes[alive[k]].link >> 32
+            m = np.int64(0)
+            while m < n_before and alive[m] != before:
+                m += 1
+            alive[m] = before
+            n_before = max(n_before, m + 1)
+        n_alive = n_before
+    return position, np.int64(alive[0])
 
 
 @inlined
@@ -167,8 +195,7 @@ def fill_chunk(words, offsets, begin, unknown, chunk):  # type: ignore[no-untype
     chunk.may_begin[chunk.token_types.size] = end < words.token_types.size and words.may_begin[end]
 
 
-@allocating
-def new_chunk(size, arc_costs):  # type: ignore[no-untyped-def]
+def new_chunk(size: int, arc_costs: ArcCosts) -> WordChunk:
     """A chunk of so many words, to be filled."""
     return WordChunk(
         np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64),
@@ -176,42 +203,63 @@ def new_chunk(size, arc_costs):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@allocating
+@inlined
 def _first_words(chunk, size):  # type: ignore[no-untyped-def]
     """The part of a chunk that so many words fill."""
     return WordChunk(
-        chunk.token_types[:size], chunk.first_labels[:size], chunk.n_forms[:size], chunk.offsets[:size],
-        chunk.arc_costs, chunk.may_begin[: size + 1],
+        part(chunk.token_types, 0, size), part(chunk.first_labels, 0, size), part(chunk.n_forms, 0, size),
+        part(chunk.offsets, 0, size), chunk.arc_costs, part(chunk.may_begin, 0, size + 1),
     )  # fmt: skip
 
 
-@allocating
-def search(words, offsets, arc_costs, unknown, starts, tables, usual_size, path, costs):  # type: ignore[no-untyped-def]
+def search(
+    words: Words,
+    offsets: npt.NDArray[np.int64],
+    arc_costs: ArcCosts,
+    unknown: int,
+    starts: Starts,
+    tables: LookupTables,
+    usual_size: int,
+    path: LabelPath,
+    costs: npt.NDArray[np.float64],
+) -> bool:
     """Fills `path` with the lines' best paths, and costs with their costs (−ln P); path.labels[i] of a line's end says
     nothing.
 
     offsets[i]: where the costs of word i's forms begin in arc_costs, whose last one is an OOV word's; both may be
     empty. usual_size: of a chunk, in words. False if the model is not one of n-grams.
     """
+    longest, room = usual_size, 16 * usual_size + 256
+    progress = np.zeros(1, _PROGRESS)
+    progress["size"], progress["here"] = usual_size, starts.line
+    while True:
+        buffer, lattice = new_chunk(longest, arc_costs), new_lattice(longest, room)
+        status = _search(words, offsets, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs)
+        if status == NO_ROOM:
+            room *= 2
+        elif status == _TOO_LONG:
+            longest = 2 * int(progress["size"][0])
+        else:
+            return bool(status == _DONE)
+
+
+@kernel
+def _search(words, offsets, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
+    """Goes on from progress[0] as far as buffer and lattice have room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
+    where it has come to."""
     n = words.token_types.size
-    room = 16 * usual_size + 256
-    buffer, lattice = new_chunk(usual_size, arc_costs), new_lattice(usual_size, room)
-    line, lines = 0, 0  # its first word; those before it
-    begin, size = 0, usual_size
-    here, cost = np.int64(starts.line), 0.0  # where all paths are before word `begin`
+    at = progress[0]
+    line, lines, begin, size, here, cost = at.line, at.lines, at.begin, at.size, at.here, at.cost
     while begin <= n:
         size = min(size, n - begin)
-        if size > buffer.token_types.size:
-            buffer, lattice = new_chunk(2 * size, arc_costs), new_lattice(2 * size, room)
+        status = np.int64(_TOO_LONG)
         chunk = _first_words(buffer, size)
-        fill_chunk(words, offsets, begin, unknown, chunk)
-        n_nodes = compose(chunk, lattice, tables, starts, here)
-        if n_nodes == IRREGULAR:
-            return False
-        if n_nodes < 0:
-            room *= 2
-            lattice = new_lattice(buffer.token_types.size, room)
-            continue
+        if size <= buffer.token_types.size:
+            fill_chunk(words, offsets, begin, unknown, chunk)
+            status = compose(chunk, lattice, tables, starts, here)
+        if status < 0:
+            at.line, at.lines, at.begin, at.size, at.here, at.cost = line, lines, begin, size, here, cost
+            return status
         start_paths(lattice, 0, cost)
         traced = 0  # the words of the chunk whose path is written
         for position in range(size + 1):
@@ -231,7 +279,7 @@ def search(words, offsets, arc_costs, unknown, starts, tables, usual_size, path,
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
                     path.begins[i] = False
             if word == n:
-                return True
+                return np.int64(_DONE)
             traced = position + 1
             line = word + 1
             lines += 1
@@ -246,4 +294,4 @@ def search(words, offsets, arc_costs, unknown, starts, tables, usual_size, path,
             _trace_back(lattice, node, traced, position, begin, words, path)
             here, cost = np.int64(lattice.places[node].state), lattice.nodes[node].best
             begin, size = begin + position, usual_size
-    return True
+    return np.int64(_DONE)

@@ -17,8 +17,9 @@ is.
 from __future__ import annotations
 
 import gc
+import pickle
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,13 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import CompilerPass, LoweringPass, PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
-from capfst.system import kernel_cache
+from capfst.system import entry, intrinsics, kernel_cache
 from capfst.system.compilation import compiling
+from capfst.system.entry import type_of
+from capfst.system.kernels import Kernel
 from capfst.system.lowering import LowerPart, LowerWhole, calling
 from capfst.system.shortcuts import shortcuts
 
@@ -76,6 +80,24 @@ class _Whole(_Library):
     def finalize(self) -> None:
         self._linking_libraries = list(dict.fromkeys(_libraries(self, set())))
         super().finalize()
+
+    def link(self) -> None:
+        """As `finalize`, for code that numba does not load."""
+        self._codegen._check_llvm_bugs()
+        for library in dict.fromkeys(_libraries(self, set())):
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+
+    def emit(self, name: str) -> tuple[tuple[str, ...], bytes]:
+        """The functions that the code calls, and its object file, in which only the function `name` has a name."""
+        module = self._final_module
+        for symbol in (*module.functions, *module.global_variables):
+            if not symbol.is_declaration and symbol.name != name:
+                symbol.linkage = "internal"
+        self._optimize_final_module()
+        module.verify()
+        declared = (function.name for function in module.functions if function.is_declaration)
+        externals = tuple(external for external in declared if not external.startswith("llvm."))
+        return externals, self._codegen._tm.emit_object(module)
 
     def _optimize_final_module(self) -> None:
         compiling.check()
@@ -156,46 +178,69 @@ class _WholeCompiler(_Compiler):
         return passes
 
 
-class Kernel(CPUDispatcher):
-    """A function that is compiled for the types of its arguments.
-
-    Args:
-        signature: the only types of its arguments, as a part; to these, calls convert what they pass.
-    """
+class Dispatcher(CPUDispatcher):
+    """What numba knows a kernel by (kernels.Kernel)."""
 
     part_compiler: type[_PartCompiler] = _PartCompiler
 
-    def __init__(self, function: Any, options: dict[str, Any], signature: str | None = None) -> None:
-        options = {"nopython": True, "nogil": True, "boundscheck": None, **options}
-        super().__init__(function, targetoptions=options, pipeline_class=_WholeCompiler)
+    def __init__(self, kernel: Any) -> None:
+        options = {"nopython": True, "nogil": True, "boundscheck": None, **kernel.options}
+        super().__init__(kernel.py_func, targetoptions=options, pipeline_class=_WholeCompiler)
         self._parts: dict[tuple[Any, ...], tuple[object, CompileResult]] = {}
-        self._part_types = normalize_signature(signature)[0] if signature else None
+        self._part_types = normalize_signature(kernel.signature)[0] if kernel.signature else None
 
     @cached_property
     def _part_compiler(self) -> Any:
         whole = self._compiler
         return type(whole)(self.py_func, self.targetdescr, whole.targetoptions, {}, self.part_compiler)
 
+    def _event(self, args: tuple[Any, ...]) -> AbstractContextManager[Any]:
+        return event.trigger_event("numba:compile", {"dispatcher": self, "args": args})
+
     def compile(self, sig: Any) -> Any:
-        """The kernel for these types of arguments, to be called from Python."""
+        """The kernel for these types of arguments, to be called by numba."""
         with global_compiler_lock:
             args, _ = normalize_signature(sig)
             if args not in self.overloads:
                 rtsys.initialize(self.targetctx)
-                result = kernel_cache.load(self.py_func, args, self.targetctx)
-                if result is None:
-                    with _compiling(self, args):
+                data = kernel_cache.load(self.py_func, args)
+                if data:
+                    result = CompileResult._rebuild(self.targetctx, *pickle.loads(data))
+                else:
+                    with _compiling(), self._event(args):
                         result = self._compiler.compile(args, None)
-                    kernel_cache.save(self.py_func, args, result)
+                    if not result.library.has_dynamic_globals:
+                        kernel_cache.save(self.py_func, args, dumps(result._reduce()))
                 self.add_overload(result)
             return self.overloads[args].entry_point
 
+    def compile_entry(self, values: tuple[Any, ...], name: str) -> bytes:
+        """The kernel for arguments of the types of these, to be called as machine_code.py does, under a name: the bytes
+        of a `Code`. None if it returns what that cannot."""
+        with global_compiler_lock, _compiling():
+            self.targetctx.refresh()
+            arg_types = tuple(map(type_of, values))
+            _, _, part_types, _ = self.get_call_template(arg_types, {})
+            part = self._parts[part_types][1]
+            results = entry.results(part.signature.return_type)
+            if results is None:
+                return b""
+            library = _Whole(self.targetctx.codegen(), name)
+            with self.targetctx.push_code_library(library):
+                arguments = entry.add(self.targetctx, library, name, arg_types, part)
+            library.add_linking_library(part.library)
+            library.link()
+            is_tuple = isinstance(part.signature.return_type, types.BaseTuple)  # type: ignore[attr-defined]
+            return pickle.dumps((name, arguments, results, is_tuple, *library.emit(name)))
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """What the typing of a kernel that calls this one asks for: the part for these types."""
-        pysig, args = self._compiler.fold_argument_types(args, kws)
+        pysig = self._compiler.pysig
+        if kws or len(args) != len(pysig.parameters):
+            pysig, args = self._compiler.fold_argument_types(args, kws)
         args = self._part_types or tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
         if args not in self._parts:
-            with global_compiler_lock, _compiling(self, args):
+            with global_compiler_lock, _compiling(), self._event(args):
                 result = self._part_compiler.compile(args, None)
             key = object()
             self.targetctx.insert_func_defn([(calling(result.fndesc, result.library), key, result.signature.args)])
@@ -209,21 +254,26 @@ class Kernel(CPUDispatcher):
         return self._parts[tuple(map(types.unliteral, normalize_signature(sig)[0]))][0]  # type: ignore[attr-defined]
 
 
-class _NumbaKernel(Kernel):
+class _NumbaDispatcher(Dispatcher):
     part_compiler = _NumbaPartCompiler
 
 
+def _part_of_numba(function: Any, options: dict[str, Any]) -> _NumbaDispatcher:
+    return _NumbaDispatcher(Kernel(function, options))
+
+
+def type_of_intrinsic(name: str) -> Any:
+    """What numba knows a function of intrinsics.py by."""
+    return Dispatcher.targetdescr.typing_context.resolve_value_type(getattr(intrinsics, name))
+
+
 @contextmanager
-def _compiling(kernel: Kernel, args: tuple[Any, ...]) -> Iterator[None]:
+def _compiling() -> Iterator[None]:
     """Searching for garbage would take a tenth of the time: what compiling makes stays, or is freed by counting."""
     collects = gc.isenabled()
     gc.disable()
     try:
-        with (
-            compiling,
-            shortcuts(_NumbaKernel),
-            event.trigger_event("numba:compile", {"dispatcher": kernel, "args": args}),
-        ):
+        with compiling, shortcuts(_part_of_numba):
             yield
     finally:
         if collects:
@@ -232,7 +282,7 @@ def _compiling(kernel: Kernel, args: tuple[Any, ...]) -> Iterator[None]:
 
 def cache_folder() -> Path | None:
     """Where compiled kernels are kept; None if nothing can be written."""
-    return kernel_cache.writable(Kernel.targetdescr.target_context)
+    return kernel_cache.writable()
 
 
 compiling.are_kept = lambda: cache_folder() is not None

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import pickle
 import secrets
 import shutil
 import stat
@@ -22,39 +21,39 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.core import config
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
+import llvmlite
+from llvmlite import binding
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _WITHOUT_KERNELS = {"cli", "spark"}
 _CHECKSUM = 16  # bytes
+_VARIABLE = "NUMBA_CACHE_DIR"
+_SETTINGS = ("BOUNDSCHECK", "CPU_FEATURES", "CPU_NAME", "DISABLE_INTEL_SVML", "ENABLE_AVX", "LOOP_VECTORIZE", "OPT")
+"""Variables of numba's (NUMBA_…) that code depends on."""
 
 
-def load(function: Any, args: tuple[Any, ...], target: Any) -> CompileResult | None:
-    """The kernel compiled for these types, ready to be called; None if it has not been compiled, or is damaged."""
-    for folder in _folders(_codegen_name(target)) if _is_in_package(function) else ():
+def load(function: Any, types: tuple[Any, ...]) -> bytes | None:
+    """What was kept of the kernel compiled for these types; None if that is nothing, or damaged."""
+    for folder in _folders() if _is_in_package(function) else ():
         try:
-            content = (folder / _name(function, args)).read_bytes()
+            content = (folder / f"{name(function, types)}.kernel").read_bytes()
         except OSError:
             continue
         if content[:_CHECKSUM] == _checksum(content[_CHECKSUM:]):
-            # What the checksum covers was written by this module.
-            return CompileResult._rebuild(target, *pickle.loads(content[_CHECKSUM:]))
+            return content[_CHECKSUM:]
     return None
 
 
-def save(function: Any, args: tuple[Any, ...], result: CompileResult) -> None:
+def save(function: Any, types: tuple[Any, ...], data: bytes) -> None:
     """Keeps a compiled kernel, if there is a folder for it."""
-    folder = writable(result.target_context) if _is_in_package(function) else None
-    if folder is None or result.library.has_dynamic_globals:
+    folder = writable() if _is_in_package(function) else None
+    if folder is None:
         return
-    data = dumps(result._reduce())
-    path = folder / _name(function, args)
+    path = folder / f"{name(function, types)}.kernel"
     temporary = path.with_suffix(f".{secrets.token_hex(4)}.tmp")
     try:
         temporary.write_bytes(_checksum(data) + data)
@@ -74,16 +73,20 @@ def _checksum(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=_CHECKSUM).digest()
 
 
-def _name(function: Any, args: tuple[Any, ...]) -> str:
-    types = hashlib.blake2b(repr(args).encode(), digest_size=8).hexdigest()
-    return f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}-{types}.kernel"
+def name(function: Any, types: tuple[Any, ...]) -> str:
+    """Tells the kernels in a folder apart."""
+    digest = hashlib.blake2b(repr(types).encode(), digest_size=8).hexdigest()
+    return f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}-{digest}"
 
 
-def _codegen_name(target: Any) -> str:
+@lru_cache(1)
+def _codegen_name() -> str:
     """Names what code for this processor, by this program, depends on beside the sources of kernels."""
-    text = repr(
-        (target.codegen().magic_tuple(), sys.version, numba.__version__, config.BOUNDSCHECK, config.OPT, str(_PACKAGE))
-    )
+    numba = find_spec("numba")
+    version = Path(numba.origin).with_name("_version.py").read_bytes() if numba and numba.origin else b""
+    settings = [(variable, os.environ.get(f"NUMBA_{variable}")) for variable in _SETTINGS]
+    processor = binding.get_process_triple(), binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+    text = repr((processor, sys.version, version, llvmlite.__version__, settings, str(_PACKAGE)))
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
@@ -101,8 +104,8 @@ def _sources_name() -> str:
 
 def _places() -> Iterator[Path]:
     """Folders that the cache may be in."""
-    if config.CACHE_DIR:
-        yield Path(config.CACHE_DIR)
+    if os.environ.get(_VARIABLE):
+        yield Path(os.environ[_VARIABLE])
         return
     yield _PACKAGE / "__pycache__"
     with contextlib.suppress(RuntimeError):  # no home
@@ -113,9 +116,9 @@ def _places() -> Iterator[Path]:
 
 
 @lru_cache(1)
-def _folders(codegen_name: str) -> list[Path]:
+def _folders() -> list[Path]:
     """The cache's folders, in order; those that others could write to are left out, as what is in them is run."""
-    folders = [place / f"kernels-{codegen_name}-{_sources_name()}" for place in _places()]
+    folders = [place / f"kernels-{_codegen_name()}-{_sources_name()}" for place in _places()]
     return [folder for folder in folders if _is_ours(folder)]
 
 
@@ -127,23 +130,24 @@ def _is_ours(folder: Path) -> bool:
     for path in folder, folder.parent:
         with contextlib.suppress(OSError):
             status = path.lstat()
-            if status.st_uid not in (os.getuid(), 0) or (status.st_mode & stat.S_IWOTH and not config.CACHE_DIR):
+            if status.st_uid not in (os.getuid(), 0) or (
+                status.st_mode & stat.S_IWOTH and not os.environ.get(_VARIABLE)
+            ):
                 return False
     return True
 
 
 @lru_cache(1)
-def writable(target: Any) -> Path | None:
+def writable() -> Path | None:
     """The first folder that can be written to, made if need be; those of former sources beside it are removed."""
-    codegen_name = _codegen_name(target)
-    for folder in _folders(codegen_name):
+    for folder in _folders():
         try:
             folder.parent.mkdir(0o700, parents=True, exist_ok=True)
             folder.mkdir(exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:
             continue
-        for other in folder.parent.glob(f"kernels-{codegen_name}-*"):
+        for other in folder.parent.glob(f"kernels-{_codegen_name()}-*"):
             if other != folder:
                 shutil.rmtree(other, ignore_errors=True)
         return folder

@@ -9,17 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import lru_cache
+from types import BuiltinFunctionType
 from typing import Any
 
-from numba.core import base, errors, interpreter, transforms, types
+from numba.core import base, errors, interpreter, ir, lowering, transforms, types
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import ConfigStack
+from numba.core.typing.context import BaseContext
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
 _call_type = types.BaseFunction.get_call_type
 _post_process = PostProcessor.run
 _takes_location = lru_cache(None)(base._has_loc)
+_literal_type = lowering._lit_or_omitted
+_value_type = BaseContext.resolve_value_type
 _call_types: dict[Any, Any] = {}
+_value_types: dict[Any, Any] = {}
 _implementations: dict[Any, Any] = {}
 
 
@@ -32,6 +37,26 @@ def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
     if signature is None:
         signature = _call_types[key] = _call_type(function, context, args, kws)
     return signature
+
+
+def _known_value_type(context: Any, value: Any) -> Any:
+    """The type of a global value, which numba finds for an operator (operator.add) by way of an exception."""
+    if type(value) is not BuiltinFunctionType:
+        return _value_type(context, value)
+    if value not in _value_types:
+        _value_types[value] = _value_type(context, value)
+    return _value_types[value]
+
+
+def _known_literal_type(value: Any) -> Any:
+    """The type of an operand that is a constant, which numba also asks of those that are none, and then does not
+    use."""
+    return None if value is ir.UNDEFINED else _literal_type(value)
+
+
+def _plain_message(scheme: Any, message: str) -> str:
+    """An error's message without colours. Most errors are caught by numba itself."""
+    return message
 
 
 def _mark_lifetimes(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
@@ -80,6 +105,9 @@ def shortcuts(part: Callable[[Any, dict[str, Any]], Any]) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, name, function in (
             (types.BaseFunction, "get_call_type", _known_call_type),
+            (BaseContext, "resolve_value_type", _known_value_type),
+            (lowering, "_lit_or_omitted", _known_literal_type),
+            (type(errors.termcolor()), "errmsg", _plain_message),
             (PostProcessor, "run", _mark_lifetimes),
             (errors.WarningsFixer, "catch_warnings", _no_warnings),  # type: ignore[attr-defined]
             (base, "_has_loc", _takes_location),

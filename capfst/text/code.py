@@ -13,8 +13,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.system.kernels import kernel
-from capfst.text.unicode import CLASS, LETTER, MARK, NUMBER, OTHER, SPACE, class_at, decode, is_alphanumeric
+from capfst.system.kernels import kernel, outlined
+from capfst.text.unicode import (
+    CLASS,
+    LETTER,
+    MARK,
+    NUMBER,
+    OTHER,
+    SPACE,
+    ascii_set,
+    class_at,
+    decode,
+    is_alphanumeric,
+    is_in,
+)
 
 _NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _LESS, _EQUAL, _GREATER = (
     ord(c) for c in "\n$&()-./;<=>"
@@ -22,7 +34,9 @@ _NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _L
 _SQUARE, _BACKSLASH, _SQUARE_END, _UNDERSCORE, _BACKTICK, _BRACE, _BRACE_END, _HASH, _COLON = (
     ord(c) for c in "[\\]_`{}#:"
 )
-_MATHS_SIGNS = tuple(b"\\^_={+<")
+_MATHS_SIGNS = ascii_set("\\^_={+<")
+_NAME_MARKS = ascii_set("-.:_")
+"""In the names of tags."""
 
 _MIN_VARIABLE = 4
 """Letters that `$name` begins with, for `$us` and `$a` are currencies."""
@@ -30,12 +44,12 @@ _MIN_AROUND = 4
 _MIN_HEX, _MIN_TURNS = 7, 2
 """Characters of a hexadecimal number without 0x (git's short ones have seven), and how often digits and letters take
 turns in it, as they do not in `1000bce`."""
-_SITES = tuple(int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
-_UUID_HYPHENS = (8, 13, 18, 23)
+_COM, _EDU, _GOV, _NET, _ORG = (int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
+_UUID_HYPHENS = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23
 _UUID_SIZE = 36
 
 
-@kernel
+@outlined
 def name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the letters, digits and underscores from `i` on."""
     while i < end:
@@ -51,7 +65,7 @@ def is_blank(char_class):  # type: ignore[no-untyped-def]
     return char_class == SPACE or char_class == OTHER
 
 
-@kernel
+@outlined
 def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """<b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>; with blanks in it, it has an = or ends
     with a /, for `if a <b and c> d` is none."""
@@ -65,9 +79,7 @@ def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
             j += 1
         if class_at(buf, j, end, info) != LETTER:
             return -1
-        while j < end and (
-            is_alphanumeric(class_at(buf, j, end, info)) or buf[j] in (_HYPHEN, _PERIOD, _COLON, _UNDERSCORE)
-        ):
+        while j < end and (is_alphanumeric(class_at(buf, j, end, info)) or is_in(buf[j], _NAME_MARKS)):
             j = decode(buf, j, end)[1]
     has_blanks = class_at(buf, j, end, info) == SPACE
     name_ends = j
@@ -80,7 +92,7 @@ def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if is_declaration or is_closed or j == name_ends or (has_blanks and has_attributes) else -1
 
 
-@kernel
+@outlined
 def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """&amp;  &Eacute;  &#8217;  &#x27;: of two letters only &lt; and &gt;, for `S&Ls;` is none."""
     j = i + 1
@@ -103,7 +115,7 @@ def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if fits and j < end and buf[j] == _SEMICOLON else -1
 
 
-@kernel
+@outlined
 def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """`x`  ``x y``: backticks, as many at the end, no blank inside them, no letter or digit behind; so that `quoted'
     and ``quoted'' are none."""
@@ -125,7 +137,7 @@ def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j
 
 
-@kernel
+@outlined
 def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """$x_i$  $$e = mc^2$$: no blank inside the dollars, no letter or digit behind; between single ones a sign of
     mathematics, or no blank and no digit in front, for `$5 (US$)` is none; between double ones such a sign."""
@@ -139,7 +151,7 @@ def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     sign, blank, last = False, False, first
     j = content
     while j < end and buf[j] != _DOLLAR and buf[j] != _NL:
-        sign = sign or buf[j] in _MATHS_SIGNS or (buf[j] == _ROUND and (last == LETTER or last == MARK))
+        sign = sign or is_in(buf[j], _MATHS_SIGNS) or (buf[j] == _ROUND and (last == LETTER or last == MARK))
         code, j = decode(buf, j, end)
         last = info[code] & CLASS
         blank = blank or is_blank(last)
@@ -152,7 +164,7 @@ def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if sign or not (blank or first == NUMBER) else -1
 
 
-@kernel
+@outlined
 def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """$HOME  $this."""
     j = i + 1
@@ -167,7 +179,7 @@ def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return name_end(buf, j, end, info)
 
 
-@kernel
+@outlined
 def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     r"""\( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to the first that
     has a blank or braces in it."""
@@ -196,7 +208,7 @@ def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return command
 
 
-@kernel
+@outlined
 def has_inner_sign(buf, i, end, info):  # type: ignore[no-untyped-def]
     """Whether buf[i:end] has an underscore inside a word (foo_bar), or a period between two letters or digits and a
     letter, with four of them or more around it (main.py, np.array): not those of u.s., e.g., ph.d, 3.5kg."""
@@ -261,14 +273,14 @@ def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
     for k in range(i, end):
         if buf[k] == _HYPHEN:
             hyphens += 1
-            if i > start or end - start != _UUID_SIZE or k - start not in _UUID_HYPHENS:
+            if i > start or end - start != _UUID_SIZE or not _UUID_HYPHENS >> (k - start) & 1:
                 return False
         elif not _is_hex(buf[k]):
             return False
         elif k > i:
             turns += _is_digit(buf[k]) != _is_digit(buf[k - 1])
     if hyphens > 0:
-        return hyphens == len(_UUID_HYPHENS)
+        return hyphens == 4
     return i > start or (end - start >= _MIN_HEX and turns >= _MIN_TURNS)
 
 
@@ -280,10 +292,10 @@ def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
     ending = np.int64(0)
     for k in range(end - 3, end):
         ending = ending << 8 | np.int64(buf[k] | 32)
-    return ending in _SITES
+    return ending == _COM or ending == _EDU or ending == _GOV or ending == _NET or ending == _ORG
 
 
-@kernel
+@outlined
 def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
     """Whether a word or compound is the name of a file or of something in a program, a version or a hexadecimal number:
     foo_bar  self.name  my-file.txt  v1.2.3-rc1  0xff  77247f3  123e4567-e89b-12d3-a456-426614174000.

@@ -10,17 +10,30 @@ from __future__ import annotations
 
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import NEWLINE, PROTECTED
-from capfst.text.unicode import decode
+from capfst.text.unicode import ascii_set, decode, is_in
+
+_OPENING = ascii_set("\"&'(*-[`{")
+_CLOSING = ascii_set("\"')]}")
 
 
 @kernel
 def opens(code):  # type: ignore[no-untyped-def]
     """Quotes, brackets, dashes and entities (&quot;), behind which a sentence still begins."""
+    if code < 128:
+        return is_in(code, _OPENING)
     return (
-        code in (34, 38, 39, 40, 42, 45, 91, 96, 123, 0xA1, 0xAB, 0xBB, 0xBF, 0x2022, 0x2039, 0x203A)  # "&'(*-[`{
+        _is_angular(code)
+        or code == 0xA1
+        or code == 0xBF
+        or code == 0x2022
         or 0x2010 <= code <= 0x2015
         or 0x2018 <= code <= 0x201F
     )
+
+
+@kernel
+def _is_angular(code):  # type: ignore[no-untyped-def]
+    return code == 0xAB or code == 0xBB or code == 0x2039 or code == 0x203A  # « » ‹ ›
 
 
 @kernel
@@ -31,7 +44,7 @@ def _ends(code):  # type: ignore[no-untyped-def]
 @kernel
 def _closes(code):  # type: ignore[no-untyped-def]
     """Quotes that may close, and closing brackets."""
-    return code in (34, 39, 41, 93, 125, 0xAB, 0xBB, 0x2039, 0x203A) or 0x2018 <= code <= 0x201F  # " ' ) ] }
+    return is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
 
 
 @kernel

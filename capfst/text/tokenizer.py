@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import kernel
+from capfst.system.kernels import copy_bytes, kernel, outlined
 from capfst.text.code import (
     back_quoted_end,
     command_end,
@@ -37,7 +37,20 @@ from capfst.text.code import (
     tag_end,
     variable_end,
 )
-from capfst.text.unicode import CLASS, INFO, LETTER, MARK, NUMBER, PUNCT, SPACE, class_at, decode, is_alphanumeric
+from capfst.text.unicode import (
+    CLASS,
+    INFO,
+    LETTER,
+    MARK,
+    NUMBER,
+    PUNCT,
+    SPACE,
+    ascii_set,
+    class_at,
+    decode,
+    is_alphanumeric,
+    is_in,
+)
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
 PROTECTED_CLASS = b"<url>"
@@ -47,9 +60,11 @@ _RIGHT_QUOTE = 0x2019
 _NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _AT = (
     ord(c) for c in "\n \"#&',-./09:@"
 )
-_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _PERCENT, _PLUS, _DOLLAR, _LESS, _ROUND, _ROUND_END = (
-    ord(c) for c in "\\_`~%+$<()"
-)
+_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _ROUND, _ROUND_END = (ord(c) for c in "\\_`~$<()")
+_BEHIND_JOINED = ascii_set(":/(")
+_BEFORE_PATH = ascii_set("([{\"'`=")
+_BEGINS_CODE = ascii_set("`$\\_")
+_IN_ADDRESS = ascii_set("._%+-")
 
 
 class Tokens(NamedTuple):
@@ -141,7 +156,7 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
+@outlined
 def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
     start = i
@@ -168,7 +183,7 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
+@outlined
 def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
     j = i
@@ -204,7 +219,7 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     return i == e
 
 
-@kernel
+@outlined
 def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     """The end of the call, URL, path or qualified name that begins with the word buf[i:e], −1 if none does; and up to
     where no path begins."""
@@ -221,7 +236,7 @@ def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     return -1, no_path
 
 
-@kernel
+@outlined
 def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
     """The end of the code that begins with the punctuation mark at `i`, not behind a word; −1 if none does.
 
@@ -239,7 +254,7 @@ def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel
+@outlined
 def _address_start(buf, word, starts, ends, token_types, n):  # type: ignore[no-untyped-def]
     """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
     words and single . _ % + - without space between."""
@@ -252,7 +267,7 @@ def _address_start(buf, word, starts, ends, token_types, n):  # type: ignore[no-
                 or (
                     token_types[n - 1] == MARKS
                     and ends[n - 1] - starts[n - 1] == 1
-                    and buf[word - 1] in (_PERIOD, _UNDERSCORE, _PERCENT, _PLUS, _HYPHEN)
+                    and is_in(buf[word - 1], _IN_ADDRESS)
                 )
             )
         )
@@ -322,7 +337,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
                 token_end = _protected_end(buf, token_end, end, info)
                 ends[n], token_types[n] = token_end, PROTECTED
                 n += 1
-            elif byte | 32 == 119 or (token_end < end and buf[token_end] in (_COLON, _SLASH, _ROUND)):
+            elif byte | 32 == 119 or (token_end < end and is_in(buf[token_end], _BEHIND_JOINED)):
                 joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
                 if joined_end > 0:
                     token_end = joined_end
@@ -366,11 +381,11 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
                     token_end = name_end(buf, after, end, info)
             elif (
                 (byte == _SLASH or byte == _TILDE or byte == _PERIOD or byte == _BACKSLASH)
-                and (i == chunk or buf[i - 1] in (40, 91, 123, _QUOTE, _APOSTROPHE, _BACKTICK, 61))
+                and (i == chunk or is_in(buf[i - 1], _BEFORE_PATH))
                 and _is_path_start(buf, i, end, info)
             ):
                 token_end = _protected_end(buf, i, end, info)
-            elif byte in (_BACKTICK, _DOLLAR, _BACKSLASH, _UNDERSCORE):
+            elif is_in(byte, _BEGINS_CODE):
                 token_end = _code_end(buf, i, n > 0 and ends[n - 1] == i and token_types[n - 1] == PROTECTED, end, info)
             if token_end > i:
                 starts[n], ends[n], token_types[n] = i, token_end, PROTECTED
@@ -435,7 +450,7 @@ def canonical(buf, start, end, token_type, out):  # type: ignore[no-untyped-def]
     return j
 
 
-@kernel
+@outlined
 def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
     code, after = decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word
@@ -453,8 +468,7 @@ def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
         out[0] = out[1] = out[2] = _PERIOD
         return 3
     length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word
-    for k in range(length):
-        out[k] = buf[start + k]
+    copy_bytes(buf, start, length, out, 0)
     return length
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.system.kernels import kernel
+from capfst.system.kernels import kernel, outlined
 
 Bytes = npt.NDArray[np.uint8]
 CodePoints = npt.NDArray[np.uint32]
@@ -66,6 +66,19 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
 INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
 
 
+def ascii_set(characters: str) -> tuple[np.uint64, np.uint64]:
+    """ASCII characters as 128 bits, for `is_in`."""
+    bits = sum(1 << ord(character) for character in set(characters))
+    return np.uint64(bits & (1 << 64) - 1), np.uint64(bits >> 64)
+
+
+@kernel
+def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
+    """Whether a byte is one of the characters, an `ascii_set`."""
+    bits = characters[0] if byte < 64 else characters[1]
+    return byte < 128 and bits >> np.uint64(byte & 63) & np.uint64(1) != np.uint64(0)
+
+
 @kernel
 def within(part: np.uint64, least: int, most: int) -> np.uint64:
     """The highest bit of those of eight bytes, all ASCII, that are least … most."""
@@ -79,8 +92,13 @@ def within(part: np.uint64, least: int, most: int) -> np.uint64:
 def decode(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
     """(code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
     first = np.int64(buf[i])
-    if first < 0x80:
-        return first, i + 1
+    return (first, i + 1) if first < 0x80 else _decode_several(buf, i, end)
+
+
+@outlined
+def _decode_several(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
+    """As `decode`, of a character of several bytes."""
+    first = np.int64(buf[i])
     if first < 0xE0:
         size, code = 2, first & 0x1F
     elif first < 0xF0:
@@ -116,6 +134,12 @@ def encode(code: int | np.integer, out: Bytes, j: int) -> int:
     if code < 0x80:
         out[j] = code
         return j + 1
+    return _encode_several(code, out, j)
+
+
+@outlined
+def _encode_several(code: int | np.integer, out: Bytes, j: int) -> int:
+    """As `encode`, for a character of several bytes."""
     if code < 0x800:
         out[j] = 0xC0 | code >> 6
         size = 2
@@ -130,7 +154,7 @@ def encode(code: int | np.integer, out: Bytes, j: int) -> int:
     return j + size
 
 
-@kernel
+@outlined
 def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: Bytes) -> bool:
     """Whether the sigma buf[i:after] of the line buf[start:end] ends a word, as `str.lower` has it.
 
@@ -154,7 +178,7 @@ def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: B
     return True
 
 
-@kernel
+@outlined
 def lower_into(
     buf: Bytes,
     start: int,

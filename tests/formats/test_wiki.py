@@ -127,6 +127,14 @@ def test_compressed(tmp_path, name):
     assert sum(read) == path.stat().st_size
 
 
+def test_processes_give_the_same_text(tmp_path, monkeypatch):
+    monkeypatch.setattr("capfst.formats.wiki._CHUNK", 500)
+    path = write(tmp_path / "a.xml", *(page(f"A{n}", f"Text {n} [[Datei:x.png|no]] {'y' * n}.") for n in range(50)))
+    expected = list(text_blocks([path], TextOptions(), 100))
+    assert list(text_blocks([path], TextOptions(jobs=2), 100)) == expected
+    assert b"".join(expected).decode() == "".join(f"Text {n} {'y' * n}.\n".replace(" .", ".") for n in range(50))
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [

@@ -1,0 +1,104 @@
+"""A function over items in several processes, for work in Python, of which threads do not do two things at once.
+
+The processes are new interpreters, which import nothing but the module of the function. So neither threads nor the
+caller's main module come with them, as they would with `multiprocessing`. They end with the process that started them.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from capfst.exceptions import CapfstError
+from capfst.system.parallel import map_stream
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_SERVE = "from capfst.system.workers import serve; serve()"
+
+
+class _Worker:
+    """A process that calls a function of a module."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        # A session of its own, as Ctrl-C is for the process that started it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SERVE],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+        )  # fmt: skip
+        self._send(function)
+
+    def _send(self, value: object) -> None:
+        assert self._process.stdin is not None
+        pickle.dump(value, self._process.stdin)
+        self._process.stdin.flush()
+
+    def __call__(self, item: Any) -> Any:
+        assert self._process.stdout is not None
+        try:
+            self._send(item)
+            result, error = pickle.load(self._process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError) as lost:
+            raise CapfstError("a process that this one started has ended: give fewer --jobs") from lost
+        if error is not None:
+            raise error
+        return result
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def serve() -> None:
+    """What a worker does: it reads a function and items from stdin, and writes (result, error) to stdout."""
+    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    with suppress(EOFError, OSError, pickle.UnpicklingError):  # whoever started it has gone
+        function = pickle.load(stdin)
+        while True:
+            item = pickle.load(stdin)
+            answer: tuple[object, Exception | None]
+            try:
+                answer = function(item), None
+            except Exception as error:  # it is raised where the result is wanted
+                answer = None, error
+            pickle.dump(answer, stdout)
+            stdout.flush()
+
+
+def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
+    """`map(function, items)` in `jobs` processes, or in this one if that is 1; in order, a few items ahead of what is
+    taken. The function is one of a module; items, results and exceptions can be pickled.
+
+    Raises:
+        CapfstError: a process was killed.
+    """
+    if jobs == 1:
+        yield from map(function, items)
+        return
+    workers: list[_Worker] = []
+    idle: list[_Worker] = []
+
+    def call(item: Item) -> Result:
+        try:
+            worker = idle.pop()
+        except IndexError:
+            worker = _Worker(function)
+            workers.append(worker)
+        try:
+            result: Result = worker(item)
+        finally:
+            idle.append(worker)
+        return result
+
+    try:
+        yield from map_stream(call, items, jobs)
+    finally:
+        for worker in workers:
+            worker.end()

@@ -1,0 +1,95 @@
+"""Earnings-21 (Del Rio et al. 2021): calls as people have written them down, and as seven recognizers have.
+
+In: its archive. Out: for each call, the words of the reference and of each recognizer; and where the
+reference's sentences end, and which of its words a recognized word stands for.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from ast import literal_eval
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.corpus.compression import decompressed
+from capfst.evaluate.alignment import align
+
+REFERENCE = "reference"
+TITLES = {"mr", "ms", "mrs", "dr"}
+
+
+class Word(NamedTuple):
+    text: str  # as it is cased
+    mark: str  # the punctuation behind it, or ""
+    speaker: str
+    tags: tuple[str, ...]  # of the spans of the reference that it is in: their numbers in the call
+
+
+class Call(NamedTuple):
+    texts: dict[str, list[Word]]
+    """The words of `REFERENCE`, and of each recognizer by its name."""
+    types: dict[str, str]
+    """The types of the reference's spans (PERSON, DATE, CONTRACTION, …) by their numbers."""
+
+
+def read(archive: Path) -> dict[str, Call]:
+    """The calls by their names, in the order of these."""
+    calls: dict[str, Call] = defaultdict(lambda: Call({}, {}))
+    with decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as files:
+        for member in files:
+            if (file := files.extractfile(member)) is None:
+                continue
+            path = PurePath(member.name)
+            call = calls[path.name.partition(".")[0]]
+            text = file.read().decode()
+            if path.suffix == ".json":
+                call.types.update({number: span["entity_type"] for number, span in json.loads(text).items()})
+            elif path.suffix == ".nlp":
+                folders = [part for part in path.parts[1:-1] if part not in ("nlp", "output")]
+                name = REFERENCE if "nlp_references" in folders else " ".join(folders)
+                call.texts[name] = _words(text)
+    return dict(sorted(calls.items()))
+
+
+def _words(text: str) -> list[Word]:
+    """The words of a table with a word in each line. Some recognizers' % is punctuation; it belongs to its number."""
+    words = []
+    for line in text.splitlines()[1:]:
+        token, speaker, _, _, mark, _, _, *tags = line.split("|")
+        percent = "%" if "%" in mark else ""
+        if token := "".join(token.split()) + percent:
+            words.append(
+                Word(token, mark.replace("%", "").strip(), speaker, tuple(literal_eval(tags[0])) if tags else ())
+            )
+    return words
+
+
+def sentence_ends(words: list[Word]) -> list[int]:
+    """Where sentences end: behind their marks, and where another one speaks."""
+    pairs = pairwise(words)
+    ends = (
+        (word.mark[-1:] in (".", "?", "!", "…") and word.text.lower() not in TITLES)
+        or word.speaker != following.speaker
+        for word, following in pairs
+    )
+    return [k for k, end in enumerate(ends, 1) if end] + [len(words)]
+
+
+def places(reference: list[Word], hypothesis: list[Word]) -> npt.NDArray[np.int64]:
+    """int64[len(hypothesis)]: the place of the reference's word that a recognized one stands for, or −1 if it was
+    inserted; by the least number of edits, whatever the case."""
+    found = np.full(len(hypothesis), -1)
+    pairs = align([word.text for word in reference], [word.text for word in hypothesis])
+    ends = [*pairs.tolist(), [len(reference), len(hypothesis)]]
+    for (i, j), (next_i, next_j) in pairwise([[-1, -1], *ends]):
+        substituted = min(next_i - i, next_j - j) - 1
+        found[j + 1 : j + 1 + substituted] = range(i + 1, i + 1 + substituted)
+        if next_j < len(found):
+            found[next_j] = next_i
+    return found

@@ -1,0 +1,434 @@
+"""Named entities in recased text (Lita et al. 2003, Table 2): how well does a tagger that knows true case find them?
+
+    python scripts/ner_experiment.py [--data ../shared/data] [--lm MODEL] [--quick] [--document docs/experiments.md]
+
+A tagger, a linear-chain conditional random field, is trained on text in true case, and tested on other text in true
+case, in lower case, and as each level of the model recases its lowercase. A found entity is right if it has the type,
+the beginning and the end of the reference's. Tables give the F1 of each type and of all, and how much of the F1 in true
+case remains, with 95 % intervals over sentences.
+
+* GUM has a part to train on and one to test on. Its types are those of mentions with a name as their head.
+* Earnings-21, wikigold and WNUT-17 are tested fifth by fifth with taggers of the other four (whole calls; blocks of
+  sentences).
+* The types of Earnings-21 are grouped as in MUC: ENAMEX is PERSON, ORG and PLACE (GPE, LOC, FAC), NUMEX is MONEY and
+  PERCENT, TIMEX is DATE, TIME and YEAR. Other tags (CARDINAL, PRODUCT, CONTRACTION, …) are none. Of two spans that
+  overlap the longer one is taken.
+* Recognizers' words are aligned with the reference's by edit distance, and take the labels and the sentences of those
+  that they stand for. An entity of which no word was recognized counts as missed. So that they also suit recognizers
+  which write no punctuation, the taggers of Earnings-21 have each sentence twice, once without it.
+
+Sentences that have eight words in a row in common with the training text of the ready model, or of their tagger, are
+counted, and left out of the scores.
+
+The features of a word: itself, its lowercase, its shape (Xx, d.d), 1 to 3 characters at its beginning and 2 or 3 at its
+end; the lowercase and the shape of two words on either side; pairs of it and its neighbours.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import earnings21  # beside this script, as the next three
+import numpy as np
+import numpy.typing as npt
+from document import fill
+from experiments import bootstrap, data_option, overlap, quick_option, read_lines, ready_text, table, with_interval
+from levels import ALL, LEVELS, Recase, levels
+
+from capfst.text.unicode import lower
+
+FOLDS = 5
+TRAINING = -1
+"""The fold of sentences that no score counts: all taggers of their corpus are trained on them."""
+TRUE, LOWER, OWN = "true case", "lowercase", "as recognized"
+QUICK = 500
+"""Sentences of each part."""
+
+
+class Sentence(NamedTuple):
+    words: list[str]
+    labels: list[str]  # B-TYPE, I-TYPE, O; of files in which entities rarely touch, I-TYPE and O
+    missed: tuple[str, ...] = ()  # the types of entities that no word is left of
+
+
+@dataclass
+class Corpus:
+    name: str
+    sentences: list[Sentence]
+    folds: npt.NDArray[np.int64]  # [n]: the part that a sentence is tested in, or TRAINING
+    columns: dict[str, tuple[str, ...]]  # the table's columns, and the types of each
+    heard: dict[str, list[tuple[Sentence, list[str]]]] = field(default_factory=dict)
+    """By recognizer: its words for each sentence, and these in the case of the words that they stand for."""
+    unmarked: bool = False  # whether taggers also have the sentences without their punctuation
+
+
+# Corpora
+
+
+def read_conll(file: Path, types: Callable[[str], str]) -> list[Sentence]:
+    """The sentences of a file with a word and its label in each line; `types` names the type for one of the file's."""
+    sentences = [Sentence([], [])]
+    for line in read_lines(file):
+        word, _, label = line.replace("\t", " ").rpartition(" ")
+        if not line.strip():
+            sentences.append(Sentence([], []))
+        elif label == "O" or label[:2] in ("B-", "I-"):  # others are comments
+            sentences[-1].words.append("".join(word.split()))
+            sentences[-1].labels.append(label if label == "O" else label[:2] + types(label[2:]))
+    return [sentence for sentence in sentences if sentence.words]
+
+
+def in_blocks(n: int) -> npt.NDArray[np.int64]:
+    """int64[n]: the folds of n sentences, as so many blocks."""
+    return np.arange(n) * FOLDS // max(1, n)
+
+
+def gum(data: Path, most: int | None) -> Corpus:
+    types = ("person", "place", "organization", "event", "time")
+    parts = [
+        read_conll(data / "ner" / f"gum_{part}.conll.zst", lambda type: type if type in types else "other")[:most]
+        for part in ("train", "test")
+    ]
+    folds = np.repeat([TRAINING, 0], [len(part) for part in parts])
+    return Corpus("GUM", parts[0] + parts[1], folds, {type: (type,) for type in (*types, "other")})
+
+
+def cross_validated(name: str, file: str, data: Path, most: int | None) -> Corpus:
+    sentences = read_conll(data / "ner" / file, str)[:most]
+    types = sorted({label[2:] for sentence in sentences for label in sentence.labels} - {""})
+    return Corpus(name, sentences, in_blocks(len(sentences)), {type: (type,) for type in types})
+
+
+MUC = {
+    **dict.fromkeys(("GPE", "LOC", "FAC"), "PLACE"), **dict.fromkeys(("MONEY", "PERCENT"), "NUMEX"),
+    **dict.fromkeys(("DATE", "TIME", "YEAR"), "TIMEX"), "PERSON": "PERSON", "ORG": "ORG",
+}  # fmt: skip
+ENAMEX = ("PERSON", "ORG", "PLACE")
+
+
+def calls(data: Path, quick: bool) -> Corpus:
+    every = earnings21.read(data / "speech" / "earnings21.tar.zst")
+    if quick:
+        every = dict(itertools.islice(every.items(), FOLDS))
+    columns = {**{type: (type,) for type in ENAMEX}, "ENAMEX": ENAMEX, "NUMEX": ("NUMEX",), "TIMEX": ("TIMEX",)}
+    corpus = Corpus("Earnings-21", [], np.zeros(0, np.int64), columns, unmarked=True)
+    fold_of_call = in_blocks(len(every))
+    for fold, call in zip(fold_of_call, every.values(), strict=True):
+        reference = call.texts[earnings21.REFERENCE]
+        labels, ends = entity_labels(call), earnings21.sentence_ends(reference)
+        of_call = [marked(reference[a:b], labels[a:b]) for a, b in itertools.pairwise([0, *ends])]
+        corpus.sentences += of_call
+        corpus.folds = np.append(corpus.folds, np.full(len(of_call), fold))
+        for name, words in call.texts.items():
+            if name != earnings21.REFERENCE:
+                corpus.heard.setdefault(name, []).extend(projected(reference, labels, ends, words))
+    if quick:
+        corpus.heard = dict(itertools.islice(corpus.heard.items(), 1))
+    return corpus
+
+
+def entity_labels(call: earnings21.Call) -> list[str]:
+    """The label of each word of the reference."""
+    words = call.texts[earnings21.REFERENCE]
+    spans: dict[str, list[int]] = {}
+    for k, word in enumerate(words):
+        for tag in word.tags:
+            if call.types.get(tag) in MUC:
+                spans.setdefault(tag, []).append(k)
+    labels = ["O"] * len(words)
+    for tag, span in sorted(spans.items(), key=lambda item: -len(item[1])):
+        if all(labels[k] == "O" for k in span):
+            for k in span:
+                labels[k] = f"{'I' if k > span[0] else 'B'}-{MUC[call.types[tag]]}"
+    return labels
+
+
+def marked(words: Sequence[earnings21.Word], labels: Sequence[str], missed: tuple[str, ...] = ()) -> Sentence:
+    """Words and their punctuation as a sentence of tokens."""
+    sentence = Sentence([], [], missed)
+    for word, label, following in zip(words, labels, [*labels[1:], "O"], strict=False):
+        sentence.words.append(word.text)
+        sentence.labels.append(label)
+        if word.mark:
+            sentence.words.append(word.mark)
+            sentence.labels.append(following if following.startswith("I-") else "O")
+    return sentence
+
+
+def projected(
+    reference: list[earnings21.Word], labels: list[str], ends: list[int], words: list[earnings21.Word]
+) -> list[tuple[Sentence, list[str]]]:
+    """What a recognizer has written for each sentence of the reference, with the entities of that; and the same in the
+    case of the reference's words."""
+    places = earnings21.places(reference, words)
+    sentence_of = np.repeat(np.arange(len(ends)), np.diff([0, *ends]))
+    entity_of = np.cumsum([label.startswith("B-") for label in labels])  # the number of the last one that has begun
+    entity_of[[label == "O" for label in labels]] = 0
+    written: list[list[int]] = [[] for _ in ends]
+    found = np.zeros(len(words), np.int64)  # the entity that a word belongs to; 0 for none
+    last, sentence = -1, 0
+    for k, place in enumerate(places):
+        if place >= 0:
+            sentence, entity = int(sentence_of[place]), int(entity_of[place])
+            if entity and last >= 0 and found[last] == entity:
+                found[last:k] = entity  # words that were inserted inside it
+            found[k], last = entity, k
+        written[sentence].append(k)
+    types = {int(entity): label[2:] for entity, label in zip(entity_of, labels, strict=True) if entity}
+    remaining = set(found.tolist())
+    sentences = []
+    for _number, (of_sentence, (a, b)) in enumerate(zip(written, itertools.pairwise([0, *ends]), strict=True)):
+        begins = [k == 0 or found[k] != found[k - 1] for k in of_sentence]
+        new = [
+            f"{'B' if begin else 'I'}-{types[int(found[k])]}" if found[k] else "O"
+            for k, begin in zip(of_sentence, begins, strict=True)
+        ]
+        missed = tuple(types[e] for e in sorted(set(entity_of[a:b].tolist()) - remaining - {0}))
+        heard = [words[k] for k in of_sentence]
+        cased = [
+            word._replace(text=cased_as(word.text, reference[places[k]].text) if places[k] >= 0 else lower(word.text))
+            for k, word in zip(of_sentence, heard, strict=True)
+        ]
+        sentences.append((marked(heard, new, missed), marked(cased, new).words))
+    return sentences
+
+
+def cased_as(word: str, reference: str) -> str:
+    """A recognized word in the case of the one that it stands for."""
+    if lower(word) == lower(reference):
+        return reference
+    return word[0].upper() + lower(word[1:]) if reference[0].isupper() else lower(word)
+
+
+# The tagger
+
+LETTERS, DIGITS, REPEATED = re.compile(r"[^\W\d_]"), re.compile(r"\d"), re.compile(r"(.)\1+")
+
+
+def shape(word: str) -> str:
+    """ "O'Neill" → "X'Xx", "2.50" → "d.d"."""
+    cased = LETTERS.sub(lambda letter: "X" if letter[0].isupper() else "x", word)
+    return REPEATED.sub(r"\1", DIGITS.sub("d", cased))
+
+
+def features(words: list[str]) -> list[list[str]]:
+    """The features of each word."""
+    lowered, shapes = [word.lower() for word in words], [shape(word) for word in words]
+    n, found = len(words), []
+    for k, word in enumerate(words):
+        of_word = ["", f"w{word}", f"l{lowered[k]}", f"s{shapes[k]}"]
+        of_word += [f"p{length}{word[:length]}" for length in (1, 2, 3)]
+        of_word += [f"e{length}{lowered[k][-length:]}" for length in (2, 3)]
+        for distance in (-2, -1, 1, 2):
+            inside = 0 <= k + distance < n
+            of_word += (
+                [f"{distance}l{lowered[k + distance]}", f"{distance}s{shapes[k + distance]}"]
+                if inside
+                else [f"{distance}"]
+            )
+        if k > 0:
+            of_word += [f"<s{shapes[k - 1]} {shapes[k]}", f"<l{lowered[k - 1]} {lowered[k]}"]
+        if k + 1 < n:
+            of_word.append(f">s{shapes[k]} {shapes[k + 1]}")
+        found.append(of_word)
+    return found
+
+
+def tagged(training: list[Sentence], lines: list[str]) -> dict[str, list[str]]:
+    """The labels of each line, by a tagger of the training sentences."""
+    import sklearn_crfsuite  # noqa: PLC0415  (of the extra `experiments`)
+
+    tagger = sklearn_crfsuite.CRF(algorithm="ap", max_iterations=10)
+    tagger.fit([features(words) for words, _, _ in training], [labels for _, labels, _ in training])
+    return {line: list(tagger.predict_single(features(line.split(" ")))) for line in dict.fromkeys(lines) if line}
+
+
+def without_marks(sentence: Sentence) -> Sentence:
+    kept = [k for k, word in enumerate(sentence.words) if any(map(str.isalnum, word))]
+    return Sentence([sentence.words[k] for k in kept], [sentence.labels[k] for k in kept])
+
+
+def entities(labels: list[str]) -> set[tuple[str, int, int]]:
+    """The type, beginning and end of each."""
+    found, begin = set(), 0
+    for k, (label, last) in enumerate(zip([*labels, "O"], ["O", *labels], strict=True)):
+        if label[0] != "I" or label[2:] != last[2:]:
+            if last != "O":
+                found.add((last[2:], begin, k))
+            begin = k
+    return found
+
+
+# Scores
+
+Version = list[str]
+"""The lines of a text in one casing."""
+
+
+def versions(cased: Iterable[list[str]], recasers: dict[str, Recase]) -> dict[str, Version]:
+    """A text of sentences in true case, lower case, and as each level recases it."""
+    true = [" ".join(words) for words in cased]
+    lowered = [lower(line) for line in true]
+    recased = {name: recase(lowered) for name, recase in recasers.items()}
+    return {TRUE: true, LOWER: lowered, **recased}
+
+
+def counts(
+    sentences: list[Sentence], texts: dict[str, Version], labels: list[dict[str, list[str]]], folds: Sequence[int],
+    types: list[str],
+) -> npt.NDArray[np.float64]:  # fmt: skip
+    """float64[n, versions, types, 3]: the entities found, those of the reference, and the right ones."""
+    counted = np.zeros((len(sentences), len(texts), len(types), 3))
+    number = {type: k for k, type in enumerate(types)}
+    for k, (sentence, fold) in enumerate(zip(sentences, folds, strict=True)):
+        reference = entities(sentence.labels)
+        for v, lines in enumerate(texts.values()):
+            found = entities(labels[fold][lines[k]]) if lines[k] else set()
+            for column, each in enumerate((found, reference, found & reference)):
+                for type, _, _ in each:
+                    counted[k, v, number[type], column] += 1
+        for type in sentence.missed:
+            counted[k, :, number[type], 1] += 1
+    return counted
+
+
+def f1(of_columns: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """float64[2, versions, columns]: F1, and its percentage of that of the first version, which is in true case."""
+    found, wanted, right = np.moveaxis(np.einsum("ct,vtn->vcn", of_columns, sums), 2, 0)
+    values = 200 * right / np.maximum(1, found + wanted)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([values, 100 * values / values[:1]])
+
+
+class Result(NamedTuple):
+    """What `f1` gives of a text, and the ends of the intervals."""
+
+    values: npt.NDArray[np.float64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    versions: list[str]
+
+    def cells(self, version: str, measure: int) -> list[str]:
+        """The F1 of all columns (measure 0), or its percentage of that in true case (1); "" without this version."""
+        if version not in self.versions:
+            return [""] * self.values.shape[-1]
+        row = measure, self.versions.index(version)
+        return [with_interval(*each) for each in zip(self.values[row], self.low[row], self.high[row], strict=True)]
+
+
+def measured(corpus: Corpus, recasers: dict[str, Recase], left_out: npt.NDArray[np.bool_]) -> dict[str, Result]:
+    """The scores of the corpus, and of each recognizer; `left_out`, bool[n], are sentences that they do not count."""
+    tested = np.flatnonzero(corpus.folds != TRAINING)
+    folds = [int(fold) for fold in corpus.folds[tested]]
+    reference = [corpus.sentences[k] for k in tested]
+    texts = {corpus.name: (reference, versions((sentence.words for sentence in reference), recasers))}
+    for name, heard in corpus.heard.items():
+        sentences = [sentence for sentence, _ in heard]
+        of_name = versions((cased for _, cased in heard), recasers)
+        texts[name] = sentences, {**of_name, OWN: [" ".join(sentence.words) for sentence in sentences]}
+    trainings, lines = [], []
+    for fold in range(max(folds) + 1):
+        training = [corpus.sentences[k] for k in np.flatnonzero(corpus.folds != fold)]
+        trainings.append(training + [without_marks(sentence) for sentence in training] * corpus.unmarked)
+        lines.append(
+            [
+                version[k]
+                for _, of_name in texts.values()
+                for version in of_name.values()
+                for k in np.flatnonzero(np.equal(folds, fold))
+            ]
+        )
+    with ProcessPoolExecutor(2) as pool:
+        labels = list(pool.map(tagged, trainings, lines))
+    types = sorted({type for column in corpus.columns.values() for type in column})
+    columns = [*corpus.columns.values(), tuple(types)]
+    of_columns = np.array([[float(type in column) for type in types] for column in columns])
+    kept = ~left_out[tested]
+    return {
+        name: Result(
+            *bootstrap(counts(sentences, of_name, labels, folds, types)[kept], partial(f1, of_columns)), list(of_name)
+        )
+        for name, (sentences, of_name) in texts.items()
+    }
+
+
+def overlapping(corpora: list[Corpus], text: Iterable[bytes]) -> list[npt.NDArray[np.bool_]]:
+    """bool[n] of each corpus: which sentences have a run of words in common with the training text of the model, or of
+    their tagger. Prints how many."""
+    lines = [[" ".join(sentence.words) for sentence in corpus.sentences] for corpus in corpora]
+    of_model = overlap([line for of_corpus in lines for line in of_corpus], text).lines
+    found = []
+    for corpus, of_corpus, common in zip(
+        corpora, lines, np.split(of_model, np.cumsum([len(each) for each in lines])[:-1]), strict=True
+    ):
+        tested = corpus.folds != TRAINING
+        of_tagger = np.zeros(len(common), np.bool_)
+        for fold in range(corpus.folds.max() + 1):
+            these = corpus.folds == fold
+            training = [line for line, inside in zip(of_corpus, these, strict=True) if not inside]
+            of_tagger[these] = overlap([of_corpus[k] for k in np.flatnonzero(these)], ["\n".join(training)]).lines
+        found.append(common | of_tagger)
+        print(
+            f"* {corpus.name}: {tested.sum():,} sentences; {(common & tested).sum():,} have eight words in common with "
+            f"the model's training text, {of_tagger.sum():,} with their tagger's",
+            flush=True,
+        )
+    return found
+
+
+# Tables
+
+
+def corpus_table(corpus: Corpus, result: Result) -> str:
+    rows = [[version, *result.cells(version, 0)] for version in (TRUE, LOWER, *LEVELS)]
+    rows.append([f"{ALL}, % of {TRUE}", *result.cells(ALL, 1)])
+    return table([f"{corpus.name}, F1", *corpus.columns, "all"], rows)
+
+
+def recognizer_table(corpus: Corpus, results: dict[str, Result]) -> str:
+    """ENAMEX of the reference and of each recognizer in each version, and what remains of ENAMEX and of all types."""
+    column, shown = list(corpus.columns).index("ENAMEX"), (OWN, LOWER, *LEVELS, TRUE)
+    rows = []
+    for name, result in results.items():
+        remaining = result.cells(ALL, 1)
+        of_versions = [result.cells(version, 0)[column] for version in shown]
+        rows.append([name.replace(corpus.name, "reference"), *of_versions, remaining[column], remaining[-1]])
+    return table(["ENAMEX, F1", *shown, f"{ALL}, % of {TRUE}", "all types, %"], rows)
+
+
+@click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
+@data_option
+@quick_option
+@click.option("--lm", default="en", show_default=True, help="Model.")
+@click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
+def main(data: Path, quick: bool, lm: str, document: Path | None) -> None:
+    most = QUICK if quick else None
+    corpora = [
+        gum(data, most),
+        calls(data, quick),
+        cross_validated("wikigold", "wikigold.conll.zst", data, most),
+        cross_validated("WNUT-17", "wnut17_train.conll.zst", data, most),
+    ]
+    left_out = overlapping(corpora, itertools.islice(ready_text(data), 1 if quick else None))
+    recasers = levels(lm)
+    for corpus, of_corpus in zip(corpora, left_out, strict=True):
+        results = measured(corpus, recasers, of_corpus)
+        tables = {corpus.name: corpus_table(corpus, results[corpus.name])}
+        if corpus.heard:
+            tables["recognizers"] = recognizer_table(corpus, results)
+        for name, printed in tables.items():
+            print(f"\n{printed}", flush=True)
+            if document:
+                fill(document, f"entities: {name}", printed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""A function over items in several processes: results in order, errors, and processes that end."""
+
+import math
+import operator
+import os
+
+import pytest
+
+from capfst.exceptions import CapfstError
+from capfst.system.workers import map_in_processes
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_results_come_in_order(jobs):
+    assert list(map_in_processes(math.factorial, range(40), jobs)) == [math.factorial(n) for n in range(40)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_errors_are_raised_in_their_turn(jobs):
+    results = map_in_processes(math.sqrt, [4.0, 9.0, -1.0, 16.0], jobs)
+    assert [next(results), next(results)] == [2, 3]
+    with pytest.raises(ValueError, match="math domain"):
+        next(results)
+
+
+def test_the_work_is_done_elsewhere_and_ends_there():
+    pids = set(map_in_processes(operator.methodcaller("__call__"), [os.getpid] * 20, 2))
+    assert os.getpid() not in pids
+    assert 1 <= len(pids) <= 2
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_whoever_stops_reading_ends_the_processes():
+    results = map_in_processes(operator.methodcaller("__call__"), [os.getpid] * 20, 2)
+    pid = next(results)
+    results.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_process_that_ends_is_an_error():
+    with pytest.raises(CapfstError, match="has ended"):
+        list(map_in_processes(str, [_Deadly()], 2))
+
+
+class _Deadly:
+    """Pickled as a call that ends the process that reads it."""
+
+    def __reduce__(self):
+        return os._exit, (1,)
