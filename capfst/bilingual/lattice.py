@@ -12,8 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.backoff import final_cost
+from capfst.casing.transducer import Words
+from capfst.fst.backoff import Starts, final_cost
 from capfst.search.lattice import first_node, node_of_state
+from capfst.search.lookup import LookupTables
 from capfst.search.nbest import line_lattice
 from capfst.system.kernels import allocating, inlined, kernel
 
@@ -87,21 +89,20 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
     return n_edges, n + 1
 
 
-@allocating
-def line_edges(words, unknown, starts, tables):  # type: ignore[no-untyped-def]
-    """The edges of a line, and the number of its nodes. CapfstError is for the caller, if n_nodes is negative."""
+def line_edges(words: Words, unknown: int, starts: Starts, tables: LookupTables) -> tuple[Edges, int]:
+    """The edges of a line, and the number of its nodes; IRREGULAR in its place if the model is not one of n-grams."""
     none, nothing = np.empty(0, np.int64), np.empty(0, np.float32)
     chunk, lattice, n_nodes = line_lattice(words, none, nothing, unknown, starts, tables)
-    edges = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64))
     if n_nodes < 0:
-        return edges, np.int64(n_nodes)
-    n_edges, n = _list_edges(chunk, lattice, tables, starts, n_nodes, edges)
-    edges = Edges(
-        np.empty(n_edges, np.int32), np.empty(n_edges, np.int32), np.empty(n_edges, np.int32),
-        np.empty(n_edges, np.float64),
-    )  # fmt: skip
-    _list_edges(chunk, lattice, tables, starts, n_nodes, edges)
-    return edges, np.int64(n)
+        return _room(0), n_nodes
+    n_edges = _list_edges(chunk, lattice, tables, starts, n_nodes, _room(0))[0]
+    edges = _room(n_edges)
+    return edges, _list_edges(chunk, lattice, tables, starts, n_nodes, edges)[1]
+
+
+def _room(n: int) -> Edges:
+    """Room for n edges."""
+    return Edges(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64))
 
 
 @kernel
