@@ -136,11 +136,13 @@ def counts(
 
 
 def f1(of_columns: npt.NDArray[np.float64], sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """float64[2, versions, columns]: F1, and its percentage of that of the first version, which is in true case."""
+    """float64[2, versions, columns]: F1, and its percentage of that of the first version, which is in true case
+    (of nothing, 100 % remain)."""
     found, wanted, right = np.moveaxis(np.einsum("ct,vtn->vcn", of_columns, sums), 2, 0)
     values = 200 * right / np.maximum(1, found + wanted)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.stack([values, 100 * values / values[:1]])
+    in_true_case = np.broadcast_to(values[:1], values.shape)
+    remaining = np.divide(100 * values, in_true_case, out=np.full_like(values, 100), where=in_true_case > 0)
+    return np.stack([values, remaining])
 
 
 class Result(NamedTuple):
