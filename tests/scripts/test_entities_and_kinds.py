@@ -1,4 +1,4 @@
-"""scripts/ner_experiment.py and kinds_of_text.py, with earnings21.py: labels, alignment, scores; and both on small
+"""scripts/ner_experiment.py and kinds_of_text.py, with what they read: labels, alignment, scores; and both on small
 parts of the corpora, where these are there."""
 
 import subprocess
@@ -24,6 +24,13 @@ def ner(scripts_path):
     import ner_experiment  # noqa: PLC0415
 
     return ner_experiment
+
+
+@pytest.fixture
+def corpora(scripts_path):
+    import entity_corpora  # noqa: PLC0415
+
+    return entity_corpora
 
 
 @pytest.fixture
@@ -61,20 +68,20 @@ def test_sentences_end_at_marks_and_speakers_but_not_behind_titles():
     assert sentence_ends(text) == [4, 6, 8, 9]
 
 
-def test_the_longer_of_two_spans_is_taken(ner):
+def test_the_longer_of_two_spans_is_taken(corpora):
     from earnings21 import REFERENCE, Call  # noqa: PLC0415
 
     tags = [(), ("1",), ("1", "2"), ("3",)]
     text = [word._replace(tags=of_word) for word, of_word in zip(words("in the year soon"), tags, strict=True)]
     call = Call({REFERENCE: text}, {"1": "DATE", "2": "PERSON", "3": "CONTRACTION"})
-    assert ner.entity_labels(call) == ["O", "B-TIMEX", "I-TIMEX", "O"]
+    assert corpora.entity_labels(call) == ["O", "B-TIMEX", "I-TIMEX", "O"]
 
 
-def test_recognized_words_take_the_labels_of_those_that_they_stand_for(ner):
+def test_recognized_words_take_the_labels_of_those_that_they_stand_for(corpora):
     reference = words("I am Bob van Dyke, of New York. Ask Ann now.")
     labels = ["O", "O", "B-PERSON", "I-PERSON", "I-PERSON", "O", "B-PLACE", "I-PLACE", "O", "B-PERSON", "O"]
     heard = words("i am bob uh van dike of york ask now")
-    first, second = ner.projected(reference, labels, [8, 11], heard)
+    first, second = corpora.projected(reference, labels, [8, 11], heard)
     assert first[0].words == ["i", "am", "bob", "uh", "van", "dike", "of", "york"]
     assert first[0].labels == ["O", "O", "B-PERSON", "I-PERSON", "I-PERSON", "I-PERSON", "O", "B-PLACE"]
     assert first[0].missed == ()
@@ -82,11 +89,11 @@ def test_recognized_words_take_the_labels_of_those_that_they_stand_for(ner):
     assert (second[0].words, second[0].missed) == (["ask", "now"], ("PERSON",))
 
 
-def test_punctuation_inside_an_entity_belongs_to_it(ner):
-    sentence = ner.marked(words("Washington, Dc, is"), ["B-PLACE", "I-PLACE", "O"])
+def test_punctuation_inside_an_entity_belongs_to_it(corpora):
+    sentence = corpora.marked(words("Washington, Dc, is"), ["B-PLACE", "I-PLACE", "O"])
     assert sentence.words == ["Washington", ",", "Dc", ",", "is"]
     assert sentence.labels == ["B-PLACE", "I-PLACE", "I-PLACE", "O", "O"]
-    assert ner.without_marks(sentence).words == ["Washington", "Dc", "is"]
+    assert corpora.without_marks(sentence).words == ["Washington", "Dc", "is"]
 
 
 def test_shapes(ner):
@@ -108,15 +115,15 @@ def test_f1_counts_missed_entities_and_gives_what_remains_of_true_case(ner):
     values, remaining = ner.f1(np.array([[1.0, 0.0], [1.0, 1.0]]), counted.sum(axis=0))
     assert values.round(1).tolist() == [[100.0, 66.7], [0.0, 0.0]]
     assert remaining.tolist() == [[100.0, 100.0], [0.0, 0.0]]
-    assert np.isnan(ner.f1(np.eye(2), np.zeros((2, 2, 3)))[1]).all()
+    assert (ner.f1(np.eye(2), np.zeros((2, 2, 3)))[1] == 100).all()
 
 
-def test_conll_comments_and_both_separators(ner, tmp_path):
+def test_conll_comments_and_both_separators(corpora, tmp_path):
     file = tmp_path / "a.conll"
     file.write_text("# GUM_x\nAnn\tB-person\n#\tO\n\n\nBob I-animal\n", "utf-8")
-    assert ner.read_conll(file, str.upper) == [
-        ner.Sentence(["Ann", "#"], ["B-PERSON", "O"]),
-        ner.Sentence(["Bob"], ["I-ANIMAL"]),
+    assert corpora.read_conll(file, str.upper) == [
+        corpora.Sentence(["Ann", "#"], ["B-PERSON", "O"]),
+        corpora.Sentence(["Bob"], ["I-ANIMAL"]),
     ]
 
 
