@@ -109,10 +109,8 @@ def transpose(matrix, result):
 @kernel
 def largest_of_three(a, b, c):
     most = a
-    if b > most:
-        most = b
-    if c > most:
-        most = c
+    most = max(most, b)
+    most = max(most, c)
     before = most
     most = -1.0
     return before, most
@@ -195,9 +193,7 @@ def test_parts_take_and_return_structures_and_raise_errors():
         swap_twice(values[:1], 0, 0)
 
 
-@pytest.mark.parametrize(
-    "arguments", [(0, 5, 1), (2, 9, 3), (9, 2, -3), (5, 5, 1), (5, 0, 1), (0, 5, -1), (-3, 4, 2)]
-)
+@pytest.mark.parametrize("arguments", [(0, 5, 1), (2, 9, 3), (9, 2, -3), (5, 5, 1), (5, 0, 1), (0, 5, -1), (-3, 4, 2)])
 def test_ranges(arguments):
     numbers = np.zeros(9, np.int64)
     expected = list(range(*arguments))
