@@ -59,7 +59,7 @@ class Engine:
 
         If none has a finite cost, they are the most frequent forms, at the cost +inf.
         """
-        n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << np.count_nonzero(words.may_begin)
+        n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << int(words.may_begin.sum())
         costs, paths = best_paths(words, *self._lattice(words, arc_costs), min(n, n_paths))
         most_frequent = LabelPath(np.where(words.n_forms, words.first_labels, 0), np.zeros_like(words.may_begin))
         return list(zip(costs.tolist(), map(LabelPath, *paths), strict=True)) or [(np.inf, most_frequent)]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from llvmlite import binding
-from numba.core import event, typed_passes, types, typing, untyped_passes
+from numba.core import cgutils, event, typed_passes, types, typing, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -55,6 +56,9 @@ _FRONT_END = (
 )
 
 
+_RETURNS_ERROR = re.compile(r"^\s*ret i32 (?!0$)", re.M).search
+
+
 class _Passes(PassManager):
     _ENFORCING = False  # what numba repeats behind each pass: a third of its time
 
@@ -68,6 +72,15 @@ class _Library(JITCodeLibrary):
 
 class _Part(_Library):
     """The code of a part, which is not run by itself."""
+
+    may_raise = True
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """As numba, less what is for libraries of several modules."""
+        code = cgutils.normalize_ir_text(str(ir_module))
+        self.may_raise = _RETURNS_ERROR(code) is not None
+        self._final_module = binding.parse_assembly(code)
+        self._optimize_functions(self._final_module)
 
     def finalize(self) -> None:
         self._finalize_dynamic_globals()
@@ -89,11 +102,12 @@ class _Whole(_Library):
 
     def emit(self, name: str) -> tuple[tuple[str, ...], bytes]:
         """The functions that the code calls, and its object file, in which only the function `name` has a name."""
-        module = self._final_module
-        for symbol in (*module.functions, *module.global_variables):
-            if not symbol.is_declaration and symbol.name != name:
-                symbol.linkage = "internal"
+        for symbols in self._final_module.functions, self._final_module.global_variables:
+            for symbol in symbols:
+                if not symbol.is_declaration and symbol.name != name:
+                    symbol.linkage = "internal"
         self._optimize_final_module()
+        module = self._final_module
         module.verify()
         declared = (function.name for function in module.functions if function.is_declaration)
         externals = tuple(external for external in declared if not external.startswith("llvm."))

@@ -85,8 +85,9 @@ def calling(part: Any, library: Any) -> Any:
     def call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         convention = _PartConvention(context)
         status, slot = convention.call(builder, part, args, convention._get_excinfo_argument(builder.function))
-        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
-            builder.ret(status)
+        if library.may_raise:
+            with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
+                builder.ret(status)
         return convention.result(builder, part, slot)
 
     call.signature, call.libs = part.argtypes, (library,)  # type: ignore[attr-defined]
@@ -130,6 +131,44 @@ class _LowerWhole(Lower):
             self.lower_block(self.blocks[number])
         self.post_lower()
         return end_of_entry
+
+    # The next five as in numba, but without the text for debugging that numba makes of each instruction.
+
+    def lower_block(self, block: Any) -> None:
+        if self.context.enable_nrt:
+            return super().lower_block(block)
+        for inst in block.body:
+            self.loc = inst.loc
+            self.lower_inst(inst)
+
+    def lower_inst(self, inst: Any) -> None:
+        if isinstance(inst, ir.Assign):
+            value = self.lower_assign(self.typeof(inst.target.name), inst)
+            self.storevar(value, inst.target.name, inst.value.index + 1 if isinstance(inst.value, ir.Arg) else None)
+        elif isinstance(inst, ir.Jump):
+            self.builder.branch(self.blkmap[inst.target])
+        elif isinstance(inst, ir.Branch):
+            condition = self._cast_var(inst.cond, types.boolean)
+            self.builder.cbranch(condition, self.blkmap[inst.truebr], self.blkmap[inst.falsebr])
+        else:
+            super().lower_inst(inst)
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        if expr.static_lhs is not ir.UNDEFINED or expr.static_rhs is not ir.UNDEFINED:
+            return super().lower_binop(resty, expr, op)
+        typing = self.context.typing_context
+        function, signature = typing.resolve_value_type(op), self.fndesc.calltypes[expr]
+        args = [self._cast_var(var, type_) for var, type_ in zip((expr.lhs, expr.rhs), signature.args, strict=True)]
+        code = self.context.get_function(function, function.get_call_type(typing, signature.args, {}))
+        return self.context.cast(self.builder, code(self.builder, args), signature.return_type, resty)
+
+    def lower_call(self, resty: Any, expr: Any) -> Any:
+        function, signature = self.typeof(expr.func.name), self.fndesc.calltypes[expr]
+        if not isinstance(function, types.Dispatcher):
+            return super().lower_call(resty, expr)
+        args = self.fold_call_args(function, signature, expr.args, expr.vararg, expr.kws)
+        result = self.context.get_function(function, signature)(self.builder, args, self.loc)
+        return self.context.cast(self.builder, result, signature.return_type, resty)
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         if isinstance(ty, types.Dispatcher):  # of which calls need the type only
@@ -282,6 +321,7 @@ class _LowerPart(_LowerWhole):
     def setup_function(self, fndesc: Any) -> None:
         context, self.context = self.context, _PartConvention(self.context)
         super().setup_function(fndesc)
+        self.function.linkage = "linkonce_odr"
         if getattr(self.func_ir.func_id.func, "outlined", False):
             self.function.attributes.add("noinline")
         self.context = context

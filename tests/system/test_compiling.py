@@ -13,7 +13,7 @@ from support.models import tiny
 
 from capfst.system import compilation
 from capfst.system.compilation import KEPT, NOT_KEPT, Compilation
-from capfst.system.kernels import allocating, compiled_for, kernel
+from capfst.system.kernels import allocating, compiled_for, copy_bytes, kernel, outlined, part
 
 
 @kernel
@@ -81,6 +81,53 @@ def smallest(values):
     return least
 
 
+@kernel
+def counted(begin, end, step, numbers):
+    n = 0
+    for number in range(begin, end, step):
+        numbers[n] = number
+        n += 1
+    return n
+
+
+@kernel
+def counted_unsigned(begin, end):
+    total = np.uint64(0)
+    for number in range(np.uint64(begin), np.uint64(end)):
+        total += number
+    return total
+
+
+@kernel
+def transpose(matrix, result):
+    for i in range(matrix.shape[0]):
+        row = matrix[i]
+        for j in range(row.size):
+            result[j, i] = row[j] + matrix[i, j - row.size]
+
+
+@kernel
+def largest_of_three(a, b, c):
+    most = a
+    most = max(most, b)
+    most = max(most, c)
+    before = most
+    most = -1.0
+    return before, most
+
+
+@outlined
+def first_digit(text, i):
+    return text[i] - 48
+
+
+@kernel
+def digits(text, begin, size, room):
+    some = part(text, begin, size)
+    copy_bytes(some, 1, some.size - 1, room, 0)
+    return first_digit(some, 0), first_digit(some, -1), some.size
+
+
 @pytest.fixture
 def compiled():
     """The names of the kernels that are compiled, in order."""
@@ -144,6 +191,54 @@ def test_parts_take_and_return_structures_and_raise_errors():
     assert values.tolist() == [7, 5, 6]
     with pytest.raises(ValueError, match="too short"):
         swap_twice(values[:1], 0, 0)
+
+
+@pytest.mark.parametrize("arguments", [(0, 5, 1), (2, 9, 3), (9, 2, -3), (5, 5, 1), (5, 0, 1), (0, 5, -1), (-3, 4, 2)])
+def test_ranges(arguments):
+    numbers = np.zeros(9, np.int64)
+    expected = list(range(*arguments))
+    assert counted(*arguments, numbers) == len(expected)
+    assert numbers[: len(expected)].tolist() == expected
+
+
+def test_ranges_of_unsigned_numbers():
+    assert counted_unsigned(2**63 - 2, 2**63 - 1) == 2**63 - 2
+    assert counted_unsigned(3, 2) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("contiguous", [False, True])
+def test_rows_and_items_of_matrices(dtype, contiguous):
+    matrix = np.arange(12).reshape(3, 4).astype(dtype)
+    result = np.zeros((4, 3), dtype)
+    transpose(matrix if contiguous else np.asfortranarray(matrix), result)
+    assert result.tolist() == (2 * matrix).T.tolist()
+
+
+def test_variables_that_change():
+    for values in (1.0, 2.0, 3.0), (3.0, 1.0, 2.0), (1.0, 3.0, 2.0):
+        assert largest_of_three(*values) == (3.0, -1.0)
+
+
+def test_parts_of_arrays_and_copies():
+    room = np.zeros(4, np.uint8)
+    text = np.frombuffer(b"xx1234xx", np.uint8)  # which is read-only
+    assert digits(text, 2, 4, room) == (1, 4, 4)
+    assert bytes(room) == b"234\0"
+
+
+def test_numbers_of_all_kinds_are_taken_and_returned():
+    assert add(np.float32(1.5), np.float32(2)) == 3.5
+    assert add(np.uint64(2**63), np.uint64(5)) == 2**63 + 5
+    assert add(np.int8(-3), np.int8(1)) == -2
+    assert add(True, 1) == 2
+    with pytest.raises(TypeError, match="not str"):
+        add("1", "2")
+
+
+def test_arrays_that_are_not_contiguous():
+    values = np.arange(12)[::3]
+    assert both(values) == (0 + 1 + 0 + 20 + 3 + 0, 3, 127)
 
 
 def test_parts_that_numba_has():
