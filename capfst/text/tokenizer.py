@@ -16,7 +16,8 @@ on cased text and restoring lowercased text see the same tokens.
 
 Tags (`<b>`) are no tokens, as white space is none, so that the words around see each other.
 
-`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII.
+`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII, one
+`!` or `?` for a run of them.
 """
 
 from __future__ import annotations
@@ -467,6 +468,9 @@ def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
     if code == 0x2026 or (code == _PERIOD and length > 1):  # …
         out[0] = out[1] = out[2] = _PERIOD
         return 3
+    if code == 33 or code == 63:  # !!! ends a sentence as ! does
+        out[0] = code
+        return 1
     length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word
     copy_bytes(buf, start, length, out, 0)
     return length

@@ -97,7 +97,7 @@ GOLDEN = {
     "`a' ‘b’ ‚c‛": "' a ' ' b ' ' c '",
     "- -- --- ---- – — ― ‒ − ‐": "- -- -- -- -- -- -- -- − ‐",
     ". .. ... .... … ……": ". ... ... ... ... ...",
-    "!!!!! ?? ?! $$$$ 😀😀😀😀😀": "!!! ?? ? ! $$$ 😀😀😀",
+    "!!!!! ?? ?! $$$$ 😀😀😀😀😀": "! ? ? ! $$$ 😀😀😀",
     "http://x.org/a?b=c. https://x_y/(z)! ftp://": "<url> . <url> ) ! <url>",
     "HTTP://X, git://a www.foo.com WWW.X.ORG/y, www. www": "<url> , <url> <url> <url> , www . www",
     "<http://x.org> \"http://x\"y (see http://x).": '< <url> > " <url> " y ( see <url> ) .',
@@ -331,7 +331,7 @@ def canonical_reference(token: str, kind: int) -> str:
         return "--"
     if mark == "…" or (mark == "." and size > 1):
         return "..."
-    return mark * min(size, 3)
+    return mark if mark in "!?" else mark * min(size, 3)
 
 
 # ---- what must hold of any text
