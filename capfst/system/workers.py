@@ -65,7 +65,7 @@ def serve() -> None:
             item = pickle.load(stdin)
             answer: tuple[object, Exception | None]
             try:
-                answer: tuple[Any, Exception | None] = function(item), None
+                answer = function(item), None
             except Exception as error:  # it is raised where the result is wanted
                 answer = None, error
             pickle.dump(answer, stdout)

@@ -17,8 +17,8 @@ on cased text and restoring lowercased text see the same tokens.
 
 Tags (`<b>`) are no tokens, as white space is none, so that the words around see each other.
 
-`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII, one
-`!` or `?` for a run of them.
+`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII,
+one `!` or `?` for a run of them.
 """
 
 from __future__ import annotations

@@ -302,8 +302,9 @@ def reference(text: str) -> list[tuple[int, int, int]]:
 PIECES = [
     *"aBiInNtTsSdDmxwW019 \n'’._-&,:/\\@#~%+=<>\"`$;{!(]–…",
     *"éÉİıKſßẞΣσςǅⒶ漢٣½\u0301\u0307\ufe0f\u200d\u00ad😀“”\0\u200b\u00a0\u2028",
-    "./", "->", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b", ":\\",
-    "<b>", "</", "/>", "&lt;", "&eacute;", "&#x", "{a", "a}", "$a", "()", "::", "__", "\\a", "\\(", "\\)", "main.py", "a=b", "p->q",
+    "./", "->", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b",
+    ":\\", "a=b", "p->q",
+    "<b>", "</", "/>", "&lt;", "&eacute;", "&#x", "{a", "a}", "$a", "()", "::", "__", "\\a", "\\(", "\\)", "main.py",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
 
