@@ -241,7 +241,7 @@ def _is_hex(byte):  # type: ignore[no-untyped-def]
     return _is_digit(byte) or 97 <= byte | 32 <= 102
 
 
-@kernel
+@outlined
 def is_version(buf, i, end):  # type: ignore[no-untyped-def]
     """v1.2  1.2.3: then anything, as in 1.2.3-rc1."""
     needed = 2
