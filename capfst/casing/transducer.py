@@ -16,7 +16,7 @@ from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
-from capfst.text.code import is_identifier
+from capfst.text.code import is_identifier, is_version
 from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, TO_LOWER, decode, lower_into, within
@@ -258,6 +258,8 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, in
                 may_change = not are_ascii[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = np.uint32(0), np.uint32(0)
+                if buf[start] | 32 == 118 and n_forms != 0 and not pretokenized and is_version(buf, start, end):
+                    label, n_forms = np.uint32(0), np.uint32(0)  # to know v0.0 is to know no v2.0
                 if n_forms == 0 and (token_type == WORD or token_type == COMPOUND) and not pretokenized:
                     if is_identifier(buf, start, end, info):
                         token_type = np.uint8(PROTECTED)

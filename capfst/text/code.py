@@ -241,8 +241,8 @@ def _is_hex(byte):  # type: ignore[no-untyped-def]
     return _is_digit(byte) or 97 <= byte | 32 <= 102
 
 
-@kernel
-def _is_version(buf, i, end):  # type: ignore[no-untyped-def]
+@outlined
+def is_version(buf, i, end):  # type: ignore[no-untyped-def]
     """v1.2  1.2.3: then anything, as in 1.2.3-rc1."""
     needed = 2
     if buf[i] | 32 == 118:
@@ -307,4 +307,4 @@ def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
         last -= 1
     if has_inner_sign(buf, last, end, info) and not _is_site(buf, last, end):
         return True
-    return _is_version(buf, start, end) or _is_hexadecimal(buf, start, end)
+    return is_version(buf, start, end) or _is_hexadecimal(buf, start, end)

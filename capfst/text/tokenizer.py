@@ -11,12 +11,14 @@ on cased text and restoring lowercased text see the same tokens.
   the compound if it is known, else its parts.
 * MARKS: one punctuation mark or symbol, or a run of the same; an entity (`&amp;`).
 * PROTECTED: URLs, e-mail addresses, file paths, @names and #tags, back-quoted spans, LaTeX commands and maths, calls
-  (`f()`), qualified names (`a::b`), variables (`$name`), which pass through untouched (code.py).
+  (`f()`), qualified names (`a::b`, `p->x`), assignments (`k=v`), variables (`$name`), which pass through untouched
+  (code.py).
 * NEWLINE: the end of a line.
 
 Tags (`<b>`) are no tokens, as white space is none, so that the words around see each other.
 
-`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII.
+`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII,
+one `!` or `?` for a run of them.
 """
 
 from __future__ import annotations
@@ -60,8 +62,10 @@ _RIGHT_QUOTE = 0x2019
 _NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _AT = (
     ord(c) for c in "\n \"#&',-./09:@"
 )
-_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _ROUND, _ROUND_END = (ord(c) for c in "\\_`~$<()")
-_BEHIND_JOINED = ascii_set(":/(")
+_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _EQUAL, _GREATER, _ROUND, _ROUND_END = (
+    ord(c) for c in "\\_`~$<=>()"
+)
+_BEHIND_JOINED = ascii_set(":/(=-")
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _BEGINS_CODE = ascii_set("`$\\_")
 _IN_ADDRESS = ascii_set("._%+-")
@@ -221,13 +225,23 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
 
 @outlined
 def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
-    """The end of the call, URL, path or qualified name that begins with the word buf[i:e], −1 if none does; and up to
-    where no path begins."""
+    """The end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if none does;
+    and up to where no path begins."""
     if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
         return e + 2, no_path
+    members_end = e
+    while members_end + 1 < end and buf[members_end] == _HYPHEN and buf[members_end + 1] == _GREATER:  # p->x
+        member_end = name_end(buf, members_end + 2, end, info)
+        if member_end == members_end + 2:
+            break
+        members_end = member_end
+    if members_end > e:
+        return members_end, no_path
     begins = _is_url_start(buf, i, e, end, info)
     if not begins and e + 2 < end and buf[e] == _COLON and buf[e + 1] == _COLON:
         begins = buf[e + 2] == _UNDERSCORE or is_alphanumeric(class_at(buf, e + 2, end, info))
+    if not begins and e < end and buf[e] == _EQUAL:
+        begins = is_alphanumeric(class_at(buf, e + 1, end, info))
     if begins or (e < end and buf[e] == _SLASH and i >= no_path):
         token_end = _protected_end(buf, e, end, info)
         if begins or has_inner_sign(buf, i, token_end, info):
@@ -467,6 +481,9 @@ def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
     if code == 0x2026 or (code == _PERIOD and length > 1):  # …
         out[0] = out[1] = out[2] = _PERIOD
         return 3
+    if code == 33 or code == 63:  # !!! ends a sentence as ! does
+        out[0] = code
+        return 1
     length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word
     copy_bytes(buf, start, length, out, 0)
     return length

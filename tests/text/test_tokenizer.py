@@ -97,7 +97,8 @@ GOLDEN = {
     "`a' ‘b’ ‚c‛": "' a ' ' b ' ' c '",
     "- -- --- ---- – — ― ‒ − ‐": "- -- -- -- -- -- -- -- − ‐",
     ". .. ... .... … ……": ". ... ... ... ... ...",
-    "!!!!! ?? ?! $$$$ 😀😀😀😀😀": "!!! ?? ? ! $$$ 😀😀😀",
+    "Ptr->Next_A->b() a-> x->=y key=Val=B, a= =b --x-y=Z": "<url> ( ) a - > x - > = y <url> , a = = b -- <url>",
+    "!!!!! ?? ?! $$$$ 😀😀😀😀😀": "! ? ? ! $$$ 😀😀😀",
     "http://x.org/a?b=c. https://x_y/(z)! ftp://": "<url> . <url> ) ! <url>",
     "HTTP://X, git://a www.foo.com WWW.X.ORG/y, www. www": "<url> , <url> <url> <url> , www . www",
     "<http://x.org> \"http://x\"y (see http://x).": '< <url> > " <url> " y ( see <url> ) .',
@@ -259,11 +260,14 @@ def reference(text: str) -> list[tuple[int, int, int]]:
             elif s.startswith("()", end):
                 end += 2
                 found.append((start, end, PROTECTED))
+            elif members := re.match(rf"(?:->(?:{A}|_)+)+", s[end:]):
+                end += members.end()
+                found.append((start, end, PROTECTED))
             elif (
                 re.match(r"(?i:www\.)" + A, s[start:end])
                 or s.startswith("://", end)
                 or (s.startswith(":\\", end) and re.fullmatch(A + "μ*", s[start:end]))
-                or re.match(rf"::(?:{A}|_)", s[end:])
+                or re.match(rf"::(?:{A}|_)|={A}", s[end:])
                 or (s.startswith("/", end) and INNER.search(s[start : stretch(end)]))
             ):
                 end = stretch(end)
@@ -298,7 +302,8 @@ def reference(text: str) -> list[tuple[int, int, int]]:
 PIECES = [
     *"aBiInNtTsSdDmxwW019 \n'’._-&,:/\\@#~%+=<>\"`$;{!(]–…",
     *"éÉİıKſßẞΣσςǅⒶ漢٣½\u0301\u0307\ufe0f\u200d\u00ad😀“”\0\u200b\u00a0\u2028",
-    "./", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b", ":\\",
+    "./", "->", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b",
+    ":\\", "a=b", "p->q",
     "<b>", "</", "/>", "&lt;", "&eacute;", "&#x", "{a", "a}", "$a", "()", "::", "__", "\\a", "\\(", "\\)", "main.py",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
@@ -331,7 +336,7 @@ def canonical_reference(token: str, kind: int) -> str:
         return "--"
     if mark == "…" or (mark == "." and size > 1):
         return "..."
-    return mark * min(size, 3)
+    return mark if mark in "!?" else mark * min(size, 3)
 
 
 # ---- what must hold of any text
