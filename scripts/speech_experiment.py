@@ -92,11 +92,12 @@ class Alignment:
 
     def count(self, reference: list[str], words: list[str]) -> LineCounts:
         """int64[COLUMNS]: the counts of the call."""
-        lines = [
+        ref, hyp = (
             [" ".join(text[start:end]) for start, end in pairwise(stops)]
             for text, stops in zip((reference, words), self._stops.T.tolist(), strict=True)
-        ]
-        return np.concatenate(list(compare_aligned(*lines))).sum(axis=0)
+        )
+        counts: LineCounts = np.concatenate(list(compare_aligned(ref, hyp))).sum(axis=0)
+        return counts
 
     def correct(self, reference: list[str], words: list[str]) -> list[str]:
         """The words; those of the reference among them have its case."""
@@ -187,7 +188,7 @@ INTRINSIC_HEAD = (
 WRITTEN_HEAD = ("text with punctuation of", "CER, own case", "CER, capfst")
 SPOKEN_HEAD = ("domain", "text of the LM", "WER", "CER", "del / ins / sub")
 DOMAINS = {"earnings calls": "earnings_calls.txt.zst", "dialogs": "taskmaster_dialogs.txt.zst"}
-SENTENCES = 100
+SENTENCES = 300
 
 
 @click.command(help=__doc__)
