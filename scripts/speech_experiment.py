@@ -30,8 +30,9 @@ import numpy as np
 import numpy.typing as npt
 import spoken
 from document import fill
-from earnings21 import RECOGNIZERS, REFERENCE, Call, Words, inside_case, read_calls
+from earnings21 import REFERENCE, Call, Word, read, sentence_ends
 from experiments import RESAMPLES, bootstrap, data_option, overlap, quick_option, table, with_interval
+from intrinsic import inside_case
 from ready_model import read_card, write
 
 import capfst
@@ -51,7 +52,11 @@ PIECE = 500
 TUNED_ON = 5
 """One call in so many was there to decide how to feed text; the tables are of the others."""
 WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "cer"))
-PUNCTUATING = (REFERENCE, "Google", "Amazon", "Microsoft", "Speechmatics")
+RECOGNIZERS = (
+    *("google", "amazon", "microsoft", "speechmatics"),
+    *("rev espnet", "rev kaldi", "kaldi_org librispeech"),
+)
+PUNCTUATING = (REFERENCE, "google", "amazon", "microsoft", "speechmatics")
 """Whose text has punctuation."""
 
 
@@ -74,20 +79,33 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
     return path, texts
 
 
-def recased(recaser: capfst.Recaser, said: Words, punctuation: bool) -> list[str]:
+def plain(words: list[Word]) -> list[str]:
+    return [word.text for word in words]
+
+
+def recased(recaser: capfst.Recaser, words: list[Word], punctuation: bool) -> list[str]:
     """A call's words as the recaser has them, fed as one line, in lower case."""
-    marks = said.marks if punctuation else [""] * len(said.words)
-    line = " ".join(word + mark for word, mark in zip(said.words, marks, strict=True)).lower()
+    marks = [word.mark if punctuation else "" for word in words]
+    line = " ".join(word.text + mark for word, mark in zip(words, marks, strict=True)).lower()
     tokens = recaser.recase(line).split()
     return [token[: len(token) - len(mark)] for token, mark in zip(tokens, marks, strict=True)]
+
+
+def own_case(texts: list[list[Word]]) -> list[list[str]]:
+    """The words of calls as they are, without capitals that are there for their position."""
+    starts = [{0, *sentence_ends(words)} for words in texts]
+    return inside_case(
+        [(plain(words), [k in first for k in range(len(words))]) for words, first in zip(texts, starts, strict=True)]
+    )
 
 
 class Alignment:
     """How a call's words are aligned with the reference's, whatever the casing of both."""
 
     def __init__(self, call: Call, name: str) -> None:
-        self.pairs = align(call[REFERENCE].words, call[name].words)
-        ends = [len(call[REFERENCE].words), len(call[name].words)]
+        reference, words = call.texts[REFERENCE], call.texts[name]
+        self.pairs = align(plain(reference), plain(words))
+        ends = [len(reference), len(words)]
         self._stops = np.concatenate([[[0, 0]], self.pairs[PIECE::PIECE], [ends]])
 
     def count(self, reference: list[str], words: list[str]) -> LineCounts:
@@ -108,13 +126,13 @@ class Alignment:
 def intrinsic(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt.NDArray[np.float64]:
     """float64[calls, names, 3, COLUMNS]: counts of own casing, of capfst's, and of capfst's with the reference's case
     of the words that are recognized."""
-    own = {name: inside_case([(call[name].words, call[name].first) for call in calls]) for name in [REFERENCE, *names]}
+    own = {name: own_case([call.texts[name] for call in calls]) for name in [REFERENCE, *names]}
     counts = []
     for k, call in enumerate(calls):
         reference = own[REFERENCE][k]
         for name in names:
             aligned = Alignment(call, name)
-            cased = recased(recaser, call[name], punctuation=False)
+            cased = recased(recaser, call.texts[name], punctuation=False)
             counts += [
                 aligned.count(reference, words) for words in (own[name][k], cased, aligned.correct(reference, cased))
             ]
@@ -127,8 +145,9 @@ def written(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt
     for call in calls:
         for name in names:
             aligned = Alignment(call, name)
-            cased = recased(recaser, call[name], punctuation=True)
-            counts += [aligned.count(call[REFERENCE].words, words) for words in (call[name].words, cased)]
+            cased = recased(recaser, call.texts[name], punctuation=True)
+            reference = plain(call.texts[REFERENCE])
+            counts += [aligned.count(reference, words) for words in (plain(call.texts[name]), cased)]
     return np.array(counts, np.float64).reshape(len(calls), len(names), 2, -1)
 
 
@@ -207,8 +226,8 @@ def main(data: Path, quick: bool, part: str | None, document: Path | None) -> No
         click.echo(f"\n{title}\n\n{text}")
 
     if part != "spoken":
-        calls = read_calls(data / "speech" / "earnings21.tar.zst")
-        tested += [" ".join(call[REFERENCE].words) for call in calls]
+        calls = list(read(data / "speech" / "earnings21.tar.zst").values())
+        tested += [" ".join(plain(call.texts[REFERENCE])) for call in calls]
         tuned, reported = calls[::TUNED_ON], [call for k, call in enumerate(calls) if k % TUNED_ON]
         if quick:
             tuned, reported = tuned[:1], reported[:2]

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-from earnings21 import inside_case
 from experiments import read_lines
+from intrinsic import inside_case
 
 import capfst
 from capfst.convert import export_arpa
