@@ -1,0 +1,260 @@
+"""What does restoring case do for recognizers? (Beaufays & Strope 2013, Table 1, §6.3; Lita et al. 2003, Table 3)
+
+    python scripts/speech_experiment.py [--data ../shared/data] [--quick] [--document docs/experiments.md]
+
+Real recognizers: thirty earnings calls (Earnings-21), as seven recognizers heard them. Word error rate (WER) and
+capitalization error rate (CER), as of `capfst score --align`, of pieces with about 500 words in common, for
+
+* the recognizer's own casing, and capfst's, without capitals for the first words of sentences: what is intrinsic
+  (§3.2.2). The calls are fed as one line each, in lower case, without punctuation;
+* the recognizer's own casing, and capfst's with `--sentence-case`, of the text with the recognizer's own punctuation.
+
+Misrecognized words' share is what is left of the CER if the words that are recognized have the reference's case (§6.3).
+
+A recognizer of one's own: flite speaks held-out sentences, and PocketSphinx recognizes them with LMs of in-domain text
+in lower case, recased by capfst, and in its true case (`spoken.py`).
+
+The model has the texts of the ready one, without its calls and dialogs. It is kept in build/speech. Needs the package
+pocketsphinx, and flite from Debian: apt-get install flite
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+import spoken
+from document import fill
+from earnings21 import REFERENCE, Call, Word, read, sentence_ends
+from experiments import RESAMPLES, bootstrap, data_option, overlap, quick_option, table, with_interval
+from intrinsic import inside_case
+from ready_model import read_card, write
+
+import capfst
+from capfst.context.train import ContextOptions
+from capfst.corpus.read import read_blocks
+from capfst.evaluate.alignment import align, compare_aligned
+from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
+from capfst.evaluate.score import ALIGNED_MEASURES, measures
+from capfst.system.progress import progress
+
+WORK = Path(__file__).resolve().parents[1] / "build" / "speech"
+LEFT_OUT = ("earnings_calls.txt.zst", "taskmaster_dialogs.txt.zst")
+"""Sources of the ready model that are of the kinds of text on which is tested."""
+QUICK_SOURCES = ("common_voice.txt.zst", "usgov_web.txt.zst", "wikinews.txt.zst")
+PIECE = 500
+"""Words in common between two places where a call is cut, so that capitals are aligned in less time."""
+TUNED_ON = 5
+"""One call in so many was there to decide how to feed text; the tables are of the others."""
+WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "cer"))
+RECOGNIZERS = (
+    *("google", "amazon", "microsoft", "speechmatics"),
+    *("rev espnet", "rev kaldi", "kaldi_org librispeech"),
+)
+PUNCTUATING = (REFERENCE, "google", "amazon", "microsoft", "speechmatics")
+"""Whose text has punctuation."""
+
+
+def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
+    """A model that has seen neither calls nor dialogs, and the texts that it has seen."""
+    card = read_card("en")
+    folder = data / "train" / "en"
+    sources = [source["file"] for source in card["sources"] if source["file"] not in LEFT_OUT]
+    texts = [folder / file for file in (QUICK_SOURCES if quick else sources)]
+    path = WORK / ("quick.fst" if quick else "model.fst")
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
+        with tempfile.TemporaryDirectory() as temporary:
+            written = [
+                write(each | {"from": [file for file in each["from"] if file not in LEFT_OUT]}, folder, Path(temporary))
+                for each in card["written"]
+            ]
+            capfst.train([*texts, *written], path, progress=partial(progress, quiet=False), **options)
+    return path, texts
+
+
+def plain(words: list[Word]) -> list[str]:
+    return [word.text for word in words]
+
+
+def recased(recaser: capfst.Recaser, words: list[Word], punctuation: bool) -> list[str]:
+    """A call's words as the recaser has them, fed as one line, in lower case."""
+    marks = [word.mark if punctuation else "" for word in words]
+    line = " ".join(word.text + mark for word, mark in zip(words, marks, strict=True)).lower()
+    tokens = recaser.recase(line).split()
+    return [token[: len(token) - len(mark)] for token, mark in zip(tokens, marks, strict=True)]
+
+
+def own_case(texts: list[list[Word]]) -> list[list[str]]:
+    """The words of calls as they are, without capitals that are there for their position."""
+    starts = [{0, *sentence_ends(words)} for words in texts]
+    return inside_case(
+        [(plain(words), [k in first for k in range(len(words))]) for words, first in zip(texts, starts, strict=True)]
+    )
+
+
+class Alignment:
+    """How a call's words are aligned with the reference's, whatever the casing of both."""
+
+    def __init__(self, call: Call, name: str) -> None:
+        reference, words = call.texts[REFERENCE], call.texts[name]
+        self.pairs = align(plain(reference), plain(words))
+        ends = [len(reference), len(words)]
+        self._stops = np.concatenate([[[0, 0]], self.pairs[PIECE::PIECE], [ends]])
+
+    def count(self, reference: list[str], words: list[str]) -> LineCounts:
+        """int64[COLUMNS]: the counts of the call."""
+        ref, hyp = (
+            [" ".join(text[start:end]) for start, end in pairwise(stops)]
+            for text, stops in zip((reference, words), self._stops.T.tolist(), strict=True)
+        )
+        counts: LineCounts = np.concatenate(list(compare_aligned(ref, hyp))).sum(axis=0)
+        return counts
+
+    def correct(self, reference: list[str], words: list[str]) -> list[str]:
+        """The words; those of the reference among them have its case."""
+        known = {j: reference[i] for i, j in self.pairs.tolist()}
+        return [known.get(j, word) for j, word in enumerate(words)]
+
+
+def intrinsic(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt.NDArray[np.float64]:
+    """float64[calls, names, 3, COLUMNS]: counts of own casing, of capfst's, and of capfst's with the reference's case
+    of the words that are recognized."""
+    own = {name: own_case([call.texts[name] for call in calls]) for name in [REFERENCE, *names]}
+    counts = []
+    for k, call in enumerate(calls):
+        reference = own[REFERENCE][k]
+        for name in names:
+            aligned = Alignment(call, name)
+            cased = recased(recaser, call.texts[name], punctuation=False)
+            counts += [
+                aligned.count(reference, words) for words in (own[name][k], cased, aligned.correct(reference, cased))
+            ]
+    return np.array(counts, np.float64).reshape(len(calls), len(names), 3, -1)
+
+
+def written(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt.NDArray[np.float64]:
+    """float64[calls, names, 2, COLUMNS]: counts of own casing and of capfst's, first words of sentences and all."""
+    counts = []
+    for call in calls:
+        for name in names:
+            aligned = Alignment(call, name)
+            cased = recased(recaser, call.texts[name], punctuation=True)
+            reference = plain(call.texts[REFERENCE])
+            counts += [aligned.count(reference, words) for words in (plain(call.texts[name]), cased)]
+    return np.array(counts, np.float64).reshape(len(calls), len(names), 2, -1)
+
+
+def rates(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """float64[…, 5] of counts[…, COLUMNS]: WER, CER, and its deletions, insertions and substitutions; in percent."""
+    edits = 100 * counts[..., CAPITALS + 1 : SUBSTITUTIONS + 1] / counts[..., CAPITALS, None]
+    return np.concatenate([measures(counts)[..., [WER, CER]], edits], axis=-1)
+
+
+def intrinsic_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> list[list[str]]:
+    values, low, high = bootstrap(counts, rates, resamples)
+    rows = []
+    for k, name in enumerate(names):
+        cells = [f"{values[k, 0, 0]:.1f}"]
+        for casing in range(2):
+            cells.append(with_interval(*(table[k, casing, 1] for table in (values, low, high))))
+            cells.append(" / ".join(f"{edits:.1f}" for edits in values[k, casing, 2:]))
+        cells.append(f"{100 * values[k, 2, 1] / values[k, 1, 1]:.0f} %")
+        rows.append([name, *cells])
+    return rows
+
+
+def written_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> list[list[str]]:
+    values, low, high = bootstrap(counts, rates, resamples)
+    return [
+        [name, *(with_interval(*(table[k, casing, 1] for table in (values, low, high))) for casing in range(2))]
+        for k, name in enumerate(names)
+    ]
+
+
+def spoken_rows(domain: str, said: spoken.Spoken, recaser: capfst.Recaser, resamples: int) -> list[list[str]]:
+    casings = said.recognized | {"lowercase, its output recased": recaser.recase(said.recognized[spoken.LOWERCASE])}
+    counts = np.stack(
+        [np.concatenate(list(compare_aligned(said.sentences, lines))) for lines in casings.values()], axis=1
+    )
+    values, low, high = bootstrap(counts.astype(np.float64), rates, resamples)
+    return [
+        [
+            domain,
+            name,
+            *(with_interval(*(table[k, rate] for table in (values, low, high))) for rate in range(2)),
+            " / ".join(f"{edits:.1f}" for edits in values[k, 2:]),
+        ]
+        for k, name in enumerate(casings)
+    ]
+
+
+INTRINSIC_HEAD = (
+    "recognizer",
+    "WER",
+    "CER, own case",
+    "del / ins / sub",
+    "CER, capfst",
+    "del / ins / sub",
+    "misrecognized words' share",
+)
+WRITTEN_HEAD = ("text with punctuation of", "CER, own case", "CER, capfst")
+SPOKEN_HEAD = ("domain", "text of the LM", "WER", "CER", "del / ins / sub")
+DOMAINS = {"earnings calls": "earnings_calls.txt.zst", "dialogs": "taskmaster_dialogs.txt.zst"}
+SENTENCES = 300
+
+
+@click.command(help=__doc__)
+@data_option
+@quick_option
+@click.option("--part", type=click.Choice(["calls", "spoken"]), help="One of the experiments alone.  [default: both]")
+@click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
+def main(data: Path, quick: bool, part: str | None, document: Path | None) -> None:
+    resamples = 100 if quick else RESAMPLES
+    lm, texts = model(data, quick)
+    tables: dict[str, str] = {}
+    tested: list[str] = []
+
+    def show(name: str, title: str, text: str) -> None:
+        tables[name] = text
+        click.echo(f"\n{title}\n\n{text}")
+
+    if part != "spoken":
+        calls = list(read(data / "speech" / "earnings21.tar.zst").values())
+        tested += [" ".join(plain(call.texts[REFERENCE])) for call in calls]
+        tuned, reported = calls[::TUNED_ON], [call for k, call in enumerate(calls) if k % TUNED_ON]
+        if quick:
+            tuned, reported = tuned[:1], reported[:2]
+        names = [REFERENCE, *RECOGNIZERS][: 2 if quick else None]
+        for title, some in (("tuned", tuned), ("reported", reported)):
+            rows = intrinsic_rows(names, intrinsic(some, capfst.load(lm), names), resamples)
+            show(f"speech-{title}", f"{len(some)} calls, {title}:", table(INTRINSIC_HEAD, rows))
+        names = [name for name in names if name in PUNCTUATING]
+        rows = written_rows(names, written(reported, capfst.load(lm, sentence_case=True), names), resamples)
+        show("speech-written", "with punctuation and first words:", table(WRITTEN_HEAD, rows))
+    if part != "calls":
+        rows = []
+        recaser = capfst.load(lm)
+        with tempfile.TemporaryDirectory() as temporary:
+            for domain, file in DOMAINS.items():
+                number, limit = (10, 3000) if quick else (SENTENCES, None)
+                said = spoken.run(data / "train" / "en" / file, recaser, Path(temporary) / domain, number, limit)
+                tested += said.sentences
+                common = overlap(said.sentences, said.training)
+                click.echo(f"{domain}: {len(said.sentences)} sentences; the text of the LMs has of them {common}")
+                rows += spoken_rows(domain, said, recaser, resamples)
+        show("speech-spoken", "spoken by flite, recognized by PocketSphinx:", table(SPOKEN_HEAD, rows, texts=2))
+    click.echo(f"\nThe model's text has of all this text {overlap(tested, read_blocks(texts))}")
+    if document:
+        for name, text in tables.items():
+            fill(document, name, text)
+
+
+if __name__ == "__main__":
+    main()
