@@ -62,9 +62,9 @@ def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
     """Shows the tokens, and ln p of their shapes, of which costs are made."""
     fill = module._fill
 
-    def spy(words: Any, text: Any, context: Any, guess: bool, log_p: np.ndarray, costs: Any) -> None:
+    def spy(words: Any, text: Any, context: Any, guess: bool, log_p: np.ndarray, *costs: np.ndarray) -> None:
         see(text, log_p.copy())
-        fill(words, text, context, guess, log_p, costs)
+        fill(words, text, context, guess, log_p, *costs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_fill", spy)
