@@ -109,7 +109,7 @@ def test_nbest(engines: list[Recaser], line: str, n: int) -> None:
 def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
     """For each token, by its casing, what the cheapest path and choice of shapes costs: all of them tried."""
     buf = np.frombuffer(line.encode(), np.uint8)
-    words = recaser.transducer.words(buf)
+    words = recaser._words(buf)
     costs = recaser._casing_costs(buf, words, every=True)
     assert costs.arc_costs is not None
     assert costs.options is not None
@@ -143,6 +143,7 @@ def alternatives(recaser: Recaser, line: str) -> list[dict[str, float]]:
 @given(line=st.lists(words, max_size=4).map(" ".join))
 @example("mcfoo PYTHON")
 @example("Xyzzy THE")
+@example("i . unicode")
 def test_confidence_is_the_distance_to_the_cheapest_other_casing(engines: list[Recaser], line: str) -> None:
     fast = engines[0]
     text, changes = fast.confidence(line)
