@@ -30,16 +30,24 @@ from capfst.lm.arpa_write import write_arpa
 from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
+from capfst.text.language import NAME, languages
 from capfst.text.unicode import lower_bytes
 from capfst.version import __version__
 
 
-def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *, pretokenized: bool = False) -> None:
+def import_arpa(
+    arpa: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    pretokenized: bool = False,
+    language: str | None = None,
+) -> None:
     """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms to a model without a context model.
 
-    CapfstError names the wrong line.
+    language: as for `train`. CapfstError names the wrong line.
     """
-    words, levels = read_arpa(arpa)
+    rules = languages(language or NAME)
+    words, levels = read_arpa(arpa, rules.lowering)
     states, arcs, start = compile_levels(levels)
     signature = Signature(
         version=__version__,
@@ -47,10 +55,10 @@ def import_arpa(arpa: str | os.PathLike[str], output: str | os.PathLike[str], *,
         smoothing="arpa",
         pruning="unknown",
         tokenizer="none" if pretokenized else "capfst",
-        lowercasing="default",
+        lowercasing=rules.name,
         corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
     )
-    write_fst(output, states, arcs, Symbols.from_words(words), start, signature)
+    write_fst(output, states, arcs, Symbols.from_words(words, rules), start, signature)
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
@@ -85,9 +93,13 @@ def mix_models(
     tokenizers = {model.signature.tokenizer for model in models}
     if len(tokenizers) > 1:
         raise CapfstError(f"the models have different tokenizers ({', '.join(sorted(tokenizers))}): train them alike")
+    if len({model.signature.lowercasing for model in models}) > 1:
+        each = ", ".join(sorted({model.signature.lowercasing for model in models}))
+        raise CapfstError(f"the models are of different languages ({each}): train them with the same --language")
+    language = models[0].symbols.language
     if weights is None:
         weights = tune(_costs(models, tune_on)).tolist()
-    mixed = mix([_as_arpa(model) for model in models], weights)
+    mixed = mix([_as_arpa(model) for model in models], weights, language.lowering)
     states, arcs, start = compile_levels(mixed.levels)
     shares = zip(weights, models, strict=True)
     described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in shares).encode()
@@ -99,7 +111,7 @@ def mix_models(
         pruning="+".join(sorted({model.signature.pruning for model in models})),
         corpus=hashlib.blake2b(described, digest_size=8).hexdigest(),
     )
-    symbols = Symbols.from_words(mixed.words)
+    symbols = Symbols.from_words(mixed.words, language)
     heaviest = models[int(np.argmax(weights))]
     learned = Context.of(heaviest) if context else None
     parts = {}
@@ -122,8 +134,10 @@ def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.fl
     The tokens are those that all models together know.
     """
     vocabularies = [{word: label for label, word in enumerate(model.symbols)} for model in models]
-    union = sorted(set().union(*vocabularies) - {EPSILON}, key=lambda word: (lower_bytes(word.encode()), word))
-    symbols = Symbols.from_words(union)
+    language = models[0].symbols.language
+    words = set().union(*vocabularies) - {EPSILON}
+    union = sorted(words, key=lambda word: (lower_bytes(word.encode(), language.lowering), word))
+    symbols = Symbols.from_words(union, language)
     pretokenized = models[0].signature.tokenizer == "none"
     transducer = Transducer(symbols, check(symbols), pretokenized)
     own = [np.array([0, *(known.get(word, known[UNKNOWN]) for word in union)], np.uint32) for known in vocabularies]

@@ -14,7 +14,6 @@ from capfst.bilingual.model import Bilingual
 from capfst.context.model import PART, Context
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
-from capfst.text.unicode import lower
 
 _LISTED = 10  # ambiguous words
 _FORMS = 8  # of each, in the text
@@ -43,7 +42,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "context": _context(model),
         "bilingual": _bilingual(model),
         "most_ambiguous": [
-            {"word": lower(model.symbols[labels[0]]), "forms": [model.symbols[label] for label in labels]}
+            {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
             for labels in ranges
         ],
         "card": models.card(model.path),

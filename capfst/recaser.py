@@ -426,7 +426,8 @@ class Recaser:
             return CasingCosts()
         begins = self.breaks.expected(words)
         memory = rarity(words, self.model.arcs) if self.document else None
-        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins, memory)
+        lowering = self.model.symbols.language.lowering
+        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins, memory, lowering)
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         return write(

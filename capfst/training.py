@@ -47,6 +47,7 @@ from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.parallel import map_in_pool
 from capfst.system.progress import Progress
+from capfst.text.language import DEFAULT, NAME, Language, languages
 from capfst.version import __version__
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def train(
     clean: bool = True,
     skip_filters: Sequence[str] = (),
     pretokenized: bool = False,
+    language: str | None = None,
     field: str | None = None,
     column: str | None = None,
     errors: Errors = "strict",
@@ -120,6 +122,8 @@ def train(
         clean: leave out lines that do not look like well-cased sentences.
         skip_filters: names of filters that do not take part in that (`capfst.corpus.filters.FILTERS`).
         pretokenized: the tokens are what white space separates, taken as they are.
+        language: the language whose rules of case hold (docs/languages.md), such as `tr`, or several, as `de,fr`;
+            Unicode's default if None.
         field: the field of `.jsonl` objects that is the text.
         column: the column of `.tsv`, `.csv` and `.parquet` that is the text: a name, or a number from 1.
         errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
@@ -142,6 +146,7 @@ def train(
     """
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order} is not between 1 and {MAX_ORDER}: use --order 3")
+    rules = languages(language or NAME)
     threads = jobs or os.cpu_count() or 1
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else list(corpus)
     hash = hashlib.blake2b(digest_size=8)
@@ -164,20 +169,20 @@ def train(
         wrapped: dict[Path, int] = {}
         with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
             blocks = _blocks(files, options, hash, advance, begins, wrapped.setdefault)
-            interners = read(blocks, streams, on, pretokenized, report, threads)
+            interners = read(blocks, streams, on, pretokenized, report, threads, rules)
         digest = hash.hexdigest()
-        vocabulary, labels = build_vocabulary(interners, streams)
+        vocabulary, labels = build_vocabulary(interners, streams, rules)
         del interners
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
         labelled: LabelledCorpus = LocalCorpus(labels, ends)
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
-        distributed = spark_corpus.SparkStreams(spark, files, options, on, pretokenized)
+        distributed = spark_corpus.SparkStreams(spark, files, options, on, pretokenized, rules.name)
         report.add(distributed.lines)
         wrapped = distributed.wrapped
         digest = distributed.digest
-        vocabulary, labels = build_vocabulary([distributed.words], distributed)
+        vocabulary, labels = build_vocabulary([distributed.words], distributed, rules)
         del distributed
         labelled = labels
     if wrapped:
@@ -218,7 +223,7 @@ def train(
         smoothing="kn",
         pruning=_pruning(estimation),
         tokenizer="none" if pretokenized else "capfst",
-        lowercasing="default",
+        lowercasing=rules.name,
         corpus=digest,
     )
     with acceptor(labels, words, order, estimation) as model:
@@ -304,10 +309,16 @@ def _why(report: cleaning.Report, cause: str) -> str:
 
 
 def read(
-    blocks: Iterable[bytes], streams: IdStreams, on: int, pretokenized: bool, report: cleaning.Report, threads: int
+    blocks: Iterable[bytes],
+    streams: IdStreams,
+    on: int,
+    pretokenized: bool,
+    report: cleaning.Report,
+    threads: int,
+    language: Language = DEFAULT,
 ) -> list[Interner]:
     """Blocks of lines → streams of ids of the lines that the filters `on` keep, and the interners that made them."""
-    interners = [Interner() for _ in range(threads)]
+    interners = [Interner(language) for _ in range(threads)]
     idle = list(range(threads))
 
     def ids(block: bytes) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

@@ -1,9 +1,9 @@
 """Names and codes: lowercase word × the pattern it has, and lowercase word × its spelling in mixed case.
 
-In: lower.tsv (letters and their capitals), characters.tsv (which characters have case), names.tsv (first parts of
-hyphenated words). Out: PATTERNS, an acceptor for each pattern; NAMING, which gives the first of them that fits, and
-MIXING, which capitalises by the first rule that fits (the rank of a rule is its weight, so the shortest path is the
-answer); `pattern` and `mixed`, which ask them. `capfst/casing/names.py` does the same in kernels.
+In: names.tsv (first parts of hyphenated words), languages.tsv (what begins words of mixed case in a language). Out:
+PATTERNS, an acceptor for each pattern; NAMING, which gives the first of them that fits, and MIXING, which capitalises
+by the first rule that fits (the rank of a rule is its weight, so the shortest path is the answer); `pattern` and
+`mixed`, which ask them. `capfst/casing/names.py` does the same in kernels.
 
 Try it:
 
@@ -17,7 +17,8 @@ import pynini
 from pynini.lib import rewrite, utf8
 
 from . import rows
-from .lower import lower, spelled
+from .lower import DEFAULT, lower, spelled
+from .shapes import capitalizing, raising_all, sequences
 
 Fst = pynini.Fst
 
@@ -86,29 +87,11 @@ def naming() -> Fst:
 
 
 # Mixed case
-def _letters(*marks: str) -> dict[str, str]:
-    """The lowercase letters whose capital has the mark in lower.tsv, of several the last, and these capitals."""
-    marked = [row for mark in marks for row in rows("lower.tsv") if row[2:] == [mark]]
-    return {chr(int(small, 16)): chr(int(capital, 16)) for capital, small, _ in marked}
-
-
-def _changing(letters: dict[str, str]) -> Fst:
-    """A character, capital if it has one."""
-    others = pynini.difference(CHARACTER, pynini.string_map(letters).optimize())
-    return pynini.union(pynini.string_map(letters.items()), others).optimize()
-
-
 @cache
-def mixing() -> Fst:
+def mixing(language: str = DEFAULT) -> Fst:
     """MIXING: word × its spelling in mixed case, or capitalised, where there is no rule. Shared: copy it before
     changing it."""
-    # Inventory
-    members = [row for row in rows("characters.tsv") if "CASED" in row[3:]]
-    cased = pynini.string_map(chr(c) for row in members for c in range(int(row[0], 16), int(row[1], 16) + 1)).optimize()
-    uncased = pynini.closure(pynini.difference(CHARACTER, cased)).optimize()
-    title = uncased + pynini.compose(cased, _changing(_letters("TITLE"))) + pynini.closure(CHARACTER)
-    title = pynini.union(title, uncased).optimize()
-    upper = pynini.closure(_changing({**_letters("TITLE", "UPPER"), "ς": "Σ"})).optimize()
+    title, upper = capitalizing(language), raising_all(language)
 
     def capitalized(word: Fst) -> Fst:
         return pynini.compose(word, title).optimize()
@@ -135,7 +118,9 @@ def mixing() -> Fst:
     short = pynini.closure(pynini.difference(pynini.union(*map(_byte, range(1, 256))), "-"), 0, 3)
     inner = "-" + pynini.union(short, pynini.accep("", weight=_MORE) + part)
     first = pynini.union(small, capitals, pynini.accep("", weight=_MORE) + part)  # anti-American, US-Soviet
-    return pynini.union(whole, first + pynini.closure(inner) + "-" + part).optimize()  # Editor-in-Chief
+    every = pynini.union(whole, first + pynini.closure(inner) + "-" + part).optimize()  # Editor-in-Chief
+    begin = sequences(language, "MIXED")  # nAthair
+    return _first(begin + pynini.closure(CHARACTER), every).optimize()
 
 
 _MORE = 10  # weighs more than any of a part's rules
@@ -150,8 +135,8 @@ def pattern(word: str) -> str:
     return rewrite.one_top_rewrite(spelled(word), naming())
 
 
-def mixed(word: str) -> str:
+def mixed(word: str, language: str = DEFAULT) -> str:
     """A lowercase word in mixed case; as it is if its lowercase would not be the word again (σ and ς). Raises
     CapfstError if it holds NUL."""
-    form = rewrite.one_top_rewrite(spelled(word), mixing())
-    return form if lower(form) == word else word
+    form = rewrite.one_top_rewrite(spelled(word), mixing(language))
+    return form if lower(form, language) == word else word

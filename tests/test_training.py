@@ -175,3 +175,46 @@ def test_the_memory_that_is_asked_for_is_enough_and_not_exceeded(corpus, tmp_pat
     (needed,) = re.findall(r"allow (\d+) MiB \(--memory\)", refused)
     assert int(train(int(needed))) <= int(needed) << 10
     assert capfst.load(path).context is not None
+
+
+TURKISH = "Ahmet bugün Isparta'dan geldi.\nAyşe yarın İstanbul'a gider.\nO kız ırmak kenarında ızgara yapar.\n"
+
+
+def test_a_model_follows_its_language(tmp_path):
+    (tmp_path / "tr.txt").write_text(TURKISH, "utf-8")
+    for name, language in ("tr", "tr"), ("default", None):
+        trained = capfst.train(tmp_path / "tr.txt", tmp_path / f"{name}.fst", language=language, context=False)
+        assert trained.signature.lowercasing == name
+    recaser = capfst.load(tmp_path / "tr.fst", sentence_case=True)
+    assert recaser("ahmet ısparta'dan geldi ISPARTA'DAN İSTANBUL'A") == "Ahmet Isparta'dan geldi Isparta'dan İstanbul'a"
+    assert recaser("ırmak") == "Irmak"
+    assert recaser("istanbul'a IZGARA") == "İstanbul'a ızgara"
+    assert capfst.load(tmp_path / "default.fst")("ısparta'dan istanbul'a") == "ısparta'dan istanbul'a"
+    with pytest.raises(CapfstError, match=r"different languages \(default, tr\): train them with the same --language"):
+        mix_models([tmp_path / "tr.fst", tmp_path / "default.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
+    mix_models([tmp_path / "tr.fst", tmp_path / "tr.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
+    assert capfst.load(tmp_path / "m.fst")("ısparta'dan istanbul'a") == "Isparta'dan İstanbul'a"
+    export_arpa(tmp_path / "tr.fst", tmp_path / "tr.arpa")
+    import_arpa(tmp_path / "tr.arpa", tmp_path / "again.fst", language="tr")
+    assert capfst.load(tmp_path / "again.fst")("ısparta'dan istanbul'a") == "Isparta'dan İstanbul'a"
+
+
+def test_unseen_words_have_the_shapes_of_their_language(tmp_path):
+    names, others = ("IJsland", "Utrecht", "IJmuiden"), ("bij", "ijzer")
+    lines = [f"Van {name} naar ijs of {other}.\n" for name in names for other in others]
+    (tmp_path / "nl.txt").write_text("".join(lines) * 9, "utf-8")
+    for language in "nl", None:
+        capfst.train(tmp_path / "nl.txt", tmp_path / "nl.fst", language=language)
+        recaser = capfst.load(tmp_path / "nl.fst", sentence_case=True)
+        assert (recaser("ijburg") == "IJburg") == (language == "nl")
+
+
+def test_a_language_that_is_not_known(tmp_path):
+    (tmp_path / "a.txt").write_text(TURKISH, "utf-8")
+    with pytest.raises(CapfstError, match="there is no grammar for the language 'turkish': use one of az "):
+        capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="turkish")
+    capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="tr", context=False)
+    data = (tmp_path / "a.fst").read_bytes()
+    (tmp_path / "b.fst").write_bytes(data.replace(b"lowercasing:tr", b"lowercasing:zz"))
+    with pytest.raises(CapfstError, match="its lowercasing is 'zz', for which there is no grammar: use the version"):
+        capfst.load(tmp_path / "b.fst")

@@ -89,15 +89,15 @@ def _is(data, begin, end, buf, start, stop):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def is_same_word(target, i, source, k, info, lower_table, room):  # type: ignore[no-untyped-def]
+def is_same_word(target, i, source, k, info, lowering, room):  # type: ignore[no-untyped-def]
     """Whether word i of a translation and word k of its source have the same lowercase. room: uint8[2, ·]."""
     a, b = target.words, source.words
     if target.facts[i].lower_hash != source.facts[k].lower_hash:
         return False
     if 3 * (a.ends[i] - a.starts[i]) // 2 + 8 > room.shape[1] or 3 * (b.ends[k] - b.starts[k]) // 2 + 8 > room.shape[1]:
         return False
-    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, room[0], 0, info, lower_table)
-    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, room[1], 0, info, lower_table)
+    size = lower_into(target.buf, a.starts[i], a.ends[i], 0, target.buf.size, room[0], 0, info, lowering)
+    other = lower_into(source.buf, b.starts[k], b.ends[k], 0, source.buf.size, room[1], 0, info, lowering)
     return _is(room[0], 0, size, room[1], 0, other)
 
 

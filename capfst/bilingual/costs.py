@@ -30,7 +30,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.transducer import CasingCosts, Copies
 from capfst.system.kernels import allocating, kernel
 from capfst.text.tokenizer import PROTECTED
-from capfst.text.unicode import INFO, TO_LOWER
+from capfst.text.unicode import INFO, LOWERING
 
 
 @allocating
@@ -55,7 +55,7 @@ def _score(features, weights, scores):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _fill(target, source, links, forms, guess, weights, table, info, lower_table, costs, starts, ends):  # type: ignore[no-untyped-def]
+def _fill(target, source, links, forms, guess, weights, table, info, lowering, costs, starts, ends):  # type: ignore[no-untyped-def]
     """Changes `costs` (Monolingual) where the source says something; fills starts and ends of the words to copy."""
     longest, most = np.int64(8), np.int64(1)
     for i in range(target.words.starts.size):
@@ -85,7 +85,7 @@ def _fill(target, source, links, forms, guess, weights, table, info, lower_table
                 is_protected = target.words.token_types[i] == PROTECTED
                 copies = False
                 if k >= 0 and (source.facts[k].tag == MX or (is_protected and source.facts[k].tag != AL)):
-                    copies = is_same_word(target, i, source, k, info, lower_table, lowered)
+                    copies = is_same_word(target, i, source, k, info, lowering, lowered)
                 if copies:
                     starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
                 if target.facts[i].tag == AN or is_protected:
@@ -127,6 +127,6 @@ def bilingual_costs(
     n = len(links)
     copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
     weights = model.weights / model.weights[LM]
-    _fill(target, source, links, forms, guess, weights, model.table, INFO, TO_LOWER, costs, copies.starts, copies.ends)
+    _fill(target, source, links, forms, guess, weights, model.table, INFO, LOWERING, costs, copies.starts, copies.ends)
     scale = float(model.weights[LM]) if source.lines[0]["has_contrast"] else 1.0
     return CasingCosts(*costs, scale, copies)

@@ -39,7 +39,7 @@ from capfst.bilingual.words import MX, Text
 from capfst.casing.shapes import N_SHAPES
 from capfst.exceptions import CapfstError
 from capfst.system.kernels import allocating
-from capfst.text.unicode import INFO, TO_LOWER
+from capfst.text.unicode import INFO, LOWERING
 
 SIGMAS = (0.3, 1.0, 3.0)
 """σ, of which the best is found on held-out lines."""
@@ -66,7 +66,7 @@ class Problem(NamedTuple):
 
 @allocating
 def _collect(  # type: ignore[no-untyped-def]
-    target, source, links, line, forms, gold, guess, table, info, lower_table, costs, first_costs, first_arcs
+    target, source, links, line, forms, gold, guess, table, info, lowering, costs, first_costs, first_arcs
 ):
     """The features and casings of a line's words: (Features with an array more, casings, words, is_right).
 
@@ -89,7 +89,7 @@ def _collect(  # type: ignore[no-untyped-def]
     for i in range(here.begin, here.end):
         k = links[i]
         copies = k >= 0 and source.facts[k].tag == MX
-        copies = copies and is_same_word(target, i, source, k, info, lower_table, room_of_words)
+        copies = copies and is_same_word(target, i, source, k, info, lowering, room_of_words)
         these = casings[n:]
         number = find_casings(target, i, first_costs[i], source, k, copies, forms, costs, guess, these)
         if number == 0:
@@ -155,7 +155,7 @@ class Collector:
             first_arcs = np.zeros(len(n_arcs), np.int64)
             first_arcs[begin:end] = np.cumsum(n_arcs[begin:end]) - n_arcs[begin:end] + self._n_arcs
             features, casings, of_words, right = _collect(
-                target, source, links, line, forms, gold, guess, table, INFO, TO_LOWER, costs, first_costs, first_arcs
+                target, source, links, line, forms, gold, guess, table, INFO, LOWERING, costs, first_costs, first_arcs
             )
             edges, n_nodes = line_edges(type(words)._make(a[begin:end] for a in words), *search)
             if n_nodes < 0:

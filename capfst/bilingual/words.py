@@ -19,7 +19,7 @@ from capfst.system.hashing import hash_bytes
 from capfst.system.kernels import allocating, kernel
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE
-from capfst.text.unicode import CLASS, INFO, SPACE, TO_LOWER, decode, lower_into
+from capfst.text.unicode import CLASS, INFO, LOWERING, SPACE, decode, lower_into
 
 AL, IU, AU, MX, AN = (shape.value for shape in Shape)
 UNALIGNED = 5
@@ -97,7 +97,7 @@ def _heading(n_inside, n_capitals):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _describe(buf, words, by_words, info, lower_table, facts, lines):  # type: ignore[no-untyped-def]
+def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: ignore[no-untyped-def]
     longest = np.int64(0)
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
@@ -139,7 +139,7 @@ def _describe(buf, words, by_words, info, lower_table, facts, lines):  # type: i
             continue
         end = words.ends[i]
         fact = facts[i]
-        size = lower_into(buf, start, end, 0, buf.size, room, 0, info, lower_table)
+        size = lower_into(buf, start, end, 0, buf.size, room, 0, info, lowering)
         fact.lower_hash = hash_bytes(room, 0, size, 1)
         fact.cased_hash = hash_bytes(buf, start, end, 1)
         fact.suffix_hash = hash_bytes(room, max(0, size - 3), size, 2)
@@ -201,6 +201,6 @@ def describe(buf: npt.NDArray[np.uint8], words: Words, by_words: bool) -> Text:
     """
     n_lines = 1 + int(np.count_nonzero(words.token_types == NEWLINE))
     text = Text(buf, words, np.empty(len(words.starts), WORD), np.empty(n_lines, LINE))
-    _describe(buf, words, by_words, INFO, TO_LOWER, text.facts, text.lines)
+    _describe(buf, words, by_words, INFO, LOWERING, text.facts, text.lines)
     _look_ahead(words, text.facts)
     return text

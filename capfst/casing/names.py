@@ -6,6 +6,7 @@ a letter); the word in mixed case. `grammars/names.py` says the same as a gramma
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,17 +14,20 @@ import numpy.typing as npt
 
 from capfst.grammars import rows
 from capfst.system.kernels import kernel, outlined
+from capfst.text.language import DEFAULT, MIXED, TITLE, UPPER, Language
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     FINAL_SIGMA,
     INFO,
     IS_CASED,
-    TO_TITLE,
-    TO_UPPER,
+    WIDTH,
+    Lowering,
     ascii_set,
     decode,
     encode,
+    find_sequence,
     is_in,
+    put_sequence,
 )
 
 NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range(9)
@@ -46,15 +50,23 @@ class Spelling(NamedTuple):
     info: npt.NDArray[np.uint8]
     title: npt.NDArray[np.uint32]
     capital: npt.NDArray[np.uint32]
+    raisings: npt.NDArray[np.uint32]  # as language.Language
+    lowering: Lowering
     parts: npt.NDArray[np.uint64]  # [n, 2]: the bytes of a first part of hyphenated words as an integer; if in capitals
 
 
+@cache
 def _parts() -> npt.NDArray[np.uint64]:
     listed = [(int.from_bytes(part.encode(), "little"), name == "UPPER") for part, name in rows("names.tsv")]
     return np.array(listed, np.uint64)
 
 
-SPELLING = Spelling(INFO, TO_TITLE, TO_UPPER, _parts())
+def spelling_of(language: Language) -> Spelling:
+    """The tables of a language."""
+    return Spelling(INFO, language.title, language.upper, language.raisings, language.lowering, _parts())
+
+
+SPELLING = spelling_of(DEFAULT)
 
 
 @kernel
@@ -173,6 +185,16 @@ def pattern(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @outlined
+def _put_raised(word, i, end, marks, out, j, spelling):  # type: ignore[no-untyped-def]
+    """Writes the capitals of the sequence at word[i:end] that has one of the marks at out[j:]: the offsets behind both;
+    j and i, if there is none."""
+    row, after = find_sequence(word, i, end, spelling.raisings, WIDTH)
+    if row < 0 or not spelling.raisings[row, 2 * WIDTH] & marks:
+        return j, i
+    return put_sequence(spelling.raisings, row, 0, out, j), after
+
+
+@outlined
 def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
     `two` (NOWHERE: none); the offset after it. All integers are int64, so that it is compiled
@@ -182,7 +204,16 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
     while i < end:
         wanted = wanted or i == one or i == two
         code, after = decode(word, i, end)
-        if i < capitals:
+        in_capitals = i < capitals
+        begins = i == start if in_capitals else wanted and spelling.info[code] & IS_CASED != 0
+        if len(spelling.raisings) > 0 and (in_capitals or begins):
+            marks = (TITLE if begins else 0) | (UPPER if in_capitals else 0)
+            j_behind, behind = _put_raised(word, i, end, marks, out, j, spelling)
+            if behind > i:
+                j, i = j_behind, behind
+                wanted = False
+                continue
+        if in_capitals:
             if code == FINAL_SIGMA:
                 code = np.int64(CAPITAL_SIGMA)
             else:
@@ -226,7 +257,11 @@ def _put_whole(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
 @kernel
 def put_mixed(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
     """Writes word[:size], hyphenated or not, in mixed case."""
-    start = 0
+    start = np.int64(0)
+    if len(spelling.raisings) > 0:
+        j_behind, behind = _put_raised(word, start, size, MIXED, out, j, spelling)
+        if behind > start:
+            return put(word, np.int64(behind), size, start, NOWHERE, NOWHERE, out, j_behind, spelling)
     while start <= size:
         end = start
         key = np.uint64(0)

@@ -11,10 +11,22 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.names import NOWHERE, put, put_mixed
+from capfst.casing.names import NOWHERE, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, kernel, outlined
-from capfst.text.unicode import CAPITAL_SIGMA, FINAL_SIGMA, INFO, IS_CASED, IS_UPPER, decode, is_final_sigma
+from capfst.text.unicode import (
+    CAPITAL_SIGMA,
+    FINAL_SIGMA,
+    GROWTH,
+    INFO,
+    IS_CASED,
+    IS_UPPER,
+    WIDTH,
+    decode,
+    find_sequence,
+    is_final_sigma,
+    lower_into,
+)
 
 
 class Shape(IntEnum):
@@ -31,8 +43,6 @@ N_SHAPES = 4
 """The shapes that a word with case can have: those below CASELESS."""
 AS_FORM = 255
 """In the place of a shape: the word is written as its surface form is."""
-
-_SMALL_SIGMA = 0x3C3
 
 
 @kernel
@@ -70,10 +80,37 @@ def _shapes(data, offsets, info, out):  # type: ignore[no-untyped-def]
         out[label] = shape_of(data, offsets[label], offsets[label + 1], info)
 
 
+@kernel
+def _reshape(data, offsets, spelling, out, word, room):  # type: ignore[no-untyped-def]
+    """Puts forms that are MIXED by their letters under the shape in which the language writes them. word, room: for a
+    form in another case, and two."""
+    for label in range(1, len(offsets) - 1):
+        if out[label] != Shape.MIXED:
+            continue
+        start, size = offsets[label], offsets[label + 1] - offsets[label]
+        for shape in (Shape.CAPITALIZED, Shape.UPPER):
+            end = lower_into(data, start, start + size, start, start + size, word, 0, spelling.info, spelling.lowering)
+            is_same = spell(word, 0, end, shape, room, spelling) == size
+            k = 0
+            while is_same and k < size:
+                is_same = word[k] == data[start + k]
+                k += 1
+            if is_same:
+                out[label] = shape
+                break
+
+
 def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
-    """The shape of every label's surface form; label 0, which has none, is CASELESS."""
+    """The shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
+    CASELESS."""
     out = np.empty(len(symbols), np.uint8)
     _shapes(symbols.data, symbols.offsets, INFO, out)
+    if len(symbols.language.raisings):
+        size = GROWTH * GROWTH * int(np.diff(symbols.offsets).max())
+        _reshape(
+            symbols.data, symbols.offsets, spelling_of(symbols.language), out,
+            np.empty(size, np.uint8), np.empty(2 * size, np.uint8),
+        )  # fmt: skip
     return out
 
 
@@ -87,18 +124,33 @@ def has_sigma(text, start, end):  # type: ignore[no-untyped-def]
 
 
 @outlined
-def _restores(out, start, end, word, size, info):  # type: ignore[no-untyped-def]
-    """Whether out[start:end] has word[:size] as its lowercase, where sigmas are concerned."""
+def _restores(out, start, end, word, size, info, lowering):  # type: ignore[no-untyped-def]
+    """Whether out[start:end] has word[:size] as its lowercase."""
     i, k = start, 0
     while i < end:
-        small, k = decode(word, k, size)
-        code, after = decode(out, i, end)
-        if code == CAPITAL_SIGMA:
-            final = is_final_sigma(out, i, after, start, end, info)
-            if small != (FINAL_SIGMA if final else _SMALL_SIGMA):
+        row, after = find_sequence(out, i, end, lowering.sequences, 0)
+        if row >= 0:
+            for column in range(WIDTH, 2 * WIDTH):
+                wanted = np.int64(lowering.sequences[row, column])
+                if wanted == 0:
+                    break
+                if k == size:
+                    return False
+                small, k = decode(word, k, size)
+                if small != wanted:
+                    return False
+        else:
+            code, after = decode(out, i, end)
+            wanted = np.int64(lowering.table[code])
+            if code == CAPITAL_SIGMA and is_final_sigma(out, i, after, start, end, info):
+                wanted = np.int64(FINAL_SIGMA)
+            if k == size:
+                return False
+            small, k = decode(word, k, size)
+            if small != wanted:
                 return False
         i = after
-    return True
+    return k == size
 
 
 @outlined
@@ -106,8 +158,9 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
     """Writes the lowercase word out[start:end] in a shape, in its place; its new end.
 
     The lowercase of what it writes, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay
-    small, and the whole word stays if a sigma would change. LOWER, CASELESS and AS_FORM change nothing. `room` takes
-    the lowercase word and the written one, which is at most 3/2 as long.
+    small, and the whole word stays if a sigma or an accent would change. LOWER, CASELESS and AS_FORM change nothing.
+    `room` takes the lowercase word and the written one, which is at most 3/2 as long, or GROWTH times in a language of
+    its own.
     """
     if shape != Shape.CAPITALIZED and shape != Shape.UPPER and shape != Shape.MIXED:
         return end
@@ -119,7 +172,7 @@ def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-de
         first = np.int64(0)
         capitals = size if shape == Shape.UPPER else first
         room_end = put(room, first, size, capitals, first, NOWHERE, room, size, spelling)
-    if has_sigma(room, size, room_end) and not _restores(room, size, room_end, room, size, spelling.info):
+    if not _restores(room, size, room_end, room, size, spelling.info, spelling.lowering):
         return end
     copy_bytes(room, size, room_end - size, out, start)
     return start + room_end - size

@@ -10,38 +10,31 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.names import SPELLING
+from capfst.casing.names import spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, put_eight
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
-from capfst.text.unicode import CLASS, IS_UPPER, LETTER, TO_LOWER, decode, encode, lower_into, within
+from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, lower_into, within
 
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _NO_SHAPES = np.empty(0, np.uint8)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
-_GROWTH = 3  # a character's other case is at most so many times as long: k, U+212A
 
 
 @outlined
-def _capitalize(out, start, end, room, info, title):  # type: ignore[no-untyped-def]
-    """Gives out[start:end] a capital if it has none and begins with a letter; `room` is as large as the word and
-    more."""
+def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def]
+    """Gives out[start:end] a capital if it has none and begins with a letter; `room` as for `spell`."""
     i = start
     while i < end:
         code, i = decode(out, i, end)
-        if info[code] & IS_UPPER:
+        if spelling.info[code] & IS_UPPER:
             return end
-    code, i = decode(out, start, end)
-    if title[code] == code:
-        return end
-    copy_bytes(out, i, end - i, room, 0)
-    j = encode(np.int64(title[code]), out, start)
-    copy_bytes(room, 0, end - i, out, j)
-    return j + end - i
+    first = decode(out, start, end)[0]
+    return end if spelling.title[first] == first else spell(out, start, end, Shape.CAPITALIZED, room, spelling)
 
 
 @outlined
@@ -116,18 +109,19 @@ def _spell_eight(part, how, begun):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _is_spelled(text, start, end, how):  # type: ignore[no-untyped-def]
-    """Whether text[start:end] is ASCII, neither at the end of the text, and whether it has this shape, not MIXED."""
+def _is_spelled(text, start, end, how, irregular):  # type: ignore[no-untyped-def]
+    """Whether text[start:end] is plain ASCII, neither at the end of the text, and whether it has this shape, not MIXED.
+    irregular: as Lowering; that letter is plain in no case."""
     if end + 8 > text.size:
         return False, False
-    differ, other = np.uint64(0), np.uint64(0)
+    differ, plain = np.uint64(0), True
     begun = False
     for i in range(start, end, 8):
         part = get_eight(text, i) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - i)))
-        other |= part & ~_ASCII
+        plain = plain and is_plain(part | _CASE, irregular | _CASE)
         spelled, begun = _spell_eight(part, how, begun)
         differ |= spelled ^ part
-    return other == np.uint64(0), differ == np.uint64(0)
+    return plain, differ == np.uint64(0)
 
 
 @kernel
@@ -141,11 +135,11 @@ def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, sentence_case, to_lower, spelling, room, out):  # type: ignore[no-untyped-def]
+def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, sentence_case, spelling, room, out):  # type: ignore[no-untyped-def]
     """Writes the text to `out`; its size. shapes: as in `write`, or empty, as copies may be. room: for a word and
     more."""
     token_types = words.token_types
-    info, size = spelling.info, buf.size
+    info, lowering, size = spelling.info, spelling.lowering, buf.size
     n_copied = 0  # all of buf[:n_copied] is written
     j = 0  # at the end of what is written
     begins = True  # no word of the sentence yet
@@ -168,11 +162,12 @@ def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, senten
         is_first = sentence_case and begins
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
         if is_spelled:
-            if shapes[i] != Shape.MIXED and not is_first:
-                is_ascii, is_same = _is_spelled(buf, start, end, shapes[i])
-                if is_ascii and is_same:
+            by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
+            if by_letter and not is_first:
+                is_plain_ascii, is_same = _is_spelled(buf, start, end, shapes[i], lowering.irregular)
+                if is_plain_ascii and is_same:
                     continue
-                if is_ascii:
+                if is_plain_ascii:
                     j = _put_spelled(buf, start, end, shapes[i], out, _copy(buf, n_copied, start, out, j))
                     n_copied = end
                     continue
@@ -190,12 +185,12 @@ def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, senten
             if shapes[i] == Shape.MIXED and has_copies and copies.starts[i] >= 0:
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
             else:
-                j = lower_into(buf, start, end, 0, size, out, j, info, to_lower)
+                j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
                 j = spell(out, word, j, shapes[i], room, spelling)
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
-                j = lower_into(buf, start, end, 0, size, out, word, info, to_lower)
+                j = lower_into(buf, start, end, 0, size, out, word, info, lowering)
         elif label == 0:
-            j = lower_into(buf, start, end, 0, size, out, j, info, to_lower)
+            j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
         elif pretokenized:
             j = _copy(data, form, form_end, out, j)
         else:
@@ -206,7 +201,7 @@ def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, senten
                 word = decode(out, word, j)[1]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
-                j = _capitalize(out, word, j, room, info, spelling.title)
+                j = _capitalize(out, word, j, room, spelling)
     return _copy(buf, n_copied, size, out, j)
 
 
@@ -226,11 +221,12 @@ def write(
     Where copies has the word, MIXED is as it stands there, and so is a PROTECTED token.
     With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
     """
-    room = 4 * int((words.ends - words.starts).max(initial=0)) + 8  # 3/2 for a lowercase word, 9/4 for it in a shape
-    out = np.empty(_GROWTH * buf.size + 8, np.uint8)
+    # room for a lowercase word, and for it in a shape
+    room = (GROWTH + GROWTH * GROWTH) * int((words.ends - words.starts).max(initial=0)) + 8
+    out = np.empty(GROWTH * buf.size + 8, np.uint8)
     size = _write(
         buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,
-        symbols.offsets, pretokenized, sentence_case, TO_LOWER, SPELLING, np.empty(room, np.uint8), out,
+        symbols.offsets, pretokenized, sentence_case, spelling_of(symbols.language), np.empty(room, np.uint8), out,
     )  # fmt: skip
     return out[:size].data
 

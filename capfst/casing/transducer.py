@@ -19,9 +19,8 @@ from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefe
 from capfst.text.code import is_identifier, is_version
 from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
-from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, TO_LOWER, decode, lower_into, within
+from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, decode, is_plain, lower_into, within
 
-_HIGH = np.uint64(0x8080808080808080)
 _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
 _LENGTH = np.uint32(15)  # the bits of a slot's `n_forms_length` that hold the length
@@ -103,14 +102,14 @@ def _find_slot(slot, key, parts, begin, size, index):  # type: ignore[no-untyped
 
 
 @kernel
-def _build(data, offsets, starts, word, info, to_lower, index):  # type: ignore[no-untyped-def]
+def _build(data, offsets, starts, word, info, lowering, index):  # type: ignore[no-untyped-def]
     """Fills an index; `word` is room for one."""
     slots, parts = index.slots, index.parts
     used = np.int64(0)
     for k in range(starts.size - 1):
         label = starts[k]
         start, end = offsets[label], offsets[label + 1]
-        size = lower_into(data, start, end, start, end, word, 0, info, to_lower)
+        size = lower_into(data, start, end, start, end, word, 0, info, lowering)
         parts[used] = size
         for i in range(0, size, _EIGHT):
             parts[used + 1 + (i >> 3)] = _eight(word, i, size)
@@ -128,11 +127,11 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     """The index of T; `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`)."""
     index = Index(
         np.zeros(1 << max(4, int(2 * starts.size - 1).bit_length()), SLOT),
-        np.empty(symbols.data.size * 3 // 16 + 2 * starts.size + 2, np.uint64),
+        np.empty(symbols.data.size * GROWTH // 8 + 2 * starts.size + 2, np.uint64),
         np.empty(len(symbols), np.int64),
     )
-    word = np.empty(np.diff(symbols.offsets).max() * 3 // 2, np.uint8)
-    _build(symbols.data, symbols.offsets, starts, word, INFO, TO_LOWER, index)
+    word = np.empty(np.diff(symbols.offsets).max() * GROWTH, np.uint8)
+    _build(symbols.data, symbols.offsets, starts, word, INFO, symbols.language.lowering, index)
     return index
 
 
@@ -160,12 +159,12 @@ def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
 
 
 @outlined
-def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word):  # type: ignore[no-untyped-def]
+def canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word):  # type: ignore[no-untyped-def]
     """Writes the token buf[start:end] to `word` as the LM knows it, in lowercase; its length. `lowered` is room for it,
-    too: both hold 3/2 as many bytes as the token, and 8 more."""
+    too: both hold GROWTH times as many bytes as the token, and 8 more."""
     if token_type != WORD and token_type != COMPOUND:
         return canonical(buf, start, end, token_type, word)
-    length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, to_lower)
+    length = lower_into(buf, start, end, 0, buf.size, lowered, 0, info, lowering)
     if not pretokenized:
         return canonical(lowered, 0, length, token_type, word)
     copy_bytes(lowered, 0, length, word, 0)
@@ -173,17 +172,17 @@ def canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lowe
 
 
 @kernel
-def _normalize(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word, parts, begin):  # type: ignore[no-untyped-def]
-    """Writes a token as the LM knows it, in lowercase, to parts[begin:]; its length, and whether it is ASCII."""
+def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowered, word, parts, begin):  # type: ignore[no-untyped-def]
+    """Writes a token as the LM knows it, in lowercase, to parts[begin:]; its length, and whether it is plain ASCII."""
     if token_type == WORD or token_type == COMPOUND:
-        every = np.uint64(0)
+        every_plain = True
         for i in range(start, end, _EIGHT):
             part = _eight(buf, i, end)
-            every |= part
+            every_plain = every_plain and is_plain(part, lowering.irregular)
             parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized)
-        if every & _HIGH == np.uint64(0):
+        if every_plain:
             return end - start, True
-    length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, to_lower, lowered, word)
+    length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
     for i in range(0, length, _EIGHT):
         parts[begin + (i >> 3)] = _eight(word, i, length)
     return length, False
@@ -199,26 +198,26 @@ class _Room(NamedTuple):
     lengths: npt.NDArray[np.int64]
     keys: npt.NDArray[np.uint64]
     first_slots: npt.NDArray[np.int64]
-    are_ascii: npt.NDArray[np.bool_]
+    are_plain: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, size: int, longest: int) -> _Room:
         """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
-        word = longest * 3 // 2 + 8
+        word = longest * GROWTH + 8
         sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK
         types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_
         return cls(*map(np.empty, sizes, types))
 
 
 @kernel
-def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, index, room):  # type: ignore[no-untyped-def]
+def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, index, room):  # type: ignore[no-untyped-def]
     """Fills in the surface forms of the first n_tokens words.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of words left.
     """
     starts, ends, token_types = words.starts, words.ends, words.token_types
     slots, parts, begins, lengths, keys = index.slots, room.parts, room.begins, room.lengths, room.keys
-    first_slots, are_ascii = room.first_slots, room.are_ascii
+    first_slots, are_plain = room.first_slots, room.are_plain
     n_words = 0
     covered = 0  # by a compound
     for block in range(0, n_tokens, _BLOCK):
@@ -230,13 +229,14 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, in
             begins[b] = used
             size = ends[i] - starts[i]
             part = _eight(buf, starts[i], ends[i])
-            if size <= _EIGHT and part & _HIGH == np.uint64(0) and (token_types[i] == WORD or size == 1):
-                lengths[b], are_ascii[b] = size, True
+            is_one = size <= _EIGHT and (token_types[i] == WORD or size == 1)
+            if is_one and is_plain(part, lowering.irregular):
+                lengths[b], are_plain[b] = size, True
                 is_backtick = part == np.uint64(96) and token_types[i] != WORD
                 keys[b] = np.uint64(39) if is_backtick else _canonical_eight(part, pretokenized)
             else:
-                lengths[b], are_ascii[b] = _normalize(
-                    buf, starts[i], ends[i], token_types[i], pretokenized, info, to_lower, room.lowered,
+                lengths[b], are_plain[b] = _normalize(
+                    buf, starts[i], ends[i], token_types[i], pretokenized, info, lowering, room.lowered,
                     room.word, parts, used,
                 )  # fmt: skip
                 used += (lengths[b] + 7) >> 3
@@ -255,7 +255,7 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, to_lower, in
                     slot = _find_slot(slot, keys[b], parts, begins[b], length, index)
                 label, n_forms = slots[slot].first_label, slots[slot].n_forms_length >> np.uint32(4)
                 # A form that the lowercase of the whole line would not give back is not offered.
-                may_change = not are_ascii[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
+                may_change = not are_plain[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = np.uint32(0), np.uint32(0)
                 if buf[start] | 32 == 118 and n_forms != 0 and not pretokenized and is_version(buf, start, end):
@@ -336,14 +336,16 @@ class Transducer:
         """The words of valid UTF-8, any number of lines."""
         types = (np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_)
         words = Words._make(np.empty(capacity(buf.size), t) for t in types)
+        language = self.symbols.language
         if self.pretokenized:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
-            n = scan(buf, buf.size, INFO, *words[:3])
+            n = scan(buf, buf.size, INFO, language.elisions, *words[:3])
         room = _Room.of(buf.size, int((words.ends[:n] - words.starts[:n]).max(initial=8)))
         n = _match(
-            buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, TO_LOWER, self.index, room
-        )
+            buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
+            self.index, room,
+        )  # fmt: skip
         words = Words._make(a[:n] for a in words)
         mark_beginnings(buf, *words[:3], words.may_begin)
         return words

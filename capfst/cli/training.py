@@ -29,6 +29,11 @@ from capfst.cli.common import (
 if TYPE_CHECKING:
     from capfst.corpus.read import Errors
 
+language_option = click.option(
+    "--language",
+    help="Language whose rules of case hold, such as tr, or several: de,fr.  [default: Unicode's rules]",
+)
+
 
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
@@ -74,6 +79,7 @@ if TYPE_CHECKING:
     help="Disable this cleaning filter (repeatable). The report lists the filters' names.",
 )
 @click.option("--pretokenized", is_flag=True, help="Tokens are separated by white space: do not tokenize further.")
+@language_option
 @click.option("--no-context", is_flag=True, help="Train the n-gram model alone, without a context model.")
 @click.option("--field", help="Field that is the text in the objects of .jsonl files.")
 @click.option(
@@ -163,7 +169,8 @@ def train_bilingual(
     is_flag=True,
     help="The ARPA model's words are what white space separates in text, not capfst's tokens.",
 )
-def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
+@language_option
+def import_(arpa: Path, output: Path, pretokenized: bool, language: str | None) -> None:
     """Compiles an ARPA model whose words are surface forms.
 
     ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain, .gz, .zst, .bz2 or .xz.
@@ -173,7 +180,7 @@ def import_(arpa: Path, output: Path, pretokenized: bool) -> None:
     """
     from capfst.convert import import_arpa
 
-    import_arpa(arpa, output, pretokenized=pretokenized)
+    import_arpa(arpa, output, pretokenized=pretokenized, language=language)
     click.echo(
         f"{output} has no context model, which only `capfst train` makes: its casings come from the LM alone", err=True
     )

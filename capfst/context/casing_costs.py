@@ -48,7 +48,7 @@ from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.system.kernels import allocating, kernel, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
-from capfst.text.unicode import INFO, TO_LOWER
+from capfst.text.unicode import GROWTH, INFO, LOWERING, Lowering
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
@@ -58,19 +58,19 @@ LOWER_PENALTY = 0.2
 _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
 
 
-class _Lowering(NamedTuple):
+class _Lowercase(NamedTuple):
     """The tables of characters (text/unicode.py), and room for an OOV word in lower case, and as the LM writes it."""
 
     info: npt.NDArray[np.uint8]
-    table: npt.NDArray[np.uint32]
+    lowering: Lowering
     lowered: npt.NDArray[np.uint8]
     word: npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, longest: int) -> _Lowering:
+    def of(cls, lowering: Lowering, longest: int) -> _Lowercase:
         """With room for a word of so many bytes."""
-        room = longest * 3 // 2 + 8
-        return cls(INFO, TO_LOWER, np.empty(room, np.uint8), np.empty(room, np.uint8))
+        room = longest * GROWTH + 8
+        return cls(INFO, lowering, np.empty(room, np.uint8), np.empty(room, np.uint8))
 
 
 class _Text(NamedTuple):
@@ -135,11 +135,11 @@ def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _oov_token(buf, words, i, pretokenized, lowering, hashes, token):  # type: ignore[no-untyped-def]
+def _oov_token(buf, words, i, pretokenized, lowercase, hashes, token):  # type: ignore[no-untyped-def]
     """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it."""
-    token_type, info, word = words.token_types[i], lowering.info, lowering.word
+    token_type, info, word = words.token_types[i], lowercase.info, lowercase.word
     size = canonical_lowercase(
-        buf, words.starts[i], words.ends[i], token_type, pretokenized, info, lowering.table, lowering.lowered, word
+        buf, words.starts[i], words.ends[i], token_type, pretokenized, info, lowercase.lowering, lowercase.lowered, word
     )
     is_word = token_type == WORD or token_type == COMPOUND
     token.shape_evidence = UNSEEN if is_word and shape_of(word, 0, size, info) != Shape.CASELESS else NO_CASE
@@ -150,7 +150,7 @@ def _oov_token(buf, words, i, pretokenized, lowering, hashes, token):  # type: i
 
 
 @kernel
-def _read(buf, words, begins, pretokenized, context, lowering, log_odds, text):  # type: ignore[no-untyped-def]
+def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, text):  # type: ignore[no-untyped-def]
     """Fills `text`. A line's domain is the likeliest one given its known words. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
     position, n_oov, line = 0, 0, 0
@@ -172,7 +172,7 @@ def _read(buf, words, begins, pretokenized, context, lowering, log_odds, text): 
             for domain in range(log_odds.size):
                 log_odds[domain] += known.domain_log_odds[domain]
         else:
-            _oov_token(buf, words, i, pretokenized, lowering, text.oov_hashes[n_oov], token)
+            _oov_token(buf, words, i, pretokenized, lowercase, text.oov_hashes[n_oov], token)
             n_oov += 1
         token.position = min(position, MAX_POSITION)
         position += 1
@@ -408,6 +408,7 @@ def casing_costs(
     every: bool = False,
     begins: npt.NDArray[np.bool_] | None = None,
     rarity: npt.NDArray[np.float32] | None = None,
+    lowering: Lowering = LOWERING,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
@@ -426,8 +427,8 @@ def casing_costs(
         np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, N_HASHES), np.uint32),
         np.empty(newlines + 1, np.int64),
     )
-    lowering = _Lowering.of(int((words.ends - words.starts).max(initial=0)))
-    _read(buf, words, begins, pretokenized, context, lowering, np.zeros(context.n_domains, np.int64), text)
+    lowercase = _Lowercase.of(lowering, int((words.ends - words.starts).max(initial=0)))
+    _read(buf, words, begins, pretokenized, context, lowercase, np.zeros(context.n_domains, np.int64), text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     if rarity is not None:

@@ -16,7 +16,6 @@ from capfst.context.model import WORD, Context
 from capfst.context.words import SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
-from capfst.text.unicode import lower_bytes
 
 
 def transferred(
@@ -42,5 +41,5 @@ def transferred(
 
 def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """int64[words]: the first labels in `model` of the words of other symbols; 0 of words that it does not know."""
-    labels = {lower_bytes(model.symbols.utf8(label)): label for label in model.starts[:-1].tolist()}
-    return np.array([labels.get(lower_bytes(symbols.utf8(label)), 0) for label in starts[:-1].tolist()], np.int64)
+    labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
+    return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int64)

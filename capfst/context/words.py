@@ -17,7 +17,7 @@ from capfst.fst.symbols import UNKNOWN, Symbols
 from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.system.kernels import allocating, kernel, outlined
 from capfst.text.tokenizer import PROTECTED_CLASS
-from capfst.text.unicode import INFO, LETTER, TO_LOWER, ascii_set, decode, is_in, lower_into
+from capfst.text.unicode import GROWTH, INFO, LETTER, ascii_set, decode, is_in, lower_into
 
 MAX_AFFIX = 5
 """The longest prefix and suffix that are hashed, in characters."""
@@ -127,18 +127,18 @@ def evidence_in_12(evidence):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _hash_words(data, offsets, starts, info, lower_table, hashes):  # type: ignore[no-untyped-def]
-    word = np.empty((offsets[1:] - offsets[:-1]).max() * 3 // 2 + 8, np.uint8)
+def _hash_words(data, offsets, starts, info, lowering, hashes):  # type: ignore[no-untyped-def]
+    word = np.empty((offsets[1:] - offsets[:-1]).max() * GROWTH + 8, np.uint8)
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
-        size = lower_into(data, start, end, start, end, word, 0, info, lower_table)
+        size = lower_into(data, start, end, start, end, word, 0, info, lowering)
         hash_word(word, 0, size, info, hashes[number])
 
 
 def hash_words(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
     """uint32[words, N_HASHES] of a model's lowercase words. starts: their first labels, as from `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
-    _hash_words(symbols.data, symbols.offsets, starts, INFO, TO_LOWER, hashes)
+    _hash_words(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, hashes)
     return hashes
 
 

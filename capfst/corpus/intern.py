@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from capfst.system.hashing import hash_bytes
 from capfst.system.kernels import allocating, kernel
+from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, Tokens, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO
@@ -127,7 +128,8 @@ def _count_compounds(stream, counts):  # type: ignore[no-untyped-def]
 class Interner:
     """Gives words ids (1, 2, …); one for each thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: Language = DEFAULT) -> None:
+        self.elisions = language.elisions
         self.size = 0  # words so far
         self.compounds = np.zeros(1, np.int64)  # by id: how often a hyphenated word occurred
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
@@ -152,7 +154,7 @@ class Interner:
         if pretokenized:
             n = scan_spaced(buf, buf.size, starts, ends, token_types)
         else:
-            n = scan(buf, buf.size, INFO, starts, ends, token_types)
+            n = scan(buf, buf.size, INFO, self.elisions, starts, ends, token_types)
         stream = self._intern(buf, Tokens(starts[:n], ends[:n], token_types[:n]), pretokenized)
         if self.compounds.size <= self.size:
             self.compounds = np.concatenate([self.compounds, np.zeros(self._table.words.offsets.size, np.int64)])

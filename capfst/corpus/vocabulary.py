@@ -22,8 +22,9 @@ from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.system.buckets import Store
 from capfst.system.kernels import kernel
+from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import INFO, TO_LOWER, lower_into
+from capfst.text.unicode import GROWTH, INFO, lower_into
 
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
@@ -128,13 +129,13 @@ def relabel(stream, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lowercase(words, info, lower_table, out):  # type: ignore[no-untyped-def]
+def _lowercase(words, info, lowering, out):  # type: ignore[no-untyped-def]
     """Fills `out` with the lowercase form of each word."""
     size = 0
     out.offsets[0] = 0
     for k in range(words.offsets.size - 1):
         start, end = words.offsets[k], words.offsets[k + 1]
-        size = lower_into(words.data, start, end, start, end, out.data, size, info, lower_table)
+        size = lower_into(words.data, start, end, start, end, out.data, size, info, lowering)
         out.offsets[k + 1] = size
 
 
@@ -206,14 +207,16 @@ class Vocabulary(NamedTuple):
     unknown: int
 
 
-def build_vocabulary(interners: list[Interner], streams: StreamedCorpus) -> tuple[Vocabulary, Any]:
+def build_vocabulary(
+    interners: list[Interner], streams: StreamedCorpus, language: Language = DEFAULT
+) -> tuple[Vocabulary, Any]:
     """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line: of
     `IdStreams` an array, uint32[T]."""
     common = Interner()
     common_ids = [common.absorb(interner) for interner in interners]
     unknown = common.add(UNKNOWN.encode())
     words = common.words()
-    lowercase, lower_of = _lowercase_forms(words)
+    lowercase, lower_of = _lowercase_forms(words, language)
     totals = np.bincount(lower_of, common.compounds[1 : common.size + 1])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
     resolver = _Resolver(common_ids, kept)
@@ -234,7 +237,7 @@ def build_vocabulary(interners: list[Interner], streams: StreamedCorpus) -> tupl
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
     vocabulary = Vocabulary(
-        _symbols(words, order), np.concatenate([counts[:1], counts[order + 1]]), int(labels[unknown])
+        _symbols(words, order, language), np.concatenate([counts[:1], counts[order + 1]]), int(labels[unknown])
     )
     return vocabulary, streams.rewrite(partial(resolver.label, labels))
 
@@ -268,18 +271,18 @@ def restricted(
     new_labels = np.zeros(len(counts), np.uint32)
     new_labels[old_labels] = np.arange(len(old_labels))
     new_labels[left_out] = new_labels[unknown]
-    left = Vocabulary(_symbols(symbols.strings, order), counts[old_labels], int(new_labels[unknown]))
+    left = Vocabulary(_symbols(symbols.strings, order, symbols.language), counts[old_labels], int(new_labels[unknown]))
     return Restricted(left, new_labels, old_labels)
 
 
-def _symbols(words: Strings, order: npt.NDArray[np.int64]) -> Symbols:
+def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -> Symbols:
     """`<epsilon>`, then the words order[0], order[1], …"""
     epsilon = np.frombuffer(EPSILON.encode(), np.uint8)
     lengths = np.concatenate([[len(epsilon)], np.diff(words.offsets)[order]])
     data = np.empty(int(lengths.sum()), np.uint8)
     data[: len(epsilon)] = epsilon
     _concatenate(words, order, data[len(epsilon) :])
-    return Symbols(data, np.concatenate([[0], np.cumsum(lengths)]))
+    return Symbols(data, np.concatenate([[0], np.cumsum(lengths)]), language)
 
 
 def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
@@ -291,10 +294,10 @@ def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
                 raise CapfstError(f"the corpus has the word {word!r}, which is the LM's own: replace or remove it")
 
 
-def _lowercase_forms(words: Strings) -> tuple[Strings, npt.NDArray[np.int64]]:
+def _lowercase_forms(words: Strings, language: Language) -> tuple[Strings, npt.NDArray[np.int64]]:
     """The different lowercase forms of the words; and [k]: which of them is that of word k."""
-    lowered = Strings(np.empty(words.data.size * 3 // 2 + 8, np.uint8), np.empty(len(words.offsets), np.int64))
-    _lowercase(words, INFO, TO_LOWER, lowered)
+    lowered = Strings(np.empty(words.data.size * GROWTH + 8, np.uint8), np.empty(len(words.offsets), np.int64))
+    _lowercase(words, INFO, language.lowering, lowered)
     distinct = Interner()
     lower_of = distinct.ids(lowered).astype(np.int64) - 1
     return distinct.words(), lower_of

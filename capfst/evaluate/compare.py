@@ -21,6 +21,7 @@ from capfst.text.unicode import (
     CAPITAL_SIGMA,
     CLASS,
     DOT_ABOVE,
+    DOTLESS_I,
     DOTTED_CAPITAL_I,
     FINAL_SIGMA,
     INFO,
@@ -52,6 +53,8 @@ _REMEMBERED = 1 << 20  # tokens whose vocabulary look-up is remembered
 # A final sigma is a sigma: some Greek text is lowercased without regard to the ends of words.
 FOLD = TO_LOWER.copy()
 FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
+_TURKISH_FOLD = FOLD.copy()
+_TURKISH_FOLD[ord("I")] = DOTLESS_I
 
 
 def compare(
@@ -81,7 +84,11 @@ def compare(
         known = np.empty(0, np.bool_) if vocabulary is None else vocabulary.known(ref_lines)
         ref, ref_ends = _concatenate(ref_lines)
         hyp, hyp_ends = _concatenate(hyp_lines)
-        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, counts)
+        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, True, counts)
+        if line >= 0:  # unless it is Turkish, I and ı, İ and i
+            counts[:] = 0
+            again = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, _TURKISH_FOLD, False, counts)
+            line = line if again[0] >= 0 else -1
         if line >= 0:
             ref_line, hyp_line = ref_lines[line], hyp_lines[line]
             ref_column = i - int(ref_ends[line]) + len(ref_line)
@@ -193,12 +200,12 @@ def count_stretch(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, counts):  # type: ignore[no-untyped-def]
+def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, has_dot, counts):  # type: ignore[no-untyped-def]
     """Adds each line's counts to its row; (−1, 0, 0), or the first line that differs, and where in both texts.
 
     ref, hyp: uint32[·], the code points of both texts; ref_ends, hyp_ends: int64[lines], where each line ends in them.
-    known: bool[tokens of the reference], or empty. counts: LineCounts. Both texts are walked in lock step, character by
-    character.
+    known: bool[tokens of the reference], or empty. has_dot: U+0130 İ is U+0069 U+0307 in lowercase. counts: LineCounts.
+    Both texts are walked in lock step, character by character.
     """
     ref_upper = np.empty(STRETCH, np.uint32)
     hyp_upper = np.empty(STRETCH, np.uint32)
@@ -224,12 +231,11 @@ def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, cou
                     if fold[a] != fold[b]:
                         break
                     same = False
-                    # U+0130 İ is U+0069 U+0307 in lowercase.
-                    if a == DOTTED_CAPITAL_I:
+                    if has_dot and a == DOTTED_CAPITAL_I:
                         if j + 1 == j_end or hyp[j + 1] != DOT_ABOVE:
                             break
                         j += 1
-                    elif b == DOTTED_CAPITAL_I:
+                    elif has_dot and b == DOTTED_CAPITAL_I:
                         if i + 1 == i_end or ref[i + 1] != DOT_ABOVE:
                             break
                         i += 1

@@ -81,7 +81,7 @@ class LanguageModel:
         form = form.encode("utf-8", "replace").decode()  # no word of the model has a lone surrogate
         symbols, starts = self.model.symbols, self.model.starts
         for known in (form, UNKNOWN):
-            for label in symbols.forms(lower(known), starts):
+            for label in symbols.forms(lower(known, symbols.language.lowering), starts):
                 if symbols[label] == known:
                     return label
         raise CapfstError(f"the model {self.model.path} has no {UNKNOWN}: train it again")

@@ -11,6 +11,7 @@ import stat
 import struct
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from capfst.fst.symbols import DamagedError, Symbols, check, first_labels, unpac
 from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
 from capfst.system import verified
+from capfst.text.language import Language, languages
 
 _FOREIGN = {
     b"\x1f\x8b": "a gzip file: decompress it first",
@@ -58,7 +60,8 @@ class CapFst:
             header = _header(self._mapped)
             self.signature = header.signature
             self.start = header.start
-            self.symbols, self.states, self.arcs, end = _body(self._mapped, header)
+            symbols, self.states, self.arcs, end = _body(self._mapped, header)
+            self.symbols = replace(symbols, language=_language(header.signature))
             self.trailer: Trailer | None = trailer.read(self._mapped, end)
             self.ngrams = verified.recall(file)
             if self.ngrams:
@@ -173,6 +176,16 @@ def _header(mapped: mmap.mmap) -> _Header:
     signature = Signature.parse(string().decode(errors="replace"))
     _, symbols = take("<qq")
     return _Header(start, states, arcs, properties, signature, symbols, offset)
+
+
+def _language(signature: Signature) -> Language:
+    try:
+        return languages(signature.lowercasing)
+    except CapfstError:
+        raise CapfstError(
+            f"its lowercasing is {signature.lowercasing!r}, for which there is no grammar: use the version of capfst "
+            "that made the model"
+        ) from None
 
 
 def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:

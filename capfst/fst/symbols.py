@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.system.kernels import copy_bytes, kernel
+from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import INFO, TO_LOWER, lower_bytes, lower_into
+from capfst.text.unicode import GROWTH, INFO, lower_bytes, lower_into
 
 EPSILON = "<epsilon>"
 UNKNOWN = "<unk>"  # the surface form of every word that has none
@@ -37,11 +38,12 @@ class Symbols:
 
     data: npt.NDArray[np.uint8]  # all symbols, one after the other
     offsets: npt.NDArray[np.int64]  # [V + 2]
+    language: Language = DEFAULT  # of the lowercase forms
 
     @classmethod
-    def from_words(cls, words: Iterable[str]) -> "Symbols":
+    def from_words(cls, words: Iterable[str], language: Language = DEFAULT) -> "Symbols":
         """The table of `<epsilon>` and these surface forms, which get labels 1, 2, …"""
-        return cls(*Strings.of(word.encode() for word in (EPSILON, *words)))
+        return cls(*Strings.of(word.encode() for word in (EPSILON, *words)), language)
 
     @property
     def strings(self) -> Strings:
@@ -57,6 +59,10 @@ class Symbols:
             raise IndexError(f"there is no label {label}")
         return self.strings.utf8(label)
 
+    def lowercase(self, label: int) -> bytes:
+        """The lowercase form of a symbol."""
+        return lower_bytes(self.utf8(label), self.language.lowering)
+
     def __getitem__(self, label: int) -> str:
         return self.utf8(label).decode()
 
@@ -66,8 +72,8 @@ class Symbols:
     def forms(self, word: str, starts: npt.NDArray[np.int64]) -> range:
         """T: the labels of the surface forms of a lowercase word; `starts` as from `check`."""
         key = word.encode()
-        entry = bisect.bisect_left(starts[:-1], key, key=lambda label: lower_bytes(self.utf8(label)))
-        if entry == len(starts) - 1 or lower_bytes(self.utf8(starts[entry])) != key:
+        entry = bisect.bisect_left(starts[:-1], key, key=self.lowercase)
+        if entry == len(starts) - 1 or self.lowercase(starts[entry]) != key:
             return range(0)
         return range(int(starts[entry]), int(starts[entry + 1]))
 
@@ -131,7 +137,7 @@ def _compare(one, one_start, one_end, two, two_start, two_end):  # type: ignore[
 
 
 @kernel
-def _find_words(symbols, starts, lowered, info, lower_table):  # type: ignore[no-untyped-def]
+def _find_words(symbols, starts, lowered, info, lowering):  # type: ignore[no-untyped-def]
     """Fills `starts` with the first label of each lowercase word, and V + 1; `lowered` is room for two words.
 
     Returns the number of words, or −label of a symbol that is out of order or not new.
@@ -141,7 +147,7 @@ def _find_words(symbols, starts, lowered, info, lower_table):  # type: ignore[no
     for label in range(1, len(offsets) - 1):
         before, now = lowered[label - 1 & 1], lowered[label & 1]
         start, end = offsets[label], offsets[label + 1]
-        now_end = lower_into(data, start, end, start, end, now, 0, info, lower_table)
+        now_end = lower_into(data, start, end, start, end, now, 0, info, lowering)
         order = -1 if label == 1 else _compare(before, 0, before_end, now, 0, now_end)
         if order > 0:
             return -label
@@ -181,8 +187,8 @@ def first_labels(symbols: Symbols) -> npt.NDArray[np.int64]:
     CapfstError if they are out of order.
     """
     starts = np.empty(len(symbols), np.int64)
-    lowered = np.empty((2, np.diff(symbols.offsets).max() * 3 // 2), np.uint8)
-    words = _find_words(symbols.strings, starts, lowered, INFO, TO_LOWER)
+    lowered = np.empty((2, np.diff(symbols.offsets).max() * GROWTH), np.uint8)
+    words = _find_words(symbols.strings, starts, lowered, INFO, symbols.language.lowering)
     if words < 0:
         raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
     return starts[: words + 1].copy()

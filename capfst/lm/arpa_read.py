@@ -30,7 +30,7 @@ from capfst.lm.arpa_lines import (
 )
 from capfst.lm.backoff_model import BadRowError, Level, NgramTable, link
 from capfst.lm.count import MAX_ORDER
-from capfst.text.unicode import lower_bytes
+from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
 NEVER = 100 * LN10
@@ -126,8 +126,8 @@ class _Reader:
         return NgramTable(*map(np.concatenate, columns))
 
 
-def read_arpa(source: str | os.PathLike[str] | BinaryIO) -> Arpa:
-    """The model in an ARPA file of orders 1 to 5.
+def read_arpa(source: str | os.PathLike[str] | BinaryIO, lowering: Lowering = LOWERING) -> Arpa:
+    """The model in an ARPA file of orders 1 to 5, its words in the order of their lowercase.
 
     N-grams with `<s>` after their first word or `</s>` before their last, which no sentence has, are left out.
 
@@ -135,16 +135,16 @@ def read_arpa(source: str | os.PathLike[str] | BinaryIO) -> Arpa:
         CapfstError: the file cannot be read, or breaks the format; the line is named.
     """
     if not isinstance(source, (str, os.PathLike)):
-        return _read(_Reader(source, getattr(source, "name", "ARPA model")))
+        return _read(_Reader(source, getattr(source, "name", "ARPA model")), lowering)
     with decompressed(Path(source)) as stream:
-        return _read(_Reader(stream, os.fspath(source)))
+        return _read(_Reader(stream, os.fspath(source)), lowering)
 
 
-def _read(reader: _Reader) -> Arpa:
+def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     numbers = _header(reader)
     unigrams = _unigrams(reader, numbers[0])
     forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # of equally likely forms the lower-case one is first
-    forms.sort(key=lambda word: (lower_bytes(word), unigrams[word][0]))
+    forms.sort(key=lambda word: (lower_bytes(word, lowering), unigrams[word][0]))
     # Words are numbered <s>, </s>, then the labels from 1 on.
     index = WordIndex.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])

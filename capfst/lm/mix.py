@@ -16,10 +16,10 @@ import numpy.typing as npt
 from capfst.exceptions import CapfstError
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.backoff_model import Level, NgramTable, link, normalize, suffix_order
-from capfst.text.unicode import lower_bytes
+from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 
-def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
+def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = LOWERING) -> Arpa:
     """The mixture of models (words, levels) with these weights, which sum to 1.
 
     Raises:
@@ -34,7 +34,7 @@ def mix(models: Sequence[Arpa], weights: Sequence[float]) -> Arpa:
         for word, p in zip(words, weight * np.exp(-levels[0].cost[1:]), strict=True):
             unigram[word] = unigram.get(word, 0.0) + p
     union = sorted(unigram, reverse=True)  # of equally likely forms the lower-case one is first
-    union.sort(key=lambda word: (lower_bytes(word.encode()), -unigram[word]))
+    union.sort(key=lambda word: (lower_bytes(word.encode(), lowering), -unigram[word]))
     label = {word: i for i, word in enumerate(union, 1)}
     tables = [_tables(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
     order = max(map(len, tables))

@@ -43,6 +43,7 @@ from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition
 from capfst.lm.windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.system.buckets import Store
+from capfst.text.language import NAME, languages
 
 _PART = 32 << 20  # bytes of plain text for a task; its windows may take ten times as much
 _UNSEEN = np.iinfo(np.int64).max
@@ -70,7 +71,13 @@ class SparkStreams:
     files whose text is wrapped, and at which width."""
 
     def __init__(
-        self, spark: SparkSession, files: list[Path], options: TextOptions, on: int, pretokenized: bool
+        self,
+        spark: SparkSession,
+        files: list[Path],
+        options: TextOptions,
+        on: int,
+        pretokenized: bool,
+        language: str = NAME,
     ) -> None:
         context = spark.sparkContext
         parts = list(enumerate(part for file in files for part in _parts(file, options)))
@@ -80,7 +87,8 @@ class SparkStreams:
             # The digest needs one pass from the first line to the last, so that it takes longest: it begins first.
             whole = context.parallelize([files], 1).map(partial(_digest, options))
             digest: Future[list[str]] = pool.submit(whole.collect)
-            self.rdd = _kept(context.parallelize(parts, len(parts)).map(partial(_make, options, on, pretokenized)))
+            make = partial(_make, options, on, pretokenized, language)
+            self.rdd = _kept(context.parallelize(parts, len(parts)).map(make))
             made = self.rdd.map(lambda made: (made.lines, made.wrapped, made.failed)).collect()
             self.lines = sum((lines for lines, _, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
             self.wrapped: dict[Path, int] = {}
@@ -203,8 +211,8 @@ def _digest(options: TextOptions, files: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def _make(options: TextOptions, on: int, pretokenized: bool, part: tuple[int, Part]) -> _PartIds:
-    interner = Interner()
+def _make(options: TextOptions, on: int, pretokenized: bool, language: str, part: tuple[int, Part]) -> _PartIds:
+    interner = Interner(languages(language))
     lines = np.zeros(len(cleaning.FILTERS) + 1, np.int64)
     streams = [np.zeros(0, np.uint32)]
     wrapped: dict[Path, int] = {}

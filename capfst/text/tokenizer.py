@@ -6,7 +6,8 @@ on cased text and restoring lowercased text see the same tokens.
 
 * WORD: letters, marks and digits with the punctuation that belongs inside (`o'neill`, `at&t`, `1,234.5`, `10:30`,
   `example.com`), abbreviations with their periods (`U.S.`, `Ph.D.`, the initial `J.`), clitics (`'s`, `n't`, `'ll`)
-  on their own, so that raw and Penn-Treebank-tokenised text give the same tokens.
+  on their own, so that raw and Penn-Treebank-tokenised text give the same tokens. So is a word that its language elides
+  (`l'`, `dell'`), with its apostrophe.
 * COMPOUND: a hyphenated word, followed by its parts (WORD and MARKS `-`) as tokens; whoever holds a vocabulary takes
   the compound if it is known, else its parts.
 * MARKS: one punctuation mark or symbol, or a run of the same; an entity (`&amp;`).
@@ -39,6 +40,7 @@ from capfst.text.code import (
     tag_end,
     variable_end,
 )
+from capfst.text.language import DEFAULT, Language
 from capfst.text.unicode import (
     CLASS,
     INFO,
@@ -102,8 +104,22 @@ def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
-    """The end of the word that starts at `start`; a hyphen ends it, a clitic begins a new one."""
+def _is_elision(buf, start, end, elisions):  # type: ignore[no-untyped-def]
+    """Whether the letters buf[start:end] are one of the elisions, in any case."""
+    if end - start > 8:
+        return False
+    word = np.uint64(0)
+    for i in range(start, end):
+        word |= np.uint64(buf[i] | 32) << np.uint64(8 * (i - start))
+    for elision in elisions:  # noqa: SIM110
+        if word == elision:
+            return True
+    return False
+
+
+@kernel
+def _word_end(buf, start, end, info, elisions):  # type: ignore[no-untyped-def]
+    """The end of the word that starts at `start`; a hyphen ends it, a clitic begins a new one, an elision is one."""
     i = start
     last = 0  # class of the character before, without its combining marks
     periods = 0
@@ -123,7 +139,10 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
             i = after
             continue
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
-            if class_at(buf, after, end, info) != LETTER:
+            behind = class_at(buf, after, end, info)
+            if (behind == LETTER or behind == SPACE) and _is_elision(buf, start, i, elisions):
+                return after
+            if behind != LETTER:
                 break
             clitic = _clitic_end(buf, after, end, info)
             if clitic >= 0:
@@ -154,9 +173,9 @@ def _word_end(buf, start, end, info):  # type: ignore[no-untyped-def]
         and letters == 1
         and others == 0
         and (i + 1 >= end or buf[i + 1] != _PERIOD)
-        and (periods > 0 or not (buf[start] | 32 == 105 or (buf[start] == 0xC4 and buf[start + 1] == 0xB0)))
+        and (periods > 0 or not (buf[start] | 32 == 105 or (buf[start] == 0xC4 and buf[start + 1] | 1 == 0xB1)))
     ):
-        i += 1  # "U.S.", "J."; but "So do I." ends a sentence
+        i += 1  # "U.S.", "J."; but "So do I." ends a sentence; İ, ı are its Turkish letters
     return i
 
 
@@ -304,7 +323,7 @@ def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-def]
+def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[no-untyped-def]
     """Fills `starts`, `ends`, `token_types` with the tokens of buf[:end]; returns their number.
 
     The arrays hold `capacity(end)` entries at least.
@@ -328,7 +347,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
         code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
-            token_end = _word_end(buf, i, end, info)
+            token_end = _word_end(buf, i, end, info, elisions)
             first = n
             if _joins(buf, token_end, end, _HYPHEN, info):
                 n += 1
@@ -341,7 +360,7 @@ def scan(buf, end, info, starts, ends, token_types):  # type: ignore[no-untyped-
                     starts[n], ends[n], token_types[n] = token_end, token_end + 1, MARKS
                     n += 1
                     part = token_end + 1
-                    token_end = _word_end(buf, part, end, info)
+                    token_end = _word_end(buf, part, end, info, elisions)
                 starts[first], ends[first], token_types[first] = i, token_end, COMPOUND
             else:
                 starts[n], ends[n], token_types[n] = i, token_end, WORD
@@ -494,9 +513,12 @@ def capacity(size: int) -> int:
     return size + size // 3 + 2
 
 
-def tokenize(text: bytes, pretokenized: bool = False) -> Tokens:
+def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAULT) -> Tokens:
     """The tokens of `text` (valid UTF-8, any number of lines), COMPOUND tokens with their parts behind them."""
     buf = np.frombuffer(text, np.uint8)
     tokens = Tokens._make(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8))
-    n = scan_spaced(buf, buf.size, *tokens) if pretokenized else scan(buf, buf.size, INFO, *tokens)
+    if pretokenized:
+        n = scan_spaced(buf, buf.size, *tokens)
+    else:
+        n = scan(buf, buf.size, INFO, language.elisions, *tokens)
     return Tokens._make(a[:n] for a in tokens)

@@ -1,10 +1,12 @@
 """Characters: what each code point is, how it is lowercased, and both on UTF-8 bytes.
 
 In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points
-(INFO, LOWER, TITLE, CAPITAL); kernels that read, write and lowercase UTF-8 in byte arrays; and the model's
-lowercasing, `lower`, which is `str.lower` at one fixed version of Unicode. Kernels take the tables as
+(INFO, LOWER, TITLE, CAPITAL); kernels that read, write and lowercase UTF-8 in byte arrays; and `lower`, which is
+`str.lower` at one fixed version of Unicode, or what a language has instead (language.py). Kernels take the tables as
 arguments, since a table that they named would be compiled into their code.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,13 @@ IS_IGNORABLE = 32  # the final-sigma rule looks through it
 
 CODE_POINTS = 0x110000
 CAPITAL_SIGMA, FINAL_SIGMA = 0x3A3, 0x3C2
-DOTTED_CAPITAL_I, DOT_ABOVE = 0x130, 0x307
+DOTTED_CAPITAL_I, DOTLESS_I, DOT_ABOVE = 0x130, 0x131, 0x307
+
+WIDTH = 4
+"""How many code points each side of a sequence has at most."""
+GROWTH = 3
+"""A text's lowercase, or a lowercase text in other case, has at most so many times as many bytes."""
+_NEVER = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
 _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
@@ -79,6 +87,32 @@ def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
     return byte < 128 and bits >> np.uint64(byte & 63) & np.uint64(1) != np.uint64(0)
 
 
+class Lowering(NamedTuple):
+    """How a language lowercases, for kernels."""
+
+    table: CodePoints  # [0x110000]: as LOWER
+    ascii: Bytes  # [128]: the same for ASCII; 128 of what has another lowercase than ASCII's, or begins a sequence
+    sequences: CodePoints  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
+    irregular: np.uint64  # the letter of ASCII, eight times, whose lowercase is none of ASCII; or no letter
+
+    @classmethod
+    def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":
+        """From its table, and its sequences, of which longer ones stand before shorter ones."""
+        letters = table[:128]
+        irregular = np.flatnonzero(letters >= 128)
+        assert len(irregular) <= 1
+        ascii = letters.astype(np.uint8)
+        ascii[irregular] = ascii[sequences[sequences[:, 0] < 128, 0]] = 128
+        each = np.uint64(0x0101010101010101)
+        return cls(table, ascii, sequences, np.uint64(irregular[0]) * each if len(irregular) else _NEVER)
+
+
+LOWERING = Lowering.of(
+    TO_LOWER,
+    np.array([[DOTTED_CAPITAL_I, 0, 0, 0, TO_LOWER[DOTTED_CAPITAL_I], DOT_ABOVE, 0, 0]], np.uint32),
+)
+
+
 @kernel
 def within(part: np.uint64, least: int, most: int) -> np.uint64:
     """The highest bit of those of eight bytes, all ASCII, that are least … most."""
@@ -86,6 +120,14 @@ def within(part: np.uint64, least: int, most: int) -> np.uint64:
     above_least = part + (np.uint64(128) - np.uint64(least)) * each
     above_most = part + (np.uint64(127) - np.uint64(most)) * each
     return (above_least ^ above_most) & np.uint64(128) * each
+
+
+@kernel
+def is_plain(part: np.uint64, irregular: np.uint64) -> bool:
+    """Whether eight bytes are ASCII, and none is the irregular letter of a Lowering."""
+    differ = part ^ irregular
+    is_irregular = (differ - np.uint64(0x0101010101010101)) & ~differ
+    return (part | is_irregular) & np.uint64(0x8080808080808080) == np.uint64(0)
 
 
 @kernel
@@ -179,6 +221,39 @@ def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: B
 
 
 @outlined
+def find_sequence(buf: Bytes, i: int, end: int, sequences: CodePoints, side: int) -> tuple[int, int]:
+    """(row, offset behind) of the first of the sequences that stands at buf[i:end]; (−1, i) if none does.
+
+    side: the column in which it begins: 0, or WIDTH.
+    """
+    for row in range(sequences.shape[0]):
+        after = i
+        for column in range(side, side + WIDTH):
+            wanted = np.int64(sequences[row, column])
+            if wanted == 0:
+                return row, after
+            if after >= end:
+                break
+            code, after = decode(buf, after, end)
+            if code != wanted:
+                break
+            if column + 1 == side + WIDTH:
+                return row, after
+    return -1, i
+
+
+@outlined
+def put_sequence(sequences: CodePoints, row: int, side: int, out: Bytes, j: int) -> int:
+    """Writes a side of a sequence at out[j:]; the offset after it."""
+    for column in range(side, side + WIDTH):
+        code = np.int64(sequences[row, column])
+        if code == 0:
+            break
+        j = encode(code, out, j)
+    return j
+
+
+@outlined
 def lower_into(
     buf: Bytes,
     start: int,
@@ -188,18 +263,19 @@ def lower_into(
     out: Bytes,
     j: int,
     info: Bytes,
-    lower_table: CodePoints,
+    lowering: Lowering,
 ) -> int:
     """Writes the lowercase of buf[start:end] at out[j:]; the offset after it.
 
     buf[context_start:context_end] is the line around it, where a final sigma is told from an inner one. The
-    lowercase has at most 3/2 as many bytes as the text (Ⱥ and İ grow from two to three).
+    lowercase has at most 3/2 as many bytes as the text (Ⱥ and İ grow from two to three), in
+    languages of their own GROWTH times as many.
     """
     i = start
     while i < end:
         byte = buf[i]
-        if byte < 0x80:
-            out[j] = byte + 0x20 if 0x41 <= byte <= 0x5A else byte
+        if byte < 0x80 and lowering.ascii[byte] < 0x80:
+            out[j] = lowering.ascii[byte]
             i += 1
             j += 1
             continue
@@ -207,23 +283,27 @@ def lower_into(
         if code == CAPITAL_SIGMA and is_final_sigma(buf, i, after, context_start, context_end, info):
             j = encode(np.int64(FINAL_SIGMA), out, j)
         else:
-            j = encode(np.int64(lower_table[code]), out, j)
-            if code == DOTTED_CAPITAL_I:
-                j = encode(np.int64(DOT_ABOVE), out, j)
+            row, behind = find_sequence(buf, i, end, lowering.sequences, 0)
+            if row >= 0:
+                after = behind
+                j = put_sequence(lowering.sequences, row, WIDTH, out, j)
+            else:
+                j = encode(np.int64(lowering.table[code]), out, j)
         i = after
     return j
 
 
-def lower_bytes(text: bytes) -> bytes:
-    """The model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables."""
-    if text.isascii():
+def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
+    """A model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables, if its language has
+    no other."""
+    if lowering.irregular == _NEVER and text.isascii():
         return text.lower()
     buf = np.frombuffer(text, np.uint8)
-    out = np.empty(len(text) * 3 // 2, np.uint8)
-    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, INFO, TO_LOWER)
+    out = np.empty(len(text) * GROWTH, np.uint8)
+    size = lower_into(buf, 0, len(text), 0, len(text), out, 0, INFO, lowering)
     return out[:size].tobytes()
 
 
-def lower(text: str) -> str:
-    """The model's lowercase of a text, as `lower_bytes`."""
-    return lower_bytes(text.encode()).decode()
+def lower(text: str, lowering: Lowering = LOWERING) -> str:
+    """A model's lowercase of a text, as `lower_bytes`."""
+    return lower_bytes(text.encode(), lowering).decode()

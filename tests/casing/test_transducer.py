@@ -13,7 +13,7 @@ from capfst.casing.transducer import Transducer
 from capfst.fst.symbols import Symbols, check
 from capfst.text.code import is_identifier
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, canonical, tokenize
-from capfst.text.unicode import INFO, TO_LOWER, lower, lower_bytes, lower_into
+from capfst.text.unicode import INFO, LOWERING, lower, lower_bytes, lower_into
 
 
 def transducer_of(forms: list[str], pretokenized: bool = False) -> Transducer:
@@ -42,7 +42,7 @@ def reference(t: Transducer, starts: np.ndarray, text: str) -> list[tuple[int, i
             continue
         word = data[s:e]
         if kind in (WORD, COMPOUND):
-            word = out[: lower_into(buf, s, e, 0, buf.size, out, 0, INFO, TO_LOWER)].tobytes()
+            word = out[: lower_into(buf, s, e, 0, buf.size, out, 0, INFO, LOWERING)].tobytes()
         if not t.pretokenized:
             word = out[: canonical(np.frombuffer(word, np.uint8), 0, len(word), kind, out)].tobytes()
         labels = range(0) if kind == NEWLINE else t.symbols.forms(word.decode(), starts)

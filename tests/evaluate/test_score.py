@@ -72,6 +72,7 @@ def found(scores):
         ("My iPhone and my McDonald X-ray", "My iphone and my Mcdonald X-Ray", 50, 100 / 3, 25, 200 / 7, 60),
         ("U.S. 42 % .", "u.s. 42 % .", 75, None, 0, 0, 100),
         ("İzmir ISPARTA", "i̇zmir Isparta", 0, 0, 0, 0, 87.5),
+        ("İzmir ISPARTA Iğdır", "izmir ısparta Iğdır", 100 / 3, 100, 100 / 3, 50, 800 / 9),
         ("ΟΔΟΣ Σας", "οδος σας", 0, None, 0, 0, 100),
         ("ὈΔΥΣΣΕΎΣ", "ὈΔΥΣΣΕΎΣ", 100, 100, 100, 100, 0),
     ],

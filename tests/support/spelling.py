@@ -2,17 +2,20 @@
 
 import numpy as np
 
-from capfst.casing.names import SPELLING
+from capfst.casing.names import spelling_of
 from capfst.casing.shapes import spell
+from capfst.text.language import DEFAULT, Language
+from capfst.text.unicode import GROWTH
 
 
-def spelled(word: str, in_shape: int) -> str:
+def spelled(word: str, in_shape: int, language: Language = DEFAULT) -> str:
     """The kernel's spelling, which must not leave its place."""
     data = word.encode()
-    out = np.full(2 + len(data) * 3 // 2 + 2, 7, np.uint8)
+    longest = len(data) * 3 // 2 if language is DEFAULT else GROWTH * len(data)
+    out = np.full(2 + longest + 2, 7, np.uint8)
     out[2 : 2 + len(data)] = list(data)
-    room = np.full(len(data) + len(data) * 3 // 2 + 1, 7, np.uint8)
-    end = spell(out, 2, 2 + len(data), in_shape, room, SPELLING)
+    room = np.full(len(data) + longest + 1, 7, np.uint8)
+    end = spell(out, 2, 2 + len(data), in_shape, room, spelling_of(language))
     assert (out[:2] == 7).all()
     assert (out[max(end, 2 + len(data)) :] == 7).all()
     assert room[-1] == 7

@@ -14,12 +14,12 @@ from capfst.text.unicode import (
     INFO,
     IS_UPPER,
     LETTER,
+    LOWERING,
     MARK,
     NUMBER,
     OTHER,
     PUNCT,
     SPACE,
-    TO_LOWER,
     lower,
     lower_into,
 )
@@ -397,7 +397,7 @@ def lowered_tokens(text: str) -> list[Token]:
     out = np.zeros(2 * buf.size + 8, np.uint8)
     found = []
     for s, e, kind in zip(*tokenize(data), strict=True):
-        size = lower_into(buf, s, e, 0, buf.size, out, 0, INFO, TO_LOWER)
+        size = lower_into(buf, s, e, 0, buf.size, out, 0, INFO, LOWERING)
         found.append((int(kind), out[:size].tobytes().decode()))
     return found
 

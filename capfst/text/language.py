@@ -1,0 +1,144 @@
+"""Languages: how each writes case, and which words it elides, where it departs from Unicode's default.
+
+In: the names of languages; `grammars/languages.tsv` and `grammars/elisions.tsv`. Out: `Language`, tables for
+kernels: so one mechanism serves all languages, and kernels know none. `grammars/lower.py` and `grammars/shapes.py` say
+the same as grammars.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.exceptions import CapfstError
+from capfst.grammars import code_points, rows
+from capfst.text.unicode import LOWERING, TO_LOWER, TO_TITLE, TO_UPPER, WIDTH, CodePoints, Lowering
+
+NAME = "default"
+"""The name of Unicode's default."""
+TITLE, UPPER, MIXED = 1, 2, 4
+"""Marks of a sequence: it begins capitalised words, stands inside words of capitals, begins words of mixed case."""
+
+_MARKS = {"TITLE": TITLE, "UPPER": UPPER, "MIXED": MIXED}
+
+
+class Language(NamedTuple):
+    """A language, or several."""
+
+    name: str  # as the signature of a model has it: de, de+fr, or NAME
+    lowering: Lowering
+    title: CodePoints  # as TITLE of unicode.py
+    upper: CodePoints  # as CAPITAL of unicode.py
+    raisings: CodePoints  # [n, 2 WIDTH + 1]: characters, 0 behind them; their lowercase, likewise; their marks
+    elisions: npt.NDArray[np.uint64]  # words of ASCII, as the lowest bytes of an integer
+
+
+class _Rule(NamedTuple):
+    """A row of languages.tsv."""
+
+    surface: list[int]
+    lowercase: list[int]
+    marks: int
+
+    def alters_lowercase(self) -> bool:
+        """Whether its lowercase is not what TO_LOWER makes of it character by character."""
+        return [TO_LOWER[code] for code in self.surface] != self.lowercase
+
+
+def known() -> list[str]:
+    """The languages that have a grammar."""
+    return sorted({row[0] for row in rows("languages.tsv")})
+
+
+def languages(names: str) -> Language:
+    """The grammar of one language, or of several, as `de,fr` or `de+fr`.
+
+    Raises:
+        CapfstError: a language without a grammar, or languages that do not lowercase alike.
+    """
+    each = sorted(set(names.replace("+", ",").split(",")))
+    if each == [NAME]:
+        return DEFAULT
+    for name in each:
+        if name not in known():
+            raise CapfstError(
+                f"there is no grammar for the language {name!r}: use one of {' '.join(known())}, or leave it out for "
+                "Unicode's default"
+            )
+    return _joined(tuple(each))
+
+
+@cache
+def _joined(names: tuple[str, ...]) -> Language:
+    rules = {name: _rules(name) for name in names}
+    first = names[0]
+    for name in names[1:]:
+        if _altering(rules[first]) != _altering(rules[name]):
+            raise CapfstError(
+                f"{first} and {name} do not lowercase alike, so that they cannot share a model: train one for each"
+            )
+    every = [rule for name in names for rule in rules[name]]
+    table, title = TO_LOWER.copy(), TO_TITLE.copy()
+    upper = TO_UPPER.copy()
+    lowered, raised = [], []
+    for rule in every:
+        if len(rule.surface) == len(rule.lowercase) == 1:
+            (surface,), (lowercase,) = rule.surface, rule.lowercase
+            table[surface] = lowercase
+            if rule.marks & TITLE:
+                title[lowercase] = upper[lowercase] = surface
+            if rule.marks & UPPER:
+                upper[lowercase] = surface
+            continue
+        if rule.alters_lowercase():
+            lowered.append(_padded(rule.surface) + _padded(rule.lowercase))
+        if rule.marks:
+            raised.append([*_padded(rule.surface), *_padded(rule.lowercase), rule.marks])
+    replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1}
+    lowered += [row for row in LOWERING.sequences.tolist() if row[0] not in replaced]
+    for made in (table, title, upper):
+        made.flags.writeable = False
+    return Language(
+        "+".join(names),
+        Lowering.of(table, _longest_first(lowered, 0, 2 * WIDTH)),
+        title,
+        upper,
+        _longest_first(raised, WIDTH, 2 * WIDTH + 1),
+        np.unique([_key(word) for name in names for word in _elisions(name)]).astype(np.uint64),
+    )
+
+
+def _rules(name: str) -> list[_Rule]:
+    return [
+        _Rule(code_points(row[1]), code_points(row[2]), sum(map(_MARKS.__getitem__, row[3:])))
+        for row in rows("languages.tsv")
+        if row[0] == name and len(row) > 1
+    ]
+
+
+def _altering(rules: list[_Rule]) -> list[_Rule]:
+    return [rule for rule in rules if rule.alters_lowercase()]
+
+
+def _elisions(name: str) -> list[str]:
+    return [word for language, word in rows("elisions.tsv") if language == name]
+
+
+def _key(word: str) -> int:
+    return int.from_bytes(word.encode("ascii"), "little")
+
+
+def _padded(codes: list[int]) -> list[int]:
+    return codes + [0] * (WIDTH - len(codes))
+
+
+def _longest_first(sequences: list[list[int]], side: int, width: int) -> CodePoints:
+    ordered = sorted(sequences, key=lambda row: -np.count_nonzero(row[side : side + WIDTH]))
+    return np.array(ordered, np.uint32).reshape(-1, width)
+
+
+DEFAULT = Language(NAME, LOWERING, TO_TITLE, TO_UPPER, np.empty((0, 2 * WIDTH + 1), np.uint32), np.empty(0, np.uint64))
+"""Unicode's default, for all languages."""

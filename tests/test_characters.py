@@ -1,0 +1,38 @@
+"""docs/languages.md: its table of kinds of characters is what the program does."""
+
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+import capfst
+
+PAGE = Path(__file__).parent.parent / "docs" / "languages.md"
+ROWS = [
+    re.findall(r"`([^`]+)`", line)
+    for line in PAGE.read_text("utf-8").partition("## Unicode, case by case")[2].splitlines()
+    if line.startswith("| ") and "`" in line
+]
+"""Training text, text, and the text recased."""
+
+
+@pytest.fixture(scope="module")
+def recaser(tmp_path_factory: pytest.TempPathFactory) -> capfst.Recaser:
+    folder = tmp_path_factory.mktemp("characters")
+    (folder / "corpus.txt").write_text("".join(line + "\n" for line, _, _ in ROWS), "utf-8")
+    capfst.train(folder / "corpus.txt", folder / "cap.fst", clean=False, context=False)
+    return capfst.load(folder / "cap.fst", sentence_case=True)
+
+
+def test_the_table_is_there() -> None:
+    assert len(ROWS) > 15
+    decomposed = [line for line, _, _ in ROWS if unicodedata.normalize("NFC", line) != line]
+    assert len(decomposed) == 1, "an editor has normalised the page"
+
+
+@pytest.mark.parametrize(("trained", "text", "recased"), ROWS)
+def test_characters(recaser: capfst.Recaser, trained: str, text: str, recased: str) -> None:
+    assert recaser(text) == recased
+    assert recaser(recased) == recased
+    assert "\u0307" in text or recased.lower() == text.lower()
