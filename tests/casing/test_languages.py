@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from capfst.grammars import rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.spelling import spelled
@@ -9,7 +10,6 @@ from support.spelling import spelled
 from capfst.casing.shapes import Shape, shapes
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check
-from capfst.grammars import rows
 from capfst.text.language import DEFAULT, Language, known, languages
 from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import lower
