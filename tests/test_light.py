@@ -40,7 +40,7 @@ def test_modules_that_need_pynini() -> None:
     for extra in "pyarrow", "pyspark":
         pytest.importorskip(extra)
     failed = json.loads(python(IMPORT_ALL, *MODULES).stdout)
-    needing = ["capfst.grammars.lower", "capfst.grammars.names", "capfst.search.openfst"]
+    needing = ["capfst.grammars.lower", "capfst.grammars.names", "capfst.grammars.shapes", "capfst.search.openfst"]
     assert sorted(failed) == [[name, "pynini"] for name in needing]
 
 

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from support.command_line import TIMEOUT
 from support.models import tiny
+
+from capfst.system.verified import MIN_AGE
 
 SCRIPT = """
 import sys, capfst
@@ -21,6 +24,7 @@ def test_compiled_kernels_are_all_that_is_loaded(tmp_path: Path, contextual_mode
     path = contextual_model if context else tmp_path / "cap.fst"
     if not context:
         tiny().save(path)
+        time.sleep(MIN_AGE / 1e9)  # before which that it is good is not remembered
     command = [sys.executable, "-c", SCRIPT, str(path)]
     subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)  # compiles what is not
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
