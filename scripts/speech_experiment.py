@@ -6,7 +6,7 @@ Real recognizers: thirty earnings calls (Earnings-21), as seven recognizers hear
 capitalization error rate (CER), as of `capfst score --align`, of pieces with about 500 words in common, for
 
 * the recognizer's own casing, and capfst's, without capitals for the first words of sentences: what is intrinsic
-  (§3.2.2). The calls are fed as one line each, in lower case, without punctuation;
+  (§3.2.2). The calls are fed as documents of lines of 50 words, in lower case, without punctuation;
 * the recognizer's own casing, and capfst's with `--sentence-case`, of the text with the recognizer's own punctuation.
 
 Misrecognized words' share is what is left of the CER if the words that are recognized have the reference's case (§6.3).
@@ -14,8 +14,8 @@ Misrecognized words' share is what is left of the CER if the words that are reco
 A recognizer of one's own: flite speaks held-out sentences, and PocketSphinx recognizes them with LMs of in-domain text
 in lower case, recased by capfst, and in its true case (`spoken.py`).
 
-The model has the texts of the ready one, without its calls and dialogs. It is kept in build/speech. Needs the package
-pocketsphinx, and flite from Debian: apt-get install flite
+The model is unpruned, and has the texts of the ready one without its calls and dialogs. It is kept in build/speech.
+Needs the package pocketsphinx, and flite from Debian: apt-get install flite
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from intrinsic import inside_case
 from ready_model import read_card, write
 
 import capfst
-from capfst.context.train import ContextOptions
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.alignment import align, compare_aligned
 from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
@@ -47,6 +46,8 @@ WORK = Path(__file__).resolve().parents[1] / "build" / "speech"
 LEFT_OUT = ("earnings_calls.txt.zst", "taskmaster_dialogs.txt.zst")
 """Sources of the ready model that are of the kinds of text on which is tested."""
 QUICK_SOURCES = ("common_voice.txt.zst", "usgov_web.txt.zst", "wikinews.txt.zst")
+LINE = 50
+"""Words of a call in a line of the document that it is for capfst, if it has no punctuation."""
 PIECE = 500
 """Words in common between two places where a call is cut, so that capitals are aligned in less time."""
 TUNED_ON = 5
@@ -69,13 +70,12 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
     path = WORK / ("quick.fst" if quick else "model.fst")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
         with tempfile.TemporaryDirectory() as temporary:
             written = [
                 write(each | {"from": [file for file in each["from"] if file not in LEFT_OUT]}, folder, Path(temporary))
                 for each in card["written"]
             ]
-            capfst.train([*texts, *written], path, progress=partial(progress, quiet=False), **options)
+            capfst.train([*texts, *written], path, progress=partial(progress, quiet=False))
     return path, texts
 
 
@@ -83,12 +83,16 @@ def plain(words: list[Word]) -> list[str]:
     return [word.text for word in words]
 
 
-def recased(recaser: capfst.Recaser, words: list[Word], punctuation: bool) -> list[str]:
-    """A call's words as the recaser has them, fed as one line, in lower case."""
-    marks = [word.mark if punctuation else "" for word in words]
-    line = " ".join(word.text + mark for word, mark in zip(words, marks, strict=True)).lower()
-    tokens = recaser.recase(line).split()
-    return [token[: len(token) - len(mark)] for token, mark in zip(tokens, marks, strict=True)]
+def recased(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
+    """A call's words as the recaser has them, fed in lower case, as lines of a document."""
+    lower = [word.text.lower() for word in words]
+    return recaser.recase("\n".join(" ".join(lower[k : k + LINE]) for k in range(0, len(lower), LINE))).split()
+
+
+def recased_with_marks(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
+    """The same, fed with its punctuation, as one line."""
+    tokens = recaser.recase(" ".join(word.text + word.mark for word in words).lower()).split()
+    return [token[: len(token) - len(word.mark)] for token, word in zip(tokens, words, strict=True)]
 
 
 def own_case(texts: list[list[Word]]) -> list[list[str]]:
@@ -132,7 +136,7 @@ def intrinsic(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> n
         reference = own[REFERENCE][k]
         for name in names:
             aligned = Alignment(call, name)
-            cased = recased(recaser, call.texts[name], punctuation=False)
+            cased = recased(recaser, call.texts[name])
             counts += [
                 aligned.count(reference, words) for words in (own[name][k], cased, aligned.correct(reference, cased))
             ]
@@ -145,7 +149,7 @@ def written(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt
     for call in calls:
         for name in names:
             aligned = Alignment(call, name)
-            cased = recased(recaser, call.texts[name], punctuation=True)
+            cased = recased_with_marks(recaser, call.texts[name])
             reference = plain(call.texts[REFERENCE])
             counts += [aligned.count(reference, words) for words in (plain(call.texts[name]), cased)]
     return np.array(counts, np.float64).reshape(len(calls), len(names), 2, -1)
@@ -233,7 +237,7 @@ def main(data: Path, quick: bool, part: str | None, document: Path | None) -> No
             tuned, reported = tuned[:1], reported[:2]
         names = [REFERENCE, *RECOGNIZERS][: 2 if quick else None]
         for title, some in (("tuned", tuned), ("reported", reported)):
-            rows = intrinsic_rows(names, intrinsic(some, capfst.load(lm), names), resamples)
+            rows = intrinsic_rows(names, intrinsic(some, capfst.load(lm, document=True), names), resamples)
             show(f"speech-{title}", f"{len(some)} calls, {title}:", table(INTRINSIC_HEAD, rows))
         names = [name for name in names if name in PUNCTUATING]
         rows = written_rows(names, written(reported, capfst.load(lm, sentence_case=True), names), resamples)
