@@ -40,6 +40,7 @@ from capfst.fst.backoff import SENTENCE_END, step
 from capfst.fst.write import write_fst
 from capfst.recaser import Recaser, load
 from capfst.system.binary_search import lower_bound
+from capfst.system.hashing import hash_pair
 from capfst.system.kernels import allocating, kernel
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.training import train
@@ -116,12 +117,12 @@ def _unseen(target, source, lines, seen):  # type: ignore[no-untyped-def]
     new = np.zeros(lines.size, np.bool_)
     for n in range(lines.size):
         line = lines[n]
-        h = np.uint64(14695981039346656037)
+        h = np.uint64(0)
         for i in range(target.lines[line].begin, target.lines[line].end):
-            h = (h ^ target.facts[i].cased_hash) * np.uint64(1099511628211)
+            h = hash_pair(h, target.facts[i].cased_hash)
         if line < source.lines.size:
             for i in range(source.lines[line].begin, source.lines[line].end):
-                h = (h ^ source.facts[i].cased_hash) * np.uint64(1099511628211)
+                h = hash_pair(h, source.facts[i].cased_hash)
         place = np.int64(h >> np.uint64(64 - _SEEN_BITS))
         bit = np.uint8(1 << (place & 7))
         new[n] = seen[place >> 3] & bit == 0

@@ -126,30 +126,27 @@ class _Lines:
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self.blocks = iter(blocks)
-        self.rest = b""
+        self.block, self.begin = b"", 0
+        self.ends = np.zeros(0, np.int64)  # of the lines of the block that are left
         self.taken = 0
 
     def take(self, n: int) -> bytes:
         """The next n lines, or all that are left, each ended."""
         parts, wanted = [], n
-        while wanted:
-            if not self.rest:
-                self.rest = next(self.blocks, b"")
-                if not self.rest:
-                    break
-                self.rest = ended(self.rest)
-            ends = np.flatnonzero(np.frombuffer(self.rest, np.uint8) == _NL)
-            end = int(ends[min(wanted, len(ends)) - 1]) + 1
-            parts.append(self.rest[:end])
-            self.rest = self.rest[end:]
-            wanted -= min(wanted, len(ends))
+        while wanted and not self.is_over():
+            ends, self.ends = self.ends[:wanted], self.ends[wanted:]
+            parts.append(self.block[self.begin : ends[-1]])
+            self.begin = ends[-1]
+            wanted -= len(ends)
         self.taken += n - wanted
         return b"".join(parts)
 
     def is_over(self) -> bool:
-        """Whether all lines have been taken."""
-        self.rest = self.rest or next(self.blocks, b"")
-        return not self.rest
+        """Whether all lines have been taken; if not, some of the block are left."""
+        if not len(self.ends) and (block := next(self.blocks, b"")):
+            self.block, self.begin = ended(block), 0
+            self.ends = np.flatnonzero(np.frombuffer(self.block, np.uint8) == _NL) + 1
+        return not len(self.ends)
 
 
 def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:
