@@ -15,10 +15,9 @@ from capfst.batch.tally import tally
 from capfst.casing import surface
 from capfst.casing.transducer import Words
 from capfst.recaser import Recaser
-from capfst.search.fast import _by_word
 from capfst.search.lattice import NO_ROOM, Lattice, compose, new_lattice
 from capfst.search.nbest import line_lattice
-from capfst.search.viterbi import fill_chunk, new_chunk
+from capfst.search.viterbi import choose, fill_chunk, new_chunk
 
 WORDS = [
     *FORMS,
@@ -91,12 +90,13 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     """It is whole, or there is no room; nothing is written behind the room."""
     recaser = Recaser(many_forms(n_forms).save(tmp_path / "m.fst"))
     words: Words = recaser.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
-    offsets, costs = _by_word(words, np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None)
+    costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
     engine = recaser.engine
-    _, whole, n_whole = line_lattice(words, offsets, costs, engine.unknown, engine.starts, engine.tables)
+    choices = choose(words, costs, engine.unknown, leave_out=False)
+    _, whole, n_whole = line_lattice(words, choices, engine.unknown, engine.starts, engine.tables)
     size = words.token_types.size
-    chunk = new_chunk(size, costs)
-    fill_chunk(words, offsets, 0, engine.unknown, chunk)
+    chunk = new_chunk(size, choices.arc_costs)
+    fill_chunk(words, choices, 0, -1, engine.unknown, chunk)
     enough = 0
     for room in range(1, 9999):
         arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, room)]

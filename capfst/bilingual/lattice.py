@@ -17,6 +17,7 @@ from capfst.fst.backoff import Starts, final_cost
 from capfst.search.lattice import first_node, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.nbest import line_lattice
+from capfst.search.viterbi import choose
 from capfst.system.kernels import allocating, inlined, kernel
 
 END = -1
@@ -91,8 +92,8 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
 
 def line_edges(words: Words, unknown: int, starts: Starts, tables: LookupTables) -> tuple[Edges, int]:
     """The edges of a line, and the number of its nodes; IRREGULAR in its place if the model is not one of n-grams."""
-    none, nothing = np.empty(0, np.int64), np.empty(0, np.float32)
-    chunk, lattice, n_nodes = line_lattice(words, none, nothing, unknown, starts, tables)
+    choices = choose(words, None, unknown, leave_out=False)
+    chunk, lattice, n_nodes = line_lattice(words, choices, unknown, starts, tables)
     if n_nodes < 0:
         return _room(0), n_nodes
     n_edges = _list_edges(chunk, lattice, tables, starts, n_nodes, _room(0))[0]

@@ -22,7 +22,7 @@ from capfst.fst.backoff import LanguageModel, Starts
 from capfst.search.lattice import IRREGULAR
 from capfst.search.lookup import lookup_tables
 from capfst.search.nbest import best_paths, line_lattice, max_marginals
-from capfst.search.viterbi import search
+from capfst.search.viterbi import Choices, choose, search
 from capfst.text.tokenizer import NEWLINE
 
 CHUNK = 96
@@ -40,7 +40,12 @@ class Engine:
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
         """Each line's best path; the labels of line ends are 0."""
-        return self.search(words, arc_costs, chunk)[0]
+        choices = choose(words, arc_costs, self.unknown, leave_out=True)
+        path = LabelPath(
+            np.where(words.n_forms > 0, choices.first_labels, np.uint32(0)), np.zeros_like(words.may_begin)
+        )
+        self._search(words, choices, self.tables.context, path, chunk)
+        return path
 
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
@@ -48,11 +53,16 @@ class Engine:
         """As `best`; and the cost (−ln P) of each line's best path, float64[line ends + 1]."""
         n = len(words.token_types)
         path = LabelPath(np.empty(n, np.uint32), np.zeros(n, np.bool_))
+        choices = choose(words, arc_costs, self.unknown, leave_out=True)
+        return path, self._search(words, choices, -1, path, chunk)
+
+    def _search(
+        self, words: Words, choices: Choices, context: int, path: LabelPath, chunk: int
+    ) -> npt.NDArray[np.float64]:
         costs = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE))
-        offsets, of_forms = _by_word(words, arc_costs)
-        if not search(words, offsets, of_forms, self.unknown, self.starts, self.tables, chunk, path, costs):
+        if not search(words, choices, context, self.unknown, self.starts, self.tables, chunk, path, costs):
             raise self._irregular()
-        return path, costs
+        return costs
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
         """The n cheapest casings of one line (fewer if there are fewer), cheapest first.
@@ -76,9 +86,8 @@ class Engine:
         return costs
 
     def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
-        chunk, lattice, n_nodes = line_lattice(
-            words, *_by_word(words, arc_costs), self.unknown, self.starts, self.tables
-        )
+        choices = choose(words, arc_costs, self.unknown, leave_out=False)
+        chunk, lattice, n_nodes = line_lattice(words, choices, self.unknown, self.starts, self.tables)
         if n_nodes == IRREGULAR:
             raise self._irregular()
         return chunk, lattice, self.tables, self.starts, n_nodes
@@ -87,10 +96,3 @@ class Engine:
         return CapfstError(
             f"cannot use the model {self.path}: its backoff arcs do not lead to shorter contexts: train it again"
         )
-
-
-def _by_word(words: Words, arc_costs: ArcCosts | None) -> tuple[npt.NDArray[np.int64], ArcCosts]:
-    """Where the costs of each word's forms begin; and the costs, with a 0 for OOV words. Both may be empty."""
-    if arc_costs is None:
-        return np.empty(0, np.int64), np.empty(0, np.float32)
-    return np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms, np.append(arc_costs, np.float32(0))

@@ -31,6 +31,9 @@ from capfst.text.tokenizer import NEWLINE
 _AHEAD = 12  # words
 _LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
 NO_ROOM, IRREGULAR = -1, -2
+GAP = 255
+"""In the place of a token type: words that are left out, as all paths through them are alike. Whatever state is before
+these, the words behind them lead to the same one, so they begin without any context."""
 
 NODE = np.dtype(
     [
@@ -59,14 +62,16 @@ EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
 class WordChunk(NamedTuple):
-    """The words of a chunk, line ends among them. An OOV word has one form, `<unk>`."""
+    """The words of a chunk; line ends and gaps, too. An OOV word has one form, `<unk>`."""
 
-    token_types: npt.NDArray[np.uint8]
-    first_labels: npt.NDArray[np.uint32]  # of the word's forms
-    n_forms: npt.NDArray[np.uint32]
+    token_types: npt.NDArray[np.uint8]  # or GAP
+    word_labels: npt.NDArray[np.uint32]  # of the most frequent form of the word
+    first_labels: npt.NDArray[np.uint32]  # of the forms among which the search chooses
+    n_forms: npt.NDArray[np.uint32]  # their number
     offsets: npt.NDArray[np.int64]  # of the word's costs in arc_costs
     arc_costs: npt.NDArray[np.float32]  # what forms cost beside the LM, −ln; empty: nothing
     may_begin: npt.NDArray[np.bool_]  # [words + 1]: whether a sentence may begin at a position inside a line
+    numbers: npt.NDArray[np.int64]  # of the words; of a gap, that of the first word that is left out
 
 
 class Lattice(NamedTuple):
@@ -94,6 +99,12 @@ def new_lattice(words: int, room: int) -> Lattice:
         np.empty(room, np.int32),
         np.empty(room, np.int32),
     )
+
+
+@inlined
+def ends_paths(token_type):  # type: ignore[no-untyped-def]
+    """Whether paths end at a line end or a gap, and begin anew behind it."""
+    return token_type >= NEWLINE
 
 
 @inlined
@@ -160,10 +171,10 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
         places[root].state = 0
         places[root].next = root
         n_nodes += 1
-        if position == 0 or chunk.token_types[position - 1] == NEWLINE:
+        if position == 0 or ends_paths(chunk.token_types[position - 1]):
             if n_nodes + _LONGEST_CONTEXT > room:
                 return np.int64(NO_ROOM), n_edges, n_queued
-            state = here if position == 0 else starts.line
+            state = here if position == 0 else starts.line if chunk.token_types[position - 1] == NEWLINE else 0
             n_nodes = _add_context(tables, state, position, root, n_nodes, nodes, places)
         else:
             label, n_forms = np.int64(chunk.first_labels[position - 1]), np.int64(chunk.n_forms[position - 1])
@@ -186,11 +197,11 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
                 if n_nodes + _LONGEST_CONTEXT > room:
                     return np.int64(NO_ROOM), n_edges, n_queued
                 n_nodes = _add_context(tables, starts.sentence, position, root, n_nodes, nodes, places)
-        if position < size and chunk.token_types[position] != NEWLINE:
+        if position < size and not ends_paths(chunk.token_types[position]):
             label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
             if n_edges + n_forms > room:
                 return np.int64(NO_ROOM), n_edges, n_queued
-            hashed = hash_label(label)
+            hashed = hash_label(chunk.word_labels[position])
             for node in range(root + 1, n_nodes):
                 nodes[node].resolved = root
                 nodes[node].row = n_edges
@@ -251,9 +262,9 @@ def _look_up_hashed(chunk, lattice, tables):  # type: ignore[no-untyped-def]
     limit = slots.size >> 1
     n_pending = np.int64(0)
     for position in range(chunk.token_types.size):
-        if chunk.token_types[position] == NEWLINE:
+        if ends_paths(chunk.token_types[position]):
             continue
-        tag = slot_tag(tables, hash_label(chunk.first_labels[position]))
+        tag = slot_tag(tables, hash_label(chunk.word_labels[position]))
         for node in range(np.int64(lattice.roots[position]) + 1, np.int64(lattice.roots[position + 1])):
             place = places[node]
             if place.pos < limit and place.narcs > 1:
@@ -266,16 +277,20 @@ def _look_up_hashed(chunk, lattice, tables):  # type: ignore[no-untyped-def]
                 n_pending += 1 if arc > 0 else 0
     for k in range(n_pending):
         place = places[pending[k]]
-        label, n_forms = np.int64(chunk.first_labels[place.position]), np.int64(chunk.n_forms[place.position])
+        word, label = np.int64(chunk.word_labels[place.position]), np.int64(chunk.first_labels[place.position])
+        end = label + np.int64(chunk.n_forms[place.position])
         pos, narcs = np.int64(place.pos), np.int64(place.narcs)
         arc = pos + slot_arc(tables, 2 * pos + place.cursor)
-        while arc > pos and not label <= arcs[arc].ilabel < label + n_forms:  # another word of the same tag
+        while arc > pos and not word <= arcs[arc].ilabel < end:  # of another word of the same tag, or of no form
             slot = np.int64(place.cursor) + 1
-            tag = slot_tag(tables, hash_label(label))
+            tag = slot_tag(tables, hash_label(word))
             slot = find_slot(tables, 2 * pos, 2 * narcs, slot if slot < 2 * narcs else 0, tag)
             place.cursor = slot
             arc = pos + slot_arc(tables, 2 * pos + slot)
-        place.cursor = arc if arc > pos else 0
+        if arc > pos:
+            while arc < pos + narcs and arcs[arc].ilabel < label:
+                arc += 1
+        place.cursor = arc if pos < arc < pos + narcs and arcs[arc].ilabel < end else 0
     return n_pending
 
 
@@ -308,7 +323,7 @@ def _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued):  # t
         label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
         if max(n_nodes, n_edges, n_queued) + n_forms > room:
             return np.int64(NO_ROOM), n_edges, n_queued
-        has_next = 1 if position + 1 < size and chunk.token_types[position + 1] != NEWLINE else 0
+        has_next = 1 if position + 1 < size and not ends_paths(chunk.token_types[position + 1]) else 0
         end = np.int64(place.pos) + np.int64(place.narcs)
         nodes[node].resolved = node
         nodes[node].backoff_cost = 0

@@ -45,6 +45,7 @@ class LookupTables(NamedTuple):
     slots: npt.NDArray[np.uint32]  # the hash tables, that of state s at 2 pos … 2 (pos + narcs)
     sparse_index: npt.NDArray[np.int32]  # the labels of the arcs 0, STEP, 2 STEP, …
     arc_bits: int  # the lowest bits of a slot: an arc, counted from pos; the others: a tag; 0: the slot is empty
+    context: int  # behind so many words the state depends on no word before; −1: some words are impossible
 
 
 @kernel
@@ -146,6 +147,7 @@ def lookup_tables(model: CapFst) -> LookupTables:
         np.zeros(2 * end, np.uint32),
         arcs["ilabel"][::STEP].copy(),
         int(states["narcs"][1:singles].max(initial=1)).bit_length(),
+        max(model.order, model.signature.order) - 1 if np.isfinite(arcs["weight"][: labels - 1]).all() else -1,
     )
     word_of = np.zeros(labels, np.int32)
     word_of[1:] = np.repeat(model.starts[:-1], np.diff(model.starts))

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.transducer import ArcCosts, Words
+from capfst.casing.transducer import Words
 from capfst.fst.backoff import Starts, final_cost
 from capfst.search.lattice import NO_ROOM, Lattice, WordChunk, compose, first_node, new_lattice, node_of_state
 from capfst.search.lookup import LookupTables
-from capfst.search.viterbi import fill_chunk, new_chunk
+from capfst.search.viterbi import Choices, fill_chunk, new_chunk
 from capfst.system.kernels import allocating, inlined, kernel
 
 
@@ -34,8 +34,7 @@ class Completions(NamedTuple):
 
 def line_lattice(
     words: Words,
-    offsets: npt.NDArray[np.int64],
-    arc_costs: ArcCosts,
+    choices: Choices,
     unknown: int,
     starts: Starts,
     tables: LookupTables,
@@ -43,8 +42,8 @@ def line_lattice(
     """A line's chunk and lattice, and its number of nodes, or IRREGULAR. Arguments as in `viterbi.search`."""
     size = len(words.token_types)
     room = 16 * size + 256
-    chunk, lattice = new_chunk(size, arc_costs), new_lattice(size, room)
-    fill_chunk(words, offsets, 0, unknown, chunk)
+    chunk, lattice = new_chunk(size, choices.arc_costs), new_lattice(size, room)
+    fill_chunk(words, choices, 0, -1, unknown, chunk)
     n_nodes = compose(chunk, lattice, tables, starts, starts.line)
     while n_nodes == NO_ROOM:
         room *= 2

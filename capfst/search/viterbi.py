@@ -13,15 +13,19 @@ of paths in the same forms, to the one in which a sentence goes on longer.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.transducer import ArcCosts, LabelPath, Words
 from capfst.fst.backoff import Starts, final_cost
 from capfst.search.lattice import (
+    GAP,
     NO_ROOM,
     WordChunk,
     compose,
+    ends_paths,
     first_node,
     new_lattice,
     node_of_state,
@@ -31,7 +35,7 @@ from capfst.system.kernels import inlined, kernel, part
 from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
-_DONE, _TOO_LONG = 0, -3
+_DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
 
 _PROGRESS = np.dtype(
     [
@@ -113,15 +117,13 @@ def break_sentence(lattice, tables, position, n_forms, starts):  # type: ignore[
 
 
 @kernel
-def _trace_back(lattice, node, begin, end, first, words, path):  # type: ignore[no-untyped-def]
-    """Writes `path` for the words begin … end − 1 of a chunk from the best one to `node`, at the position behind them.
-
-    first: the number of the chunk's first word.
-    """
-    for word in range(first + end - 1, first + begin - 1, -1):
-        link = lattice.nodes[node].link
+def _trace_back(lattice, chunk, node, begin, end, words, path):  # type: ignore[no-untyped-def]
+    """Writes `path` for the words begin … end − 1 of a chunk from the best one to `node`, at the position behind
+    them."""
+    for k in range(end - 1, begin - 1, -1):
+        link, word = lattice.nodes[node].link, chunk.numbers[k]
         form = np.uint32((link & _STEP) >> 1)
-        path.labels[word] = words.first_labels[word] + form if words.n_forms[word] > 0 else np.uint32(0)
+        path.labels[word] = chunk.first_labels[k] + form if words.n_forms[word] > 0 else np.uint32(0)
         if link & 1:
             path.begins[word + 1] = True
         node = link >> 32
@@ -176,30 +178,102 @@ def _common_node(lattice, position):  # type: ignore[no-untyped-def]
     return position, np.int64(alive[0])
 
 
-@inlined
-def fill_chunk(words, offsets, begin, unknown, chunk):  # type: ignore[no-untyped-def]
-    """Makes a chunk of the words from `begin` on, as many as it holds.
+class Choices(NamedTuple):
+    """The forms among which the search chooses: of each word the labels first_labels[i] … first_labels[i] + n_forms[i]
+    − 1, whose costs are arc_costs[offsets[i]:]. An OOV word has the form `<unk>`, as which it passes through."""
 
-    An OOV word has the form `<unk>`, as which it passes through; its arc cost is the last.
+    first_labels: npt.NDArray[np.uint32]
+    n_forms: npt.NDArray[np.uint32]
+    offsets: npt.NDArray[np.int64]
+    arc_costs: ArcCosts  # what forms cost beside the LM, −ln, the last of an OOV word; empty: nothing
+
+
+@kernel
+def _choose(words, unknown, leave_out, choices):  # type: ignore[no-untyped-def]
+    """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
+    others."""
+    costs = choices.arc_costs
+    offset, last = np.int64(0), np.int64(costs.size - 1)
+    for i in range(words.n_forms.size):
+        n_forms = np.int64(words.n_forms[i])
+        low, high = np.int64(0), n_forms
+        if leave_out and last >= 0:
+            while high > 1 and costs[offset + high - 1] == np.inf:
+                high -= 1
+            while low + 1 < high and costs[offset + low] == np.inf:
+                low += 1
+        choices.first_labels[i] = words.first_labels[i] + low if n_forms > 0 else unknown
+        choices.n_forms[i] = high - low if n_forms > 0 else 1
+        choices.offsets[i] = offset + low if n_forms > 0 else last
+        offset += n_forms
+
+
+def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> Choices:
+    """All forms of the words, or, to leave some out, those that may be on a path of finite cost."""
+    n = len(words.n_forms)
+    costs = np.empty(0, np.float32) if arc_costs is None else np.append(arc_costs, np.float32(0))
+    choices = Choices(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.int64), costs)
+    _choose(words, unknown, leave_out, choices)
+    return choices
+
+
+@inlined
+def _is_open(words, choices, i):  # type: ignore[no-untyped-def]
+    """Whether there is something to choose at word i."""
+    return choices.n_forms[i] > 1 or words.may_begin[i]
+
+
+@inlined
+def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[no-untyped-def]
+    """Fills a chunk with the words from `begin` on, as far as it holds them; how many places are filled, and the number
+    of the next word.
+
+    With a context of 0 or more, words are left out that have nothing to choose as far as `context` words before and
+    behind them: a GAP is in their place.
     """
-    last = chunk.arc_costs.size - 1
-    for i in range(chunk.token_types.size):
-        word = begin + i
-        is_known = words.n_forms[word] > 0
-        chunk.token_types[i] = words.token_types[word]
-        chunk.first_labels[i] = words.first_labels[word] if is_known else unknown
-        chunk.n_forms[i] = words.n_forms[word] if is_known else 1
-        chunk.offsets[i] = offsets[word] if offsets.size > 0 and is_known else last
-        chunk.may_begin[i] = words.may_begin[word]
-    end = begin + chunk.token_types.size
-    chunk.may_begin[chunk.token_types.size] = end < words.token_types.size and words.may_begin[end]
+    n, size = words.token_types.size, chunk.token_types.size
+    needed = begin - 1 if context >= 0 else n  # no word up to this one is left out
+    i = begin
+    while context >= 0 and i > 0 and begin - i < context and words.token_types[i - 1] != NEWLINE:
+        i -= 1
+        if _is_open(words, choices, i):
+            needed = i + context
+            break
+    k, i = 0, begin
+    while k < size and i < n:
+        token_type = words.token_types[i]
+        if token_type == NEWLINE:
+            needed = i if context >= 0 else n
+        elif i > needed:
+            ahead = i
+            while ahead < n and words.token_types[ahead] != NEWLINE and not _is_open(words, choices, ahead):
+                ahead += 1
+            is_end = ahead == n or words.token_types[ahead] == NEWLINE
+            behind = ahead if is_end else max(i, ahead - context)
+            if behind > i:
+                chunk.token_types[k], chunk.may_begin[k], chunk.n_forms[k], chunk.numbers[k] = GAP, False, 0, i
+                chunk.word_labels[k] = chunk.first_labels[k] = unknown
+                k += 1
+                i, needed = behind, ahead
+                continue
+            needed = ahead
+        if context >= 0 and token_type != NEWLINE and _is_open(words, choices, i):
+            needed = max(needed, i + context)
+        chunk.token_types[k], chunk.may_begin[k], chunk.numbers[k] = token_type, words.may_begin[i], i
+        chunk.word_labels[k] = words.first_labels[i] if words.n_forms[i] > 0 else unknown
+        chunk.first_labels[k], chunk.n_forms[k] = choices.first_labels[i], choices.n_forms[i]
+        chunk.offsets[k] = choices.offsets[i]
+        k += 1
+        i += 1
+    chunk.may_begin[k] = i < n and words.may_begin[i]
+    return k, i
 
 
 def new_chunk(size: int, arc_costs: ArcCosts) -> WordChunk:
     """A chunk of so many words, to be filled."""
     return WordChunk(
-        np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64),
-        arc_costs, np.empty(size + 1, np.bool_),
+        np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.uint32),
+        np.empty(size, np.int64), arc_costs, np.empty(size + 1, np.bool_), np.empty(size, np.int64),
     )  # fmt: skip
 
 
@@ -207,15 +281,16 @@ def new_chunk(size: int, arc_costs: ArcCosts) -> WordChunk:
 def _first_words(chunk, size):  # type: ignore[no-untyped-def]
     """The part of a chunk that so many words fill."""
     return WordChunk(
-        part(chunk.token_types, 0, size), part(chunk.first_labels, 0, size), part(chunk.n_forms, 0, size),
-        part(chunk.offsets, 0, size), chunk.arc_costs, part(chunk.may_begin, 0, size + 1),
+        part(chunk.token_types, 0, size), part(chunk.word_labels, 0, size), part(chunk.first_labels, 0, size),
+        part(chunk.n_forms, 0, size), part(chunk.offsets, 0, size), chunk.arc_costs,
+        part(chunk.may_begin, 0, size + 1), part(chunk.numbers, 0, size),
     )  # fmt: skip
 
 
 def search(
     words: Words,
-    offsets: npt.NDArray[np.int64],
-    arc_costs: ArcCosts,
+    choices: Choices,
+    context: int,
     unknown: int,
     starts: Starts,
     tables: LookupTables,
@@ -226,72 +301,83 @@ def search(
     """Fills `path` with the lines' best paths, and costs with their costs (−ln P); path.labels[i] of a line's end says
     nothing.
 
-    offsets[i]: where the costs of word i's forms begin in arc_costs, whose last one is an OOV word's; both may be
-    empty. usual_size: of a chunk, in words. False if the model is not one of n-grams.
+    context: as `tables` has it, to leave out words that have nothing to choose as in `fill_chunk`: then the path has to
+    hold what they are, and the costs say nothing; else −1. usual_size: of a chunk, in words. False if the model is not
+    one of n-grams.
     """
     longest, room = usual_size, 16 * usual_size + 256
     progress = np.zeros(1, _PROGRESS)
     progress["size"], progress["here"] = usual_size, starts.line
     while True:
-        buffer, lattice = new_chunk(longest, arc_costs), new_lattice(longest, room)
-        status = _search(words, offsets, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs)
+        buffer, lattice = new_chunk(longest, choices.arc_costs), new_lattice(longest, room)
+        status = _search(
+            words, choices, context, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs
+        )
         if status == NO_ROOM:
             room *= 2
         elif status == _TOO_LONG:
             longest = 2 * int(progress["size"][0])
+        elif status == _IMPOSSIBLE and context >= 0:  # which may be due to words that were left out
+            path.begins[:] = False
+            return search(words, choices, -1, unknown, starts, tables, usual_size, path, costs)
         else:
             return bool(status == _DONE)
 
 
 @kernel
-def _search(words, offsets, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
+def _search(words, choices, context, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
     """Goes on from progress[0] as far as buffer and lattice have room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
-    where it has come to."""
+    where it has come to; or _IMPOSSIBLE, a line that no path of finite cost goes through, if words are left out."""
     n = words.token_types.size
     at = progress[0]
     line, lines, begin, size, here, cost = at.line, at.lines, at.begin, at.size, at.here, at.cost
     while begin <= n:
         size = min(size, n - begin)
-        status = np.int64(_TOO_LONG)
-        chunk = _first_words(buffer, size)
+        status, filled, behind = np.int64(_TOO_LONG), np.int64(0), begin
+        chunk = _first_words(buffer, min(size, buffer.token_types.size))
         if size <= buffer.token_types.size:
-            fill_chunk(words, offsets, begin, unknown, chunk)
+            filled, behind = fill_chunk(words, choices, begin, context, unknown, chunk)
+            chunk = _first_words(buffer, filled)
             status = compose(chunk, lattice, tables, starts, here)
         if status < 0:
             at.line, at.lines, at.begin, at.size, at.here, at.cost = line, lines, begin, size, here, cost
             return status
         start_paths(lattice, 0, cost)
         traced = 0  # the words of the chunk whose path is written
-        for position in range(size + 1):
-            word = begin + position
-            if word < n and position == size:
-                break
-            if word < n and words.token_types[word] != NEWLINE:
+        for position in range(filled + 1):
+            if position < filled and not ends_paths(chunk.token_types[position]):
                 advance(lattice, position, np.int64(chunk.n_forms[position]))
                 if chunk.may_begin[position + 1]:
                     break_sentence(lattice, tables, position, np.int64(chunk.n_forms[position]), starts)
                 continue
-            node, costs[lines] = best_final(lattice, tables, position)
+            if position == filled and behind < n:
+                break
+            node, least = best_final(lattice, tables, position)
+            word = behind if position == filled else chunk.numbers[position]
             if node >= 0:
-                _trace_back(lattice, node, traced, position, begin, words, path)
+                _trace_back(lattice, chunk, node, traced, position, words, path)
+            elif context >= 0:
+                return np.int64(_IMPOSSIBLE)
             else:
                 for i in range(line, word):  # the tie of infinite costs
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
                     path.begins[i] = False
-            if word == n:
-                return np.int64(_DONE)
             traced = position + 1
-            line = word + 1
-            lines += 1
+            if position == filled or chunk.token_types[position] == NEWLINE:
+                costs[lines] = least
+                line = word + 1
+                lines += 1
+            if position == filled:
+                return np.int64(_DONE)
             start_paths(lattice, position + 1, 0.0)
-        position, node = _common_node(lattice, size)
+        position, node = _common_node(lattice, filled)
         if node < 0:  # no casing of the line so far has a finite cost, as its end will show
             here, cost = np.int64(0), np.inf
-            begin, size = begin + size, usual_size
+            begin, size = behind, usual_size
         elif position == 0:
             size *= 2  # the paths through the chunk part in its first word
         else:
-            _trace_back(lattice, node, traced, position, begin, words, path)
+            _trace_back(lattice, chunk, node, traced, position, words, path)
             here, cost = np.int64(lattice.places[node].state), lattice.nodes[node].best
-            begin, size = begin + position, usual_size
+            begin, size = behind if position == filled else np.int64(chunk.numbers[position]), usual_size
     return np.int64(_DONE)

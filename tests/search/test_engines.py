@@ -108,6 +108,33 @@ def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, 
         assert [fast_costs[k], slow_costs[k]] == pytest.approx([cost, cost], rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_words_without_a_choice_can_be_left_out(folder, seed):
+    """The best path is the same, whether or not the search passes over words far from those with a choice."""
+    rng = random.Random(seed)
+    model = random_model(rng, order=1 + seed % 5, forms=8, ngrams=60, ties=seed % 2 == 0)
+    model.arcs["weight"][np.isinf(model.arcs["weight"])] = 4
+    recaser = Recaser(model.save(folder / "o.fst"))
+    words = sorted({model.symbols.lowercase(label).decode() for label in range(1, len(model.symbols))})
+    for _ in range(10):
+        line = " ".join(rng.choice([*words, "oov", "."]) for _ in range(rng.randint(0, 60)))
+        words_of_line = words_of(recaser, f"{line}\n{line}")
+        weights = np.full(int(words_of_line.n_forms.sum()), math.inf, np.float32)
+        begin = 0
+        for i, n_forms in enumerate(words_of_line.n_forms.tolist()):
+            words_of_line.may_begin[i] &= rng.random() < 0.2
+            for k in rng.sample(range(n_forms), 1 if n_forms and rng.random() < 0.8 else n_forms):
+                weights[begin + k] = rng.uniform(-3, 8)
+            begin += n_forms
+        chunk = rng.randint(1, 20)
+        every, costs = recaser.engine.search(words_of_line, weights, chunk)
+        path = recaser.engine.best(words_of_line, weights, chunk)
+        assert np.isfinite(costs).all()
+        is_word = words_of_line.token_types != NEWLINE
+        assert path.labels[is_word].tolist() == every.labels[is_word].tolist()
+        assert path.begins[is_word].tolist() == every.begins[is_word].tolist()
+
+
 @settings(deadline=None, max_examples=100)
 @given(model=backoff_models(), line=LINES, n=st.integers(1, 9), rng=st.randoms(use_true_random=False))
 def test_nbest_is_the_head_of_all_casings(folder, model, line, n, rng):
