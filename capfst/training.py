@@ -115,8 +115,8 @@ def train(
     and writes both to `output`.
 
     Args:
-        corpus: files, folders or glob patterns of cased text, a sentence on each line, or of `.jsonl`, `.tsv`, `.csv`,
-            `.parquet` and Wikimedia's `.xml`.
+        corpus: files, folders or glob patterns of cased text, a sentence or a paragraph on each line, or of `.jsonl`,
+            `.tsv`, `.csv`, `.parquet` and Wikimedia's `.xml`.
         output: the path of the model.
         order: the length of the longest n-grams.
         clean: leave out lines that do not look like well-cased sentences.

@@ -39,6 +39,10 @@ TEXT = {  # what is recased, where a rule for code could have kept it
     "1000BCE": "1000bce",
     "Yahoo.com": "yahoo.com",
     "Yahoo.com-Owned": "yahoo.com-owned",
+    "McDonald MacDonald DeVito LaTeX PhDs eBay": "mcdonald macdonald devito latex phds ebay",
+    "R/W U/Oo N/Oov Oov/Oov": "r/w u/oo n/oov oov/oov",
+    "10.5/Oov": "10.5/oov",
+    "2024-01-31 2024-01-Oov": "2024-01-31 2024-01-oov",
 }
 
 

@@ -1,8 +1,9 @@
 """Tokens → ids, in order of appearance.
 
 In: blocks of whole lines. Out: each block as a stream of ids, 0 at a line's end. A hyphenated word stands in it as a
-whole and in parts, (id | 2³¹, number of parts), parts: vocabulary.py keeps one of the two, once the whole corpus is
-known.
+whole and in parts, (id | 2³¹, number of parts), parts; a place inside a line where a sentence may begin as (id | 2³¹,
+0), the id of the word before the mark. vocabulary.py decides on both, once the whole corpus is known. Behind
+abbreviations with their periods (`J.`, `U.S.`) there is no such place.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ import numpy.typing as npt
 from capfst.system.hashing import hash_bytes
 from capfst.system.kernels import allocating, kernel
 from capfst.text.language import DEFAULT, Language
+from capfst.text.sentences import mark_capitalised
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, Tokens, canonical, capacity, scan, scan_spaced
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, WORD, Tokens, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
+COMPOUNDS, LINE_ENDS, BREAKS = range(3)
+"""What is counted of a word: how often it is a compound, the last word of a line, the last one before a place where a
+sentence may begin."""
 _ID = np.uint64(0xFFFFFFFF)
 _SEED = 0
 
@@ -67,20 +72,32 @@ def _rehash(table, n):  # type: ignore[no-untyped-def]
         slots[i] = tag << np.uint64(32) | np.uint64(k + 1)
 
 
+@kernel
+def _word_before(token_types, i, stream, written):  # type: ignore[no-untyped-def]
+    """The id of the word before token i and the marks before it, each of which is one id in the stream; 0: none."""
+    t = i - 1
+    while t >= 0 and token_types[t] == MARKS:
+        t -= 1
+    return np.int64(0) if t < 0 or token_types[t] == NEWLINE else np.int64(stream[written - (i - t)])
+
+
 @allocating
-def _intern(buf, tokens, first, last, as_written, table, n, scratch, stream):  # type: ignore[no-untyped-def]
+def _intern(  # type: ignore[no-untyped-def]
+    buf, tokens, begins, first, last, as_written, table, n, counts, scratch, stream, written
+):
     """Appends the ids of the tokens first..last of `buf` to `stream`; stops early when the table, of n words, is full.
 
-    as_written: the word is the token itself, not the tokenizer's canonical form of it. scratch: room for one word.
-    Returns (tokens done, ids written, words in the table).
+    begins: whether a sentence may begin with the token, inside its line. as_written: the word is the token itself, not
+    the tokenizer's canonical form of it. counts: int64[ids, 3]. scratch: room for one word.
+    Returns (tokens done, length of the stream, words in the table).
     """
     starts, ends, token_types = tokens
     slots, (data, offsets) = table
-    written = 0
     i = first
     while i < last:
         token_type = token_types[i]
         if token_type == NEWLINE:
+            counts[_word_before(token_types, i, stream, written), LINE_ENDS] += 1
             stream[written] = 0
             written += 1
             i += 1
@@ -99,10 +116,17 @@ def _intern(buf, tokens, first, last, as_written, table, n, scratch, stream):  #
             n += 1
             slots[slot] = tag << np.uint64(32) | np.uint64(n)
         word = np.uint32(slots[slot] & _ID)
+        before = _word_before(token_types, i, stream, written) if begins[i] and token_types[i - 1] == MARKS else 0
+        if before:
+            counts[before, BREAKS] += 1
+            stream[written] = np.uint32(before) | COMPOUND_BIT
+            stream[written + 1] = 0
+            written += 2
         if token_type == COMPOUND:
             parts = 1
             while i + parts < last and ends[i + parts] <= ends[i]:
                 parts += 1
+            counts[word, COMPOUNDS] += 1
             stream[written] = word | COMPOUND_BIT
             stream[written + 1] = parts - 1
             written += 2
@@ -113,26 +137,14 @@ def _intern(buf, tokens, first, last, as_written, table, n, scratch, stream):  #
     return i, written, n
 
 
-@kernel
-def _count_compounds(stream, counts):  # type: ignore[no-untyped-def]
-    """Adds to counts[id] how often each compound is in the stream."""
-    i = 0
-    while i < stream.size:
-        if stream[i] & COMPOUND_BIT:
-            counts[stream[i] & ~COMPOUND_BIT] += 1
-            i += 2 + np.int64(stream[i + 1])
-        else:
-            i += 1
-
-
 class Interner:
     """Gives words ids (1, 2, …); one for each thread."""
 
     def __init__(self, language: Language = DEFAULT) -> None:
         self.elisions = language.elisions
         self.size = 0  # words so far
-        self.compounds = np.zeros(1, np.int64)  # by id: how often a hyphenated word occurred
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
+        self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
         self._table = _Table(np.zeros(1 << 16, np.uint64), words)
         self._tokens: tuple[np.ndarray, ...] = ()  # room for those of a block
 
@@ -145,21 +157,21 @@ class Interner:
         return Strings(data[: offsets[self.size]], offsets[: self.size + 1])
 
     def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
-        """The stream of a block of whole lines: uint32 ids, 0 for a line's end, a compound as (id | 2³¹, number of
-        parts), parts."""
+        """The stream of a block of whole lines, uint32[·]."""
         buf = np.frombuffer(block, np.uint8)
         if not self._tokens or self._tokens[0].size < capacity(buf.size):
-            self._tokens = tuple(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8))
-        starts, ends, token_types = self._tokens
+            self._tokens = tuple(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8, np.bool_))
+        starts, ends, token_types, begins = self._tokens
         if pretokenized:
             n = scan_spaced(buf, buf.size, starts, ends, token_types)
         else:
             n = scan(buf, buf.size, INFO, self.elisions, starts, ends, token_types)
-        stream = self._intern(buf, Tokens(starts[:n], ends[:n], token_types[:n]), pretokenized)
-        if self.compounds.size <= self.size:
-            self.compounds = np.concatenate([self.compounds, np.zeros(self._table.words.offsets.size, np.int64)])
-        _count_compounds(stream, self.compounds)
-        return stream
+        tokens = Tokens(starts[:n], ends[:n], token_types[:n])
+        if pretokenized:
+            begins[:n] = False
+        else:
+            mark_capitalised(buf, *tokens, INFO, begins[:n])
+        return self._intern(buf, tokens, begins[:n], pretokenized)
 
     def add(self, word: bytes) -> int:
         """The id of a word, which is a new one if need be."""
@@ -168,31 +180,32 @@ class Interner:
     def ids(self, words: Strings) -> npt.NDArray[np.uint32]:
         """The ids of these words, of which the new ones become known: uint32[n]."""
         starts, ends = words.offsets[:-1], words.offsets[1:]
-        return self._intern(words.data, Tokens(starts, ends, np.full(len(starts), WORD, np.uint8)), True)
+        tokens = Tokens(starts, ends, np.full(len(starts), WORD, np.uint8))
+        return self._intern(words.data, tokens, np.zeros(len(starts), np.bool_), True)
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
         """Takes over another's words and counts; [k]: the id here of its id k."""
         ids = self.ids_of(other)
-        self.compounds = np.concatenate([self.compounds, np.zeros(self.size + 1, np.int64)])
-        np.add.at(self.compounds, ids[: other.size + 1], other.compounds[: other.size + 1])
+        np.add.at(self.counts, ids, other.counts[: other.size + 1])
         return ids
 
     def ids_of(self, other: Interner) -> npt.NDArray[np.uint32]:
         """[k]: the id here of another's id k; new words become known."""
         return np.concatenate([np.zeros(1, np.uint32), self.ids(other.words())])
 
-    def _intern(self, buf: npt.NDArray[np.uint8], tokens: Tokens, as_written: bool) -> npt.NDArray[np.uint32]:
+    def _intern(
+        self, buf: npt.NDArray[np.uint8], tokens: Tokens, begins: npt.NDArray[np.bool_], as_written: bool
+    ) -> npt.NDArray[np.uint32]:
         """The stream of these tokens of `buf`."""
         n = len(tokens.starts)
         longest = int((tokens.ends - tokens.starts).max(initial=8))
         scratch = np.empty(longest, np.uint8)
-        stream = np.empty(2 * n, np.uint32)
+        stream = np.empty(3 * n, np.uint32)  # a word, and where a sentence may begin with it
         done = written = 0
         while done < n:
-            done, more, self.size = _intern(
-                buf, tokens, done, n, as_written, self._table, self.size, scratch, stream[written:]
+            done, written, self.size = _intern(
+                buf, tokens, begins, done, n, as_written, self._table, self.size, self.counts, scratch, stream, written
             )
-            written += more
             if done < n:
                 self._grow(longest)
         return stream[:written].copy()
@@ -205,6 +218,7 @@ class Interner:
             raise OverflowError("more than 2^31 different words")
         if n + 2 > offsets.size:
             offsets = np.resize(offsets, 2 * offsets.size)
+            self.counts = np.concatenate([self.counts, np.zeros_like(self.counts)])
         if offsets[n] + longest > data.size:
             data = np.resize(data, 2 * data.size + longest)
         full = 2 * (n + 1) > slots.size

@@ -2,8 +2,11 @@
 
 In: the streams of ids that several interners made of a corpus (intern.py), in order. Out: `Vocabulary`, the surface
 forms sorted by (lowercase form, −count), of equally frequent ones the lower-case one first, and the corpus as labels,
-a 0 after each line. So labels depend on neither the order of blocks, nor threads, nor hashes. `restricted` leaves out
-rare words, which become `<unk>`.
+a 0 after each sentence. So labels depend on neither the order of blocks, nor threads, nor hashes. `restricted` leaves
+out rare words, which become `<unk>`.
+
+A line may hold several sentences: one begins where it may, but for places behind abbreviations, which hardly ever end
+a line.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.corpus.intern import COMPOUND_BIT, Interner
+from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.labels import mapped
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
@@ -29,6 +32,9 @@ from capfst.text.unicode import GROWTH, INFO, lower_into
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
 """A hyphenated word is a word of its own if its lowercase form occurs as often; else it teaches more in its parts."""
+ABBREVIATION = 0.2
+"""An abbreviation is a word that ends less than such a share of the lines that it would end if it were like all words
+that stand before the end of a line or a place where a sentence may begin. One line more is allowed for."""
 
 
 Tally = Callable[[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]], object]
@@ -94,8 +100,9 @@ class IdStreams:
 
 
 @kernel
-def _resolve_compounds(stream, kept, counts):  # type: ignore[no-untyped-def]
-    """In place: each compound becomes itself (if kept) or its parts; counts what is left. Returns the new length."""
+def _resolve(stream, kept, ends, counts):  # type: ignore[no-untyped-def]
+    """In place: each compound becomes itself (if kept) or its parts, a place where a sentence may begin a 0 if the word
+    before ends sentences; counts what is left. Returns the new length."""
     j = 0
     i = 0
     while i < stream.size:
@@ -104,7 +111,11 @@ def _resolve_compounds(stream, kept, counts):  # type: ignore[no-untyped-def]
             word &= ~COMPOUND_BIT
             parts = np.int64(stream[i + 1])
             i += 2
-            if not kept[word]:
+            if parts == 0:
+                if not ends[word]:
+                    continue
+                word = np.uint32(0)
+            elif not kept[word]:
                 continue
             i += parts
         else:
@@ -186,11 +197,12 @@ class _Resolver(NamedTuple):
 
     common_ids: list[npt.NDArray[np.uint32]]  # [k]: by id of the k-th interner, the id that all have in common
     kept: npt.NDArray[np.bool_]  # by common id: the compounds that stay whole
+    ends: npt.NDArray[np.bool_]  # by common id: the words behind which a sentence ends, if it may
 
     def tally(self, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
         """Counts the words of a stream, which is overwritten with their common ids; how many there are."""
         relabel(stream, self.common_ids[k])
-        return int(_resolve_compounds(stream, self.kept, counts))
+        return int(_resolve(stream, self.kept, self.ends, counts))
 
     def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """The stream, which is overwritten, as labels; `labels`: by common id."""
@@ -200,7 +212,7 @@ class _Resolver(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the line ends; and the label of `<unk>`."""
+    """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the sentences; and the label of `<unk>`."""
 
     symbols: Symbols
     counts: npt.NDArray[np.int64]
@@ -210,16 +222,17 @@ class Vocabulary(NamedTuple):
 def build_vocabulary(
     interners: list[Interner], streams: StreamedCorpus, language: Language = DEFAULT
 ) -> tuple[Vocabulary, Any]:
-    """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each line: of
+    """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each sentence: of
     `IdStreams` an array, uint32[T]."""
     common = Interner()
     common_ids = [common.absorb(interner) for interner in interners]
     unknown = common.add(UNKNOWN.encode())
     words = common.words()
     lowercase, lower_of = _lowercase_forms(words, language)
-    totals = np.bincount(lower_of, common.compounds[1 : common.size + 1])
+    of_words = common.counts[: common.size + 1]
+    totals = np.bincount(lower_of, of_words[1:, COMPOUNDS])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
-    resolver = _Resolver(common_ids, kept)
+    resolver = _Resolver(common_ids, kept, _ends_sentences(of_words[:, LINE_ENDS], of_words[:, BREAKS]))
     counts = streams.count(resolver.tally, common.size + 1)
     _refuse_reserved(words, counts)
     ranks = _ranks(lowercase)[lower_of]
@@ -240,6 +253,13 @@ def build_vocabulary(
         _symbols(words, order, language), np.concatenate([counts[:1], counts[order + 1]]), int(labels[unknown])
     )
     return vocabulary, streams.rewrite(partial(resolver.label, labels))
+
+
+def _ends_sentences(line_ends: npt.NDArray[np.int64], breaks: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether each word is no abbreviation, given how many lines end with it, and how often it stands before a place
+    inside a line where a sentence may begin."""
+    places = line_ends + breaks
+    return line_ends + 1 > ABBREVIATION * line_ends.sum() / max(1, places.sum()) * places
 
 
 class Restricted(NamedTuple):

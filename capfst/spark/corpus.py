@@ -231,7 +231,6 @@ def _make(options: TextOptions, on: int, pretokenized: bool, language: str, part
 
 def _merged(words: Interner, more: Interner) -> Interner:
     words.absorb(more)
-    words.compounds = words.compounds[: words.size + 1]
     return words
 
 

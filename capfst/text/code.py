@@ -1,7 +1,8 @@
 """Markup, code and identifiers: where what must pass untouched ends.
 
 In: a buffer of lines, and an offset where a tag, an entity, code or an identifier may begin. Out: the offset behind it,
-or −1 if none begins there. All rules treat a text and its lowercase alike, and none looks beyond the end of the line.
+or −1 if none begins there. All rules but that for CamelCase treat a text and its lowercase alike, and none looks beyond
+the end of the line.
 A search for the end of a span stops where another span of its kind could begin, so that all of them together read no
 character more than a few times.
 
@@ -47,6 +48,7 @@ turns in it, as they do not in `1000bce`."""
 _COM, _EDU, _GOV, _NET, _ORG = (int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
 _UUID_HYPHENS = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23
 _UUID_SIZE = 36
+_MIN_HUMP, _MAC = 2, int.from_bytes(b"Mac", "big")
 
 
 @outlined
@@ -285,6 +287,44 @@ def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _is_time(buf, start, end):  # type: ignore[no-untyped-def]
+    """2024-01-31t12:00."""
+    if end - start < 13:
+        return False
+    for k in range(12):
+        byte = buf[start + k]
+        if k == 4 or k == 7:
+            if byte != _HYPHEN:
+                return False
+        elif k == 10:
+            if byte | 32 != 116:  # t
+                return False
+        elif not _is_digit(byte):
+            return False
+    return True
+
+
+@kernel
+def _is_camel_case(buf, start, end):  # type: ignore[no-untyped-def]
+    """getElementById, HttpClient: ASCII letters and digits with a capital behind two small letters or more; not
+    MacDonald, which is a name."""
+    run, hump = 0, False  # small letters before this byte
+    for k in range(start, end):
+        byte = buf[k]
+        if 65 <= byte <= 90:
+            is_mac = k == start + 3 and np.int64(buf[start]) << 16 | np.int64(buf[start + 1]) << 8 | buf[k - 1] == _MAC
+            hump = hump or (run >= _MIN_HUMP and not is_mac)
+            run = 0
+        elif 97 <= byte <= 122:
+            run += 1
+        elif _is_digit(byte):
+            run = 0
+        else:
+            return False
+    return hump
+
+
+@kernel
 def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
     """yahoo.com, amazon.org: names that firms have, too."""
     if end - start < 5 or buf[end - 4] != _PERIOD:
@@ -297,8 +337,9 @@ def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
 
 @outlined
 def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
-    """Whether a word or compound is the name of a file or of something in a program, a version or a hexadecimal number:
-    foo_bar  self.name  my-file.txt  v1.2.3-rc1  0xff  77247f3  123e4567-e89b-12d3-a456-426614174000.
+    """Whether a word or compound is the name of a file or of something in a program, a version, a time or a hexadecimal
+    number: foo_bar  getElementById  self.name  my-file.txt  v1.2.3-rc1  2024-01-31t12:00:00z  0xff  77247f3
+    123e4567-e89b-12d3-a456-426614174000.
 
     Names that people give may look so, too (node.js): this is for words that the model does not know.
     """
@@ -307,4 +348,9 @@ def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
         last -= 1
     if has_inner_sign(buf, last, end, info) and not _is_site(buf, last, end):
         return True
-    return is_version(buf, start, end) or _is_hexadecimal(buf, start, end)
+    return (
+        is_version(buf, start, end)
+        or _is_hexadecimal(buf, start, end)
+        or _is_camel_case(buf, start, end)
+        or _is_time(buf, start, end)
+    )

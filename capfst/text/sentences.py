@@ -2,15 +2,15 @@
 and white space.
 
 In: the tokens of a text. Out: for each whether a sentence may begin with it, though it is not the first of its line.
-Whether one does is for the LM to say (search/): abbreviations end in a period, too, and a straight quote may open the
-next sentence.
+Whether one does is for the LM to say (search/), or for the training corpus (corpus/vocabulary.py): abbreviations end in
+a period, too, and a straight quote may open the next sentence.
 """
 
 from __future__ import annotations
 
 from capfst.system.kernels import kernel
-from capfst.text.tokenizer import NEWLINE, PROTECTED
-from capfst.text.unicode import ascii_set, decode, is_in
+from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
+from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
 _OPENING = ascii_set("\"&'(*-[`{")
 _CLOSING = ascii_set("\"')]}")
@@ -61,3 +61,19 @@ def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[
             has_ended = False
         else:
             has_ended = _ends(code) or (has_ended and _closes(code))
+
+
+@kernel
+def mark_capitalised(buf, starts, ends, token_types, info, begins):  # type: ignore[no-untyped-def]
+    """Fills begins, bool[n]: whether a sentence of cased text may begin with each of the n tokens, inside its line: the
+    next word is capitalised. Of several such places before a word, it is the first."""
+    mark_beginnings(buf, starts, ends, token_types, begins)
+    i = 0
+    while i < starts.size:
+        first = i
+        if begins[i]:
+            while i + 1 < starts.size and token_types[i] == MARKS and opens(decode(buf, starts[i], ends[i])[0]):
+                i += 1
+                begins[i] = False
+            begins[first] = info[decode(buf, starts[i], ends[i])[0]] & IS_UPPER != 0
+        i += 1

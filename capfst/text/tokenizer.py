@@ -242,6 +242,14 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     return i == e
 
 
+@kernel
+def _is_name_before_slash(buf, i, e, end, info):  # type: ignore[no-untyped-def]
+    """r/name, u/name  10.1000/182, where the first word is buf[i:e]: of groups and people on Reddit; a DOI."""
+    if e - i == 1 and (buf[i] | 32 == 114 or buf[i] | 32 == 117):
+        return name_end(buf, e + 1, end, info) >= e + 4
+    return e - i > 6 and buf[i] == 49 and buf[i + 1] == _ZERO and buf[i + 2] == _PERIOD and buf[e - 1] <= _NINE
+
+
 @outlined
 def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     """The end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if none does;
@@ -259,6 +267,8 @@ def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     begins = _is_url_start(buf, i, e, end, info)
     if not begins and e + 2 < end and buf[e] == _COLON and buf[e + 1] == _COLON:
         begins = buf[e + 2] == _UNDERSCORE or is_alphanumeric(class_at(buf, e + 2, end, info))
+    if not begins and e < end and buf[e] == _SLASH:
+        begins = _is_name_before_slash(buf, i, e, end, info)
     if not begins and e < end and buf[e] == _EQUAL:
         begins = is_alphanumeric(class_at(buf, e + 1, end, info))
     if begins or (e < end and buf[e] == _SLASH and i >= no_path):

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from capfst.corpus.intern import Interner, _find_slot, _Table
 from capfst.corpus.labels import relabelled
-from capfst.corpus.vocabulary import COMPOUND_COUNT, RESERVED, IdStreams, build_vocabulary, restricted
+from capfst.corpus.vocabulary import ABBREVIATION, COMPOUND_COUNT, RESERVED, IdStreams, build_vocabulary, restricted
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import check
 from capfst.system.buckets import Store
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import COMPOUND, NEWLINE, canonical, tokenize
-from capfst.text.unicode import lower_bytes
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, canonical, tokenize
+from capfst.text.unicode import lower, lower_bytes
 
 UNKNOWN = b"<unk>"
 
@@ -27,6 +27,34 @@ def canonical_bytes(token: bytes, token_type: int, pretokenized: bool) -> bytes:
         return token
     out = np.empty(max(8, len(token)), np.uint8)
     return out[: canonical(np.frombuffer(token, np.uint8), 0, len(token), token_type, out)].tobytes()
+
+
+ENDS, CLOSES, OPENS = ".?!…", "\"')]}«»‹›‘’‚‛“”„‟", "\"&'(*-[`{«»‹›¡¿•‐‑‒–—―‘’‚‛“”„‟"
+
+
+Found = list[tuple[int, int, int, bytes]]
+
+
+def places(text: bytes, found: Found) -> tuple[dict[int, bytes], Counter[bytes]]:
+    """By token with which a sentence may begin inside its line, the word before; and how many lines end with a word."""
+    written = [text[start:end].decode() for start, end, _, _ in found]
+    begins: dict[int, bytes] = {}
+    line_ends: Counter[bytes] = Counter()
+    has_ended, first, last = False, -1, b""
+    for i, (start, _, token_type, word) in enumerate(found):
+        if has_ended and start > found[i - 1][1] and i > first:
+            first = next(j for j in range(i, len(found)) if found[j][2] != MARKS or written[j][0] not in OPENS)
+            if last and found[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
+                begins[i] = last
+        has_ended = token_type not in (NEWLINE, PROTECTED) and (
+            written[i][-1] in ENDS or (has_ended and written[i][-1] in CLOSES)
+        )
+        if token_type == NEWLINE:
+            line_ends[last] += 1
+            last = b""
+        elif token_type != MARKS:
+            last = word
+    return begins, line_ends
 
 
 Learned = tuple[list[bytes], list[int], list[int]]
@@ -39,9 +67,15 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
         for s, e, token_type in zip(*tokenize(text, pretokenized), strict=True)
     ]
     compounds = Counter(lower_bytes(word) for _, _, token_type, word in found if token_type == COMPOUND)
-    words: list[bytes | None] = []  # None: a line's end
+    begins, line_ends = ({}, Counter[bytes]()) if pretokenized else places(text, found)
+    n_places = Counter(begins.values())
+    share = ABBREVIATION * line_ends.total() / max(1, line_ends.total() + len(begins))
+    words: list[bytes | None] = []  # None: a sentence's end
     skip = 0  # parts before this offset belong to a compound that is kept
-    for s, e, token_type, word in found:
+    for i, (s, e, token_type, word) in enumerate(found):
+        last = begins.get(i, b"")
+        if last and line_ends[last] + 1 > share * (line_ends[last] + n_places[last]):
+            words.append(None)
         if token_type == NEWLINE:
             words.append(None)
         elif token_type == COMPOUND:
@@ -85,10 +119,11 @@ def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -
 
 WORDS = [
     *["the", "The", "THE", "US", "us", "U.S.", "don't", "it's", "1990", "1991", ",", "...", "x@y", "#a", "é", "É"],
+    *[".", ".", "?", "…", '"', "(", "X.", "Mr.", "the.", "US.", "us!", "known.\"", "-", "Well-known."],
     *["ΟΔ", "ΟΔΟΣ", "οδος", "well-known", "Well-Known", "a-b", "A-b", "F-16", "f-15", "-", "<unk>", "\0", "İx"],
 ]  # fmt: skip
 OTHERS = st.text(max_size=3).filter(lambda text: text not in RESERVED)
-LINES = st.lists(st.sampled_from(WORDS) | OTHERS, max_size=6).map(" ".join)
+LINES = st.lists(st.sampled_from(WORDS) | OTHERS, max_size=9).map(" ".join)
 
 
 @pytest.mark.slow
@@ -124,6 +159,47 @@ def test_compounds_are_words_from_their_second_occurrence(text, kept):
     forms, counts, labels = learn([text.encode()], 1, False)
     assert sorted(form.decode() for form in forms if b"-" in form[1:]) == sorted(kept)
     assert sum(counts) == sum(label > 0 for label in labels)
+
+
+def sentences(*lines: str, interners: int = 1, pretokenized: bool = False) -> list[str]:
+    """The sentences that training finds in lines, as their words."""
+    forms, _, labels = learn([f"{line}\n".encode() for line in lines], interners, pretokenized)
+    words = ["\n" if label == 0 else forms[label - 1].decode() for label in labels]
+    return " ".join(words).removesuffix(" \n").split(" \n ")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("It is. Is it? No! So… Oh.", ["It is .", "Is it ?", "No !", "So ...", "Oh ."]),
+        ("It is. is it? 3 men! x… Oh.", ["It is . is it ? 0 men ! x ...", "Oh ."]),
+        ('He said "Stop." They (all of them!) left. "Why?" (It was.)', [
+            'He said " Stop . "', "They ( all of them ! ) left .", '" Why ? "', "( It was . )"]),
+        ('Stop . " They left . ( Ann did . ) Not Bob .', [
+            "Stop .", '" They left .', "( Ann did . )", "Not Bob ."]),
+        ("J. Doe of the U.S. Army saw https://x.org/A. She left.", [
+            "J. Doe of the U.S. Army saw <url> .", "She left ."]),
+        ("Of a well-known. Well-known man.", ["Of a well-known .", "Well-known man ."]),
+        (". A. B", [". A. B"]),
+        ("Étude. Élan. ßo. Ǆo.", ["Étude .", "Élan . ßo .", "Ǆo ."]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("interners", [1, 2])
+def test_a_line_of_several_sentences_is_split(line: str, expected: list[str], interners: int) -> None:
+    assert sentences(line, interners=interners) == expected
+
+
+def test_pretokenized_lines_are_not_split() -> None:
+    assert sentences("It is . Is it ?", pretokenized=True) == ["It is . Is it ?"]
+
+
+def test_what_ends_no_lines_is_an_abbreviation() -> None:
+    """Of all words before a mark and a capital, a fifth of the usual share ends lines, and one line more."""
+    text = ["We met Mr. Doe. He left."] * 20 + ["They met Doe."] * 5 + ["They left Foo Inc. Nobody met Foo Inc."]
+    split = sentences(*text)
+    assert split.count("We met Mr . Doe .") == split.count("He left .") == 20
+    assert "They left Foo Inc ." in split
+    assert "We met Mr ." in sentences(*text[19:])
 
 
 @pytest.mark.slow
