@@ -35,6 +35,7 @@ from capfst.casing.surface import openings, write
 from capfst.casing.transducer import ArcCosts, CasingCosts, LabelPath, Transducer, Words
 from capfst.context.casing_costs import casing_costs
 from capfst.context.document import rarity
+from capfst.context.domains import ANY
 from capfst.context.model import Context
 from capfst.corpus.documents import documents, whole_documents
 from capfst.exceptions import CapfstError
@@ -80,6 +81,7 @@ class Recaser:
             lower case (ρ, §3.2.1), as it is without a context model.
         document: whether the lines of a document are evidence for each other (context/document.py), if a context model
             is used; blank lines part documents (corpus/documents.py).
+        language: that of the text, such as `de`, if the context model knows several; if None, it is found line by line.
     """
 
     def __init__(
@@ -94,15 +96,17 @@ class Recaser:
         oov: str = "guess",
         align_words: bool = False,
         document: bool = False,
+        language: str | None = None,
     ) -> None:
         self.model = model
         self.options = {
             "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context,
-            "oov": oov, "breaks": breaks, "document": document, "align_words": align_words,
+            "oov": oov, "breaks": breaks, "document": document, "align_words": align_words, "language": language,
         }  # fmt: skip
         if oov not in OOV:
             raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
         self.context: Context | None = None
+        self.language = ANY
         self.guess = oov == "guess"
         self.sentence_case = sentence_case
         self.align_words = align_words
@@ -121,6 +125,8 @@ class Recaser:
             making = pool.submit(self._make_transducer, context)
             self.engine = _engine(engine, self.lm, self._starts)
         self.transducer = making.result()
+        if language is not None:
+            self.language = self._number_of(language)
 
     def _make_transducer(self, context: bool) -> Transducer:
         """Builds the transducer, loads the context model, and warms the kernels of both while the engine is built."""
@@ -131,6 +137,18 @@ class Recaser:
         words = transducer.words(line)
         self._write(line, words, LabelPath(words.first_labels, words.may_begin), self._casing_costs(line, words))
         return transducer
+
+    def _number_of(self, language: str) -> int:
+        """The number that a language has in the context model, or ANY if it is the only one."""
+        known = self.model.signature.lowercasing.split("+")
+        if known == [language]:
+            return ANY
+        if language not in known or (self.context and self.context.n_languages != len(known)):
+            raise CapfstError(
+                f"{self.model.path} does not tell {language!r} from other languages: train it with {language}=FILE and"
+                " the like for others, or leave out --language"
+            )
+        return known.index(language)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled as its model's path and options: who unpickles it must find the same model there."""
@@ -429,7 +447,9 @@ class Recaser:
         begins = self.breaks.expected(words)
         memory = rarity(words, self.model.arcs) if self.document else None
         lowering = self.model.symbols.language.lowering
-        return casing_costs(self.context, buf, words, self.pretokenized, self.guess, every, begins, memory, lowering)
+        return casing_costs(
+            self.context, buf, words, self.pretokenized, self.guess, every, begins, memory, lowering, self.language
+        )
 
     def _best(self, words: Words, costs: CasingCosts) -> LabelPath:
         path: LabelPath = self.engine.best(words, _hopeful(words, costs))
@@ -533,6 +553,7 @@ def load(
     oov: str = "guess",
     align_words: bool = False,
     document: bool = False,
+    language: str | None = None,
 ) -> Recaser:
     """A model, ready to recase; the options are those of `Recaser`.
 
@@ -553,6 +574,7 @@ def load(
         oov=oov,
         align_words=align_words,
         document=document,
+        language=language,
     )
 
 

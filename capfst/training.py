@@ -28,9 +28,10 @@ from capfst.context.train import ContextOptions, LabelledCorpus, LocalCorpus, fi
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
-from capfst.corpus.files import find_files, sources
+from capfst.corpus.files import Source, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import relabelled
+from capfst.corpus.languages import find_corpus
 from capfst.corpus.read import Errors, Hash
 from capfst.corpus.vocabulary import IdStreams, build_vocabulary, restricted
 from capfst.exceptions import CapfstError
@@ -116,7 +117,8 @@ def train(
 
     Args:
         corpus: files, folders or glob patterns of cased text, a sentence or a paragraph on each line, or of `.jsonl`,
-            `.tsv`, `.csv`, `.parquet` and Wikimedia's `.xml`.
+            `.tsv`, `.csv`, `.parquet` and Wikimedia's `.xml`. `de=FILE` names the language of a file: of files in
+            several languages the model learns to tell these apart (corpus/languages.py).
         output: the path of the model.
         order: the length of the longest n-grams.
         clean: leave out lines that do not look like well-cased sentences.
@@ -146,14 +148,18 @@ def train(
     """
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order} is not between 1 and {MAX_ORDER}: use --order 3")
-    rules = languages(language or NAME)
     threads = jobs or os.cpu_count() or 1
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else list(corpus)
     hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
     options = TextOptions(field, column, errors, jobs=threads if spark is None else 1)
-    files = find_files([os.fspath(path) for path in paths], partial(teaches, options=options))
+    files, file_languages = find_corpus([os.fspath(path) for path in paths], partial(teaches, options=options))
+    if file_languages and language:
+        raise CapfstError(f"the languages of the files were named already: leave out --language {language}")
+    rules = languages(language or ",".join(file_languages) or NAME)
+    every = sources(files, file_languages)
+    language_of = np.unique([source.language or "" for source in every], return_inverse=True)[1]
     for file in files:
         reader_of(file, options)  # refuses it before others are read
     where = ", ".join(os.fspath(path) for path in paths)
@@ -168,7 +174,7 @@ def train(
         begins: list[int] = []
         wrapped: dict[Path, int] = {}
         with show(sum(file.stat().st_size for file in files), "reading", "B") as advance:
-            blocks = _blocks(files, options, hash, advance, begins, wrapped.setdefault)
+            blocks = _blocks(every, options, hash, advance, begins, wrapped.setdefault)
             interners = read(blocks, streams, on, pretokenized, report, threads, rules)
         digest = hash.hexdigest()
         vocabulary, labels = build_vocabulary(interners, streams, rules)
@@ -178,7 +184,7 @@ def train(
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
-        distributed = spark_corpus.SparkStreams(spark, files, options, on, pretokenized, rules.name)
+        distributed = spark_corpus.SparkStreams(spark, every, options, on, pretokenized, rules.name)
         report.add(distributed.lines)
         wrapped = distributed.wrapped
         digest = distributed.digest
@@ -197,8 +203,8 @@ def train(
     learned: Context | None = None
     if context:
         wanted = context if isinstance(context, ContextOptions) else ContextOptions()
-        fitted = fit(vocabulary.symbols, starts, vocabulary.counts, labelled, memory, show, wanted)
-        learned = context_of(starts, *fitted)
+        fitted = fit(vocabulary.symbols, starts, vocabulary.counts, labelled, language_of, memory, show, wanted)
+        learned = context_of(starts, *fitted, bool(language_of.any()))
         del fitted
     del labelled
     if min_count > 1 or max_words is not None:
@@ -244,18 +250,18 @@ def _spooled(part: Part, store: Store) -> Part:
 
 
 def _blocks(
-    files: list[Path],
+    every: list[Source],
     options: TextOptions,
     hash: Hash,
     advance: Callable[[int], object],
     begins: list[int],
     on_wrapped: OnWrapped,
 ) -> Iterator[bytes]:
-    """The blocks of the files, none of two sources; `begins` gets the number of each source's first one."""
+    """The blocks of the sources, none of two; `begins` gets the number of each source's first one."""
     number = 0
-    for source in sources(files):
+    for source in every:
         begins.append(number)
-        for block in text_blocks(source, options, hash=hash, progress=advance, on_wrapped=on_wrapped):
+        for block in text_blocks(source.files, options, hash=hash, progress=advance, on_wrapped=on_wrapped):
             yield block
             number += 1
 

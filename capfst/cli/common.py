@@ -153,6 +153,10 @@ casing_options = _together(
         default=True,
         help="Use the n-gram model alone, without its context model.",
     ),
+    click.option(
+        "--language",
+        help="Language of the text, such as de, if the model knows several.  [default: found line by line]",
+    ),
 )
 """The options of `capfst.load` that say what casing is wanted."""
 

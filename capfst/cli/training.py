@@ -110,11 +110,12 @@ def train(
     """Trains a capitalization LM on cased text, one sentence a line.
 
     CORPUS names files, folders or quoted glob patterns: text, .jsonl, .tsv, .csv and Wikimedia's dumps (.xml), plain or
-    compressed (.gz, .zst, .bz2, .xz), and .parquet.
+    compressed (.gz, .zst, .bz2, .xz), and .parquet. de=NAME names their language: the model tells several apart.
 
     \b
     capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
     capfst train crawl.jsonl.xz simplewiki-20260101-pages-articles.xml.bz2 --field text -o cap.fst
+    capfst train de=nachrichten/ fr='presse/*.zst' -o cap.fst
     """
     from capfst.system.progress import progress
     from capfst.training import train as run

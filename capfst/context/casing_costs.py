@@ -23,7 +23,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
 from capfst.casing.transducer import CasingCosts, Words, canonical_lowercase
 from capfst.context.classes import RARE
 from capfst.context.document import remember
-from capfst.context.domains import likeliest_domain
+from capfst.context.domains import ANY, likeliest_domain
 from capfst.context.features import (
     BLOCK,
     MAX_POSITION,
@@ -150,8 +150,20 @@ def _oov_token(buf, words, i, pretokenized, lowercase, hashes, token):  # type: 
 
 
 @kernel
-def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, text):  # type: ignore[no-untyped-def]
-    """Fills `text`. A line's domain is the likeliest one given its known words. log_odds: room for sums, 0 at first."""
+def _add_log_odds(known, of_languages, sums):  # type: ignore[no-untyped-def]
+    """Adds a known word's log-odds to the sums: those of languages, if the context model tells several apart."""
+    if of_languages.size != 0:
+        for language in range(sums.size):
+            sums[language] += of_languages[language]
+    else:
+        for domain in range(sums.size):
+            sums[domain] += known.domain_log_odds[domain]
+
+
+@kernel
+def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
+    """Fills `text`. A line's domain is the likeliest one given its known words, or the given language, if it is not
+    ANY. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
     position, n_oov, line = 0, 0, 0
     for i in range(words.starts.size):
@@ -161,7 +173,7 @@ def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, text):
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
-            text.domains[line] = likeliest_domain(log_odds)
+            text.domains[line] = likeliest_domain(log_odds) if language == ANY else language
             position = 0
             line += 1
             continue
@@ -169,8 +181,7 @@ def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, text):
         if words.n_forms[i] != 0:
             known = context.words[label]
             _known_token(known, context.shapes[label] == Shape.CASELESS, token)
-            for domain in range(log_odds.size):
-                log_odds[domain] += known.domain_log_odds[domain]
+            _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
             _oov_token(buf, words, i, pretokenized, lowercase, text.oov_hashes[n_oov], token)
             n_oov += 1
@@ -178,7 +189,7 @@ def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, text):
         position += 1
         t += 1
     sentence_padding(text.tokens, t)
-    text.domains[line] = likeliest_domain(log_odds)
+    text.domains[line] = likeliest_domain(log_odds) if language == ANY else language
 
 
 # ---- tokens → −ln p of the shapes
@@ -409,13 +420,15 @@ def casing_costs(
     begins: npt.NDArray[np.bool_] | None = None,
     rarity: npt.NDArray[np.float32] | None = None,
     lowering: Lowering = LOWERING,
+    language: int = ANY,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
     An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
     likeliest shape, not in lower case. every: gives the options, too. begins: bool[n], whether the word is taken for
     the first of a sentence inside its line; None: no word is. rarity: float32[n], if the buffer is a document whose
-    lines are evidence for each other (context/document.py).
+    lines are evidence for each other (context/document.py). language: the number of that of all lines, in a context
+    model of several; ANY: that of each line is found by its words.
     """
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
@@ -428,7 +441,8 @@ def casing_costs(
         np.empty(newlines + 1, np.int64),
     )
     lowercase = _Lowercase.of(lowering, int((words.ends - words.starts).max(initial=0)))
-    _read(buf, words, begins, pretokenized, context, lowercase, np.zeros(context.n_domains, np.int64), text)
+    log_odds = np.zeros(context.n_domains, np.int64)
+    _read(buf, words, begins, pretokenized, context, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     if rarity is not None:

@@ -3,6 +3,8 @@
 In: the labels of the sources of a corpus. Out: the sources grouped into a few domains by the words that they use; and
 for each word how much it speaks for each domain, by which the domain of any line is found (naive Bayes, see
 casing_costs.py). Features that are of one domain alone (features.py) learn in what it differs from the others.
+
+If the sources are in several languages, and these were named, the languages are the domains.
 """
 
 from __future__ import annotations
@@ -13,15 +15,19 @@ import numpy.typing as npt
 from capfst.system.kernels import kernel
 
 MAX_DOMAINS = 6
+"""Of one language."""
+MAX_LANGUAGES = 128
 MIN_DIVERGENCE = 0.03
 """Between two domains: Jensen–Shannon divergence in nats. Two halves of one text have about 0.001, texts of different
 domains about 0.1."""
+ANY = -1
+"""In the place of a domain: that of each line is found."""
 LOG_ODDS_SCALE = 32
 """Log-odds are kept as whole numbers from −127 to 127: times this."""
 
 _N_FREQUENT = 5000  # words by which sources are compared
 _N_COMPARED = 32  # sources that are compared with each other; smaller ones join what they are most like
-_MIN_COUNT = 50  # occurrences of a word that speaks for a domain
+_MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word that speaks for a domain, for a language
 _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
 
 Counts = npt.NDArray[np.int64]
@@ -76,12 +82,13 @@ def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int
     return domains
 
 
-def domain_log_odds(counts: Counts) -> npt.NDArray[np.int8]:
-    """int8[words, domains]: LOG_ODDS_SCALE · ln(p(word | domain) / p(word)), rounded; 0 for rare words.
+def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> npt.NDArray[np.int8]:
+    """int8[words, domains]: LOG_ODDS_SCALE · ln(p(word | domain) / p(word)), rounded; 0 for words that are rarer than
+    min_count.
 
     counts: how often each domain has each word, [domains, words].
     """
-    frequent = counts.sum(0) >= _MIN_COUNT
+    frequent = counts.sum(0) >= min_count
     counts = np.where(frequent, counts, 0)
     p = np.maximum(counts.sum(0), 1) / max(1, counts.sum())
     p_in_domain = (counts + _SMOOTHING * p) / (counts.sum(1, keepdims=True) + _SMOOTHING)
@@ -91,24 +98,28 @@ def domain_log_odds(counts: Counts) -> npt.NDArray[np.int8]:
 
 def find_domains(
     sources: list[npt.NDArray[np.uint32]],
+    languages: npt.NDArray[np.int64],
     word_of: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
     most: int = MAX_DOMAINS,
 ) -> npt.NDArray[np.int8]:
     """The `domain_log_odds` of each word, of labelled sources.
 
-    word_of: the word of each label. totals: the occurrences of each word. most: domains.
+    languages: of each source, from 0 on; if they are several, they are the domains. word_of: the word of each label.
+    totals: the occurrences of each word. most: domains.
     """
     frequent = np.argsort(-totals, kind="stable")[:_N_FREQUENT]
 
     def count(labels: npt.NDArray[np.uint32]) -> Counts:
         return np.bincount(word_of[labels[labels > 0]], minlength=len(totals))
 
-    domains = group_sources(np.array([count(labels)[frequent] for labels in sources]), most)
+    domains, min_count = languages, _MIN_COUNT_IN_LANGUAGES
+    if not languages.any():
+        domains, min_count = group_sources(np.array([count(labels)[frequent] for labels in sources]), most), _MIN_COUNT
     counts = np.zeros((int(domains.max()) + 1, len(totals)), np.int64)
     for domain, labels in zip(domains, sources, strict=True):
         counts[domain] += count(labels)
-    return domain_log_odds(counts)
+    return domain_log_odds(counts, min_count)
 
 
 @kernel

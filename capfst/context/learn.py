@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context.domains import likeliest_domain
+from capfst.context.domains import ANY, likeliest_domain
 from capfst.context.features import (
     BLOCK,
     MAX_POSITION,
@@ -258,7 +258,7 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 
 
 @allocating
-def _learn(examples, n, hashes, log_odds, tables, rates):  # type: ignore[no-untyped-def]
+def _learn(examples, n, hashes, log_odds, given, tables, rates):  # type: ignore[no-untyped-def]
     """Both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
         np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
@@ -274,7 +274,7 @@ def _learn(examples, n, hashes, log_odds, tables, rates):  # type: ignore[no-unt
         end = begin
         while examples.tokens[end].shape_evidence != END:
             end += 1
-        domain = _domain(examples.words[begin:end], log_odds, sums)
+        domain = given if given != ANY else _domain(examples.words[begin:end], log_odds, sums)
         loss, n_learned, n_words, n_capitals = _stage1(
             examples, begin, end, domain, hashes, tables.stage1, rates[0], work
         )
@@ -285,12 +285,16 @@ def _learn(examples, n, hashes, log_odds, tables, rates):  # type: ignore[no-unt
     return loss1, loss2, count
 
 
-def learn(labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables) -> tuple[float, float, int]:
-    """Has the tables learn from whole sentences; the sum of each stage's losses on them, −ln p before it had learned
-    them, and the number of words with a true shape."""
+def learn(
+    labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables, domain: int = ANY
+) -> tuple[float, float, int]:
+    """Has the tables learn from whole sentences of a domain, or of any; the sum of each stage's losses on them, −ln p
+    before it had learned them, and the number of words with a true shape."""
     size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
     n = _read(labels, lexicon, examples)
     rates = tuple(np.float32(rate) for rate in RATES)
-    losses: tuple[float, float, int] = _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, tables, rates)
+    losses: tuple[float, float, int] = _learn(
+        examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, rates
+    )
     return losses

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context.domains import MAX_DOMAINS
+from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.words import SUFFIX, WHOLE, shape_evidence
 from capfst.exceptions import CapfstError
@@ -43,7 +43,7 @@ WORD = np.dtype(
         ("lower_class", "u1"),  # by classes.word_classes
         ("cased_class", "u1"),
         ("one_letter", "u1"),  # 1: of which CAPITALIZED and UPPER are the same
-        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as from domains.domain_log_odds
+        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as from domains.domain_log_odds; 0 if the domains are languages
     ],
     align=True,
 )
@@ -73,6 +73,7 @@ class Context(NamedTuple):
     stage2: npt.NDArray[np.uint32]
     scales: tuple[float, float]
     n_domains: int
+    language_log_odds: npt.NDArray[np.int8]  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
 
     @classmethod
     def of(cls, model: CapFst) -> Context | None:
@@ -97,7 +98,12 @@ class Context(NamedTuple):
     def _read(cls, part: Part, n_labels: int) -> Context:
         """ValueError, TypeError, KeyError or OverflowError if the part is not what `part` makes."""
         n_domains, (scale1, scale2) = int(part.settings["domains"]), map(float, part.settings["scales"])
-        if not (0 < n_domains <= MAX_DOMAINS and 0 < scale1 < np.inf and 0 < scale2 < np.inf):
+        log_odds = part.arrays.get("language_log_odds")
+        if not (
+            0 < n_domains <= (MAX_DOMAINS if log_odds is None else MAX_LANGUAGES)
+            and 0 < scale1 < np.inf
+            and 0 < scale2 < np.inf
+        ):
             raise ValueError("its scales or its number of domains are impossible")
 
         def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
@@ -111,6 +117,9 @@ class Context(NamedTuple):
             array("stage2", np.uint32, -1),
             (scale1, scale2),
             n_domains,
+            np.zeros((n_labels, 0), np.int8)
+            if log_odds is None
+            else log_odds.view(np.int8).reshape(n_labels, n_domains),
         )
         if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2)):
             raise ValueError("the size of a table is no power of 2")
@@ -118,10 +127,17 @@ class Context(NamedTuple):
             raise ValueError("it has a form of no shape")
         return context
 
+    @property
+    def n_languages(self) -> int:
+        """How many languages are told apart; 0: there is only one, or their names were not known."""
+        return self.language_log_odds.shape[1]
+
     def part(self) -> Part:
         """The context model as a part of a model's file."""
         arrays = self._asdict()
         settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
+        if not self.n_languages:
+            del arrays["language_log_odds"]
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
 
 
@@ -135,11 +151,20 @@ def _refuse_two_files(model: CapFst) -> None:
         )
 
 
-def context_of(starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Parameters) -> Context:
-    """The context model of the model whose words' first labels are `starts`."""
+def context_of(
+    starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Parameters, several_languages: bool = False
+) -> Context:
+    """The context model of the model whose words' first labels are `starts`.
+
+    several_languages: whether the domains are languages.
+    """
     words = np.zeros(len(lexicon.shapes), WORD)
     _fill_words(starts, lexicon, words)
-    return Context(words, lexicon.shapes, *parameters, lexicon.domain_log_odds.shape[1])
+    n_domains = lexicon.domain_log_odds.shape[1]
+    language_log_odds = np.zeros((len(words), n_domains if several_languages else 0), np.int8)
+    log_odds = language_log_odds if several_languages else words["domain_log_odds"][:, :n_domains]
+    log_odds[starts[:-1]] = lexicon.domain_log_odds
+    return Context(words, lexicon.shapes, *parameters, n_domains, language_log_odds)
 
 
 @allocating
@@ -152,8 +177,6 @@ def _fill_words(starts, lexicon, words):  # type: ignore[no-untyped-def]
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
         word.unseen_penalty = 1 + np.log(1.0 + counts.sum())
         word.one_letter = word.suffix2_hash == 0
-        for domain in range(lexicon.domain_log_odds.shape[1]):
-            word.domain_log_odds[domain] = lexicon.domain_log_odds[number, domain]
 
 
 def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int64]) -> Parameters:

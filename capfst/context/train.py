@@ -20,7 +20,7 @@ from capfst.context import sample, words
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.domains import MAX_DOMAINS, find_domains
 from capfst.context.features import N_RANKED
-from capfst.context.learn import Lexicon, Tables, learn
+from capfst.context.learn import ANY, Lexicon, Tables, learn
 from capfst.context.model import Parameters, quantize
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols
@@ -98,14 +98,16 @@ def fit(
     starts: npt.NDArray[np.int64],
     occurrences: npt.NDArray[np.int64],
     corpus: LabelledCorpus,
+    language_of: npt.NDArray[np.int64],
     memory: int | None,
     show: Progress,
     options: ContextOptions,
 ) -> Fitted:
     """What is known and was learned of a corpus.
 
-    starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. memory: bytes that
-    the program may take; if they are few, fewer labels are learned from, in smaller tables.
+    starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. language_of: the
+    language of each source, from 0 on; all 0 if they are of one, or none was named. memory: bytes that the program may
+    take; if they are few, fewer labels are learned from, in smaller tables.
 
     Raises:
         CapfstError: too little memory.
@@ -115,9 +117,11 @@ def fit(
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
-    sources = [labels for labels in corpus.sample(size) if labels.any()]
-    lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, corpus, sources, options.max_domains)
-    return Fitted(lexicon, _learned(lexicon, starts, sources, Tables.of(rows), show))
+    samples = corpus.sample(size)
+    kept = [number for number, labels in enumerate(samples) if labels.any()]
+    sources, languages = [samples[number] for number in kept], language_of[kept]
+    lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, corpus, sources, languages, options.max_domains)
+    return Fitted(lexicon, _learned(lexicon, starts, sources, languages, Tables.of(rows), show))
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int]]:
@@ -146,6 +150,7 @@ def _lexicon(
     word_of: npt.NDArray[np.int64],
     corpus: LabelledCorpus,
     sources: list[npt.NDArray[np.uint32]],
+    languages: npt.NDArray[np.int64],
     max_domains: int,
 ) -> Lexicon:
     """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word."""
@@ -157,7 +162,7 @@ def _lexicon(
     classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
     hashes = words.hash_words(symbols, starts)
     counts = corpus.shape_counts(word_of, shape_of)
-    log_odds = find_domains(sources, word_of, totals, max_domains)
+    log_odds = find_domains(sources, languages, word_of, totals, max_domains)
     return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds)
 
 
@@ -165,14 +170,16 @@ def _learned(
     lexicon: Lexicon,
     starts: npt.NDArray[np.int64],
     sources: list[npt.NDArray[np.uint32]],
+    languages: npt.NDArray[np.int64],
     tables: Tables,
     show: Progress,
 ) -> Parameters:
     """What is learned from all sources in turn."""
+    domains = languages.tolist() if languages.any() else [ANY] * len(sources)
     sliced = [sample.slices(labels, _SLICES) for labels in sources]
     with show(sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
         for turn in range(_SLICES):
-            for slices in sliced:
-                learn(slices[turn], lexicon, tables)
+            for slices, domain in zip(sliced, domains, strict=True):
+                learn(slices[turn], lexicon, tables, domain)
                 advance(slices[turn].size)
     return quantize(tables, lexicon, starts)

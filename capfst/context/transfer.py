@@ -36,7 +36,10 @@ def transferred(
     word_scores = np.zeros((len(symbols), context.word_scores.shape[1]), np.int16)
     score_unseen_words(first[~known], hashes[~known], context.stage1, word_scores)
     word_scores[first[known]] = context.word_scores[old[known]]
-    return context._replace(words=words, shapes=label_shapes(symbols, starts), word_scores=word_scores)
+    log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
+    log_odds[first[known]] = context.language_log_odds[old[known]]
+    shapes = label_shapes(symbols, starts)
+    return context._replace(words=words, shapes=shapes, word_scores=word_scores, language_log_odds=log_odds)
 
 
 def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

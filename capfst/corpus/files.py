@@ -8,7 +8,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -121,17 +122,24 @@ def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_te
     return list(files.values())
 
 
-def sources(files: Iterable[Path]) -> list[list[Path]]:
-    """The files in their order, each by itself if it is not too small, else with its neighbours: some hundreds of
-    sources at most, each of which may be a domain of its own."""
-    sized = [(file, file.stat().st_size) for file in files]
-    least = max(_SMALL, sum(size for _, size in sized) // 256)
-    groups: list[list[Path]] = []
+class Source(NamedTuple):
+    """Files that may be a domain of their own, in one language; None if no language was named."""
+
+    files: list[Path]
+    language: str | None
+
+
+def sources(files: Sequence[Path], languages: Sequence[str] = ()) -> list[Source]:
+    """The files in their order, each by itself if it is not too small, else with its neighbours of the same language:
+    some hundreds of sources at most. languages: that of each file, if any were named."""
+    sizes = [file.stat().st_size for file in files]
+    least = max(_SMALL, sum(sizes) // 256)
+    found: list[Source] = []
     held = 0
-    for file, size in sized:
-        if not groups or held + size > least:
-            groups.append([])
+    for file, size, language in zip_longest(files, sizes, languages):
+        if not found or held + size > least or language != found[-1].language:
+            found.append(Source([], language))
             held = 0
-        groups[-1].append(file)
+        found[-1].files.append(file)
         held += size
-    return groups
+    return found

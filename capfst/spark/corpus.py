@@ -30,7 +30,7 @@ from capfst.casing.shapes import N_SHAPES
 from capfst.context.sample import quotas, select
 from capfst.context.words import shape_counts
 from capfst.corpus import filters as cleaning
-from capfst.corpus.files import sources
+from capfst.corpus.files import Source
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import count_labels, pieces
 from capfst.corpus.splits import Part, read, splits
@@ -73,15 +73,16 @@ class SparkStreams:
     def __init__(
         self,
         spark: SparkSession,
-        files: list[Path],
+        every: list[Source],
         options: TextOptions,
         on: int,
         pretokenized: bool,
         language: str = NAME,
     ) -> None:
         context = spark.sparkContext
+        files = [file for source in every for file in source.files]
         parts = list(enumerate(part for file in files for part in _parts(file, options)))
-        source_of = {file: number for number, source in enumerate(sources(files)) for file in source}
+        source_of = {file: number for number, source in enumerate(every) for file in source.files}
         self.sources = np.array([source_of[part.file] for _, part in parts], np.int64)  # of the parts
         with ThreadPoolExecutor(1) as pool:
             # The digest needs one pass from the first line to the last, so that it takes longest: it begins first.

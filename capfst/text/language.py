@@ -53,34 +53,35 @@ def known() -> list[str]:
     return sorted({row[0] for row in rows("languages.tsv")})
 
 
+def check_known(name: str) -> None:
+    """CapfstError if the language has no grammar."""
+    if name not in known():
+        raise CapfstError(
+            f"there is no grammar for the language {name!r}: use one of {' '.join(known())}, or leave it out for "
+            "Unicode's default"
+        )
+
+
 def languages(names: str) -> Language:
     """The grammar of one language, or of several, as `de,fr` or `de+fr`.
 
     Raises:
-        CapfstError: a language without a grammar, or languages that do not lowercase alike.
+        CapfstError: a language without a grammar.
     """
     each = sorted(set(names.replace("+", ",").split(",")))
     if each == [NAME]:
         return DEFAULT
     for name in each:
-        if name not in known():
-            raise CapfstError(
-                f"there is no grammar for the language {name!r}: use one of {' '.join(known())}, or leave it out for "
-                "Unicode's default"
-            )
+        check_known(name)
     return _joined(tuple(each))
 
 
 @cache
 def _joined(names: tuple[str, ...]) -> Language:
-    rules = {name: _rules(name) for name in names}
-    first = names[0]
-    for name in names[1:]:
-        if _altering(rules[first]) != _altering(rules[name]):
-            raise CapfstError(
-                f"{first} and {name} do not lowercase alike, so that they cannot share a model: train one for each"
-            )
-    every = [rule for name in names for rule in rules[name]]
+    # Languages that lowercase as the others do not, such as Turkish, follow Unicode's rules in company.
+    altering = {name: [rule for rule in _rules(name) if rule.alters_lowercase()] for name in names}
+    alike = all(rules == altering[names[0]] for rules in altering.values())
+    every = [rule for name in names if alike or not altering[name] for rule in _rules(name)]
     table, title = TO_LOWER.copy(), TO_TITLE.copy()
     upper = TO_UPPER.copy()
     lowered, raised = [], []
@@ -117,10 +118,6 @@ def _rules(name: str) -> list[_Rule]:
         for row in rows("languages.tsv")
         if row[0] == name and len(row) > 1
     ]
-
-
-def _altering(rules: list[_Rule]) -> list[_Rule]:
-    return [rule for rule in rules if rule.alters_lowercase()]
 
 
 def _elisions(name: str) -> list[str]:

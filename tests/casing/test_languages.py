@@ -226,12 +226,19 @@ def test_names_are_those_of_one_model() -> None:
     [
         ("xx", "no grammar for the language 'xx': use one of az be .*, or leave it out for Unicode's default"),
         ("de,", "no grammar for the language ''"),
-        ("de,tr", "de and tr do not lowercase alike, so that they cannot share a model: train one for each"),
     ],
 )
 def test_refused(names: str, message: str) -> None:
     with pytest.raises(CapfstError, match=message):
         languages(names)
+
+
+@pytest.mark.parametrize("names", ["de,tr", "de,lt", "lt,tr"])
+def test_in_company_languages_lowercase_as_unicode_does(names: str) -> None:
+    language = languages(names)
+    assert (language.lowering.table == DEFAULT.lowering.table).all()
+    assert language.lowering.sequences.tolist() == DEFAULT.lowering.sequences.tolist()
+    assert language.title.tolist() == DEFAULT.title.tolist()
 
 
 def test_shapes_of_forms_are_the_language_s() -> None:

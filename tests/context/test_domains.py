@@ -128,7 +128,7 @@ def test_sources_of_labels() -> None:
 
     sources = [source(0), source(1), source(0), np.zeros(0, np.uint32)]
     totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=WORDS) for labels in sources).astype(float)
-    log_odds = find_domains(sources, word_of, totals)
+    log_odds = find_domains(sources, np.zeros(4, np.int64), word_of, totals)
     for labels, domain in zip(sources, [0, 1, 0], strict=False):
         votes = log_odds[word_of[labels[labels > 0]]].sum(0, dtype=np.int64)
         assert likeliest_domain(votes) == domain

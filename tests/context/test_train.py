@@ -129,7 +129,13 @@ def silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], 
 def test_progress_and_memory() -> None:
     symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
     labels = np.array([2, 3, 4, 0, 4, 4, 0], np.uint32)
-    arguments = (symbols, check(symbols), np.array([2, 0, 1, 1, 3]), LocalCorpus(labels, np.array([7])))
+    arguments = (
+        symbols,
+        check(symbols),
+        np.array([2, 0, 1, 1, 3]),
+        LocalCorpus(labels, np.array([7])),
+        np.zeros(1, np.int64),
+    )
     done: list[int] = []
     totals: list[int] = []
 

@@ -74,6 +74,14 @@ def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
     assert len(context.scales) > 1
 
 
+def test_languages_are_told_apart_as_here(spark, sources, tmp_path, monkeypatch):
+    monkeypatch.setattr(spark_corpus, "_PART", 80_000)
+    for name, where in ("here", None), ("there", spark):
+        capfst.train([f"de={sources}/[bh].txt", f"en={sources}/[a-dg]*"], tmp_path / name, order=1, spark=where)
+    assert same_models(tmp_path / "here", tmp_path / "there")
+    assert Context.of(CapFst.open(tmp_path / "here")).n_languages == 2
+
+
 def test_the_last_new_word_is_found_in_any_part(spark, tmp_path, monkeypatch):
     """What follows lmplz (discount.py) looks at a word's first place in the whole corpus."""
     monkeypatch.setattr(spark_corpus, "_PART", 250)

@@ -1,0 +1,57 @@
+"""Which language each file of a corpus is in, as its user says: `de=news/ fr=web.txt`, or a folder of `de/`, `fr/`, ….
+
+In: the names that a user gives. Out: the files that they stand for, and their languages.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from capfst.corpus.files import find_files, is_text
+from capfst.exceptions import CapfstError
+from capfst.text.language import check_known, known
+
+_TAGGED = re.compile(r"([a-z]{2,3})=(.+)", re.DOTALL)
+
+
+def find_corpus(names: Iterable[str], taken: Callable[[str], bool] = is_text) -> tuple[list[Path], list[str]]:
+    """The files of a corpus, as `find_files` finds them, and the language of each; no languages if none is named.
+
+    `de=NAME` names files in German. A folder that holds only folders named `de`, `fr` and the like names their
+    languages, too.
+
+    Raises:
+        CapfstError: as `find_files`; an unknown language; files with and without a language.
+    """
+    found: dict[str, tuple[Path, str | None]] = {}
+    for name in names:
+        language, path = _parted(name)
+        files = find_files([path], taken)
+        for file, of_folder in zip(files, _folder_languages(path, files), strict=True):
+            found.setdefault(os.path.realpath(file), (file, language or of_folder))
+    files = [file for file, _ in found.values()] or find_files(())
+    languages = [language for _, language in found.values() if language]
+    if languages and len(languages) < len(files):
+        file = next(file for file, language in found.values() if not language)
+        raise CapfstError(f"{file}: name its language, as in de={file}: that of other files was named")
+    return files, languages
+
+
+def _parted(name: str) -> tuple[str | None, str]:
+    """`de=NAME` → `de` and NAME; a file that has such a name itself is none."""
+    tagged = _TAGGED.fullmatch(name)
+    if tagged is None or os.path.lexists(name):
+        return None, name
+    check_known(tagged[1])
+    return tagged[1], tagged[2]
+
+
+def _folder_languages(name: str, files: list[Path]) -> list[str] | list[None]:
+    if os.path.isdir(name):
+        folders = [file.relative_to(name).parts[0] for file in files]
+        if set(folders) <= set(known()):
+            return folders
+    return [None] * len(files)

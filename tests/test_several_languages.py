@@ -1,0 +1,86 @@
+"""One model for several languages: named when it is trained, found line by line, or named again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import run
+
+import capfst
+from capfst.context.model import Context
+from capfst.exceptions import CapfstError
+from capfst.fst.read import CapFst
+
+WORDS = {
+    "de": (["der", "die", "sieht", "hat", "nicht", "und", "mit", "auf"], ["Hund", "Rose", "Mast", "Stadt", "Wind"]),
+    "en": (["the", "sees", "has", "not", "and", "with", "upon", "a"], ["dog", "rose", "mast", "city", "wind"]),
+}
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file for each language."""
+    folder = tmp_path_factory.mktemp("languages")
+    rng = np.random.default_rng(7)
+    for language, (words, nouns) in WORDS.items():
+        lines = []
+        for _ in range(1500):
+            line = [word for pair in zip(rng.choice(words, 4), rng.choice(nouns, 4), strict=True) for word in pair]
+            lines.append(f"{line[0].capitalize()} {' '.join(line[1:])}.\n")
+        (folder / language).mkdir()
+        (folder / language / "text.txt").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(texts: Path) -> Path:
+    run("train", "-q", f"de={texts}/de", f"en={texts}/en/text.txt", "-o", str(texts / "cap.fst"))
+    return texts / "cap.fst"
+
+
+LINES = ["der wind hat die rose und mast", "the wind has the rose and mast"]
+
+
+def test_the_language_of_a_line_is_found(model: Path) -> None:
+    assert capfst.load(model).recase(LINES) == ["der Wind hat die Rose und Mast", LINES[1]]
+    assert CapFst.open(model).signature.lowercasing == "de+en"
+
+
+def test_the_language_is_named(model: Path) -> None:
+    ambiguous = "rose wind mast rose"
+    assert capfst.load(model, language="de").recase(ambiguous) == "Rose Wind Mast Rose"
+    assert capfst.load(model, language="en").recase(ambiguous) == ambiguous
+    assert run("recase", "-q", "--language", "de", "--lm", model, stdin=ambiguous).stdout == b"Rose Wind Mast Rose"
+
+
+def test_engines_agree(model: Path) -> None:
+    for language in (None, "de", "en"):
+        fast, slow = (capfst.load(model, engine=engine, language=language) for engine in ("fast", "openfst"))
+        assert fast.recase(LINES) == slow.recase(LINES)
+
+
+def test_folders_name_languages(texts: Path, model: Path, tmp_path: Path) -> None:
+    for language in WORDS:
+        (tmp_path / "all" / language).mkdir(parents=True)
+        (tmp_path / "all" / language / "text.txt").write_bytes((texts / language / "text.txt").read_bytes())
+    trained = capfst.train(tmp_path / "all", tmp_path / "cap.fst")
+    assert trained.domains == 2
+    assert (tmp_path / "cap.fst").read_bytes() == model.read_bytes()
+
+
+def test_what_is_stored(model: Path, texts: Path, tmp_path: Path) -> None:
+    context = Context.of(CapFst.open(model))
+    assert context is not None and context.n_languages == context.n_domains == 2
+    assert not context.words["domain_log_odds"].any()
+    capfst.train(texts / "de", tmp_path / "one.fst", language="de")
+    one = Context.of(CapFst.open(tmp_path / "one.fst"))
+    assert one is not None and one.n_languages == 0
+
+
+def test_refused(model: Path, texts: Path, tmp_path: Path) -> None:
+    with pytest.raises(CapfstError, match="does not tell 'fr' from other languages: train it with fr=FILE"):
+        capfst.load(model, language="fr")
+    with pytest.raises(CapfstError, match=r"en\.fst does not tell 'de' from other languages"):
+        capfst.load("en", language="de")
+    with pytest.raises(CapfstError, match="the languages of the files were named already: leave out --language de"):
+        capfst.train(f"de={texts}/de", tmp_path / "cap.fst", language="de")
