@@ -32,7 +32,7 @@ from capfst.bilingual.model import Bilingual, forms_of
 from capfst.bilingual.words import Text, describe
 from capfst.casing import encode
 from capfst.casing.surface import openings, write
-from capfst.casing.transducer import ArcCosts, CasingCosts, LabelPath, Transducer, Words
+from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
 from capfst.context.casing_costs import casing_costs
 from capfst.context.document import rarity
 from capfst.context.domains import ANY
@@ -44,7 +44,6 @@ from capfst.fst.read import CapFst
 from capfst.search import fast
 from capfst.search.breaks import Breaks
 from capfst.search.confidence import Change, changes
-from capfst.search.margin import within_margin
 from capfst.system.parallel import as_they_come, map_stream
 from capfst.text.tokenizer import NEWLINE
 
@@ -250,11 +249,11 @@ class Recaser:
         buf = np.frombuffer(block.target, np.uint8)
         words = self._words(buf)
         costs = self._block_costs(buf, words, block)
-        return words, self._write(buf, words, self._best(words, costs), costs)
+        return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
-    def _block_costs(self, buf: npt.NDArray[np.uint8], words: Words, block: Block) -> CasingCosts:
-        """What the casings of a block's words cost, with all options."""
-        costs = self._casing_costs(buf, words, every=True)
+    def _block_costs(self, buf: npt.NDArray[np.uint8], words: Words, block: Block, every: bool = False) -> CasingCosts:
+        """What the casings of a block's words cost; every: with all options, and of hopeless ones, too."""
+        costs = self._casing_costs(buf, words, every or block.source is not None)
         if block.source is None:
             return costs
         learned = self.bilingual_part()
@@ -321,7 +320,7 @@ class Recaser:
         """The words of a piece, and all of it in its best casing."""
         words = self._words(buf)
         costs = self._casing_costs(buf, words)
-        return words, self._write(buf, words, self._best(words, costs), costs)
+        return words, self._write(buf, words, self.engine.best(words, costs.arc_costs), costs)
 
     def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
         """As `recase_block`, for many; as `recase_blocks`."""
@@ -349,7 +348,7 @@ class Recaser:
         if n < 1:
             raise CapfstError(f"there are no {n} best casings: ask for 1 or more")
         buf, words = self._line(line.target)
-        costs = self._block_costs(buf, words, line)
+        costs = self._block_costs(buf, words, line, every=True)
         best: dict[str, float] = {}
         n_paths = n
         while True:
@@ -365,8 +364,7 @@ class Recaser:
         """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
         buf = np.frombuffer(_utf8(text), np.uint8)
         words = self._words(buf)
-        costs = self.engine.search(words, _hopeful(words, self._casing_costs(buf, words)))[1]
-        costs += self._start_cost
+        costs = self.engine.search(words, self._casing_costs(buf, words).arc_costs)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
     def confidence(
@@ -383,11 +381,11 @@ class Recaser:
     def confidence_of(self, line: Block) -> tuple[str, list[Change]]:
         """As `confidence`, of a block of one line."""
         buf, words = self._line(line.target)
-        costs = self._block_costs(buf, words, line)
+        costs = self._block_costs(buf, words, line, every=True)
         text, changed = changes(
             buf,
             words,
-            self._best(words, costs),
+            self.engine.best(words, self._block_costs(buf, words, line).arc_costs),
             self.engine.marginals(words, openings(buf, words, self.pretokenized), costs.arc_costs),
             costs,
             lambda path, shapes: np.frombuffer(self._write(buf, words, path, costs._replace(shapes=shapes)), np.uint8),
@@ -420,7 +418,7 @@ class Recaser:
         """
         buf, words = self._line(_utf8(text))
         costs = self._casing_costs(buf, words)
-        path = self._best(words, costs)
+        path = self.engine.best(words, costs.arc_costs)
         recased = bytes(self._write(buf, words, path, costs))
         starts = self.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
         parts = (recased[start:end] for start, end in pairwise([0, *starts, len(recased)]))
@@ -451,18 +449,10 @@ class Recaser:
             self.context, buf, words, self.pretokenized, self.guess, every, begins, memory, lowering, self.language
         )
 
-    def _best(self, words: Words, costs: CasingCosts) -> LabelPath:
-        path: LabelPath = self.engine.best(words, _hopeful(words, costs))
-        return path
-
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         return write(
             buf, words, path, self.model.symbols, self.pretokenized, self.sentence_case, costs.shapes, costs.copies
         )
-
-
-def _hopeful(words: Words, costs: CasingCosts) -> ArcCosts | None:
-    return None if costs.arc_costs is None else within_margin(words, costs.arc_costs)
 
 
 def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:

@@ -92,7 +92,7 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     words: Words = recaser.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
     engine = recaser.engine
-    choices = choose(words, costs, engine.unknown, leave_out=False)
+    choices, _ = choose(words, costs, engine.unknown, leave_out=False)
     _, whole, n_whole = line_lattice(words, choices, engine.unknown, engine.starts, engine.tables)
     size = words.token_types.size
     chunk = new_chunk(size, choices.arc_costs)

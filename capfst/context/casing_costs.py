@@ -7,9 +7,8 @@ or if it is OOV: so words appear in casings that the LM has not seen.
 The LM reads an unseen casing as the word's most frequent form. So of all casings that are read as this form the search
 needs the cheapest one only. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
 
-The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; stage 1, then stage 2 of each line; for documents
-`document.remember`) → `_fill`
-(→ costs of surface forms and unseen casings).
+The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; of each line the first look, then stage 1, then
+stage 2; for documents `document.remember`) → `_fill` (→ costs of surface forms and unseen casings).
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from capfst.context.features import (
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
+    N_FIRST_FEATURES,
     N_NEIGHBOUR_FEATURES,
     NO_DECISION,
     PADDING,
@@ -37,11 +37,14 @@ from capfst.context.features import (
     TOKEN,
     decision,
     decision_features,
+    first_features,
+    gets_first_look,
     has_capitals,
     largest,
     neighbour_features,
     prefetch_rows,
     sentence_padding,
+    settled_decision,
     word_features,
 )
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
@@ -54,6 +57,11 @@ SCALE = 3.0
 """A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
 LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
+
+MARGIN = 6.0
+"""A surface form that costs so much more than its word's cheapest one is hopeless: it costs +inf. So the search has few
+choices; with larger margins, up to infinite ones, at most five of 230,000 words of development text are written
+otherwise."""
 
 _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
 
@@ -78,7 +86,7 @@ class _Text(NamedTuple):
 
     tokens: npt.NDArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
-    oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES]
+    oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES], of those that have case
     domains: npt.NDArray[np.int64]  # the domain of each line
 
 
@@ -95,13 +103,17 @@ class _Parameters(NamedTuple):
     word_scores: npt.NDArray[np.int16]
     stage1: _Table
     stage2: _Table
+    first_look: _Table
     scale1: float
     scale2: float
+    scale_first: float
 
     @classmethod
     def of(cls, context: Context) -> _Parameters:
-        stage1, stage2 = (_Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2))
-        return cls(context.word_scores, stage1, stage2, *context.scales)
+        tables = [
+            _Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2, context.first_look)
+        ]
+        return cls(context.word_scores, tables[0], tables[1], tables[2], *context.scales)
 
 
 class _Workspace(NamedTuple):
@@ -109,6 +121,7 @@ class _Workspace(NamedTuple):
 
     features: npt.NDArray[np.uint64]  # [BLOCK, …]
     word_features: npt.NDArray[np.uint64]  # [MAX_WORD_FEATURES]
+    unsettled: npt.NDArray[np.int64]  # words with case for which the first look does not suffice
     decisions: npt.NDArray[np.uint8]  # of each token
     p: npt.NDArray[np.float32]  # [N_SHAPES]
 
@@ -117,6 +130,7 @@ class _Workspace(NamedTuple):
         return cls(
             np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
             np.empty(MAX_WORD_FEATURES, np.uint64),
+            np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
             np.empty(N_SHAPES, np.float32),
         )
@@ -184,7 +198,7 @@ def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, langua
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
             _oov_token(buf, words, i, pretokenized, lowercase, text.oov_hashes[n_oov], token)
-            n_oov += 1
+            n_oov += has_case(token.shape_evidence)
         token.position = min(position, MAX_POSITION)
         position += 1
         t += 1
@@ -211,11 +225,11 @@ def _exp(x):  # type: ignore[no-untyped-def]
 def softmax(z, p):  # type: ignore[no-untyped-def]
     """p_k = e^{z_k} / Σ_j e^{z_j}, of scores z; returns ln Σ_j e^{z_j}. As learn.softmax, faster."""
     most = largest(z)
-    for k in range(N_SHAPES):
-        p[k] = _exp(max(z[k] - most, np.float32(-87)))
-    total = p[0] + p[1] + p[2] + p[3]
-    for k in range(N_SHAPES):
-        p[k] /= total
+    e0, e1 = _exp(max(z[0] - most, np.float32(-87))), _exp(max(z[1] - most, np.float32(-87)))
+    e2, e3 = _exp(max(z[2] - most, np.float32(-87))), _exp(max(z[3] - most, np.float32(-87)))
+    total = e0 + e1 + e2 + e3
+    share = np.float32(1) / total
+    p[0], p[1], p[2], p[3] = e0 * share, e1 * share, e2 * share, e3 * share
     return most + np.log(total)
 
 
@@ -263,64 +277,103 @@ def _log2(size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _stage1(words, text, begin, end, n_oov, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
-    """log_p[begin:end], of the words of a line of a domain: ln p of the shapes of words with case; and work.decisions.
+def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
+    """log_p[begin:end], of the words of a line of a domain: ln of the odds of each shape against the likeliest one, for
+    words for which the first look suffices; and work.decisions. The other words with case are put into work.unsettled.
 
-    n_oov: the number of OOV words before. Returns their number after the line; how many words of the line have case,
-    and for how many of them the decision has capitals.
+    Returns how many these are; how many others have case, and for how many of those the decision has capitals.
     """
-    tokens = text.tokens
-    n_words, n_capitals = np.int64(0), np.int64(0)
+    tokens, table = text.tokens, learned.first_look
+    n_unsettled, n_words, n_capitals = np.int64(0), np.int64(0), np.int64(0)
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for i in range(block, block_end):
-            t, features = text.token_of[i], work.features[i - block]
-            if has_case(tokens[t].shape_evidence):
-                neighbour_features(tokens, t, domain, features)
-                prefetch_rows(learned.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
-                prefetch(learned.word_scores[words.first_labels[i]], 0)
+            t = text.token_of[i]
+            if gets_first_look(tokens[t].shape_evidence):
+                first_features(tokens, t, domain, work.features[i - block])
+                prefetch_rows(table.rows, 1, work.features[i - block], N_FIRST_FEATURES)
         for i in range(block, block_end):
             t, z = text.token_of[i], log_p[i]
-            if has_case(tokens[t].shape_evidence):
-                lanes = _sum_rows(learned.stage1, work.features[i - block], N_NEIGHBOUR_FEATURES)
+            if not has_case(tokens[t].shape_evidence):
+                continue
+            if gets_first_look(tokens[t].shape_evidence):
+                lanes = _sum_rows(table, work.features[i - block], N_FIRST_FEATURES)
                 for k in range(N_SHAPES):
-                    z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
-                if words.n_forms[i] != 0:
-                    for k in range(1, N_SHAPES):
-                        z[k] += learned.word_scores[words.first_labels[i], k - 1]
-                else:
-                    n = word_features(text.oov_hashes[n_oov], UNSEEN, work.word_features)
-                    lanes = _sum_rows(learned.stage1, work.word_features, n)
-                    for k in range(1, N_SHAPES):
-                        z[k] += _score_of(lanes, k, n)
-                for k in range(N_SHAPES):
-                    z[k] *= learned.scale1
-                _log_softmax(z, work.p)
-                work.decisions[t] = decision(work.p)
-                n_words += 1
-                n_capitals += has_capitals(work.decisions[t])
-            n_oov += words.n_forms[i] == 0
-    return n_oov, n_words, n_capitals
+                    z[k] = learned.scale_first * _score_of(lanes, k, N_FIRST_FEATURES)
+                work.decisions[t] = settled_decision(z)
+                if work.decisions[t] != NO_DECISION:
+                    most = largest(z)
+                    for k in range(N_SHAPES):
+                        z[k] -= most
+                    n_words += 1
+                    n_capitals += has_capitals(work.decisions[t])
+                    continue
+            work.unsettled[n_unsettled] = i
+            n_unsettled += 1
+    return n_unsettled, n_words, n_capitals
 
 
 @kernel
-def _stage2(text, begin, end, n_words, n_capitals, learned, work, log_p):  # type: ignore[no-untyped-def]
-    """Corrects log_p[begin:end] where stage 1 is not certain: softmax(PRIOR_WEIGHT · ln p + stage 2's scores)."""
+def _stage1(words, text, n_unsettled, n_oov, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
+    """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain: ln p of their
+    shapes; and work.decisions.
+
+    n_oov: the number of OOV words with case before. Returns their number after the line; for how many of the words the
+    decision has capitals.
+    """
     tokens = text.tokens
-    for block in range(begin, end, BLOCK):
-        block_end = min(end, block + BLOCK)
-        for i in range(block, block_end):
-            t, features = text.token_of[i], work.features[i - block]
-            if has_case(tokens[t].shape_evidence) and largest(log_p[i]) < _LOG_SUFFICES:
-                decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
-                prefetch_rows(learned.stage2.rows, 1, features, N_DECISION_FEATURES)
-        for i in range(block, block_end):
-            z = log_p[i]
-            if has_case(tokens[text.token_of[i]].shape_evidence) and largest(z) < _LOG_SUFFICES:
-                lanes = _sum_rows(learned.stage2, work.features[i - block], N_DECISION_FEATURES)
-                for k in range(N_SHAPES):
-                    z[k] = PRIOR_WEIGHT * z[k] + learned.scale2 * _score_of(lanes, k, N_DECISION_FEATURES)
-                _log_softmax(z, work.p)
+    n_capitals = np.int64(0)
+    for block in range(0, n_unsettled, BLOCK):
+        block_end = min(n_unsettled, block + BLOCK)
+        for j in range(block, block_end):
+            i, features = work.unsettled[j], work.features[j - block]
+            neighbour_features(tokens, text.token_of[i], domain, features)
+            prefetch_rows(learned.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
+            prefetch(learned.word_scores[words.first_labels[i]], 0)
+        for j in range(block, block_end):
+            i = work.unsettled[j]
+            t, z = text.token_of[i], log_p[i]
+            lanes = _sum_rows(learned.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
+            for k in range(N_SHAPES):
+                z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
+            if words.n_forms[i] != 0:
+                for k in range(1, N_SHAPES):
+                    z[k] += learned.word_scores[words.first_labels[i], k - 1]
+            else:
+                n = word_features(text.oov_hashes[n_oov], UNSEEN, work.word_features)
+                n_oov += 1
+                lanes = _sum_rows(learned.stage1, work.word_features, n)
+                for k in range(1, N_SHAPES):
+                    z[k] += _score_of(lanes, k, n)
+            for k in range(N_SHAPES):
+                z[k] *= learned.scale1
+            _log_softmax(z, work.p)
+            work.decisions[t] = decision(work.p)
+            n_capitals += has_capitals(work.decisions[t])
+    return n_oov, n_capitals
+
+
+@kernel
+def _stage2(text, n_unsettled, n_words, n_capitals, learned, work, log_p):  # type: ignore[no-untyped-def]
+    """Corrects log_p where stage 1 is not certain: softmax(PRIOR_WEIGHT · ln p + stage 2's scores)."""
+    n = 0
+    for j in range(n_unsettled):
+        i = work.unsettled[j]
+        if largest(log_p[i]) < _LOG_SUFFICES:
+            work.unsettled[n] = i
+            n += 1
+    for block in range(0, n, BLOCK):
+        block_end = min(n, block + BLOCK)
+        for j in range(block, block_end):
+            t, features = text.token_of[work.unsettled[j]], work.features[j - block]
+            decision_features(text.tokens, work.decisions, t, n_words, n_capitals, features)
+            prefetch_rows(learned.stage2.rows, 1, features, N_DECISION_FEATURES)
+        for j in range(block, block_end):
+            z = log_p[work.unsettled[j]]
+            lanes = _sum_rows(learned.stage2, work.features[j - block], N_DECISION_FEATURES)
+            for k in range(N_SHAPES):
+                z[k] = PRIOR_WEIGHT * z[k] + learned.scale2 * _score_of(lanes, k, N_DECISION_FEATURES)
+            _log_softmax(z, work.p)
 
 
 @kernel
@@ -331,8 +384,10 @@ def _score(words, text, learned, work, log_p):  # type: ignore[no-untyped-def]
         end = begin
         while end < words.token_types.size and words.token_types[end] != NEWLINE:
             end += 1
-        n_oov, n_words, n_capitals = _stage1(words, text, begin, end, n_oov, text.domains[line], learned, work, log_p)
-        _stage2(text, begin, end, n_words, n_capitals, learned, work, log_p)
+        domain = text.domains[line]
+        n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
+        n_oov, more = _stage1(words, text, n_unsettled, n_oov, domain, learned, work, log_p)
+        _stage2(text, n_unsettled, n_words + n_unsettled, n_capitals + more, learned, work, log_p)
         begin = end + 1
 
 
@@ -384,12 +439,23 @@ def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill(words, text, context, guess, log_p, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
-    """Fills what a CasingCosts has; its options have n rows, or one if they are not wanted. shape_costs: room for
-    float32[N_SHAPES]."""
+def _give_up(costs):  # type: ignore[no-untyped-def]
+    """Makes the costs of a word's hopeless surface forms infinite."""
+    least = np.float32(np.inf)
+    for k in range(costs.size):
+        least = min(least, costs[k])
+    for k in range(costs.size):
+        if costs[k] > least + np.float32(MARGIN):
+            costs[k] = np.inf
+
+
+@kernel
+def _fill(words, text, context, guess, log_p, every, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
+    """Fills what a CasingCosts has. every: whether the costs of hopeless forms are wanted, too; and the options, which
+    have one row if not. shape_costs: room for float32[N_SHAPES]."""
     first_arc = np.int64(0)
     for i in range(words.starts.size):
-        option = options[i % len(options)]
+        option = options[i if every else 0]
         for shape in range(N_SHAPES):
             option[shape] = np.inf
         option[N_SHAPES] = 0
@@ -406,6 +472,8 @@ def _fill(words, text, context, guess, log_p, shape_costs, arc_costs, shapes, op
         if n_forms != 0:
             of_forms = part(context.shapes, label, n_forms)
             shapes[i] = _fill_known(context.words[label], of_forms, shape_costs, costs, option)
+            if not every:
+                _give_up(costs)
         elif guess:
             shapes[i] = _fill_oov(shape_costs, option)
 
@@ -425,10 +493,10 @@ def casing_costs(
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
     An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
-    likeliest shape, not in lower case. every: gives the options, too. begins: bool[n], whether the word is taken for
-    the first of a sentence inside its line; None: no word is. rarity: float32[n], if the buffer is a document whose
-    lines are evidence for each other (context/document.py). language: the number of that of all lines, in a context
-    model of several; ANY: that of each line is found by its words.
+    likeliest shape, not in lower case. every: gives the options, and what hopeless forms cost, too. begins: bool[n],
+    whether the word is taken for the first of a sentence inside its line; None: no word is. rarity: float32[n], if the
+    buffer is a document whose lines are evidence for each other (context/document.py). language: the number of that of
+    all lines, in a context model of several; ANY: that of each line is found by its words.
     """
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
@@ -437,7 +505,7 @@ def casing_costs(
     text = _Text(
         np.empty(n + PADDING * (2 + newlines + int(np.count_nonzero(begins))), TOKEN),
         np.empty(n, np.int64),
-        np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines, N_HASHES), np.uint32),
+        np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines + 1, N_HASHES), np.uint32),
         np.empty(newlines + 1, np.int64),
     )
     lowercase = _Lowercase.of(lowering, int((words.ends - words.starts).max(initial=0)))
@@ -449,5 +517,5 @@ def casing_costs(
         remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
     options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
     arc_costs, shapes = np.empty(words.n_forms.sum(), np.float32), np.empty(n, np.uint8)
-    _fill(words, text, context, guess, log_p, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
+    _fill(words, text, context, guess, log_p, every, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
     return CasingCosts(arc_costs, shapes, options if every else None)

@@ -2,8 +2,9 @@
 
 In: the tokens of a line, with `PADDING` tokens before and after each line. Out: uint64 hashes of feature templates
 with their values; the low bits of a hash are the row of the table that holds the feature's weights (Weinberger et al.
-2009, feature hashing). A word has three sets of features:
+2009, feature hashing). A word has four sets of features:
 
+* `first_features`: few of the following ones, as a first look at a word: if they suffice, the others are not asked.
 * `word_features`: the word alone. Stage 1 scores a word by these …
 * `neighbour_features`: … and by these: the words up to three places away, their classes and shape evidence, and the
   domain of the line.
@@ -17,7 +18,7 @@ import numpy as np
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.classes import BOUNDARY
-from capfst.context.words import BEGIN, END, N_HASHES, PREFIX, WHOLE, evidence_in_12, evidence_in_25
+from capfst.context.words import BEGIN, END, N_HASHES, PREFIX, UNSEEN, WHOLE, evidence_in_12, evidence_in_25
 from capfst.system.hashing import hash_pair
 from capfst.system.kernels import kernel, prefetch
 
@@ -40,9 +41,12 @@ PADDING = 3
 N_RANKED = 60
 MAX_POSITION = 3
 MAX_WORD_FEATURES = 2 + N_HASHES - PREFIX
+N_FIRST_FEATURES = 8
 N_NEIGHBOUR_FEATURES = 41
 N_DECISION_FEATURES = 16
 
+FIRST_LOOK_LEAD = 3.9
+"""If the first look's best score is so far before the others (in nats: 49 to 1), stages 1 and 2 are not asked."""
 STAGE1_SUFFICES = 0.99
 """If stage 1 gives some shape this probability, stage 2 is not asked."""
 PRIOR_WEIGHT = 0.5
@@ -68,6 +72,30 @@ def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
         padding.frequency_rank = padding.position = 0
         padding.lower_class = padding.cased_class = BOUNDARY
     return t + PADDING
+
+
+@kernel
+def gets_first_look(evidence):  # type: ignore[no-untyped-def]
+    """Whether shape evidence is of a word with case that was seen."""
+    return UNSEEN < evidence < BEGIN
+
+
+@kernel
+def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
+    """Fills features[:N_FIRST_FEATURES] of tokens[t], in a line of a domain: uint64."""
+    left, own, right = tokens[t - 1], tokens[t], tokens[t + 1]
+    word, w_left, w_right = np.uint64(own.word_hash), np.uint64(left.word_hash), np.uint64(right.word_hash)
+    e, d = np.int64(own.shape_evidence), np.int64(domain)
+    e25 = evidence_in_25(e)
+    high = np.uint64(32)
+    features[0] = hash_pair(70, word)
+    features[1] = hash_pair(word << high | w_left, 71)
+    features[2] = hash_pair(word << high | w_right, 72)
+    features[3] = hash_pair(w_left, 73 << 8 | e25)
+    features[4] = hash_pair(w_right, 74 << 8 | e25)
+    features[5] = hash_pair(75, (np.int64(left.shape_evidence) << 8 | e) << 8 | np.int64(right.shape_evidence))
+    features[6] = hash_pair(76, (d << 8 | np.int64(own.position)) << 8 | e)
+    features[7] = hash_pair(word, 77 << 8 | d)
 
 
 @kernel
@@ -172,6 +200,21 @@ def decision(p):  # type: ignore[no-untyped-def]
     if capitalized > 0.5:
         return 0 if capitalized > 0.99 else 1 if capitalized > 0.9 else 2 if capitalized > 0.7 else 3
     return 4 if capitalized > 0.3 else 5 if capitalized > 0.1 else 6 if capitalized > 0.01 else 7
+
+
+@kernel
+def settled_decision(scores):  # type: ignore[no-untyped-def]
+    """What is decided on a word by the first look alone, given the scores of its shapes, [N_SHAPES], as by `decision`;
+    NO_DECISION if it does not suffice."""
+    lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
+    upper, mixed = scores[Shape.UPPER.value], scores[Shape.MIXED.value]
+    if lower - max(capitalized, upper, mixed) >= FIRST_LOOK_LEAD:
+        return 7
+    if capitalized - max(lower, upper, mixed) >= FIRST_LOOK_LEAD:
+        return 0
+    if upper - max(lower, capitalized, mixed) >= FIRST_LOOK_LEAD:
+        return 8
+    return 10 if mixed - max(lower, capitalized, upper) >= FIRST_LOOK_LEAD else NO_DECISION
 
 
 @kernel

@@ -26,6 +26,7 @@ from capfst.context.features import (
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
+    N_FIRST_FEATURES,
     N_NEIGHBOUR_FEATURES,
     NO_DECISION,
     PADDING,
@@ -34,11 +35,14 @@ from capfst.context.features import (
     TOKEN,
     decision,
     decision_features,
+    first_features,
+    gets_first_look,
     has_capitals,
     largest,
     neighbour_features,
     prefetch_rows,
     sentence_padding,
+    settled_decision,
     word_features,
 )
 from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, most_frequent_shape, shape_evidence
@@ -50,6 +54,8 @@ INITIAL_SUM = 0.1
 """What AdaGrad's sums begin with: what is seen once teaches little."""
 CERTAIN = 0.99
 """From this probability of the true shape on there is nothing to learn."""
+FIRST_LOOK_CERTAIN = 0.999
+"""As CERTAIN, for the first look, which is to become certain itself."""
 
 _ROW = 2 * N_SHAPES
 _NOT_LEARNED, _NO_SHAPE = 8, 9  # in the place of a true shape: of words that teach nothing; of tokens without case
@@ -69,13 +75,14 @@ class Lexicon(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The tables of the two stages, float32[2^b, 2 N_SHAPES]: weights, and AdaGrad's sums."""
+    """The tables of the two stages and of the first look, float32[2^b, 2 N_SHAPES]: weights, and AdaGrad's sums."""
 
     stage1: npt.NDArray[np.float32]
     stage2: npt.NDArray[np.float32]
+    first_look: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, rows: tuple[int, int]) -> Tables:
+    def of(cls, rows: tuple[int, int, int]) -> Tables:
         """Tables that have learned nothing."""
         tables = cls(*(np.zeros((n, _ROW), np.float32) for n in rows))
         for table in tables:
@@ -96,7 +103,8 @@ class _Workspace(NamedTuple):
 
     features: npt.NDArray[np.uint64]  # [BLOCK, …]
     n_features: npt.NDArray[np.int64]  # [BLOCK]
-    p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: stage 1's probabilities
+    p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: the probabilities of the first look, or stage 1's
+    is_settled: npt.NDArray[np.bool_]  # [tokens]: whether the first look sufficed
     decisions: npt.NDArray[np.uint8]  # [tokens]
     z: npt.NDArray[np.float64]  # [N_SHAPES]: scores, then probabilities
 
@@ -190,8 +198,30 @@ def _domain(words, log_odds, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _first_look(examples, begin, end, domain, table, rate, work):  # type: ignore[no-untyped-def]
+    """The first look decides on words of a sentence, tokens[begin:end], and learns from them."""
+    tokens, truths, z, features = examples.tokens, examples.truths, work.z, work.features[0]
+    for t in range(begin, end):
+        truth = truths[t]
+        work.is_settled[t] = False
+        if truth == _NO_SHAPE or not gets_first_look(tokens[t].shape_evidence):
+            continue
+        first_features(tokens, t, domain, features)
+        z[:] = 0
+        _add_scores(table, features, N_FIRST_FEATURES, z)
+        work.decisions[t] = settled_decision(z)
+        work.is_settled[t] = work.decisions[t] != NO_DECISION
+        softmax(z)
+        for k in range(N_SHAPES):
+            work.p[t, k] = z[k]
+        if truth < N_SHAPES and z[truth] < FIRST_LOOK_CERTAIN:
+            _adagrad(table, features, N_FIRST_FEATURES, z, truth, rate)
+
+
+@kernel
 def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: ignore[no-untyped-def]
-    """Stage 1 decides on the words of a sentence of a domain, tokens[begin:end], and learns from them.
+    """Stage 1 learns from the words of a sentence of a domain, tokens[begin:end], and decides on those for which the
+    first look did not suffice.
 
     Returns the loss, the number of words that it is of; how many words have case, and for how many of them the decision
     has capitals.
@@ -217,14 +247,15 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
             z[:] = 0
             _add_scores(table, features, n, z)
             softmax(z)
-            for k in range(N_SHAPES):
-                work.p[t, k] = z[k]
-            work.decisions[t] = decision(z)
+            if not work.is_settled[t]:
+                for k in range(N_SHAPES):
+                    work.p[t, k] = z[k]
+                work.decisions[t] = decision(z)
             n_words += 1
             n_capitals += has_capitals(work.decisions[t])
             if truth < N_SHAPES:
                 n_learned += 1
-                loss -= np.log(z[truth] + 1e-30)
+                loss -= np.log(work.p[t, truth] + 1e-30)
                 if z[truth] < CERTAIN:
                     _adagrad(table, features, n, z, truth, rate)
     return loss, n_learned, n_words, n_capitals
@@ -239,13 +270,13 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for t in range(block, block_end):
-            if truths[t] < N_SHAPES and largest(work.p[t]) < STAGE1_SUFFICES:
+            if truths[t] < N_SHAPES and not work.is_settled[t] and largest(work.p[t]) < STAGE1_SUFFICES:
                 features = work.features[t - block]
                 decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
                 prefetch_rows(rows, _ROW, features, N_DECISION_FEATURES)
         for t in range(block, block_end):
             truth = truths[t]
-            if truth >= N_SHAPES or largest(work.p[t]) >= STAGE1_SUFFICES:
+            if truth >= N_SHAPES or work.is_settled[t] or largest(work.p[t]) >= STAGE1_SUFFICES:
                 continue
             for k in range(N_SHAPES):
                 z[k] = PRIOR_WEIGHT * np.log(work.p[t, k] + 1e-12)
@@ -259,11 +290,12 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 
 @allocating
 def _learn(examples, n, hashes, log_odds, given, tables, rates):  # type: ignore[no-untyped-def]
-    """Both stages learn from n tokens, sentence by sentence; as `learn`."""
+    """The first look and both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
         np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
         np.empty(BLOCK, np.int64),
         np.empty((n, N_SHAPES)),
+        np.empty(n, np.bool_),
         np.full(n, NO_DECISION, np.uint8),
         np.empty(N_SHAPES),
     )
@@ -275,6 +307,7 @@ def _learn(examples, n, hashes, log_odds, given, tables, rates):  # type: ignore
         while examples.tokens[end].shape_evidence != END:
             end += 1
         domain = given if given != ANY else _domain(examples.words[begin:end], log_odds, sums)
+        _first_look(examples, begin, end, domain, tables.first_look, rates[0], work)
         loss, n_learned, n_words, n_capitals = _stage1(
             examples, begin, end, domain, hashes, tables.stage1, rates[0], work
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from capfst.context.learn import Lexicon, Tables
 
 PART = "context"
-_FORMAT = 2
+_FORMAT = 3
 _MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table, which holds one of them."""
@@ -60,7 +60,8 @@ class Parameters(NamedTuple):
     word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: the sums of the weights of each word's word_features
     stage1: npt.NDArray[np.uint32]  # [2^b]
     stage2: npt.NDArray[np.uint32]
-    scales: tuple[float, float]  # what a 1 in each table is worth
+    first_look: npt.NDArray[np.uint32]
+    scales: tuple[float, float, float]  # what a 1 in each table is worth
 
 
 class Context(NamedTuple):
@@ -71,7 +72,8 @@ class Context(NamedTuple):
     word_scores: npt.NDArray[np.int16]  # this and the following as Parameters
     stage1: npt.NDArray[np.uint32]
     stage2: npt.NDArray[np.uint32]
-    scales: tuple[float, float]
+    first_look: npt.NDArray[np.uint32]
+    scales: tuple[float, float, float]
     n_domains: int
     language_log_odds: npt.NDArray[np.int8]  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
 
@@ -97,13 +99,11 @@ class Context(NamedTuple):
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Context:
         """ValueError, TypeError, KeyError or OverflowError if the part is not what `part` makes."""
-        n_domains, (scale1, scale2) = int(part.settings["domains"]), map(float, part.settings["scales"])
+        n_domains, (scale1, scale2, scale_first) = int(part.settings["domains"]), map(float, part.settings["scales"])
+        scales = scale1, scale2, scale_first
         log_odds = part.arrays.get("language_log_odds")
-        if not (
-            0 < n_domains <= (MAX_DOMAINS if log_odds is None else MAX_LANGUAGES)
-            and 0 < scale1 < np.inf
-            and 0 < scale2 < np.inf
-        ):
+        most_domains = MAX_DOMAINS if log_odds is None else MAX_LANGUAGES
+        if not (0 < n_domains <= most_domains and all(0 < scale < np.inf for scale in scales)):
             raise ValueError("its scales or its number of domains are impossible")
 
         def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
@@ -115,13 +115,14 @@ class Context(NamedTuple):
             array("word_scores", np.int16, n_labels, N_SHAPES - 1),
             array("stage1", np.uint32, -1),
             array("stage2", np.uint32, -1),
-            (scale1, scale2),
+            array("first_look", np.uint32, -1),
+            scales,
             n_domains,
             np.zeros((n_labels, 0), np.int8)
             if log_odds is None
             else log_odds.view(np.int8).reshape(n_labels, n_domains),
         )
-        if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2)):
+        if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_look)):
             raise ValueError("the size of a table is no power of 2")
         if context.shapes.max() > Shape.CASELESS:
             raise ValueError("it has a form of no shape")
@@ -183,10 +184,15 @@ def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int64]) ->
     """Learned tables as the file has them. starts: the words' first labels."""
     weights1, scale1 = _whole_numbers(tables.stage1)
     weights2, scale2 = _whole_numbers(tables.stage2)
+    weights_first, scale_first = _whole_numbers(tables.first_look)
     word_scores = np.zeros((len(lexicon.word_of), N_SHAPES - 1), np.int16)
     _sum_word_scores(starts, lexicon.hashes, lexicon.shape_counts, weights1, word_scores)
-    packed = _packed(weights1, tables.stage1[:, N_SHAPES:]), _packed(weights2, tables.stage2[:, N_SHAPES:])
-    return Parameters(word_scores, *packed, (scale1, scale2))
+    packed = (
+        _packed(weights1, tables.stage1[:, N_SHAPES:]),
+        _packed(weights2, tables.stage2[:, N_SHAPES:]),
+        _packed(weights_first, tables.first_look[:, N_SHAPES:]),
+    )
+    return Parameters(word_scores, *packed, (scale1, scale2, scale_first))
 
 
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:

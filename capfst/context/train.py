@@ -30,6 +30,8 @@ from capfst.system.progress import Progress
 MIN_BITS = 8
 MAX_BITS2 = 20
 """Of the table of stage 2, as `max_bits`."""
+MAX_BITS_FIRST = 21
+"""Of the table of the first look, likewise."""
 CLASSED = 20_000_000
 """Of so many labels at most the classes are found."""
 
@@ -124,13 +126,13 @@ def fit(
     return Fitted(lexicon, _learned(lexicon, starts, sources, languages, Tables.of(rows), show))
 
 
-def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int]]:
+def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
     """How many labels to learn from, and the rows of the tables: as many as wanted, or half of both, a fourth …, so
     that the memory suffices. fixed: bytes that are needed in any case."""
     fixed += max(PROGRAM, resident())
     while True:
         bits = max(MIN_BITS, (_ROWS_PER_LABEL * size).bit_length())
-        rows = 2 ** min(bits, max_bits), 2 ** min(bits, MAX_BITS2)
+        rows = 2 ** min(bits, max_bits), 2 ** min(bits, MAX_BITS2), 2 ** min(bits, max_bits, MAX_BITS_FIRST)
         needed = fixed + max(_PER_LABEL * min(size, CLASSED) + 4 * size, _PER_ROW * sum(rows) + 4 * size)
         if memory is None or needed <= memory:
             return size, rows

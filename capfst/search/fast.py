@@ -40,20 +40,16 @@ class Engine:
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
         """Each line's best path; the labels of line ends are 0."""
-        choices = choose(words, arc_costs, self.unknown, leave_out=True)
-        path = LabelPath(
-            np.where(words.n_forms > 0, choices.first_labels, np.uint32(0)), np.zeros_like(words.may_begin)
-        )
-        self._search(words, choices, self.tables.context, path, chunk)
+        choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
+        # Without costs hardly any stretch of words has nothing to choose.
+        self._search(words, choices, -1 if arc_costs is None else self.tables.context, path, chunk)
         return path
 
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
         """As `best`; and the cost (−ln P) of each line's best path, float64[line ends + 1]."""
-        n = len(words.token_types)
-        path = LabelPath(np.empty(n, np.uint32), np.zeros(n, np.bool_))
-        choices = choose(words, arc_costs, self.unknown, leave_out=True)
+        choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
         return path, self._search(words, choices, -1, path, chunk)
 
     def _search(
@@ -86,7 +82,7 @@ class Engine:
         return costs
 
     def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
-        choices = choose(words, arc_costs, self.unknown, leave_out=False)
+        choices, _ = choose(words, arc_costs, self.unknown, leave_out=False)
         chunk, lattice, n_nodes = line_lattice(words, choices, self.unknown, self.starts, self.tables)
         if n_nodes == IRREGULAR:
             raise self._irregular()

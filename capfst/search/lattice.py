@@ -68,8 +68,8 @@ class WordChunk(NamedTuple):
     word_labels: npt.NDArray[np.uint32]  # of the most frequent form of the word
     first_labels: npt.NDArray[np.uint32]  # of the forms among which the search chooses
     n_forms: npt.NDArray[np.uint32]  # their number
-    offsets: npt.NDArray[np.int64]  # of the word's costs in arc_costs
-    arc_costs: npt.NDArray[np.float32]  # what forms cost beside the LM, −ln; empty: nothing
+    offsets: npt.NDArray[np.int64]  # of the word's costs in arc_costs; −1: there are none
+    arc_costs: npt.NDArray[np.float32]  # what forms cost beside the LM, −ln
     may_begin: npt.NDArray[np.bool_]  # [words + 1]: whether a sentence may begin at a position inside a line
     numbers: npt.NDArray[np.int64]  # of the words; of a gap, that of the first word that is left out
 
@@ -154,7 +154,6 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
     forms, slots, arc_costs = tables.forms, tables.slots, chunk.arc_costs
     size, limit = chunk.token_types.size, slots.size >> 1
     room = min(nodes.size, edges.size)
-    weighted = arc_costs.size > 0
     n_nodes, n_edges, n_queued = np.int64(0), np.int64(0), np.int64(0)
     for position in range(size + 1):
         if position + _AHEAD < size:
@@ -214,10 +213,11 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
                 else:
                     queue[n_queued] = node
                     n_queued += 1
+            offset = chunk.offsets[position]
             for k in range(n_forms):
                 edges[n_edges].cost = forms[label + k].cost
-                if weighted:
-                    edges[n_edges].cost += arc_costs[chunk.offsets[position] + k]
+                if offset >= 0:
+                    edges[n_edges].cost += arc_costs[offset + k]
                 edges[n_edges].target = n_nodes + 1 + k
                 n_edges += 1
         else:
@@ -306,7 +306,6 @@ def _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued):  # t
     states, arcs, arc_costs = tables.states, tables.arcs, chunk.arc_costs
     size = chunk.token_types.size
     room = min(nodes.size, edges.size)
-    weighted = arc_costs.size > 0
     for k in range(n_pending):
         node = np.int64(lattice.pending[k])
         place = places[node]
@@ -330,12 +329,13 @@ def _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued):  # t
         nodes[node].row = n_edges
         next_expanded[node] = first_expanded[position]
         first_expanded[position] = node
+        offset = chunk.offsets[position]
         for form in range(n_forms):
             target = edges[row + form].target
             if arc < end and arcs[arc].ilabel == label + form:
                 edges[n_edges].cost = arcs[arc].weight
-                if weighted:
-                    edges[n_edges].cost += arc_costs[chunk.offsets[position] + form]
+                if offset >= 0:
+                    edges[n_edges].cost += arc_costs[offset + form]
                 state = arcs[arc].nextstate
                 shorter = target
                 if places[target].state != state:

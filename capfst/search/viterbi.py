@@ -180,41 +180,47 @@ def _common_node(lattice, position):  # type: ignore[no-untyped-def]
 
 class Choices(NamedTuple):
     """The forms among which the search chooses: of each word the labels first_labels[i] … first_labels[i] + n_forms[i]
-    − 1, whose costs are arc_costs[offsets[i]:]. An OOV word has the form `<unk>`, as which it passes through."""
+    − 1, whose costs are arc_costs[offsets[i]:], or none if offsets[i] is −1. An OOV word has the form `<unk>`, as which
+    it passes through."""
 
     first_labels: npt.NDArray[np.uint32]
     n_forms: npt.NDArray[np.uint32]
     offsets: npt.NDArray[np.int64]
-    arc_costs: ArcCosts  # what forms cost beside the LM, −ln, the last of an OOV word; empty: nothing
+    arc_costs: ArcCosts  # what forms cost beside the LM, −ln
 
 
 @kernel
-def _choose(words, unknown, leave_out, choices):  # type: ignore[no-untyped-def]
+def _choose(words, unknown, leave_out, weighted, choices, path):  # type: ignore[no-untyped-def]
     """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
-    others."""
+    others; and `path` with the first ones."""
     costs = choices.arc_costs
-    offset, last = np.int64(0), np.int64(costs.size - 1)
+    offset = np.int64(0)
     for i in range(words.n_forms.size):
         n_forms = np.int64(words.n_forms[i])
         low, high = np.int64(0), n_forms
-        if leave_out and last >= 0:
+        if leave_out and weighted:
             while high > 1 and costs[offset + high - 1] == np.inf:
                 high -= 1
             while low + 1 < high and costs[offset + low] == np.inf:
                 low += 1
-        choices.first_labels[i] = words.first_labels[i] + low if n_forms > 0 else unknown
+        label = words.first_labels[i] + low
+        choices.first_labels[i] = label if n_forms > 0 else unknown
         choices.n_forms[i] = high - low if n_forms > 0 else 1
-        choices.offsets[i] = offset + low if n_forms > 0 else last
+        choices.offsets[i] = offset + low if weighted and n_forms > 0 else -1
+        path.labels[i] = label if n_forms > 0 else 0
+        path.begins[i] = False
         offset += n_forms
 
 
-def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> Choices:
-    """All forms of the words, or, to leave some out, those that may be on a path of finite cost."""
+def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> tuple[Choices, LabelPath]:
+    """All forms of the words, or, to leave some out, those that may be on a path of finite cost; and the path through
+    the first ones."""
     n = len(words.n_forms)
-    costs = np.empty(0, np.float32) if arc_costs is None else np.append(arc_costs, np.float32(0))
+    costs = np.empty(0, np.float32) if arc_costs is None else arc_costs
     choices = Choices(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.int64), costs)
-    _choose(words, unknown, leave_out, choices)
-    return choices
+    path = LabelPath(np.empty(n, np.uint32), np.empty(n, np.bool_))
+    _choose(words, unknown, leave_out, arc_costs is not None, choices, path)
+    return choices, path
 
 
 @inlined
@@ -253,6 +259,7 @@ def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[
             if behind > i:
                 chunk.token_types[k], chunk.may_begin[k], chunk.n_forms[k], chunk.numbers[k] = GAP, False, 0, i
                 chunk.word_labels[k] = chunk.first_labels[k] = unknown
+                chunk.offsets[k] = -1
                 k += 1
                 i, needed = behind, ahead
                 continue

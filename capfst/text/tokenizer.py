@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import copy_bytes, kernel, outlined
+from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined
 from capfst.text.code import (
     back_quoted_end,
     command_end,
@@ -54,6 +54,7 @@ from capfst.text.unicode import (
     decode,
     is_alphanumeric,
     is_in,
+    within,
 )
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
@@ -70,6 +71,9 @@ _BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _EQUAL, _GREATER, _R
 _BEHIND_JOINED = ascii_set(":/(=-")
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _BEGINS_CODE = ascii_set("`$\\_")
+_STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
+"""Marks that are tokens of their own between white space, whatever stands around."""
+_SMALL, _ASCII, _HIGHEST, _EACH = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80, 1))
 _IN_ADDRESS = ascii_set("._%+-")
 
 
@@ -118,12 +122,26 @@ def _is_elision(buf, start, end, elisions):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _letters_end(buf, i, end):  # type: ignore[no-untyped-def]
+    """The end of the ASCII letters from `i` on, as far as eight bytes at a time are to be had."""
+    while i + 8 <= end:
+        part = get_eight(buf, i)
+        letters = within((part | _SMALL) & _ASCII, 97, 122) & ~part
+        others = ~letters & _HIGHEST
+        if others != np.uint64(0):  # its lowest bit is that of the first byte that is no letter
+            below = (others & (~others + np.uint64(1))) - np.uint64(1)
+            return i + np.int64((below & _EACH) * _EACH >> np.uint64(56)) - 1
+        i += 8
+    return i
+
+
+@kernel
 def _word_end(buf, start, end, info, elisions):  # type: ignore[no-untyped-def]
     """The end of the word that starts at `start`; a hyphen ends it, a clitic begins a new one, an elision is one."""
-    i = start
-    last = 0  # class of the character before, without its combining marks
+    i = _letters_end(buf, start, end)
+    last = LETTER if i > start else 0  # class of the character before, without its combining marks
     periods = 0
-    letters = 0  # in the segment since the last inner period
+    letters = i - start  # in the segment since the last inner period
     others = 0
     while i < end:
         byte = buf[i]
@@ -353,6 +371,14 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
             n += 1
             i += 1
             chunk = i
+            continue
+        token_end = _letters_end(buf, i, end)
+        is_mark = token_end == i == chunk and is_in(byte, _STANDS_ALONE)
+        token_end += is_mark
+        if i < token_end < end and (buf[token_end] == _SPACE or buf[token_end] == _NL):  # as most tokens are
+            starts[n], ends[n], token_types[n] = i, token_end, MARKS if is_mark else WORD
+            n += 1
+            i = token_end
             continue
         code, after = decode(buf, i, end)
         char_class = info[code] & CLASS

@@ -14,6 +14,7 @@ from capfst.context.features import (
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
+    N_FIRST_FEATURES,
     N_NEIGHBOUR_FEATURES,
     N_RANKED,
     NO_DECISION,
@@ -21,9 +22,11 @@ from capfst.context.features import (
     TOKEN,
     decision,
     decision_features,
+    first_features,
     has_capitals,
     neighbour_features,
     sentence_padding,
+    settled_decision,
     word_features,
 )  # fmt: skip
 from capfst.context.words import N_HASHES, NO_CASE, UNSEEN
@@ -62,6 +65,33 @@ def test_word_features(hashes: list[int], e: int) -> None:
     n = word_features(np.array(hashes, np.uint32), e, found)
     assert found[:n].tolist() == twin.word_features(hashes, e)
     assert found[-1] == 7
+
+
+@settings(deadline=None)
+@given(line=lines, domain=st.integers(0, 5))
+def test_first_features(line: list[Token], domain: int) -> None:
+    every, (places,) = twin.padded([line])
+    for t in places:
+        found = np.full(N_FIRST_FEATURES + 1, 7, np.uint64)
+        first_features(array(line), t, domain, found)
+        assert found[:N_FIRST_FEATURES].tolist() == twin.first_features(every, t, domain)
+        assert found[-1] == 7
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0, -3.9, -4, -9], 7),
+        ([0, -3.8, -9, -9], NO_DECISION),
+        ([-4, 0, -5, -9], 0),
+        ([-4, -9, 0, -5], 8),
+        ([-4, -9, -5, 0], 10),
+        ([0, 0, 0, 0], NO_DECISION),
+        ([9, 4, 4, 4], 7),
+    ],
+)
+def test_the_first_look_suffices_if_its_best_score_is_far_before_the_others(scores: list[float], expected: int) -> None:
+    assert settled_decision(np.array(scores)) == twin.settled_decision(scores) == expected
 
 
 @settings(deadline=None)

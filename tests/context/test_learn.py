@@ -12,7 +12,7 @@ from support import plain_context as twin
 from capfst.casing.shapes import Shape, shapes
 from capfst.context import features, learn
 from capfst.context.learn import Lexicon, Tables, softmax
-from capfst.context.words import NO_CASE, hash_words, shape_counts
+from capfst.context.words import NO_CASE, UNSEEN, hash_words, shape_counts
 from capfst.fst.symbols import Symbols, check
 
 FORMS = [",", "<unk>", "a", "A", "iphone", "Iphone", "IPHONE", "iPhone", "new", "New", "york", "York"]
@@ -67,7 +67,7 @@ class Learner:
             for k in twin.SHAPES:
                 gradient = p[k] - (k == truth)
                 row[4 + k] += gradient**2
-                row[k] -= learn.RATES[stage] * gradient / math.sqrt(row[4 + k])
+                row[k] -= learn.RATES[stage % 2] * gradient / math.sqrt(row[4 + k])
 
     def line(
         self,
@@ -80,19 +80,30 @@ class Learner:
         """Learns from a line of a domain: owns, truths: of its words that have case; None teaches nothing."""
         decisions = [features.NO_DECISION] * len(tokens)
         p: dict[int, list[float]] = {}
+        settled = set()
+        for t in (t for t in places if t in truths and tokens[t].shape_evidence != UNSEEN):
+            hashed = twin.first_features(tokens, t, domain)
+            z = self.scores(2, hashed, [0.0] * 4)
+            q = twin.softmax(z)
+            if twin.settled_decision(z) != features.NO_DECISION:
+                decisions[t], p[t] = twin.settled_decision(z), q
+                settled.add(t)
+            if (truth := truths[t]) is not None and q[truth] < learn.FIRST_LOOK_CERTAIN:
+                self.step(2, hashed, q, truth)
         for t in (t for t in places if t in truths):
             hashed = twin.word_features(owns[t], tokens[t].shape_evidence)
             hashed += twin.neighbour_features(tokens, t, domain)
-            p[t] = twin.softmax(self.scores(0, hashed, [0.0] * 4))
-            decisions[t] = twin.decision(p[t])
+            q = twin.softmax(self.scores(0, hashed, [0.0] * 4))
+            if t not in settled:
+                p[t], decisions[t] = q, twin.decision(q)
             if (truth := truths[t]) is not None:
                 self.count += 1
                 self.losses[0] -= math.log(p[t][truth])
-                if p[t][truth] < learn.CERTAIN:
-                    self.step(0, hashed, p[t], truth)
+                if q[truth] < learn.CERTAIN:
+                    self.step(0, hashed, q, truth)
         n_capitals = sum(twin.has_capitals(decisions[t]) for t in p)
         for t, q in p.items():
-            if (truth := truths[t]) is None or max(q) >= features.STAGE1_SUFFICES:
+            if (truth := truths[t]) is None or t in settled or max(q) >= features.STAGE1_SUFFICES:
                 continue
             hashed = twin.decision_features(tokens, decisions, t, len(p), n_capitals)
             z = twin.softmax(self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q]))
@@ -133,7 +144,7 @@ class Learner:
 
 def tables(rng: np.random.Generator | None = None, rows: int = 64) -> Tables:
     """Small tables, with collisions; with random weights, if wanted."""
-    made = Tables.of((rows, rows // 2))
+    made = Tables.of((rows, rows // 2, rows))
     if rng:
         for table in made:
             table[:, :4] = rng.normal(0, 0.3, (len(table), 4))
@@ -166,7 +177,7 @@ def test_nothing_is_learned_from_no_sentence() -> None:
 def test_an_only_occurrence_is_learned_from_as_unseen() -> None:
     """Its shape evidence leaves it out: a first sight of `iPhone` says nothing of `iPhone`."""
     lexicon = lexicon_of([["new", "iPhone"]])
-    learned = Tables.of((1 << 12, 1 << 12))
+    learned = Tables.of((1 << 12, 1 << 12, 1 << 12))
     learn.learn(labels_of([["new", "iPhone"]]), lexicon, learned)
     row = twin.hash_pair(1, 0) % (1 << 12)  # the feature of UNSEEN
     assert learned.stage1[row, 3] > 0 > learned.stage1[row, 0]

@@ -31,7 +31,7 @@ STARTS = np.array([1, 2, 3, 5, 6, 7])
 COUNTS = np.array([[0, 0, 0, 0], [5, 2, 0, 0], [1, 0, 0, 9], [0, 200, 0, 0], [0, 0, 0, 0]])
 LOG_ODDS = np.array([[0, 0], [-127, 127], [1, -2], [3, 4], [0, 9]], np.int8)
 RANKS = np.array([0, 1, 2, 0, 0], np.uint8)
-ROWS = 1024, 512
+ROWS = 1024, 512, 256
 
 
 def lexicon() -> Lexicon:
@@ -66,7 +66,7 @@ def saved(path: Path, context: Part) -> CapFst:
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     context = Context.of(saved(tmp_path / "cap.fst", part()))
     assert context is not None
-    for name in ("word_scores", "stage1", "stage2"):
+    for name in ("word_scores", "stage1", "stage2", "first_look"):
         assert (getattr(context, name) == getattr(parameters(), name)).all()
     assert (context.scales, context.n_domains) == (parameters().scales, 2)
     known = lexicon()
@@ -87,7 +87,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 def test_weights_are_whole_numbers_of_their_scale() -> None:
     tables = learned(1)
     found = quantize(tables, lexicon(), STARTS)
-    for table, packed, scale in zip(tables, (found.stage1, found.stage2), found.scales, strict=True):
+    for table, packed, scale in zip(tables, (found.stage1, found.stage2, found.first_look), found.scales, strict=True):
         less = table[:, 1:N_SHAPES].astype(float) - table[:, :1]
         assert abs(less).max() / scale == pytest.approx(127)
         assert len(packed) == len(table) // ROWS_PER_SLOT
@@ -115,7 +115,7 @@ def test_tables_that_have_learned_nothing() -> None:
     found = quantize(Tables.of(ROWS), lexicon(), STARTS)
     assert (found.stage1 == EMPTY_ROW).all()
     assert not found.word_scores.any()
-    assert found.scales == (1, 1)
+    assert found.scales == (1, 1, 1)
 
 
 def test_a_model_may_have_none(tmp_path: Path) -> None:
@@ -149,21 +149,21 @@ def without(name: str) -> Callable[[Part], Part]:
         (settings({"scales": []}), "damaged"),
         (settings({"scales": 3}), "damaged"),
         (settings({"scales": [1]}), "damaged"),
-        (settings({"scales": [1, 2, 3]}), "damaged"),
-        (settings({"scales": ["a", "b"]}), "damaged"),
+        (settings({"scales": [1, 2, 3, 4]}), "damaged"),
+        (settings({"scales": ["a", "b", "c"]}), "damaged"),
         (settings({"scales": {"a": 1}}), "damaged"),
-        (settings({"scales": [1, 0]}), "impossible"),
-        (settings({"scales": [-1, 1]}), "impossible"),
-        (settings({"scales": [1, float("inf")]}), "impossible"),
-        (settings({"scales": [float("nan"), 1]}), "impossible"),
+        (settings({"scales": [1, 0, 1]}), "impossible"),
+        (settings({"scales": [-1, 1, 1]}), "impossible"),
+        (settings({"scales": [1, 1, float("inf")]}), "impossible"),
+        (settings({"scales": [float("nan"), 1, 1]}), "impossible"),
         (settings({"domains": None}), "damaged"),
         (settings({"domains": "many"}), "damaged"),
         (settings({"domains": 0}), "impossible"),
         (settings({"domains": MAX_DOMAINS + 1}), "impossible"),
-        *((without(name), "damaged") for name in ("words", "shapes", "word_scores", "stage1", "stage2")),
+        *((without(name), "damaged") for name in ("words", "shapes", "word_scores", "stage1", "stage2", "first_look")),
         *(
             (array(name, lambda a, size=size: np.resize(a, max(0, len(a) + size))), "damaged")  # type: ignore[misc]
-            for name in ("words", "shapes", "word_scores", "stage1", "stage2")
+            for name in ("words", "shapes", "word_scores", "stage1", "stage2", "first_look")
             for size in (-1000, -8, -1, 1, 8, 1000)
         ),
         (array("stage1", lambda a: a[:0]), "power of 2"),
@@ -180,7 +180,7 @@ def test_a_part_that_lies_is_refused(tmp_path: Path, change: Callable[[Part], Pa
 @hypothesis.given(data=st.data())
 def test_any_numbers_in_its_arrays_are_legal(tmp_path: Path, data: st.DataObject) -> None:
     seed = data.draw(st.integers(0, 2**32 - 1))
-    names = data.draw(st.sets(st.sampled_from(["words", "word_scores", "stage1", "stage2"])))
+    names = data.draw(st.sets(st.sampled_from(["words", "word_scores", "stage1", "stage2", "first_look"])))
     noise = {name: np.random.default_rng(seed).bytes(len(part().arrays[name])) for name in names}
     arrays = part().arrays | {name: np.frombuffer(content, np.uint8) for name, content in noise.items()}
     recaser = Recaser(saved(tmp_path / "cap.fst", part()._replace(arrays=arrays)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from capfst.casing.names import pattern
 from capfst.casing.shapes import Shape
+from capfst.context.features import FIRST_LOOK_LEAD, NO_DECISION
 from capfst.context.words import BEGIN, END, NO_CASE, UNSEEN
 from capfst.text.unicode import INFO, LETTER
 
@@ -117,6 +118,21 @@ def numbered(first: int, listed: list[tuple[int, ...]]) -> list[int]:
     ]
 
 
+def first_features(tokens: list[Token], t: int, domain: int) -> list[int]:
+    near, it, after = tokens[t - 1 : t + 2]
+    word, e, c = it.word_hash, it.shape_evidence, evidence_in_25(it.shape_evidence)
+    return [
+        hash_pair(70, word),
+        hash_pair(word << 32 | near.word_hash, 71),
+        hash_pair(word << 32 | after.word_hash, 72),
+        hash_pair(near.word_hash, joined(73, c)),
+        hash_pair(after.word_hash, joined(74, c)),
+        hash_pair(75, joined(near.shape_evidence, e, after.shape_evidence)),
+        hash_pair(76, joined(domain, it.position, e)),
+        hash_pair(word, joined(77, domain)),
+    ]
+
+
 def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     (farther, far, near, it, after, behind, beyond) = tokens[t - 3 : t + 4]
     x, y, x2, y2 = near.word_hash, after.word_hash, far.word_hash, behind.word_hash
@@ -168,6 +184,12 @@ def decision(p: list[float]) -> int:
     if best > Shape.UPPER:
         return 10
     return sum(p[Shape.CAPITALIZED] <= bound for bound in (0.99, 0.9, 0.7, 0.5, 0.3, 0.1, 0.01))
+
+
+def settled_decision(scores: list[float]) -> int:
+    """The decision if the best score is far before the others, else NO_DECISION."""
+    second, best = sorted(scores)[-2:]
+    return (7, 0, 8, 10)[scores.index(best)] if best - second >= FIRST_LOOK_LEAD else NO_DECISION
 
 
 def has_capitals(d: int) -> bool:

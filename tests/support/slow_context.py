@@ -10,10 +10,12 @@ from support.plain_context import (
     Token,
     decision,
     decision_features,
+    first_features,
     has_capitals,
     hash_word,
     neighbour_features,
     padded,
+    settled_decision,
     softmax,
     word_features,
 )  # fmt: skip
@@ -114,11 +116,18 @@ def line_costs(
             log_odds = context.words[listed[i][3]]["domain_log_odds"].tolist()
             votes = [vote + more for vote, more in zip(votes, log_odds, strict=False)]
     domain = votes.index(max(votes))
-    scale, scale2 = context.scales
+    scale, scale2, scale_first = context.scales
     decisions = [features.NO_DECISION] * len(tokens)
     p: dict[int, list[float]] = {}
+    settled = set()
     for t, i in line.items():
         if tokens[t].shape_evidence >= BEGIN:
+            continue
+        z = [scale_first * score for score in total(context.first_look, first_features(tokens, t, domain))]
+        if tokens[t].shape_evidence != UNSEEN and settled_decision(z) != features.NO_DECISION:
+            decisions[t] = settled_decision(z)
+            p[t] = [math.exp(score - max(z)) for score in z]
+            settled.add(t)
             continue
         z = total(context.stage1, neighbour_features(tokens, t, domain))
         if i in hashes:
@@ -130,7 +139,7 @@ def line_costs(
     n_capitals = sum(has_capitals(decisions[t]) for t in p)
     costs = {}
     for t, q in p.items():
-        if max(q) < features.STAGE1_SUFFICES:
+        if t not in settled and max(q) < features.STAGE1_SUFFICES:
             z = total(context.stage2, decision_features(tokens, decisions, t, len(p), n_capitals))
             q = softmax([features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
         costs[line[t]] = [-math.log(max(x, 1e-300)) for x in q]
