@@ -30,6 +30,7 @@ from capfst.cli.common import (
     write_text,
 )
 from capfst.exceptions import CapfstError
+from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -133,6 +134,7 @@ def recase(
         from capfst.recaser import Recaser  # while the model is being checked
 
         recaser = Recaser(opening.result(), engine=engine, document=document, align_words=align_words, **casing)
+    keep_freed_memory()
     _note_lack_of_context(recaser, quiet)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
@@ -389,6 +391,7 @@ def batch(
     recaser = load(lm, **casing)
     if source_field:
         recaser.bilingual_part()
+    keep_freed_memory()
     _note_lack_of_context(recaser, quiet)
     with spark_session(runner, master) as spark, Display(quiet) as display:
         done = run(

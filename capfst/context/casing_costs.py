@@ -49,7 +49,7 @@ from capfst.context.features import (
 )
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import allocating, kernel, part, power_of_two, prefetch
+from capfst.system.kernels import allocating, kernel, outlined, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, LOWERING, Lowering
 
@@ -211,14 +211,14 @@ def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, langua
 
 @kernel
 def _exp(x):  # type: ignore[no-untyped-def]
-    """e^x of a float32 from −87 to 0, to five digits: without a call, and four at once."""
+    """e^x of a float32 from −87 to 0, to five digits: without a call, in few steps that wait for each other."""
     y = x * np.float32(1.4426950408889634)
     n = np.floor(y)
     f = (y - n) * np.float32(0.6931471805599453)
-    e = np.float32(1 / 720)
-    for divisor in (120, 24, 6, 2, 1, 1):
-        e = e * f + np.float32(1.0 / divisor)
-    return e * power_of_two(np.int32(n))
+    f2 = f * f
+    low = np.float32(1) + f + f2 * (np.float32(1 / 2) + f * np.float32(1 / 6))
+    high = np.float32(1 / 24) + f * np.float32(1 / 120) + f2 * np.float32(1 / 720)
+    return (low + f2 * f2 * high) * power_of_two(np.int32(n))
 
 
 @kernel
@@ -241,7 +241,7 @@ def _lanes(row):  # type: ignore[no-untyped-def]
     return (lanes | lanes << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
 
 
-@kernel
+@outlined
 def _sum_rows(table, features, n):  # type: ignore[no-untyped-def]
     """The sum of the rows of n features, as lanes; a row that another feature has counts as EMPTY_ROW."""
     total = np.uint64(0)
@@ -259,7 +259,7 @@ def _score_of(lanes, shape, n):  # type: ignore[no-untyped-def]
     return np.int64(lanes >> np.uint64(16 * (shape - 1)) & np.uint64(0xFFFF)) - 128 * n if shape else np.int64(0)
 
 
-@kernel
+@outlined
 def _log_softmax(z, p):  # type: ignore[no-untyped-def]
     """z_k −= ln Σ_j e^{z_j}: scores → ln p, in place; and p."""
     total = softmax(z, p)

@@ -20,7 +20,7 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.classes import BOUNDARY
 from capfst.context.words import BEGIN, END, N_HASHES, PREFIX, UNSEEN, WHOLE, evidence_in_12, evidence_in_25
 from capfst.system.hashing import hash_pair
-from capfst.system.kernels import kernel, prefetch
+from capfst.system.kernels import kernel, outlined, prefetch
 
 TOKEN = np.dtype(
     [
@@ -266,7 +266,7 @@ def decision_features(tokens, decisions, t, n_words, n_capitals, features):  # t
     f[15] = hash_pair(65, e12 << 8 | share)
 
 
-@kernel
+@outlined
 def prefetch_rows(table, row_size, features, n):  # type: ignore[no-untyped-def]
     """Has the rows of n features brought into the cache, from a table of 2^b rows of `row_size` items, end to end."""
     mask = np.uint64(table.size // row_size - 1)

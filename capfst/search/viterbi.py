@@ -31,7 +31,7 @@ from capfst.search.lattice import (
     node_of_state,
 )
 from capfst.search.lookup import LookupTables
-from capfst.system.kernels import inlined, kernel, part
+from capfst.system.kernels import inlined, kernel, outlined, part
 from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
@@ -229,7 +229,7 @@ def _is_open(words, choices, i):  # type: ignore[no-untyped-def]
     return choices.n_forms[i] > 1 or words.may_begin[i]
 
 
-@inlined
+@outlined
 def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[no-untyped-def]
     """Fills a chunk with the words from `begin` on, as far as it holds them; how many places are filled, and the number
     of the next word.

@@ -1,5 +1,7 @@
-"""How much memory this process takes beside the data, which `--memory` has to cover too."""
+"""How much memory this process takes beside the data, which `--memory` has to cover too; and what becomes of freed
+memory."""
 
+import ctypes
 import os
 
 PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
@@ -13,3 +15,14 @@ def resident() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
+
+
+def keep_freed_memory() -> None:
+    """Has the process keep up to 256 MiB that are freed, if its C library is glibc. One block of text after the other
+    takes and frees arrays of the same sizes: the system would clear their pages each time."""
+    if os.name == "posix" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
+        mallopt(_MMAP_THRESHOLD, 32 << 20)
+        mallopt(_TRIM_THRESHOLD, 256 << 20)

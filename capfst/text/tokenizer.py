@@ -136,9 +136,10 @@ def _letters_end(buf, i, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _word_end(buf, start, end, info, elisions):  # type: ignore[no-untyped-def]
-    """The end of the word that starts at `start`; a hyphen ends it, a clitic begins a new one, an elision is one."""
-    i = _letters_end(buf, start, end)
+def _word_end(buf, start, letters_end, end, info, elisions):  # type: ignore[no-untyped-def]
+    """The end of the word that starts at `start`, with ASCII letters up to `letters_end` at least; a hyphen ends it, a
+    clitic begins a new one, an elision is one."""
+    i = letters_end
     last = LETTER if i > start else 0  # class of the character before, without its combining marks
     periods = 0
     letters = i - start  # in the segment since the last inner period
@@ -372,9 +373,9 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
             i += 1
             chunk = i
             continue
-        token_end = _letters_end(buf, i, end)
-        is_mark = token_end == i == chunk and is_in(byte, _STANDS_ALONE)
-        token_end += is_mark
+        letters_end = _letters_end(buf, i, end)
+        is_mark = letters_end == i == chunk and is_in(byte, _STANDS_ALONE)
+        token_end = letters_end + is_mark
         if i < token_end < end and (buf[token_end] == _SPACE or buf[token_end] == _NL):  # as most tokens are
             starts[n], ends[n], token_types[n] = i, token_end, MARKS if is_mark else WORD
             n += 1
@@ -383,7 +384,7 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
         code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
-            token_end = _word_end(buf, i, end, info, elisions)
+            token_end = _word_end(buf, i, letters_end, end, info, elisions)
             first = n
             if _joins(buf, token_end, end, _HYPHEN, info):
                 n += 1
@@ -396,7 +397,7 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
                     starts[n], ends[n], token_types[n] = token_end, token_end + 1, MARKS
                     n += 1
                     part = token_end + 1
-                    token_end = _word_end(buf, part, end, info, elisions)
+                    token_end = _word_end(buf, part, part, end, info, elisions)
                 starts[first], ends[first], token_types[first] = i, token_end, COMPOUND
             else:
                 starts[n], ends[n], token_types[n] = i, token_end, WORD
