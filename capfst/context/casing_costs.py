@@ -60,7 +60,7 @@ LOWER_PENALTY = 0.2
 
 MARGIN = 6.0
 """A surface form that costs so much more than its word's cheapest one is hopeless: it costs +inf. So the search has few
-choices; with larger margins, up to infinite ones, at most five of 230,000 words of development text are written
+choices; with larger margins, up to infinite ones, at most 13 of 230,000 words of development text are written
 otherwise."""
 
 _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
