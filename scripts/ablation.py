@@ -3,11 +3,11 @@ unseen casings; accuracy, F1, CER, tokens per second on one core, training time 
 
     python scripts/ablation.py 'wiki/*.zst' 'train/*.zst' --text valid.txt --text test.txt [--speech calls.txt.zst]
 
-Each corpus, a folder or a quoted glob, gives rows for each part; so does a model (`.fst`) that is trained already. Texts
-are lowercased and recased as sentences (--sentence-case); of all lines of --speech, every twentieth is held out from the
-training, and its words, without punctuation, are a text, too. `intrinsic` is the first text with each first word in the
-case that its training text nearly always gives it, recased without --sentence-case (lines of whose first word that is not
-known are left out).
+Each corpus, a folder or a quoted glob, gives rows for each part; so does a model (`.fst`) that is trained already.
+Texts are lowercased and recased as sentences (--sentence-case); of all lines of --speech, every twentieth is held out
+from the training, and its words, without punctuation, are a text, too. `intrinsic` is the first text with each first
+word in the case that its training text nearly always gives it, recased without --sentence-case (lines of whose first
+word that is not known are left out).
 """
 
 from __future__ import annotations
