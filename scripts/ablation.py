@@ -3,10 +3,11 @@ unseen casings; accuracy, F1, CER, tokens per second on one core, training time 
 
     python scripts/ablation.py 'wiki/*.zst' 'train/*.zst' --text valid.txt --text test.txt [--speech calls.txt.zst]
 
-Each corpus, a folder or a quoted glob, is a row of its own, or rows for each part. Texts are lowercased and recased as
-sentences (--sentence-case); of all lines of --speech, every twentieth is held out from the training, and its words,
-without punctuation, are a text, too. `intrinsic` is the first text with each first word in the case that its training
-text nearly always gives it, recased without --sentence-case (lines of whose first word that is not known are left out).
+Each corpus, a folder or a quoted glob, gives rows for each part; so does a model (`.fst`) that is trained already.
+Texts are lowercased and recased as sentences (--sentence-case); of all lines of --speech, every twentieth is held out
+from the training, and its words, without punctuation, are a text, too. `intrinsic` is the first text with each first
+word in the case that its training text nearly always gives it, recased without --sentence-case (lines of whose first
+word that is not known are left out).
 """
 
 from __future__ import annotations
@@ -130,11 +131,14 @@ def main(
                 rest, words = held_out(speech, folder)
                 named["speech, no punctuation"] = words
                 files = [rest if file.samefile(speech) else file for file in files]
-            model = folder / "cap.fst"
-            begin = time.perf_counter()
-            trained = capfst.train(files, model, order=order)
-            seconds = time.perf_counter() - begin
-            about = f"{trained.tokens:,} tokens, trained in {seconds:.0f} s, {model.stat().st_size / 1e6:.0f} MB"
+            if corpus.endswith(".fst"):
+                model, about = files[0], files[0].stem
+            else:
+                model = folder / "cap.fst"
+                begin = time.perf_counter()
+                trained = capfst.train(files, model, order=order)
+                about = f"{trained.tokens:,} tokens, trained in {time.perf_counter() - begin:.0f} s"
+            about += f", {model.stat().st_size / 1e6:.0f} MB"
             print(about, file=sys.stderr)
             first = next(iter(named.values()))
             for number, name in enumerate(PARTS, 1):

@@ -328,6 +328,11 @@ def _confidence(recaser: Recaser, blocks: Iterable[Block]) -> Iterator[bytes]:
     help="Field or column with the cased source of the text, which is a translation: it tells its case, if the model"
     " has learned from translations (capfst train-bilingual).",
 )
+@click.option("--document", is_flag=True, help="As for capfst recase; of other files, a record is a document.")
+@click.option(
+    "--document-field",
+    help="Field or column that is the same in the records of a document, which follow each other; implies --document.",
+)
 @click.option(
     "--align-field",
     help="Field or column with the alignment of the words: 0-0 1-2 …, source word first.  [default: align words that"
@@ -357,6 +362,8 @@ def batch(
     column: str,
     source_field: str | None,
     align_field: str | None,
+    document: bool,
+    document_field: str | None,
     errors: Errors,
     on_error: OnError,
     report: Path | None,
@@ -386,9 +393,15 @@ def batch(
     todo = plan(inputs, out, lm)
     if align_field and not source_field:
         raise click.UsageError("--align-field is for --source-field.")
-    options = BatchOptions(field, column, errors, on_error, source=source_field, align=align_field)
+    document = document or document_field is not None
+    if document and (source_field or not casing["context"]):
+        raise click.UsageError("Give --document without --source-field and --no-context.")
+    options = BatchOptions(
+        field, column, errors, on_error, source=source_field, align=align_field,
+        document=(document_field or "") if document else None,
+    )  # fmt: skip
     threads = jobs or os.cpu_count() or 1
-    recaser = load(lm, **casing)
+    recaser = load(lm, document=document, **casing)
     if source_field:
         recaser.bilingual_part()
     keep_freed_memory()

@@ -21,12 +21,22 @@ def other_options(options: TextOptions) -> Iterator[TextOptions]:
     if isinstance(options, BatchOptions):
         for name in (options.source, options.align):
             if name is not None:
-                yield replace(options, field=name, column=name, source=None, align=None)
+                yield only(options, name)
+
+
+def document_options(options: TextOptions) -> TextOptions | None:
+    """The options with which what tells documents apart is the text; None if no field or column does."""
+    return only(options, options.document) if isinstance(options, BatchOptions) and options.document else None
+
+
+def only(options: BatchOptions, name: str) -> BatchOptions:
+    """The options with which this field or column is the text, and nothing belongs to it."""
+    return replace(options, field=name, column=name, source=None, align=None, document=None)
 
 
 def settings(options: TextOptions) -> dict[str, str]:
     """What of the options an output depends on."""
-    named = {"source": getattr(options, "source", None), "align": getattr(options, "align", None)}
+    named = {name: getattr(options, name, None) for name in ("source", "align", "document")}
     return {key: name for key, name in named.items() if name is not None}
 
 

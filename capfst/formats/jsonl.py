@@ -66,6 +66,19 @@ class Jsonl(LineFormat):
         # The key that was found may be that of an inner object.
         return slice(keys[0].end(), end - 1) if isinstance(record, dict) and record.get(self.field) == text else None
 
+    def key(self, line: str, number: int) -> str | None:
+        """As JSON, whatever its type."""
+        if not line.strip():
+            return None
+        try:
+            record = _json.decode(line.removeprefix("\ufeff"))
+        except (ValueError, RecursionError) as error:
+            raise MalformedError(f"broken JSON: {error}") from error
+        if not isinstance(record, dict) or self.field not in record:
+            raise MalformedError(f"the object has no field {self.field!r}")
+        value = record[self.field]
+        return None if value is None else json.dumps(value)
+
     def unescape(self, raw: str) -> str:
         return scanstring(raw + '"', 0)[0] if "\\" in raw else raw
 

@@ -18,7 +18,7 @@ import numpy as np
 from capfst.corpus.compression import OnRead, compressing_like
 from capfst.corpus.read import raw_blocks, refuse_foreign
 from capfst.exceptions import CapfstError
-from capfst.formats.aligned import Others, joined, misfit, other_options, settings
+from capfst.formats.aligned import Others, document_options, joined, misfit, other_options, settings
 from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
@@ -46,6 +46,7 @@ class Record(NamedTuple):
     place: slice | None  # of its text; None if it has none, or is malformed
     malformed: bool
     others: Others = ()
+    key: str | None = None  # what it has in common with the records of its document; None: nothing
 
 
 class LineFormat:
@@ -55,6 +56,8 @@ class LineFormat:
 
     splittable = True
     """Whether each line end ends a record, so that parts of a file can be recased apart."""
+    record_is_document = True
+    """If the lines of documents are evidence for each other, and nothing tells documents apart."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
@@ -64,6 +67,12 @@ class LineFormat:
         self.settings: dict[str, str] = {"errors": options.errors, "on_error": options.on_error, **settings(options)}
         self.others = [self.other(more) for more in other_options(options)]
         """The source and the alignment of each record, as formats of this file."""
+        self.by_document = getattr(options, "document", None) is not None
+        in_common = document_options(options)
+        self.document = self.other(in_common) if in_common else None
+        """What tells documents apart, as a format of this file."""
+        if self.by_document:
+            self.splittable = False
 
     def other(self, options: TextOptions) -> LineFormat:
         """This file with another text of its records."""
@@ -88,7 +97,7 @@ class LineFormat:
 
     def begin_all(self, data: bytes) -> None:
         """As `begin`, for all texts of a record."""
-        for file_format in (self, *self.others):
+        for file_format in (self, *self.others, *([self.document] if self.document else [])):
             file_format.begin(data)
 
     def names(self, data: bytes) -> list[str]:
@@ -112,6 +121,11 @@ class LineFormat:
         """
         raise NotImplementedError
 
+    def key(self, line: str, number: int) -> str | None:
+        """What `find` finds, as it is to be compared with what other records have; None if there is nothing."""
+        place = self.find(line, number)
+        return None if place is None else self.unescape(line[place])
+
     def unescape(self, raw: str) -> str:
         """What `find` has found, as text."""
         return raw
@@ -121,13 +135,38 @@ class LineFormat:
         return recased
 
     def pieces(self, on_read: OnRead) -> Iterator[LineBlock]:
-        line = 1
-        for data in self.blocks(on_read):
-            if line == 1:
-                refuse_foreign(data, str(self.path))
-                self.begin_all(data)
+        line, held = 0, b""
+        for block in self.blocks(on_read):
+            if line == 0:
+                refuse_foreign(block, str(self.path))
+                self.begin_all(block)
+                line = 1
+            data, held = self._cut(held + block, line)
             yield LineBlock(data, line)
             line += data.count(b"\n")
+        if held:
+            yield LineBlock(held, line)
+
+    def _cut(self, data: bytes, line: int) -> tuple[bytes, bytes]:
+        """Whole records, the first in this line: those of whole documents, and those of a last one, which may go on. A
+        document as long as a block ends with it."""
+        if self.document is None:
+            return data, b""
+        records = self.records(data.decode(errors="surrogateescape"), line)
+        last = len(records) - 1
+        key = self._key(records[last], line + last)
+        while last > 0 and key is not None and self._key(records[last - 1], line + last - 1) == key:
+            last -= 1
+        parts = ("".join(some).encode(errors="surrogateescape") for some in (records[:last], records[last:]))
+        return (data, b"") if last == 0 else tuple(parts)  # type: ignore[return-value]
+
+    def _key(self, record: str, number: int) -> str | None:
+        """What a record has in common with those of its document; None if nothing, or if it is malformed. number: 1 if
+        it is the file's first."""
+        try:
+            return self.document.key(record, number) if self.document else None
+        except MalformedError:
+            return None
 
     def decoded(self, block: LineBlock) -> tuple[str, bool]:
         """The block's text; and whether it holds, as lone surrogates, bytes that are not UTF-8 and make their lines
@@ -150,17 +189,20 @@ class LineFormat:
             number, after = after, after + (line.count("\n") or 1)
             place, malformed = None, False
             others: Others = ()
+            key = None
             try:
                 if malformed_bytes and (bad := _NOT_UTF8(line)):
                     raise MalformedError(f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}")
                 place = self.find(line, number)
                 if self.others and place is not None:
                     others = self._others(line, number, place)
+                if self.document and place is not None:
+                    key = self.document.key(line, number)
             except MalformedError as error:
                 place, malformed = None, True
                 if self.on_error == "fail":
                     raise CapfstError(f"{self.path}: line {number}: {error}: {self.remedy}") from error
-            yield Record(line, place, malformed, others)
+            yield Record(line, place, malformed, others, key)
 
     def _others(self, line: str, number: int, place: slice) -> Others:
         """The other texts of a record; MalformedError if they do not belong to its text."""
@@ -182,8 +224,11 @@ class LineFormat:
         kept: list[str] = []  # lines, or pieces of long ones
         places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
         others: list[Others] = []  # of the texts
+        begins: list[bool] = []  # whether a document begins with the text
+        parts = self.by_document and self.record_is_document
+        key_before: str | None = None
         size = n_records = n_malformed = 0  # size: of these texts
-        for line, place, malformed, its_others in self.found(block):
+        for line, place, malformed, its_others, key in self.found(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
@@ -194,25 +239,32 @@ class LineFormat:
             # A translation is not cut, as its source is whole.
             for start, end in [(0, len(line))] if its_others else _pieces(line, place):
                 others.append(its_others)
+                begins.append(parts and start == 0 and (key is None or key != key_before))
                 places.append((len(kept), slice(max(place.start - start, 0), min(place.stop, end) - start)))
                 kept.append(line[start:end])
                 size += end - start
                 if size >= _LONG:
-                    recased, more = self._recased(kept, places, others, recase)
+                    recased, more = self._recased(kept, places, others, begins, recase)
                     output.append(recased)
                     # A piece that does not end its text counts as no line.
                     counts += more + RecaseCounts(lines=-(end < len(line)))
-                    kept, places, others, size = [], [], [], 0
-        recased, more = self._recased(kept, places, others, recase)
+                    kept, places, others, begins, size = [], [], [], [], 0
+            key_before = key
+        recased, more = self._recased(kept, places, others, begins, recase)
         output.append(recased)
         return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
 
     def _recased(
-        self, kept: list[str], places: list[tuple[int, slice]], others: list[Others], recase: Recase
+        self,
+        kept: list[str],
+        places: list[tuple[int, slice]],
+        others: list[Others],
+        begins: list[bool],
+        recase: Recase,
     ) -> tuple[bytes, RecaseCounts]:
         """These lines with the texts at these places recased."""
         values = [self.unescape(kept[i][place]).encode("utf-8", "surrogatepass") for i, place in places]
-        recased, counts = _recase_values(values, others, recase)
+        recased, counts = _recase_values(values, others, begins, recase)
         for (i, place), old, new in zip(places, values, recased, strict=True):
             if new != old:
                 line = kept[i]
@@ -237,17 +289,21 @@ def _pieces(line: str, place: slice) -> Iterator[tuple[int, int]]:
     yield start, len(line)
 
 
-def _recase_values(values: list[bytes], others: list[Others], recase: Recase) -> tuple[list[bytes], RecaseCounts]:
-    """Texts of any number of lines, recased as one text."""
+def _recase_values(
+    values: list[bytes], others: list[Others], begins: list[bool], recase: Recase
+) -> tuple[list[bytes], RecaseCounts]:
+    """Texts of any number of lines, recased as one text; a blank line stands before those with which documents
+    begin."""
     if not values:
         return [], RecaseCounts()
-    recased, counts = recase(b"\n".join([*values, b""]), *joined(others))
+    parted = [b"\n" + value if begin else value for value, begin in zip(values, begins, strict=True)]
+    recased, counts = recase(b"\n".join([*parted, b""]), *joined(others))
     text = bytes(recased)
     line_ends = np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")).tolist()
     split = []
     start, line = 0, -1
-    for value in values:
+    for value, begin in zip(parted, begins, strict=True):
         line += value.count(b"\n") + 1
-        split.append(text[start : line_ends[line]])
+        split.append(text[start + begin : line_ends[line]])
         start = line_ends[line] + 1
-    return split, counts
+    return split, counts + RecaseCounts(lines=-sum(begins))

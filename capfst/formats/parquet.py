@@ -1,8 +1,9 @@
 """Parquet: one column of strings is the text; when it is recased, the other columns, the schema, its metadata and the
 row groups stay.
 
-To be recased, a row group is read at once, and its column recased in slices. Nulls stay null. Compression, dictionaries
-and statistics are as in the file's first row group.
+To be recased, a row group is read at once, and its column recased in slices. If the lines of documents are evidence for
+each other, slices are of whole documents, but for one that is longer than two slices; a row group ends all documents.
+Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ except ImportError as error:
     raise CapfstError("Parquet files need pyarrow: pip install 'capfst[parquet]'") from error
 
 from capfst.corpus.compression import OnRead
-from capfst.formats.aligned import Others, joined, misfit, other_options, settings
+from capfst.formats.aligned import Others, document_options, joined, misfit, other_options, settings
 from capfst.formats.arrow import NotUtf8Error, recase_array
 from capfst.formats.lines import BLOCK, MalformedError
 from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
@@ -36,6 +37,7 @@ class RowSlice(NamedTuple):
     row: int  # the first one's number in the file, from 1
     row_group: pa.Table | None  # the whole group, with the last of its slices
     others: tuple[pa.Array, ...] = ()  # of the columns of source and alignment
+    begins: pa.Array | None = None  # with which rows documents begin; None: lines are no evidence for each other
 
 
 class RecasedSlice(NamedTuple):
@@ -59,6 +61,9 @@ class Parquet:
         self.column = options.column
         self.index = self._index(self.column)
         self.others = [self._index(str(more.column)) for more in other_options(options)]
+        self.by_document = getattr(options, "document", None) is not None
+        in_common = document_options(options)
+        self.document = self._index(str(in_common.column)) if in_common else None
         self.settings: dict[str, str] = {
             "errors": options.errors,
             "on_error": options.on_error,
@@ -126,13 +131,25 @@ class Parquet:
                 table = file.read_row_group(group, use_threads=False)
                 # The file's bytes are passed on in step with the row groups; which bytes are whose does not matter.
                 _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
+                begins = self._begins(table)
                 begin = 0
-                for values, last in _slices(table.column(self.index)):
+                for values, last in _slices(table.column(self.index), begins):
                     these = (table.column(index).slice(begin, len(values)).combine_chunks() for index in self.others)
-                    yield RowSlice(values, row, table if last else None, tuple(map(_as_array, these)))
+                    part = None if begins is None else begins.slice(begin, len(values))
+                    yield RowSlice(values, row, table if last else None, tuple(map(_as_array, these)), part)
                     row += len(values)
                     begin += len(values)
             _read_on(stream, size - stream.tell(), on_read)
+
+    def _begins(self, table: pa.Table) -> pa.Array | None:
+        """With which rows of a row group documents begin; None if lines are no evidence for each other."""
+        if not self.by_document:
+            return None
+        if self.document is None or not len(table):
+            return pa.repeat(True, len(table))
+        keys = _plain(_as_array(table.column(self.document).combine_chunks()))
+        differs = pc.fill_null(pc.not_equal(keys.slice(1), keys.slice(0, len(keys) - 1)), True)
+        return pa.concat_arrays([pa.array([True]), differs])
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
         values = _plain(piece.values)
@@ -140,10 +157,10 @@ class Parquet:
         try:
             if piece.others:
                 raise NotUtf8Error("each row is to be checked")
-            recased, counts = _recase(values, recase)
+            recased, counts = _recase(values, recase, begins=piece.begins)
         except NotUtf8Error:
             valid, malformed, others = self._valid(values, piece.row, piece.others)
-            recased, counts = _recase(valid, recase, others)
+            recased, counts = _recase(valid, recase, others, piece.begins)
             recased = pc.if_else(malformed, *(_as_binary(array) for array in (values, recased))).view(values.type)
         if pa.types.is_dictionary(piece.values.type):
             recased = recased.dictionary_encode().cast(piece.values.type)
@@ -216,9 +233,16 @@ class Parquet:
             yield write
 
 
-def _recase(values: pa.Array, recase: Recase, others: Sequence[Others] = ()) -> tuple[pa.Array, RecaseCounts]:
-    """The values recased, and what that counted; nulls are no lines. others: those of each value."""
+def _recase(
+    values: pa.Array, recase: Recase, others: Sequence[Others] = (), begins: pa.Array | None = None
+) -> tuple[pa.Array, RecaseCounts]:
+    """The values recased, and what that counted; nulls are no lines. others: those of each value. begins: with which
+    values documents begin, before which a blank line stands."""
     counts = RecaseCounts()
+    if begins is not None:
+        begins = pc.and_(begins, values.is_valid())
+        blank = pc.if_else(begins, pa.scalar("\n", values.type), pa.scalar("", values.type))
+        values = pc.binary_join_element_wise(blank, values, pa.scalar("", values.type))
 
     def counted(text: bytes) -> memoryview:
         nonlocal counts
@@ -226,7 +250,11 @@ def _recase(values: pa.Array, recase: Recase, others: Sequence[Others] = ()) -> 
         counts += RecaseCounts(lines=-values.null_count)
         return recased
 
-    return recase_array(counted, values), counts
+    recased = recase_array(counted, values)
+    if begins is not None:
+        recased = pc.if_else(begins, pc.utf8_slice_codeunits(recased, 1), recased)
+        counts += RecaseCounts(lines=-begins.true_count)
+    return recased, counts
 
 
 def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -265,11 +293,21 @@ def _read_on(stream: BinaryIO, size: int, on_read: OnRead) -> None:
         size -= len(data)
 
 
-def _slices(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, bool]]:
-    """Parts of the column of about BLOCK bytes, and whether each is the last one."""
+def _slices(column: pa.ChunkedArray, begins: pa.Array | None) -> Iterator[tuple[pa.Array, bool]]:
+    """Parts of the column of about BLOCK bytes, and whether each is the last one. begins: with which rows documents
+    begin; the parts are of whole documents, unless these are longer."""
     parts = []
+    row = 0
     for chunk in column.chunks:
         rows = max(1, len(chunk) * BLOCK // max(chunk.nbytes, 1))
-        parts += [chunk.slice(start, rows) for start in range(0, len(chunk), rows)]
+        start = 0
+        while start < len(chunk):
+            end = min(start + rows, len(chunk))
+            if begins is not None:
+                after = pc.index(begins.slice(row + end, rows), True).as_py()
+                end = min(end + max(after, 0), len(chunk))
+            parts.append(chunk.slice(start, end - start))
+            start = end
+        row += len(chunk)
     for i, part in enumerate(parts, 1):
         yield part, i == len(parts)

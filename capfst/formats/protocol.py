@@ -42,6 +42,9 @@ class BatchOptions(TextOptions):
     column: str | None = "text"
     source: str | None = None  # field or column of the source, if the texts are translations
     align: str | None = None  # field or column of the alignments
+    document: str | None = None
+    """If the lines of a document are evidence for each other: the field or column that is the same in the successive
+    records of a document; or "": each record is a document, and blank lines part those of text."""
     remedy = "fix it, or use --on-error pass or drop"
 
 

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from capfst.corpus.compression import OnRead
+from capfst.corpus.documents import whole_documents
+from capfst.corpus.read import joined
 from capfst.exceptions import CapfstError
-from capfst.formats.lines import LineBlock, LineFormat
+from capfst.formats.lines import BLOCK, LineBlock, LineFormat
 from capfst.formats.protocol import Recase, RecaseCounts, TextOptions
 
 
 class Text(LineFormat):
+    record_is_document = False  # blank lines part documents
+
     def other(self, options: TextOptions) -> LineFormat:
-        raise CapfstError(f"{self.path}: text has no fields that a source could be in: use capfst recase --source")
+        raise CapfstError(
+            f"{self.path}: text has no fields: give its source to capfst recase --source, or part its documents by"
+            " blank lines (--document)"
+        )
+
+    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
+        blocks = super().blocks(on_read)
+        return joined(whole_documents(blocks), BLOCK) if self.by_document else blocks
 
     def find(self, line: str, number: int) -> slice | None:
         return slice(0, len(line.removesuffix("\n")))

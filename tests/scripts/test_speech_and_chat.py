@@ -17,6 +17,8 @@ CHAT = {
     "“Thank you,” he said.": "“Thx,” he said.",
     "I don't know what I think of your plan.": "Idk what imo of ur plan.",
     "You've no thanks.": "You've no thx.",
+    "Because of rain we went without the dog.": "B/c of rain we went w/o the dog.",
+    "With the dog, because he barks.": "W/ the dog, cuz he barks.",
     PLAIN: PLAIN,
 }
 SPEECH = {

@@ -1,0 +1,165 @@
+"""`capfst batch --document`: lines of a document are evidence for each other, whatever the format and the blocks."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.command_line import run
+
+import capfst.corpus.read
+import capfst.formats.csv
+import capfst.formats.lines
+import capfst.formats.parquet
+import capfst.formats.text
+import capfst.models
+from capfst.recaser import Recaser, load
+
+SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
+TELLING, OTHER = "the painter lindqvy lived in rome.", "the lindqvy was there."
+
+
+@pytest.fixture(scope="module")
+def model() -> Path:
+    return capfst.models.find("en")
+
+
+@pytest.fixture(scope="module")
+def recaser(model: Path) -> Recaser:
+    return load(model, document=True)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capfst.corpus.read, "PIECE", 700)
+    for module in (capfst.formats.csv, capfst.formats.lines, capfst.formats.parquet, capfst.formats.text):
+        monkeypatch.setattr(module, "BLOCK", 1000)
+
+
+def documents() -> list[list[str]]:
+    """The lines of documents; in every other one, half of them tell of a word in the others that it is a name."""
+    return [[TELLING if k % 2 == 0 and i % 2 else OTHER for i in range(size)] for k, size in enumerate(SIZES)]
+
+
+def batch(model: Path, file: Path, *options: object, jobs: int = 2, code: int = 0) -> tuple[bytes, str]:
+    """The output of a file, and what stderr says."""
+    out = file.parent / f"out-{jobs}"
+    done = run("batch", "--lm", model, "--jobs", jobs, "--out", out, *options, file, code=code)
+    return ((out / file.name).read_bytes() if code == 0 else b""), str(done.stderr)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, jobs: int) -> None:
+    text = "\n\n".join("\n".join(lines) for lines in documents()) + "\n \nlast"
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
+    expected = recaser.recase(text).encode()
+    assert expected.count(b"Lindqvy") == sum(SIZES[::2])
+    assert batch(model, tmp_path / "a.txt", "--document", jobs=jobs)[0] == expected
+    assert gzip.decompress(batch(model, tmp_path / "b.txt.gz", "--document", jobs=jobs)[0]) == expected
+    (tmp_path / "c.txt").write_bytes(text.encode() + b"\n\xff\n")
+    recased, _ = batch(model, tmp_path / "c.txt", "--document", "--on-error", "pass", jobs=jobs)
+    assert recased == expected + b"\n\xff\n"
+
+
+def jsonl(rows: list[tuple[int | None, str]]) -> bytes:
+    return "".join(json.dumps({"text": text, "id": [number]}) + "\n" for number, text in rows).encode()
+
+
+def delimited(delimiter: str) -> Callable[[list[tuple[int | None, str]]], bytes]:
+    def write(rows: list[tuple[int | None, str]]) -> bytes:
+        lines = (f"{number}{delimiter}{quote}{text}{quote}\n" for number, text in rows)
+        return f"id{delimiter}text\n{''.join(lines)}".encode()
+
+    quote = '"' if delimiter == "," else ""
+    return write
+
+
+def parquet(rows: list[tuple[int | None, str]]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": [text for _, text in rows], "id": [number for number, _ in rows]}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+FORMATS = {"a.jsonl": jsonl, "a.tsv": delimited("\t"), "a.csv": delimited(","), "a.parquet": parquet}
+
+
+def texts(file: Path, data: bytes) -> list[str]:
+    if file.suffix == ".jsonl":
+        return [json.loads(line)["text"] for line in data.splitlines()]
+    if file.suffix == ".parquet":
+        return pq.read_table(pa.BufferReader(data))["text"].to_pylist()
+    delimiter = "," if file.suffix == ".csv" else "\t"
+    return [line.split(delimiter, 1)[1].strip('"') for line in data.decode().splitlines()[1:]]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_field_tells_the_documents(model: Path, recaser: Recaser, tmp_path: Path, name: str, jobs: int) -> None:
+    rows = [(k, line.replace('"', "'")) for k, lines in enumerate(documents()[:6]) for line in lines]
+    file = tmp_path / name
+    file.write_bytes(FORMATS[name](rows))
+    expected = [
+        line
+        for k in range(6)
+        for line in recaser.recase("\n".join(text for number, text in rows if number == k)).split("\n")
+    ]
+    recased, _ = batch(model, file, "--document-field", "id", jobs=jobs)
+    assert texts(file, recased) == expected
+    alone, _ = batch(model, file, "--document", jobs=jobs)
+    assert texts(file, alone) == [recaser.recase(text) for _, text in rows] != expected
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
+def test_a_long_document_is_cut_at_the_same_places_with_any_number_of_jobs(
+    model: Path, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(FORMATS[name]([(1, text) for lines in documents() for text in lines]))
+    outputs = [batch(model, file, "--document-field", "id", jobs=jobs)[0] for jobs in (1, 2, 3)]
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_the_lines_of_a_record_are_a_document(model: Path, recaser: Recaser, tmp_path: Path) -> None:
+    written = ["\n".join(lines) for lines in documents()]
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(jsonl([(None, text) for text in written]))
+    recased, said = batch(model, file, "--document")
+    assert texts(file, recased) == [recaser.recase(text) for text in written]
+    assert f"{sum(SIZES):,} lines" in said
+    by_null, _ = batch(model, file, "--document-field", "id", "--force")
+    assert by_null != recased  # [null] is the same in all of them
+
+
+def test_other_documents_are_recased_again(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(jsonl([(1, "x")]))
+    for options, status in (((), "1 done"), (("--document",), "1 done"), (("--document-field", "id"), "1 done")):
+        assert status in batch(model, file, *options)[1]
+    assert "1 done before" in batch(model, file, "--document-field", "id")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("a.txt", ["--document-field", "id"], "a.txt: text has no fields"),
+        ("a.jsonl", ["--document-field", "no"], "a.jsonl: line 1: the object has no field 'no'"),
+        ("a.tsv", ["--document-field", "no"], "called 'no'"),
+        ("a.parquet", ["--document-field", "no"], "called 'no'"),
+    ],
+)
+def test_fields_that_are_not_there(model: Path, tmp_path: Path, name: str, options: list[str], said: str) -> None:
+    (tmp_path / name).write_bytes(FORMATS.get(name, lambda rows: b"x\n")([(1, "x")]))
+    assert said in batch(model, tmp_path / name, *options, code=1)[1]
+
+
+@pytest.mark.parametrize("options", [["--no-context"], ["--source-field", "id"]])
+def test_options_that_do_not_go_together(model: Path, tmp_path: Path, options: list[str]) -> None:
+    (tmp_path / "a.jsonl").write_bytes(jsonl([(1, "x")]))
+    assert "Give --document without" in batch(model, tmp_path / "a.jsonl", "--document", *options, code=2)[1]
