@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst import models
-from capfst.bilingual.alignment import Block, parse, side_by_side
+from capfst.bilingual.alignment import Block, side_by_side
 from capfst.bilingual.casings import Forms, Monolingual, monolingual
 from capfst.bilingual.costs import bilingual_costs
 from capfst.bilingual.links import link
@@ -41,6 +41,7 @@ from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import with_spellings
 from capfst.corpus.documents import documents, whole_documents
 from capfst.exceptions import CapfstError
+from capfst.formats.alignment import parse
 from capfst.fst.backoff import LanguageModel, Starts
 from capfst.fst.read import CapFst
 from capfst.search import fast

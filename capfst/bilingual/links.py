@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.alignment import NO_NAMES, Names, Pairs
+from capfst.bilingual.alignment import NO_NAMES, Names
 from capfst.bilingual.words import AN, Text
 from capfst.exceptions import CapfstError
+from capfst.formats.alignment import Pairs
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import PROTECTED
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from capfst.exceptions import CapfstError
+from capfst.formats.alignment import parse
 from capfst.formats.protocol import BatchOptions, TextOptions
 
 Others = tuple[bytes, ...]
 """The source of a text, and perhaps the alignment, as UTF-8; empty if the text is no translation."""
-
-_SHOWN = 40  # characters
 
 
 def other_options(options: TextOptions) -> Iterator[TextOptions]:
@@ -46,15 +48,23 @@ def misfit(text: str, others: Sequence[str]) -> str | None:
     for name, other in zip(("source", "alignment"), lines[1:], strict=False):
         if len(other) != len(lines[0]):
             return f"its {name} has {len(other)} lines, and its text {len(lines[0])}"
-    for target, source, align in zip(*lines, strict=True) if len(lines) == 3 else ():
-        sizes = len(source.split()), len(target.split())
-        for pair in align.split():
-            numbers = pair.split("-")
-            if len(numbers) != 2 or not all(number.isascii() and number.isdigit() for number in numbers):
-                return f"{pair[:_SHOWN]!r} in its alignment is no pair of word numbers"
-            if any(int(number) >= size for number, size in zip(numbers, sizes, strict=True)):
-                return f"there is no pair {pair[:_SHOWN]}: source and text have {sizes[0]} and {sizes[1]} words"
-    return None
+    if len(lines) < 3:
+        return None
+    try:
+        pairs = parse("\n".join(lines[2]).encode("utf-8", "surrogatepass"), len(lines[0]), "its alignment")
+    except CapfstError as error:
+        return str(error)
+    sizes = np.array([[len(line.split()) for line in text] for text in (lines[1], lines[0])])
+    line_of = np.repeat(np.arange(len(lines[0])), np.diff(pairs.offsets))
+    beyond = (pairs.source >= sizes[0][line_of]) | (pairs.target >= sizes[1][line_of])
+    if not beyond.any():
+        return None
+    pair = int(beyond.argmax())
+    n_source, n_target = sizes[:, line_of[pair]].tolist()
+    return (
+        f"there is no pair {pairs.source[pair]}-{pairs.target[pair]}: source and text have {n_source} and {n_target}"
+        " words"
+    )
 
 
 def joined(others: Iterable[Others]) -> list[bytes]:

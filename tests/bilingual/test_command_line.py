@@ -177,7 +177,7 @@ def test_batch(tmp_path, bilingual_model, recaser, texts, name):
     ("wrong", "why"),
     [
         ({"en": "Two\nlines"}, "its source has 2 lines, and its text 1"),
-        ({"pairs": "0-x"}, "'0-x' in its alignment is no pair of word numbers"),
+        ({"pairs": "0-x"}, "its alignment, line 1: '0-x' is no pair of word numbers"),
         ({"pairs": "0-99"}, "there is no pair 0-99"),
     ],
 )

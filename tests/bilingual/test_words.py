@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capfst.bilingual.alignment import Names, parse
+from capfst.bilingual.alignment import Names
 from capfst.bilingual.links import link
 from capfst.bilingual.words import COLON, FIRST, INSIDE, OPENING, SENTENCE, describe
 from capfst.exceptions import CapfstError
+from capfst.formats.alignment import parse
 from capfst.recaser import Recaser, load
 
 
