@@ -8,7 +8,8 @@ of successive pairs are held out. All models are trained on the other blocks:
 * unigram: the most frequent form of each word;
 * trigram: the best path through a trigram LM (`--no-context`);
 * capfst: LM and context, which see the target alone;
-* bilingual: also the source, and the alignment (`recase --source`).
+* bilingual: also the source, and the alignment (`recase --source`);
+* bilingual, unaligned: recased without the alignment, so that only words that are the same are aligned.
 
 Tables: how many of the held-out words are right (the paper's precision) and F1; errors by size of the training text
 (the paper's Figure 4); BLEU of a monotone phrase-based system, trained on lowercase text (phrase_based.py); and what
@@ -47,6 +48,7 @@ LANGUAGES = ("fr", "de")
 SIZES = (1_000, 5_000, 20_000)
 TRANSLATED, QUICK_TRANSLATED, QUICK_PAIRS = 1500, 100, 5000
 CASINGS = ("unigram", "trigram", "capfst", "bilingual")
+UNALIGNED = "bilingual, unaligned"
 TAGS = {Shape.CAPITALIZED: "IU", Shape.UPPER: "AU", Shape.LOWER: "AL", Shape.MIXED: "MX"}
 """AN is always right."""
 
@@ -86,10 +88,11 @@ class Capitalizers:
         self._run("train-bilingual", "--lm", self.trigram, text, source, links, "-o", self.bilingual)
 
     def __call__(self, casing: str, lines: list[str], sources: list[str], links: list[Links]) -> list[str]:
-        """The lowercase lines in a casing of CASINGS: as sentences; the source tells how its translation begins."""
-        if casing == "bilingual":
+        """The lowercase lines in a casing of CASINGS, or UNALIGNED: as sentences; the source tells how its translation
+        begins."""
+        if casing in ("bilingual", UNALIGNED):
             text, source, aligned = self._write(lines, sources, links)
-            options = ("--source", source, "--align", aligned)
+            options = ("--source", source, *(() if casing == UNALIGNED else ("--align", aligned)))
             return self._run("recase", "--lm", self.bilingual, *options, text).split("\n")[:-1]
         model = self.unigram if casing == "unigram" else self.trigram
         return capfst.load(model, sentence_case=True, context=casing == "capfst")(lines)
@@ -247,11 +250,13 @@ def experiment(training: Aligned, held_out: Aligned, sizes: Sequence[int], numbe
     some, lines = held_out.spread(number), list(map(lower, held_out.targets))
     with tempfile.TemporaryDirectory() as folder:
         capitalizers = Capitalizers(training, Path(folder))
-        recased = {casing: capitalizers(casing, lines, held_out.sources, held_out.links) for casing in CASINGS}
+        recased = {
+            casing: capitalizers(casing, lines, held_out.sources, held_out.links) for casing in (*CASINGS, UNALIGNED)
+        }
         output, links = translated(training, some.sources, Path(folder))
         cased = {casing: capitalizers(casing, output, some.sources, links) for casing in CASINGS}
     errors = errors_by_size(training, held_out, [size for size in sizes if size < len(training.pairs)])
-    whole = measures(counts(held_out.targets, list(recased.values())).sum(axis=0))
+    whole = measures(counts(held_out.targets, [recased[casing] for casing in CASINGS]).sum(axis=0))
     errors[len(training.pairs)] = (100 - whole[:, 0]).tolist()
     return Results(
         precision_rows(held_out, recased, bleu.resamples),
@@ -313,10 +318,10 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
             click.echo(
                 f"{name}: wrong words, %: {', '.join(f'{c} {e:.2f}' for c, e in zip(CASINGS, errors, strict=True))}"
             )
-    for name, printed in tables(results).items():
+            for table_name, printed in tables(results).items() if document else ():
+                fill(document, f"bilingual-{table_name}", printed)
+    for printed in tables(results).values():
         click.echo(f"\n{printed}")
-        if document:
-            fill(document, f"bilingual-{name}", printed)
     click.echo(f"\n{bleu.cased.get_signature()}; perfect: {bleu.caseless.get_signature()}")
     if plot:
         draw(plot, {name: of_name.errors for name, of_name in results.items()})

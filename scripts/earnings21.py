@@ -58,16 +58,31 @@ def read(archive: Path) -> dict[str, Call]:
 
 
 def _words(text: str) -> list[Word]:
-    """The words of a table with a word in each line. Some recognizers' % is punctuation; it belongs to its number."""
+    """The words of a table with a word in each line. Some recognizers' % is punctuation; it belongs to its number.
+
+    A spreadsheet has made TRUE of a true that is marked as lowercase.
+    """
+    rows = [line.split("|") for line in text.splitlines()[1:]]
     words = []
-    for line in text.splitlines()[1:]:
-        token, speaker, _, _, mark, _, _, *tags = line.split("|")
-        percent = "%" if "%" in mark else ""
-        if token := "".join(token.split()) + percent:
-            words.append(
-                Word(token, mark.replace("%", "").strip(), speaker, tuple(literal_eval(tags[0])) if tags else ())
-            )
+    for (token, speaker, _, _, _, case, _, *tags), mark in zip(rows, _marks(rows), strict=True):
+        if token := "".join(token.split()) + "%" * ("%" in mark):
+            if token == "TRUE" and case == "LC":
+                token = "true"
+            tags_of_word = tuple(literal_eval(tags[0])) if tags else ()
+            words.append(Word(token, mark.replace("%", "").strip(), speaker, tags_of_word))
     return words
+
+
+def _marks(rows: list[list[str]]) -> list[str]:
+    """The punctuation behind each word. From some place of one call on, it stands a line too low, as does the word's
+    case: then it is taken from there."""
+    marks = [row[4] for row in rows]
+    is_lower = np.array([row[0] == row[0].lower() for row in rows])
+    said_lower = np.array([row[5] == "LC" for row in rows])
+    here, below = is_lower == said_lower, np.append(is_lower[:-1] == said_lower[1:], False)
+    fitting = np.cumsum(np.append(0, here)) + np.append(np.cumsum(below[::-1])[::-1], 0)  # if it begins at each place
+    begin = len(rows) - int(fitting[::-1].argmax())
+    return marks[:begin] + marks[begin + 1 :] + [""] * (begin < len(rows))
 
 
 def sentence_ends(words: list[Word]) -> list[int]:
@@ -79,6 +94,15 @@ def sentence_ends(words: list[Word]) -> list[int]:
         for word, following in pairs
     )
     return [k for k, end in enumerate(ends, 1) if end] + [len(words)]
+
+
+def positional(words: list[Word]) -> list[bool]:
+    """Whether a word may have a capital for its position: first words, and what follows such a word that is broken off,
+    or a remark like <laugh>."""
+    first = np.isin(range(len(words)), [0, *sentence_ends(words)])
+    for k, word in enumerate(words[:-1]):
+        first[k + 1] |= word.text.startswith("<") or (first[k] and word.text.endswith("-"))
+    return list(first)
 
 
 def places(reference: list[Word], hypothesis: list[Word]) -> npt.NDArray[np.int64]:

@@ -38,6 +38,7 @@ class Corpus:
     columns: dict[str, tuple[str, ...]]  # the table's columns, and the types of each
     heard: dict[str, list[tuple[Sentence, list[str]]]] = field(default_factory=dict)
     """By recognizer: its words for each sentence, and these in the case of the words that they stand for."""
+    documents: npt.NDArray[np.int64] | None = None  # [n]: the one that each sentence is of
     unmarked: bool = False  # whether taggers also have the sentences without their punctuation
 
 
@@ -88,16 +89,18 @@ def calls(data: Path, quick: bool) -> Corpus:
         every = dict(itertools.islice(every.items(), FOLDS))
     columns = {**{type: (type,) for type in ENAMEX}, "ENAMEX": ENAMEX, "NUMEX": ("NUMEX",), "TIMEX": ("TIMEX",)}
     corpus = Corpus("Earnings-21", [], np.zeros(0, np.int64), columns, unmarked=True)
-    fold_of_call = in_blocks(len(every))
+    fold_of_call, sizes = in_blocks(len(every)), []
     for fold, call in zip(fold_of_call, every.values(), strict=True):
         reference = call.texts[earnings21.REFERENCE]
         labels, ends = entity_labels(call), earnings21.sentence_ends(reference)
         of_call = [marked(reference[a:b], labels[a:b]) for a, b in itertools.pairwise([0, *ends])]
         corpus.sentences += of_call
+        sizes.append(len(of_call))
         corpus.folds = np.append(corpus.folds, np.full(len(of_call), fold))
         for name, words in call.texts.items():
             if name != earnings21.REFERENCE:
                 corpus.heard.setdefault(name, []).extend(projected(reference, labels, ends, words))
+    corpus.documents = np.repeat(np.arange(len(sizes)), sizes)
     if quick:
         corpus.heard = dict(itertools.islice(corpus.heard.items(), 1))
     return corpus

@@ -10,6 +10,7 @@ case remains, with 95 % intervals over sentences.
 * GUM has a part to train on and one to test on. Its types are those of mentions with a name as their head.
 * Earnings-21, wikigold and WNUT-17 are tested fifth by fifth with taggers of the other four (whole calls; blocks of
   sentences).
+* Earnings-21 is also recased call by call: as documents (`--document`).
 * The types of Earnings-21 are grouped as in MUC: ENAMEX is PERSON, ORG and PLACE (GPE, LOC, FAC), NUMEX is MONEY and
   PERCENT, TIMEX is DATE, TIME and YEAR. Other tags (CARDINAL, PRODUCT, CONTRACTION, …) are none. Of two spans that
   overlap the longer one is taken.
@@ -42,9 +43,10 @@ from entity_corpora import TRAINING, Corpus, Sentence, calls, cross_validated, g
 from experiments import bootstrap, data_option, overlap, quick_option, ready_text, table, with_interval
 from levels import ALL, LEVELS, Recase, levels
 
+import capfst
 from capfst.text.unicode import lower
 
-TRUE, LOWER, OWN = "true case", "lowercase", "as recognized"
+TRUE, LOWER, OWN, DOCUMENTS = "true case", "lowercase", "as recognized", "documents"
 QUICK = 500
 """Sentences of each part."""
 
@@ -114,6 +116,21 @@ def versions(cased: Iterable[list[str]], recasers: dict[str, Recase]) -> dict[st
     lowered = [lower(line) for line in true]
     recased = {name: recase(lowered) for name, recase in recasers.items()}
     return {TRUE: true, LOWER: lowered, **recased}
+
+
+def by_document(recaser: capfst.Recaser, documents: npt.NDArray[np.int64]) -> Recase:
+    """A function that recases the lines of documents, with a blank line between two of these."""
+
+    def recase(lines: list[str]) -> list[str]:
+        kept = [k for k, line in enumerate(lines) if line]
+        text, last = [], kept[0] if kept else 0
+        for k in kept:
+            text += [""] * int(documents[k] != documents[last]) + [lines[k]]
+            last = k
+        recased = dict(zip(kept, filter(None, recaser.recase("\n".join(text)).split("\n")), strict=True))
+        return [recased.get(k, "") for k in range(len(lines))]
+
+    return recase
 
 
 def counts(
@@ -225,20 +242,21 @@ def overlapping(corpora: list[Corpus], text: Iterable[bytes]) -> list[npt.NDArra
 
 
 def corpus_table(corpus: Corpus, result: Result) -> str:
-    rows = [[version, *result.cells(version, 0)] for version in (TRUE, LOWER, *LEVELS)]
-    rows.append([f"{ALL}, % of {TRUE}", *result.cells(ALL, 1)])
+    shown = [version for version in (TRUE, LOWER, *LEVELS, DOCUMENTS) if version in result.versions]
+    rows = [[version, *result.cells(version, 0)] for version in shown]
+    rows += [[f"{version}, % of {TRUE}", *result.cells(version, 1)] for version in shown if version in (ALL, DOCUMENTS)]
     return table([f"{corpus.name}, F1", *corpus.columns, "all"], rows)
 
 
 def recognizer_table(corpus: Corpus, results: dict[str, Result]) -> str:
     """ENAMEX of the reference and of each recognizer in each version, and what remains of ENAMEX and of all types."""
-    column, shown = list(corpus.columns).index("ENAMEX"), (OWN, LOWER, *LEVELS, TRUE)
+    column, shown = list(corpus.columns).index("ENAMEX"), (OWN, LOWER, *LEVELS, DOCUMENTS, TRUE)
     rows = []
     for name, result in results.items():
-        remaining = result.cells(ALL, 1)
+        remaining = result.cells(DOCUMENTS, 1)
         of_versions = [result.cells(version, 0)[column] for version in shown]
         rows.append([name.replace(corpus.name, "reference"), *of_versions, remaining[column], remaining[-1]])
-    return table(["ENAMEX, F1", *shown, f"{ALL}, % of {TRUE}", "all types, %"], rows)
+    return table(["ENAMEX, F1", *shown, f"{DOCUMENTS}, % of {TRUE}", "all types, %"], rows)
 
 
 @click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
@@ -246,7 +264,8 @@ def recognizer_table(corpus: Corpus, results: dict[str, Result]) -> str:
 @quick_option
 @click.option("--lm", default="en", show_default=True, help="Model.")
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
-def main(data: Path, quick: bool, lm: str, document: Path | None) -> None:
+@click.option("--corpus", help="One of the corpora alone, by its name.")
+def main(data: Path, quick: bool, lm: str, document: Path | None, corpus: str | None) -> None:
     most = QUICK if quick else None
     corpora = [
         gum(data, most),
@@ -254,13 +273,15 @@ def main(data: Path, quick: bool, lm: str, document: Path | None) -> None:
         cross_validated("wikigold", "wikigold.conll.zst", data, most),
         cross_validated("WNUT-17", "wnut17_train.conll.zst", data, most),
     ]
+    corpora = [each for each in corpora if corpus in (None, each.name)]
     left_out = overlapping(corpora, itertools.islice(ready_text(data), 1 if quick else None))
-    recasers = levels(lm)
-    for corpus, of_corpus in zip(corpora, left_out, strict=True):
-        results = measured(corpus, recasers, of_corpus)
-        tables = {corpus.name: corpus_table(corpus, results[corpus.name])}
-        if corpus.heard:
-            tables["recognizers"] = recognizer_table(corpus, results)
+    recasers, with_memory = levels(lm), capfst.load(lm, sentence_case=True, document=True)
+    for each, of_corpus in zip(corpora, left_out, strict=True):
+        of_documents = {} if each.documents is None else {DOCUMENTS: by_document(with_memory, each.documents)}
+        results = measured(each, recasers | of_documents, of_corpus)
+        tables = {each.name: corpus_table(each, results[each.name])}
+        if each.heard:
+            tables["recognizers"] = recognizer_table(each, results)
         for name, printed in tables.items():
             print(f"\n{printed}", flush=True)
             if document:
