@@ -61,7 +61,8 @@ if TYPE_CHECKING:
 @click.option(
     "--align",
     type=FILE,
-    help="Word alignments, line by line: 0-0 1-2 …, source word first.  [default: align words that are the same]",
+    help="Word alignments, line by line: 0-0 1-2 …, source word first. Without them only words are aligned that are the"
+    " same in both lines, such as names.",
 )
 @align_words_option
 @click.option(
@@ -335,8 +336,8 @@ def _confidence(recaser: Recaser, blocks: Iterable[Block]) -> Iterator[bytes]:
 )
 @click.option(
     "--align-field",
-    help="Field or column with the alignment of the words: 0-0 1-2 …, source word first.  [default: align words that"
-    " are the same]",
+    help="Field or column with the alignment of the words: 0-0 1-2 …, source word first. Without it only words are"
+    " aligned that are the same in both texts, such as names.",
 )
 @errors_option
 @click.option(

@@ -1,10 +1,11 @@
 """A batch on Spark gives the same files as on one machine."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
-from support import java
+from support import java, translations
 from support.command_line import run, run_process
 from support.spark import CORPUS
 
@@ -85,3 +86,27 @@ def test_command(environment, model, tree, tmp_path):
     there = run_process(*batch, tmp_path / "there", "--runner", "spark", "--master", "local[2]")
     assert "1 done" in there.stderr.decode()
     assert outputs(tmp_path / "there") == outputs(tmp_path / "here")
+
+
+def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch):
+    pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    from capfst.bilingual_training import train_bilingual  # noqa: PLC0415
+
+    target, source, align = translations.write(tmp_path, translations.bitext(600))
+    capfst.train(target, tmp_path / "cap.fst", clean=False)
+    train_bilingual(target, source, align, tmp_path / "bilingual.fst", lm=tmp_path / "cap.fst")
+    recaser = capfst.load(tmp_path / "bilingual.fst")
+    texts = translations.bitext(90, seed=4)
+    lowered = [line.lower() for line in texts.target]
+    rows = [{"text": t, "en": s, "pairs": a} for t, s, a in zip(lowered, texts.source, texts.align, strict=True)]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.setattr(spark_batch, "PART", 900)
+    run_batch(
+        plan([tmp_path / "in.jsonl"], tmp_path / "out", tmp_path / "bilingual.fst"), tmp_path / "out", recaser,
+        BatchOptions("text", source="en", align="pairs"), jobs=2, listener=Quiet(),
+        runner=lambda run: spark_batch.SparkRunner(run, spark, recaser),
+    )  # fmt: skip
+    expected = recaser.recase_aligned(lowered, texts.source, texts.align)
+    recased = [json.loads(line) for line in (tmp_path / "out" / "in.jsonl").read_text().splitlines()]
+    assert recased == [{**row, "text": line} for row, line in zip(rows, expected, strict=True)]
+    assert expected != recaser.recase(lowered)
