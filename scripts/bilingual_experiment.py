@@ -1,6 +1,7 @@
 """What does the source sentence tell of the case of its translation? (Wang, Knight & Marcu 2006)
 
     python scripts/bilingual_experiment.py [--data ../shared/data] [--quick] [--document docs/experiments.md]
+    python scripts/bilingual_experiment.py --part ablation
 
 English and French, and English and German software manuals, in both directions, as tokens, aligned by eflomal. Blocks
 of successive pairs are held out. All models are trained on the other blocks:
@@ -15,6 +16,8 @@ Tables: how many of the held-out words are right (the paper's precision) and F1;
 (the paper's Figure 4); BLEU of a monotone phrase-based system, trained on lowercase text (phrase_based.py); and what
 the case of a source word tells of the case of the words that it is aligned with. A word's tag is the paper's: IU
 (initial capital), AU (all capitals), AL (all lower), MX (mixed), AN (no letter with case).
+
+The ablation tells what each kind of features is worth: the weights are learned again without it, from 20,000 pairs.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import click
 import numpy as np
@@ -38,10 +42,14 @@ from phrase_based import Decoder, PhraseTable
 from sacrebleu.metrics.bleu import BLEU
 
 import capfst
+from capfst import bilingual_training
+from capfst.bilingual import casings, features, learn
+from capfst.bilingual.model import PART, Bilingual
 from capfst.casing.shapes import Shape
 from capfst.evaluate.compare import CORRECT, TOKENS, compare
 from capfst.evaluate.score import measures
 from capfst.fst.read import CapFst
+from capfst.fst.write import write_fst
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "de")
@@ -79,13 +87,14 @@ class Aligned(NamedTuple):
 class Capitalizers:
     """The models of a training text, in a folder, and what they make of other text."""
 
-    def __init__(self, training: Aligned, folder: Path) -> None:
+    def __init__(self, training: Aligned, folder: Path, bilingual: bool = True) -> None:
         self.folder = folder
         text, source, links = self._write(training.targets, training.sources, training.links)
         self.unigram, self.trigram, self.bilingual = (folder / f"{name}.fst" for name in ("1", "3", "bilingual"))
         capfst.train(text, self.unigram, order=1, clean=False, context=False)
         capfst.train(text, self.trigram, clean=False)
-        self._run("train-bilingual", "--lm", self.trigram, text, source, links, "-o", self.bilingual)
+        if bilingual:
+            self._run("train-bilingual", "--lm", self.trigram, text, source, links, "-o", self.bilingual)
 
     def __call__(self, casing: str, lines: list[str], sources: list[str], links: list[Links]) -> list[str]:
         """The lowercase lines in a casing of CASINGS, or UNALIGNED: as sentences; the source tells how its translation
@@ -236,6 +245,90 @@ def draw(path: Path, found: dict[str, dict[int, list[float]]]) -> None:
     figure.savefig(path)
 
 
+def ablation(training: Aligned, held_out: Aligned, resamples: int) -> list[list[str]]:
+    """What is left out, wrong words in percent, and how many more or less these are than with all features."""
+    found: list[learn.Problem] = []
+
+    def learn_and_keep(problem: learn.Problem) -> learn.Learned:
+        found.append(problem)
+        return learn.learn(problem)
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        capitalizers = Capitalizers(training, folder, bilingual=False)
+        files = [folder / f"{text}.txt" for text in ("target", "source", "align")]
+        with patch.object(bilingual_training, "learn", learn_and_keep):
+            learned = bilingual_training.train_bilingual(*files, capitalizers.bilingual, lm=capitalizers.trigram)
+        lines = list(map(lower, held_out.targets))
+        recased = [capitalizers("bilingual", lines, held_out.sources, held_out.links)]
+        model = CapFst.open(capitalizers.bilingual)
+        part = Bilingual.of(model)
+        assert part is not None
+        for fixed in LEFT_OUT.values():
+            weights = refitted(found[0], learned.sigma, part.weights.astype(np.float64), fixed).astype(np.float32)
+            parts = {**model.parts, PART: part._replace(weights=weights).part()}
+            path = folder / "without.fst"
+            write_fst(path, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
+            capitalizers.bilingual = path
+            recased.append(capitalizers("bilingual", lines, held_out.sources, held_out.links))
+    values, low, high = bootstrap(counts(held_out.targets, recased), wrong_and_more, resamples)
+    return [
+        [name, f"{values[0, k]:.2f}", f"{values[1, k]:+.0f} % ({low[1, k]:+.0f} to {high[1, k]:+.0f})"]
+        for k, name in enumerate(("nothing", *LEFT_OUT))
+    ]
+
+
+def wrong_and_more(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """float64[2, texts]: wrong words in percent, and how many more or less they are than in the first text."""
+    wrong = 100 - measures(sums)[..., 0]
+    return np.stack([wrong, 100 * (wrong / wrong[0] - 1)])
+
+
+def refitted(
+    problem: learn.Problem, sigma: float, weights: npt.NDArray[np.float64], fixed: dict[int, float]
+) -> npt.NDArray[np.float64]:
+    """The weights if some of them are fixed; begun with those of `weights`."""
+    places = list(fixed)
+    start = weights.copy()
+    start[places] = list(fixed.values())
+    unpatched = learn.negative_log_likelihood
+
+    def with_fixed(
+        problem: learn.Problem, lines: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
+    ) -> tuple[float, npt.NDArray[np.float64]]:
+        value, gradient = unpatched(problem, lines, weights)
+        gradient[places] = 0
+        return value, gradient
+
+    mean = learn.prior_mean()
+    mean[places] = start[places]
+    with (
+        patch.object(learn, "negative_log_likelihood", with_fixed),
+        patch.object(learn, "prior_mean", lambda: mean),
+    ):
+        return learn.fit(problem, np.arange(len(problem.nodes)), sigma, start)
+
+
+def no_weights(*ranges: tuple[list[int], int]) -> dict[int, float]:
+    """Zero for the weights of features. ranges: where the features' weights begin, and the number of the feature."""
+    return {k: 0.0 for begins, number in ranges for k in range(begins[number], begins[number + 1])}
+
+
+_COSTS, _FLAGS = features._COST_WEIGHTS, features._FLAG_WEIGHTS
+LEFT_OUT = {
+    "translations of words": no_weights((_COSTS, features.TRANSLATION), (_COSTS, features.SOURCE)),
+    "phrases": no_weights(*((_COSTS, phrase) for phrase in (features.LEFT, features.RIGHT, features.BOTH))),
+    "the translation's own words": no_weights((_COSTS, features.TARGET), (_COSTS, features.NEXT)),
+    "tags and places": no_weights((_FLAGS, 0), (_FLAGS, 2)),
+    "headings and ends": no_weights((_FLAGS, 1), (_FLAGS, 3)),
+    "spans and neighbours' tags": no_weights((_FLAGS, 4), (_FLAGS, 5)),
+    "the source word itself": {casings.EXACT: 0.0, casings.COPY: 30.0},
+    "context": dict.fromkeys(range(casings.CONTEXT, casings.SEEN), 0.0),
+    "LM": {casings.LM: learn.LEAST_LM_WEIGHT},
+}
+"""What the ablation leaves out: weights that are fixed."""
+
+
 class Results(NamedTuple):
     """The rows of a translation's tables, without its name."""
 
@@ -291,15 +384,17 @@ def tables(results: dict[str, Results]) -> dict[str, str]:
 @click.command(help=__doc__)
 @data_option
 @quick_option
+@click.option("--part", type=click.Choice(["tables", "ablation"]), default="tables", show_default=True)
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the errors by size of the training text.")
-def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> None:
+def main(data: Path, quick: bool, part: str, document: Path | None, plot: Path | None) -> None:
     languages, sizes, limit, number, resamples = (
         (LANGUAGES[:1], SIZES[:1], QUICK_PAIRS, QUICK_TRANSLATED, 100)
         if quick
         else (LANGUAGES, SIZES, None, TRANSLATED, RESAMPLES)
     )
     bleu, results = Bleu(resamples), {}
+    without: list[list[str]] = []
     for language in languages:
         bitext = read_bitext(data, language, limit)
         pairs = [(tokenized(english), tokenized(other)) for english, other in (*bitext.training, *bitext.held_out)]
@@ -312,6 +407,9 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
             (f"en → {language}", training, held_out),
             (f"{language} → en", training.turned(), held_out.turned()),
         ):
+            if part == "ablation":
+                without += ([name, *row] for row in ablation(known.spread(SIZES[-1]), new, resamples))
+                continue
             click.echo(f"{name}: the training text has of the held-out text {overlap(new.targets, known.targets)}")
             results[name] = experiment(known, new, sizes, number, bleu)
             *_, errors = results[name].errors.values()
@@ -320,6 +418,12 @@ def main(data: Path, quick: bool, document: Path | None, plot: Path | None) -> N
             )
             for table_name, printed in tables(results).items() if document else ():
                 fill(document, f"bilingual-{table_name}", printed)
+    if part == "ablation":
+        printed = table(("translation", "without", "wrong words, %", "more"), without, texts=2)
+        click.echo(f"\n{printed}")
+        if document:
+            fill(document, "bilingual-ablation", printed)
+        return
     for printed in tables(results).values():
         click.echo(f"\n{printed}")
     click.echo(f"\n{bleu.cased.get_signature()}; perfect: {bleu.caseless.get_signature()}")
