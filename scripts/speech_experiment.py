@@ -42,6 +42,7 @@ from capfst.corpus.read import read_blocks
 from capfst.evaluate.alignment import align, compare_aligned
 from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
 from capfst.evaluate.score import ALIGNED_MEASURES, measures
+from capfst.exceptions import CapfstError
 from capfst.system.progress import progress
 
 WORK = Path(__file__).resolve().parents[1] / "build" / "speech"
@@ -72,7 +73,9 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
     sources = [source["file"] for source in card["sources"] if source["file"] not in LEFT_OUT]
     texts = [folder / file for file in (QUICK_SOURCES if quick else sources)]
     path = WORK / ("quick.fst" if quick else "model.fst")
-    if not path.exists():
+    try:
+        capfst.load(path)
+    except CapfstError:  # there is none, or one of another version
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as temporary:
             written = [
