@@ -211,4 +211,4 @@ def test_batch_of_nulls_and_records_of_several_lines(tmp_path, bilingual_model, 
 def test_batch_of_text_has_no_fields(tmp_path, bilingual_model):
     (tmp_path / "a.txt").write_text("ouvrez\n")
     done, _ = batch(bilingual_model, tmp_path / "a.txt", code=1)
-    assert "text has no fields that a source could be in: use capfst recase --source" in done.stderr.decode()
+    assert "text has no fields: give its source to capfst recase --source" in done.stderr.decode()
