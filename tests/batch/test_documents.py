@@ -19,7 +19,7 @@ import capfst.models
 from capfst.recaser import Recaser, load
 
 SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
-TELLING, OTHER = "the painter lindqvy lived in rome.", "the lindqvy was there."
+TELLING, OTHER = "the painter tostrup lived in rome.", "then tostrup left."
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def documents() -> list[list[str]]:
-    """The lines of documents; in every other one, half of them tell of a word in the others that it is a name."""
-    return [[TELLING if k % 2 == 0 and i % 2 else OTHER for i in range(size)] for k, size in enumerate(SIZES)]
+    """The lines of documents; in every other one, most of them tell of a word in the others that it is a name."""
+    return [[OTHER if k % 2 or i % 3 == 1 else TELLING for i in range(size)] for k, size in enumerate(SIZES)]
 
 
 def batch(model: Path, file: Path, *options: object, jobs: int = 2, code: int = 0) -> tuple[bytes, str]:
@@ -58,7 +58,7 @@ def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, j
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
     expected = recaser.recase(text).encode()
-    assert expected.count(b"Lindqvy") == sum(SIZES[::2])
+    assert expected.count(b"Tostrup") == sum(SIZES[::2])
     assert batch(model, tmp_path / "a.txt", "--document", jobs=jobs)[0] == expected
     assert gzip.decompress(batch(model, tmp_path / "b.txt.gz", "--document", jobs=jobs)[0]) == expected
     (tmp_path / "c.txt").write_bytes(text.encode() + b"\n\xff\n")
