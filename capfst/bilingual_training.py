@@ -207,7 +207,7 @@ def train_bilingual(
         CapfstError: bad input, files with different numbers of lines, an unwritable output, too few pairs, or no SciPy.
     """
     check_scipy()
-    recaser = load(lm, align_words=align_words)
+    recaser = load(lm, align_words=align_words, restore="case")
     corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
     known = corpus.known()
     collector = Collector()

@@ -18,10 +18,12 @@ from capfst.bilingual.model import PART as BILINGUAL
 from capfst.casing import encode
 from capfst.casing.transducer import Transducer
 from capfst.context.model import PART, Context
-from capfst.context.transfer import first_labels, transferred
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.context.spellings import of_spellings
+from capfst.context.transfer import first_labels, labels_of, transferred
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import token_costs
-from capfst.fst.read import CapFst
+from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.write import write_fst
@@ -30,7 +32,7 @@ from capfst.lm.arpa_write import write_arpa
 from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
-from capfst.text.language import NAME, languages
+from capfst.text.restoring import rules_of
 from capfst.text.unicode import lower_bytes
 from capfst.version import __version__
 
@@ -41,12 +43,14 @@ def import_arpa(
     *,
     pretokenized: bool = False,
     language: str | None = None,
+    restore: str | None = None,
+    grammar: str | os.PathLike[str] | None = None,
 ) -> None:
     """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms to a model without a context model.
 
-    language: as for `train`. CapfstError names the wrong line.
+    language, restore, grammar: as for `train`. CapfstError names the wrong line.
     """
-    rules = languages(language or NAME)
+    rules = rules_of(language, restore, grammar)
     words, levels = read_arpa(arpa, rules.lowering)
     states, arcs, start = compile_levels(levels)
     signature = Signature(
@@ -58,7 +62,7 @@ def import_arpa(
         lowercasing=rules.name,
         corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
     )
-    write_fst(output, states, arcs, Symbols.from_words(words, rules), start, signature)
+    write_fst(output, states, arcs, Symbols.from_words(words, rules), start, signature, grammar_part(rules))
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
@@ -95,7 +99,9 @@ def mix_models(
         raise CapfstError(f"the models have different tokenizers ({', '.join(sorted(tokenizers))}): train them alike")
     if len({model.signature.lowercasing for model in models}) > 1:
         each = ", ".join(sorted({model.signature.lowercasing for model in models}))
-        raise CapfstError(f"the models are of different languages ({each}): train them with the same --language")
+        raise CapfstError(
+            f"the models are of different languages ({each}): train them with the same --language, --restore, --grammar"
+        )
     language = models[0].symbols.language
     if weights is None:
         weights = tune(_costs(models, tune_on)).tolist()
@@ -114,14 +120,19 @@ def mix_models(
     symbols = Symbols.from_words(mixed.words, language)
     heaviest = models[int(np.argmax(weights))]
     learned = Context.of(heaviest) if context else None
-    parts = {}
+    parts = grammar_part(language)
+    starts = check(symbols)
     if learned:
-        starts = check(symbols)
         parts[PART] = transferred(learned, first_labels(heaviest, symbols, starts), symbols, starts).part()
+    spellings = Context.of(heaviest, SPELLINGS) if context else None
+    if spellings:
+        ranks = spellings.shapes[labels_of(heaviest, symbols)]
+        old = first_labels(heaviest, symbols, starts)
+        parts[SPELLINGS] = of_spellings(transferred(spellings, old, symbols, starts, ranks)).part()
     if context and BILINGUAL in heaviest.parts:  # it depends on no label
         parts[BILINGUAL] = heaviest.parts[BILINGUAL]
     write_fst(output, states, arcs, symbols, start, signature, parts)
-    return Mixed(list(weights), heaviest.path if learned else None)
+    return Mixed(list(weights), heaviest.path if learned or spellings else None)
 
 
 def _as_arpa(model: CapFst) -> Arpa:

@@ -11,7 +11,9 @@ import numpy as np
 from capfst import models
 from capfst.bilingual.model import PART as BILINGUAL
 from capfst.bilingual.model import Bilingual
-from capfst.context.model import PART, Context
+from capfst.context.model import PART as CONTEXT
+from capfst.context.model import Context
+from capfst.context.spellings import PART as SPELLINGS
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 
@@ -39,7 +41,8 @@ def describe(model: CapFst) -> dict[str, Any]:
         "ambiguous_words": int((sizes > 1).sum()),
         "bytes": model.bytes,
         "bytes_per_ngram": model.bytes / count,
-        "context": _context(model),
+        "context": _context(model, CONTEXT),
+        "spellings": _context(model, SPELLINGS),
         "bilingual": _bilingual(model),
         "most_ambiguous": [
             {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
@@ -49,15 +52,23 @@ def describe(model: CapFst) -> dict[str, Any]:
     }
 
 
-def _context(model: CapFst) -> dict[str, Any] | None:
-    """The context model of the model: its number of domains and bytes, or the error why it cannot be used."""
+def _context(model: CapFst, name: str) -> dict[str, Any] | None:
+    """A context model of the model: its number of domains and bytes, or the error why it cannot be used."""
     try:
-        context = Context.of(model)
+        context = Context.of(model, name)
     except CapfstError as error:
         return {"error": str(error)}
     if context is None:
         return None
-    return {"domains": context.n_domains, "bytes": sum(map(len, model.parts[PART].arrays.values()))}
+    return {"domains": context.n_domains, "bytes": sum(map(len, model.parts[name].arrays.values()))}
+
+
+def _describe_context(context: dict[str, Any] | None) -> str:
+    if context is None:
+        return "none: the LM alone"
+    if "error" in context:
+        return f"cannot be used: {context['error']}"
+    return f"{context['bytes']:,} bytes, domains: {context['domains']}"
 
 
 def _bilingual(model: CapFst) -> dict[str, Any] | None:
@@ -74,12 +85,7 @@ def _bilingual(model: CapFst) -> dict[str, Any] | None:
 
 def render(description: dict[str, Any]) -> str:
     """The description as lines of text."""
-    ngrams, context = description["ngrams"], description["context"]
-    described = "none: the LM alone"
-    if context is not None and "error" in context:
-        described = f"cannot be used: {context['error']}"
-    elif context is not None:
-        described = f"{context['bytes']:,} bytes, domains: {context['domains']}"
+    ngrams, spellings = description["ngrams"], description["spellings"]
     bilingual = description["bilingual"]
     from_translations = []
     if bilingual is not None and "error" in bilingual:
@@ -97,7 +103,8 @@ def render(description: dict[str, Any]) -> str:
         ("surface forms", f"{description['surface_forms']:,}"),
         ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
-        ("context model", described),
+        ("context model", _describe_context(description["context"])),
+        *([("of spellings", _describe_context(spellings))] if spellings else []),
         *from_translations,
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]

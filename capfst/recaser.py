@@ -37,6 +37,8 @@ from capfst.context.casing_costs import casing_costs
 from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.context.spellings import with_spellings
 from capfst.corpus.documents import documents, whole_documents
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import LanguageModel, Starts
@@ -81,6 +83,8 @@ class Recaser:
         document: whether the lines of a document are evidence for each other (context/document.py), if a context model
             is used; blank lines part documents (corpus/documents.py).
         language: that of the text, such as `de`, if the context model knows several; if None, it is found line by line.
+        restore: what the model must restore, `case`, `diacritics` or `both`; None: whatever it does. CapfstError if it
+            restores something else.
     """
 
     def __init__(
@@ -96,15 +100,28 @@ class Recaser:
         align_words: bool = False,
         document: bool = False,
         language: str | None = None,
+        restore: str | None = None,
     ) -> None:
         self.model = model
         self.options = {
             "engine": engine, "start_token": start_token, "sentence_case": sentence_case, "context": context,
             "oov": oov, "breaks": breaks, "document": document, "align_words": align_words, "language": language,
+            "restore": restore,
         }  # fmt: skip
+        restored = model.symbols.language.restored
+        if restore not in (None, restored):
+            raise CapfstError(
+                f"the model {model.path} restores {restored}, not {restore}: name one trained with --restore {restore}"
+            )
+        if sentence_case and not model.symbols.language.restores_case:
+            raise CapfstError(
+                f"the model {model.path} restores no case, so that it cannot give sentences capitals: leave"
+                " --sentence-case out, or train a model with --restore both"
+            )
         if oov not in OOV:
             raise CapfstError(f"unseen words cannot be treated as {oov!r}: use one of {', '.join(OOV)}")
         self.context: Context | None = None
+        self.spellings: Context | None = None
         self.language = ANY
         self.guess = oov == "guess"
         self.sentence_case = sentence_case
@@ -131,6 +148,7 @@ class Recaser:
         """Builds the transducer, loads the context model, and warms the kernels of both while the engine is built."""
         if context:
             self.context = Context.of(self.model)
+            self.spellings = Context.of(self.model, SPELLINGS)
         transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
         words = transducer.words(line)
@@ -139,10 +157,11 @@ class Recaser:
 
     def _number_of(self, language: str) -> int:
         """The number that a language has in the context model, or ANY if it is the only one."""
-        known = self.model.signature.lowercasing.split("+")
+        known = self.model.signature.lowercasing.partition("/")[0].split("+")
         if known == [language]:
             return ANY
-        if language not in known or (self.context and self.context.n_languages != len(known)):
+        learned = self.context or self.spellings
+        if language not in known or (learned and learned.n_languages != len(known)):
             raise CapfstError(
                 f"{self.model.path} does not tell {language!r} from other languages: train it with {language}=FILE and"
                 " the like for others, or leave out --language"
@@ -440,14 +459,21 @@ class Recaser:
         return words
 
     def _casing_costs(self, buf: npt.NDArray[np.uint8], words: Words, every: bool = False) -> CasingCosts:
-        if self.context is None:
+        if self.context is None and self.spellings is None:
             return CasingCosts()
         begins = self.breaks.expected(words)
         memory = rarity(words, self.model.arcs) if self.document else None
         lowering = self.model.symbols.language.lowering
-        return casing_costs(
-            self.context, buf, words, self.pretokenized, self.guess, every, begins, memory, lowering, self.language
-        )
+
+        def costs(context: Context | None, guess: bool, memory: npt.NDArray[np.float32] | None) -> CasingCosts:
+            if context is None:
+                return CasingCosts()
+            return casing_costs(
+                context, buf, words, self.pretokenized, guess, every, begins, memory, lowering, self.language
+            )
+
+        of_shapes = costs(self.context, self.guess, memory)
+        return with_spellings(of_shapes, words, costs(self.spellings, False, None)) if self.spellings else of_shapes
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         return write(
@@ -544,6 +570,7 @@ def load(
     align_words: bool = False,
     document: bool = False,
     language: str | None = None,
+    restore: str | None = None,
 ) -> Recaser:
     """A model, ready to recase; the options are those of `Recaser`.
 
@@ -565,6 +592,7 @@ def load(
         align_words=align_words,
         document=document,
         language=language,
+        restore=restore,
     )
 
 

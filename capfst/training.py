@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.context.model import PART, Context, context_of
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.context.spellings import label_spellings, of_spellings
 from capfst.context.train import ContextOptions, LabelledCorpus, LocalCorpus, fit
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
@@ -38,6 +40,7 @@ from capfst.exceptions import CapfstError
 from capfst.formats.protocol import TextOptions
 from capfst.formats.read import OnWrapped, text_blocks
 from capfst.formats.suffixes import reader_of, teaches
+from capfst.fst.read import grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
@@ -48,7 +51,8 @@ from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.parallel import map_in_pool
 from capfst.system.progress import Progress
-from capfst.text.language import DEFAULT, NAME, Language, languages
+from capfst.text.language import DEFAULT, Language
+from capfst.text.restoring import rules_of
 from capfst.version import __version__
 
 if TYPE_CHECKING:
@@ -97,6 +101,8 @@ def train(
     skip_filters: Sequence[str] = (),
     pretokenized: bool = False,
     language: str | None = None,
+    restore: str | None = None,
+    grammar: str | os.PathLike[str] | None = None,
     field: str | None = None,
     column: str | None = None,
     errors: Errors = "strict",
@@ -126,6 +132,10 @@ def train(
         pretokenized: the tokens are what white space separates, taken as they are.
         language: the language whose rules of case hold (docs/languages.md), such as `tr`, or several, as `de,fr`;
             Unicode's default if None.
+        restore: what the model restores: `case`, `diacritics` (of cased text) or `both`; case if None, and both with a
+            grammar.
+        grammar: a pynini grammar (`.far`, or a `.py` file that makes the FST `LOWERING`): what it takes away is
+            restored in the place of diacritics.
         field: the field of `.jsonl` objects that is the text.
         column: the column of `.tsv`, `.csv` and `.parquet` that is the text: a name, or a number from 1.
         errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
@@ -157,7 +167,7 @@ def train(
     files, file_languages = find_corpus([os.fspath(path) for path in paths], partial(teaches, options=options))
     if file_languages and language:
         raise CapfstError(f"the languages of the files were named already: leave out --language {language}")
-    rules = languages(language or ",".join(file_languages) or NAME)
+    rules = rules_of(language or ",".join(file_languages), restore, grammar)
     every = sources(files, file_languages)
     language_of = np.unique([source.language or "" for source in every], return_inverse=True)[1]
     for file in files:
@@ -184,7 +194,7 @@ def train(
     else:
         from capfst.spark import corpus as spark_corpus  # noqa: PLC0415  (an optional part)
 
-        distributed = spark_corpus.SparkStreams(spark, every, options, on, pretokenized, rules.name)
+        distributed = spark_corpus.SparkStreams(spark, every, options, on, pretokenized, rules)
         report.add(distributed.lines)
         wrapped = distributed.wrapped
         digest = distributed.digest
@@ -200,26 +210,34 @@ def train(
     if advice := report.advice():
         _log.warning("warning: %s: %s", where, advice)
     starts = check(vocabulary.symbols)
-    learned: Context | None = None
+    learned: dict[str, Context] = {}
     if context:
         wanted = context if isinstance(context, ContextOptions) else ContextOptions()
-        fitted = fit(vocabulary.symbols, starts, vocabulary.counts, labelled, language_of, memory, show, wanted)
-        learned = context_of(starts, *fitted, bool(language_of.any()))
-        del fitted
+        several, model_of = bool(language_of.any()), partial(fit, vocabulary.symbols, starts, vocabulary.counts, labelled)
+        if rules.restores_case:
+            learned[PART] = context_of(starts, *model_of(language_of, memory, show, wanted), several)
+        if rules.restores_spelling:
+            spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
+            fitted = model_of(language_of, memory, show, wanted, spellings)
+            learned[SPELLINGS] = of_spellings(context_of(starts, *fitted, several))
+            del fitted
+        del model_of
     del labelled
     if min_count > 1 or max_words is not None:
         # The context model has learned from all words: so it can tell the case of those that the LM will not know.
         vocabulary, new_labels, old_labels = restricted(vocabulary, starts, min_count, max_words)
         labels = relabelled(labels, new_labels, store) if spark is None else labels.relabelled(new_labels)
-        if learned:
-            first_labels = check(vocabulary.symbols)
-            words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
-            learned = transferred(learned, starts[words_before], vocabulary.symbols, first_labels)
-    domains = learned.n_domains if learned else 0
-    parts = {}
-    if learned:
-        parts[PART] = learned.part() if memory is None else _spooled(learned.part(), store)
-        del learned
+        first_labels = check(vocabulary.symbols)
+        words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
+        for part, model in learned.items():
+            shapes = model.shapes[old_labels] if part == SPELLINGS else None
+            learned[part] = transferred(model, starts[words_before], vocabulary.symbols, first_labels, shapes)
+    domains = max((model.n_domains for model in learned.values()), default=0)
+    parts = grammar_part(rules)
+    for part in [*learned]:
+        model = learned.pop(part)
+        parts[part] = model.part() if memory is None else _spooled(model.part(), store)
+        del model
     words = len(vocabulary.symbols) - 1
     estimation = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
     _tell_space(4 * labels.size + temporary_space(words, labels.size, order, estimation), store.folder)
@@ -232,10 +250,10 @@ def train(
         lowercasing=rules.name,
         corpus=digest,
     )
-    with acceptor(labels, words, order, estimation) as model:
-        with show(model.arcs, "writing", "arcs") as advance:
-            write_chunks(output, model, vocabulary.symbols, signature, parts, advance)
-        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(model.ngrams), domains)
+    with acceptor(labels, words, order, estimation) as lm:
+        with show(lm.arcs, "writing", "arcs") as advance:
+            write_chunks(output, lm, vocabulary.symbols, signature, parts, advance)
+        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(lm.ngrams), domains)
 
 
 def _spooled(part: Part, store: Store) -> Part:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the Unicode facts of `grammars/` as the running Python knows them: characters.tsv and lower.tsv.
+"""Writes the Unicode facts of `grammars/` as the running Python knows them: characters.tsv, lower.tsv and
+decompositions.tsv.
 
-In: `unicodedata` and the methods of `str`. Out: the two tables, with the Unicode version in their first line.
+In: `unicodedata` and the methods of `str`. Out: the tables, with the Unicode version in their first line.
 The tables in the tree come from Python 3.13 (Unicode 15.1):
 
     python3.13 scripts/make_characters.py
@@ -20,6 +21,15 @@ CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1)]
 LOWERCASE = {c.lower() for c in CHARACTERS if c.lower() != c}
 INSIDE_WORDS = {"\u200c", "\u200d", "\u00ad"}  # format characters inside words: joiners, soft hyphen
 CLASS_OF_CATEGORY = {"L": "LETTER", "M": "MARK", "N": "NUMBER", "P": "PUNCT", "S": "PUNCT"}
+
+
+DIACRITICS = [  # the combining marks of all scripts; those of one script alone are often letters
+    *range(0x300, 0x370),
+    *range(0x1AB0, 0x1B00),
+    *range(0x1DC0, 0x1E00),
+    *range(0x20D0, 0x2100),
+    *range(0xFE20, 0xFE30),
+]
 
 
 def character_class(c: str) -> str:
@@ -61,6 +71,17 @@ def lower_rows() -> Iterator[str]:
             yield f"{ord(c):04X}\t{points}\t{mark}".rstrip()
 
 
+def decomposition_rows() -> Iterator[str]:
+    marks = {chr(code) for code in DIACRITICS if unicodedata.category(chr(code))[0] == "M"}
+    for c in CHARACTERS:
+        decomposed = unicodedata.normalize("NFD", c)
+        base, rest = decomposed[0], decomposed[1:]
+        if c in marks:
+            yield f"{ord(c):04X}\t"
+        elif rest and marks.issuperset(rest) and character_class(base) == "LETTER":
+            yield f"{ord(c):04X}\t{ord(base):04X}"
+
+
 def write(path: Path, columns: str, rows: Iterator[str]) -> None:
     header = f"# Unicode {unicodedata.unidata_version}, by scripts/make_characters.py. Columns: {columns}\n"
     path.write_text(header + "".join(row + "\n" for row in rows), encoding="utf-8")
@@ -77,6 +98,11 @@ def main(folder: Path = GRAMMARS) -> None:
         "code point; its lowercase; TITLE if the letter begins the capitalised words of its lowercase letter, "
         "UPPER if words of capitals have another or only there one",
         lower_rows(),
+    )
+    write(
+        folder / "decompositions.tsv",
+        "letter with diacritics; the letter without (canonical decomposition); of a diacritic, nothing",
+        decomposition_rows(),
     )
 
 

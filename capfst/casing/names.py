@@ -51,7 +51,8 @@ class Spelling(NamedTuple):
     title: npt.NDArray[np.uint32]
     capital: npt.NDArray[np.uint32]
     raisings: npt.NDArray[np.uint32]  # as language.Language
-    lowering: Lowering
+    lowering: Lowering  # of case alone
+    respells: bool  # whether surface forms differ from the text in more than case
     parts: npt.NDArray[np.uint64]  # [n, 2]: the bytes of a first part of hyphenated words as an integer; if in capitals
 
 
@@ -63,7 +64,9 @@ def _parts() -> npt.NDArray[np.uint64]:
 
 def spelling_of(language: Language) -> Spelling:
     """The tables of a language."""
-    return Spelling(INFO, language.title, language.upper, language.raisings, language.lowering, _parts())
+    return Spelling(
+        INFO, language.title, language.upper, language.raisings, language.casing, language.restores_spelling, _parts()
+    )
 
 
 SPELLING = spelling_of(DEFAULT)

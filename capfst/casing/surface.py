@@ -1,8 +1,8 @@
 """The last step of recasing: the text again, each word in the surface form that the best path chose.
 
 In: a buffer, its words, a label for each (0: none, the word stays lowercase), and perhaps a shape in which the word is
-to be written instead of that form. Out: the buffer's text in which nothing but case has changed: what stands between
-words is copied, and so are the digits and apostrophes that the LM does not tell apart.
+to be written instead of that form. Out: the buffer's text in which nothing but case has changed, or what else the model
+restores: what stands between words is copied, and so are the digits and apostrophes that the LM does not tell apart.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def
 
 @outlined
 def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[no-untyped-def]
-    """Writes a surface form with the token's own digits and apostrophes: the LM writes all digits 0, all apostrophes
-    '."""
+    """Writes a surface form with the token's own digits and apostrophes, if it has any: the LM writes all digits 0, all
+    apostrophes '."""
     i = start
     for k in range(form, form_end):
         b = data[k]
@@ -50,14 +50,18 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
             b = buf[i]
             i += 1
         elif b == 39:
-            while buf[i] != 39 and not (buf[i] == 0xE2 and buf[i + 1] == 0x80 and buf[i + 2] == 0x99):
-                i += 1
-            if buf[i] != 39:
-                out[j], out[j + 1] = 0xE2, 0x80
-                b = np.uint8(0x99)
-                i += 2
-                j += 2
-            i += 1
+            found = i
+            while found < end and not (
+                buf[found] == 39 or (buf[found] == 0xE2 and buf[found + 1] == 0x80 and buf[found + 2] == 0x99)
+            ):
+                found += 1
+            if found < end:
+                i = found + 1
+                if buf[found] != 39:
+                    out[j], out[j + 1] = 0xE2, 0x80
+                    b = np.uint8(0x99)
+                    i += 2
+                    j += 2
         out[j] = b
         j += 1
     return j
@@ -109,16 +113,16 @@ def _spell_eight(part, how, begun):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _is_spelled(text, start, end, how, irregular):  # type: ignore[no-untyped-def]
+def _is_spelled(text, start, end, how, lowering):  # type: ignore[no-untyped-def]
     """Whether text[start:end] is plain ASCII, neither at the end of the text, and whether it has this shape, not MIXED.
-    irregular: as Lowering; that letter is plain in no case."""
+    The irregular letter of the Lowering is plain in no case."""
     if end + 8 > text.size:
         return False, False
     differ, plain = np.uint64(0), True
     begun = False
     for i in range(start, end, 8):
         part = get_eight(text, i) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - i)))
-        plain = plain and is_plain(part | _CASE, irregular | _CASE)
+        plain = plain and is_plain(part | _CASE, lowering.irregular | _CASE, lowering.not_plain)
         spelled, begun = _spell_eight(part, how, begun)
         differ |= spelled ^ part
     return plain, differ == np.uint64(0)
@@ -132,6 +136,17 @@ def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
         part, begun = _spell_eight(get_eight(text, i) & _ASCII, how, begun)
         put_eight(out, j + i - start, part)
     return j + end - start
+
+
+@outlined
+def _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, room, spelling):  # type: ignore[no-untyped-def]
+    """Writes a surface form, for the token buf[start:end], in lowercase; the offset after it. `room` as for `spell`."""
+    if pretokenized:
+        after = _copy(data, form, form_end, out, j)
+    else:
+        after = _copy_form(buf, start, end, data, form, form_end, out, j)
+    size = lower_into(out, j, after, j, after, room, 0, spelling.info, spelling.lowering)
+    return _copy(room, 0, size, out, j)
 
 
 @kernel
@@ -163,8 +178,8 @@ def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, senten
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
-            if by_letter and not is_first:
-                is_plain_ascii, is_same = _is_spelled(buf, start, end, shapes[i], lowering.irregular)
+            if by_letter and not is_first and not (spelling.respells and label != 0):
+                is_plain_ascii, is_same = _is_spelled(buf, start, end, shapes[i], lowering)
                 if is_plain_ascii and is_same:
                     continue
                 if is_plain_ascii:
@@ -185,7 +200,10 @@ def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, senten
             if shapes[i] == Shape.MIXED and has_copies and copies.starts[i] >= 0:
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
             else:
-                j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
+                if spelling.respells and label != 0:
+                    j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, room, spelling)
+                else:
+                    j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
                 j = spell(out, word, j, shapes[i], room, spelling)
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
                 j = lower_into(buf, start, end, 0, size, out, word, info, lowering)
@@ -221,12 +239,18 @@ def write(
     Where copies has the word, MIXED is as it stands there, and so is a PROTECTED token.
     With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
     """
+    spelling = spelling_of(symbols.language)
+    longest, size = int((words.ends - words.starts).max(initial=0)), buf.size
+    if spelling.respells:
+        labels = path.labels[words.n_forms > 0]
+        lengths = symbols.offsets[labels + 1] - symbols.offsets[labels]
+        longest, size = max(longest, int(lengths.max(initial=0))), size + int(lengths.sum())
     # room for a lowercase word, and for it in a shape
-    room = (GROWTH + GROWTH * GROWTH) * int((words.ends - words.starts).max(initial=0)) + 8
-    out = np.empty(GROWTH * buf.size + 8, np.uint8)
+    room = np.empty((GROWTH + GROWTH * GROWTH) * longest + 8, np.uint8)
+    out = np.empty(GROWTH * size + 8, np.uint8)
     size = _write(
         buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,
-        symbols.offsets, pretokenized, sentence_case, spelling_of(symbols.language), np.empty(room, np.uint8), out,
+        symbols.offsets, pretokenized, sentence_case, spelling, room, out,
     )  # fmt: skip
     return out[:size].data
 

@@ -56,9 +56,10 @@ def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _canonical_eight(part, pretokenized):  # type: ignore[no-untyped-def]
-    """Eight bytes of ASCII with small letters and, unless `pretokenized`, with digits as 0."""
-    part |= within(part, 65, 90) >> np.uint64(2)
+def _canonical_eight(part, pretokenized, case):  # type: ignore[no-untyped-def]
+    """Eight bytes of ASCII with small letters, if `case` of the Lowering says so, and, unless `pretokenized`, with
+    digits as 0."""
+    part |= within(part, 65, 90) >> np.uint64(2) & case
     if not pretokenized:
         part &= ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
     return part
@@ -178,8 +179,8 @@ def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowere
         every_plain = True
         for i in range(start, end, _EIGHT):
             part = _eight(buf, i, end)
-            every_plain = every_plain and is_plain(part, lowering.irregular)
-            parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized)
+            every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
+            parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized, lowering.case)
         if every_plain:
             return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
@@ -230,10 +231,10 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
             size = ends[i] - starts[i]
             part = _eight(buf, starts[i], ends[i])
             is_one = size <= _EIGHT and (token_types[i] == WORD or size == 1)
-            if is_one and is_plain(part, lowering.irregular):
+            if is_one and is_plain(part, lowering.irregular, lowering.not_plain):
                 lengths[b], are_plain[b] = size, True
                 is_backtick = part == np.uint64(96) and token_types[i] != WORD
-                keys[b] = np.uint64(39) if is_backtick else _canonical_eight(part, pretokenized)
+                keys[b] = np.uint64(39) if is_backtick else _canonical_eight(part, pretokenized, lowering.case)
             else:
                 lengths[b], are_plain[b] = _normalize(
                     buf, starts[i], ends[i], token_types[i], pretokenized, info, lowering, room.lowered,
@@ -340,7 +341,7 @@ class Transducer:
         if self.pretokenized:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
-            n = scan(buf, buf.size, INFO, language.elisions, *words[:3])
+            n = scan(buf, buf.size, language.info, language.elisions, *words[:3])
         room = _Room.of(buf.size, int((words.ends[:n] - words.starts[:n]).max(initial=8)))
         n = _match(
             buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, language.lowering,

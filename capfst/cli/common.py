@@ -108,7 +108,7 @@ align_words_option = click.option(
 )
 
 
-def _together(*options: Decorator) -> Decorator:
+def together(*options: Decorator) -> Decorator:
     """Several options as one decorator, in the order of `--help`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -119,7 +119,7 @@ def _together(*options: Decorator) -> Decorator:
     return decorate
 
 
-casing_options = _together(
+casing_options = together(
     click.option(
         "--start-token",
         default="and",
@@ -147,6 +147,11 @@ casing_options = _together(
         help="Words that the model has never seen: guess their case from their context, or leave them in lower case.",
     ),
     click.option(
+        "--restore",
+        type=click.Choice(["case", "diacritics", "both"]),
+        help="Use the model only if this is what it restores.  [default: whatever it does]",
+    ),
+    click.option(
         "--no-context",
         "context",
         flag_value=False,
@@ -160,7 +165,7 @@ casing_options = _together(
 )
 """The options of `capfst.load` that say what casing is wanted."""
 
-runner_options = _together(
+runner_options = together(
     click.option(
         "--runner",
         type=click.Choice(["local", "spark"]),

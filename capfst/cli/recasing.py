@@ -176,7 +176,7 @@ _MIN_ROWS = 3
 
 def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
     """Says if the casings come from the LM alone although that was not asked for."""
-    if recaser.options["context"] and recaser.context is None:
+    if recaser.options["context"] and recaser.context is None and recaser.spellings is None:
         note(f"{recaser.model.path} has no context model: casings come from the LM alone", quiet)
 
 

@@ -24,14 +24,28 @@ from capfst.cli.common import (
     read_text,
     runner_options,
     spark_session,
+    together,
 )
 
 if TYPE_CHECKING:
     from capfst.corpus.read import Errors
 
-language_option = click.option(
-    "--language",
-    help="Language whose rules of case hold, such as tr, or several: de,fr.  [default: Unicode's rules]",
+language_options = together(
+    click.option(
+        "--language",
+        help="Language whose rules of case hold, such as tr, or several: de,fr.  [default: Unicode's rules]",
+    ),
+    click.option(
+        "--restore",
+        type=click.Choice(["case", "diacritics", "both"]),
+        help="What the model restores: case, diacritics of text that has its case, or both.  [default: case, or both"
+        " with --grammar]",
+    ),
+    click.option(
+        "--grammar",
+        type=FILE,
+        help="Grammar of pynini, .far or .py: what it takes away is restored, in the place of diacritics.",
+    ),
 )
 
 
@@ -79,7 +93,7 @@ language_option = click.option(
     help="Disable this cleaning filter (repeatable). The report lists the filters' names.",
 )
 @click.option("--pretokenized", is_flag=True, help="Tokens are separated by white space: do not tokenize further.")
-@language_option
+@language_options
 @click.option("--no-context", is_flag=True, help="Train the n-gram model alone, without a context model.")
 @click.option("--field", help="Field that is the text in the objects of .jsonl files.")
 @click.option(
@@ -170,8 +184,8 @@ def train_bilingual(
     is_flag=True,
     help="The ARPA model's words are what white space separates in text, not capfst's tokens.",
 )
-@language_option
-def import_(arpa: Path, output: Path, pretokenized: bool, language: str | None) -> None:
+@language_options
+def import_(arpa: Path, output: Path, pretokenized: bool, **options: Any) -> None:
     """Compiles an ARPA model whose words are surface forms.
 
     ARPA is the file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm), plain, .gz, .zst, .bz2 or .xz.
@@ -181,7 +195,7 @@ def import_(arpa: Path, output: Path, pretokenized: bool, language: str | None) 
     """
     from capfst.convert import import_arpa
 
-    import_arpa(arpa, output, pretokenized=pretokenized, language=language)
+    import_arpa(arpa, output, pretokenized=pretokenized, **options)
     click.echo(
         f"{output} has no context model, which only `capfst train` makes: its casings come from the LM alone", err=True
     )

@@ -72,6 +72,7 @@ class Lexicon(NamedTuple):
     classes: npt.NDArray[np.uint8]  # [words, 2], by classes.word_classes
     shape_counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
     domain_log_odds: npt.NDArray[np.int8]  # [words, domains], by domains.domain_log_odds
+    positional: bool = True  # whether the first word of a sentence is written as its position demands
 
 
 class Tables(NamedTuple):
@@ -135,11 +136,11 @@ def _read(labels, lexicon, examples):  # type: ignore[no-untyped-def]
     tokens, truths = examples.tokens, examples.truths
     truths[:] = _NO_SHAPE
     t = sentence_padding(tokens, 0)
-    position, sentence_begins = 0, True
+    position, sentence_begins = 0, lexicon.positional
     for label in labels:
         if label == 0:
             t = sentence_padding(tokens, t)
-            position, sentence_begins = 0, True
+            position, sentence_begins = 0, lexicon.positional
             continue
         word, shape = lexicon.word_of[label], lexicon.shapes[label]
         token, counts = tokens[t], lexicon.shape_counts[word]

@@ -78,9 +78,9 @@ class Context(NamedTuple):
     language_log_odds: npt.NDArray[np.int8]  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
 
     @classmethod
-    def of(cls, model: CapFst) -> Context | None:
+    def of(cls, model: CapFst, name: str = PART) -> Context | None:
         """The context model that is a part of a model; None if it has none. CapfstError if it cannot be used."""
-        part = model.parts.get(PART)
+        part = model.parts.get(name)
         if part is None:
             _refuse_two_files(model)
             return None

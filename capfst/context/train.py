@@ -68,7 +68,9 @@ class ContextOptions:
 class LabelledCorpus(Protocol):
     """A labelled corpus, wherever it is."""
 
-    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    def shape_counts(
+        self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
+    ) -> npt.NDArray[np.int64]:
         """As words.shape_counts."""
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
@@ -81,8 +83,10 @@ class LocalCorpus(NamedTuple):
     labels: npt.NDArray[np.uint32]
     ends: npt.NDArray[np.int64]
 
-    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        return words.shape_counts(self.labels, word_of, shapes)
+    def shape_counts(
+        self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
+    ) -> npt.NDArray[np.int64]:
+        return words.shape_counts(self.labels, word_of, shapes, positional)
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
         return sample.sample(self.labels, self.ends, most)
@@ -104,12 +108,14 @@ def fit(
     memory: int | None,
     show: Progress,
     options: ContextOptions,
+    shape_of: npt.NDArray[np.uint8] | None = None,
 ) -> Fitted:
     """What is known and was learned of a corpus.
 
     starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. language_of: the
     language of each source, from 0 on; all 0 if they are of one, or none was named. memory: bytes that the program may
-    take; if they are few, fewer labels are learned from, in smaller tables.
+    take; if they are few, fewer labels are learned from, in smaller tables. shape_of: what is decided on, by label: the
+    shapes of the surface forms if None, or their spellings (spellings.py).
 
     Raises:
         CapfstError: too little memory.
@@ -122,7 +128,10 @@ def fit(
     samples = corpus.sample(size)
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     sources, languages = [samples[number] for number in kept], language_of[kept]
-    lexicon = _lexicon(symbols, starts, occurrences, totals, word_of, corpus, sources, languages, options.max_domains)
+    shapes = words.label_shapes(symbols, starts)
+    lexicon = _lexicon(
+        symbols, starts, occurrences, totals, word_of, shapes, shape_of, corpus, sources, languages, options.max_domains
+    )
     return Fitted(lexicon, _learned(lexicon, starts, sources, languages, Tables.of(rows), show))
 
 
@@ -150,22 +159,27 @@ def _lexicon(
     occurrences: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
     word_of: npt.NDArray[np.int64],
+    shapes: npt.NDArray[np.uint8],
+    shape_of: npt.NDArray[np.uint8] | None,
     corpus: LabelledCorpus,
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
     max_domains: int,
 ) -> Lexicon:
-    """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word."""
-    shape_of = words.label_shapes(symbols, starts)
+    """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word.
+    shapes: of each label. shape_of: as for `fit`."""
     ranks = np.zeros(len(totals), np.uint8)
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)
-    lower = (shape_of == Shape.LOWER) | (shape_of == Shape.CASELESS)
+    lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
     hashes = words.hash_words(symbols, starts)
-    counts = corpus.shape_counts(word_of, shape_of)
+    positional = shape_of is None
+    if shape_of is None:
+        shape_of = shapes
+    counts = corpus.shape_counts(word_of, shape_of, positional)
     log_odds = find_domains(sources, languages, word_of, totals, max_domains)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds)
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds, positional)
 
 
 def _learned(

@@ -19,12 +19,19 @@ from capfst.fst.symbols import Symbols
 
 
 def transferred(
-    context: Context, old: npt.NDArray[np.int64], symbols: Symbols, starts: npt.NDArray[np.int64]
+    context: Context,
+    old: npt.NDArray[np.int64],
+    symbols: Symbols,
+    starts: npt.NDArray[np.int64],
+    shapes: npt.NDArray[np.uint8] | None = None,
 ) -> Context:
     """A context model for other symbols, whose words' first labels are `starts`.
 
-    old: the first labels of these words in the model that the context model is of, int64[words], or 0.
+    old: the first labels of these words in the model that the context model is of, int64[words], or 0. shapes: what
+    is decided on, by label, as for train.fit.
     """
+    if shapes is None:
+        shapes = label_shapes(symbols, starts)
     first, known = starts[:-1], old > 0
     hashes = hash_words(symbols, starts)
     words = np.zeros(len(symbols), WORD)
@@ -38,8 +45,13 @@ def transferred(
     word_scores[first[known]] = context.word_scores[old[known]]
     log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
     log_odds[first[known]] = context.language_log_odds[old[known]]
-    shapes = label_shapes(symbols, starts)
     return context._replace(words=words, shapes=shapes, word_scores=word_scores, language_log_odds=log_odds)
+
+
+def labels_of(model: CapFst, symbols: Symbols) -> npt.NDArray[np.int64]:
+    """int64[V + 1]: the labels in `model` of other symbols; 0 of those that it does not have."""
+    labels = {model.symbols.utf8(label): label for label in range(len(model.symbols))}
+    return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
 
 
 def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -152,10 +152,10 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray
 
 
 @allocating
-def _count(labels, word_of, shapes, sentence_begins, counts):  # type: ignore[no-untyped-def]
+def _count(labels, word_of, shapes, positional, sentence_begins, counts):  # type: ignore[no-untyped-def]
     for label in labels:
         if label == 0:
-            sentence_begins = True
+            sentence_begins = positional
         elif shapes[label] != Shape.CASELESS:
             if not sentence_begins:
                 counts[word_of[label], shapes[label]] += 1
@@ -164,15 +164,18 @@ def _count(labels, word_of, shapes, sentence_begins, counts):  # type: ignore[no
 
 
 def shape_counts(
-    labels: npt.NDArray[np.uint32], word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint32],
+    word_of: npt.NDArray[np.int64],
+    shapes: npt.NDArray[np.uint8],
+    positional: bool = True,
 ) -> npt.NDArray[np.int64]:
     """int64[words, N_SHAPES]: how often a corpus has each word in each shape.
 
-    The first word with case of each sentence is not counted: its shape is due to its position. labels: whole
-    sentences, a 0 after each. word_of, shapes: the word and the shape of each label.
+    The first word with case of each sentence is not counted if its shape is due to its position (`positional`). labels:
+    whole sentences, a 0 after each. word_of, shapes: the word and the shape of each label.
     """
     counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
-    sentence_begins = True
+    sentence_begins = positional
     for piece, _ in pieces(labels):
-        sentence_begins = _count(piece, word_of, shapes, sentence_begins, counts)
+        sentence_begins = _count(piece, word_of, shapes, positional, sentence_begins, counts)
     return counts

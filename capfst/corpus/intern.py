@@ -141,7 +141,7 @@ class Interner:
     """Gives words ids (1, 2, …); one for each thread."""
 
     def __init__(self, language: Language = DEFAULT) -> None:
-        self.elisions = language.elisions
+        self.info, self.elisions = language.info, language.elisions
         self.size = 0  # words so far
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
@@ -149,7 +149,7 @@ class Interner:
         self._tokens: tuple[np.ndarray, ...] = ()  # room for those of a block
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tokens": ()}
+        return {**self.__dict__, "_tokens": (), "info": INFO[:0]}
 
     def words(self) -> Strings:
         """The words by id − 1."""
@@ -165,12 +165,12 @@ class Interner:
         if pretokenized:
             n = scan_spaced(buf, buf.size, starts, ends, token_types)
         else:
-            n = scan(buf, buf.size, INFO, self.elisions, starts, ends, token_types)
+            n = scan(buf, buf.size, self.info, self.elisions, starts, ends, token_types)
         tokens = Tokens(starts[:n], ends[:n], token_types[:n])
         if pretokenized:
             begins[:n] = False
         else:
-            mark_capitalised(buf, *tokens, INFO, begins[:n])
+            mark_capitalised(buf, *tokens, self.info, begins[:n])
         return self._intern(buf, tokens, begins[:n], pretokenized)
 
     def add(self, word: bytes) -> int:

@@ -27,7 +27,7 @@ from capfst.system.buckets import Store
 from capfst.system.kernels import kernel
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, INFO, lower_into
+from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
@@ -228,7 +228,7 @@ def build_vocabulary(
     common_ids = [common.absorb(interner) for interner in interners]
     unknown = common.add(UNKNOWN.encode())
     words = common.words()
-    lowercase, lower_of = _lowercase_forms(words, language)
+    lowercase, lower_of = lowercase_forms(words, language.lowering)
     of_words = common.counts[: common.size + 1]
     totals = np.bincount(lower_of, of_words[1:, COMPOUNDS])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
@@ -314,10 +314,10 @@ def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
                 raise CapfstError(f"the corpus has the word {word!r}, which is the LM's own: replace or remove it")
 
 
-def _lowercase_forms(words: Strings, language: Language) -> tuple[Strings, npt.NDArray[np.int64]]:
+def lowercase_forms(words: Strings, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.int64]]:
     """The different lowercase forms of the words; and [k]: which of them is that of word k."""
     lowered = Strings(np.empty(words.data.size * GROWTH + 8, np.uint8), np.empty(len(words.offsets), np.int64))
-    _lowercase(words, INFO, language.lowering, lowered)
+    _lowercase(words, INFO, lowering, lowered)
     distinct = Interner()
     lower_of = distinct.ids(lowered).astype(np.int64) - 1
     return distinct.words(), lower_of

@@ -27,7 +27,11 @@ from capfst.fst.symbols import DamagedError, Symbols, check, first_labels, unpac
 from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
 from capfst.system import verified
-from capfst.text.language import Language, languages
+from capfst.text.language import Language
+from capfst.text.restoring import of_name
+
+GRAMMAR = "grammar"
+"""The part of a model that has what a user's grammar leaves of characters."""
 
 _FOREIGN = {
     b"\x1f\x8b": "a gzip file: decompress it first",
@@ -61,8 +65,8 @@ class CapFst:
             self.signature = header.signature
             self.start = header.start
             symbols, self.states, self.arcs, end = _body(self._mapped, header)
-            self.symbols = replace(symbols, language=_language(header.signature))
             self.trailer: Trailer | None = trailer.read(self._mapped, end)
+            self.symbols = replace(symbols, language=_language(header.signature, self.parts))
             self.ngrams = verified.recall(file)
             if self.ngrams:
                 self.starts = first_labels(self.symbols)
@@ -178,14 +182,20 @@ def _header(mapped: mmap.mmap) -> _Header:
     return _Header(start, states, arcs, properties, signature, symbols, offset)
 
 
-def _language(signature: Signature) -> Language:
+def _language(signature: Signature, parts: dict[str, Part]) -> Language:
+    part = parts.get(GRAMMAR)
     try:
-        return languages(signature.lowercasing)
-    except CapfstError:
+        return of_name(signature.lowercasing, part.settings["characters"] if part else ())
+    except (CapfstError, KeyError, TypeError, ValueError):
         raise CapfstError(
             f"its lowercasing is {signature.lowercasing!r}, for which there is no grammar: use the version of capfst "
             "that made the model"
         ) from None
+
+
+def grammar_part(language: Language) -> dict[str, Part]:
+    """The part of a model that has a user's grammar; none, if it has none."""
+    return {GRAMMAR: Part({"characters": language.grammar}, {})} if language.grammar else {}
 
 
 def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:

@@ -43,7 +43,8 @@ from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition
 from capfst.lm.windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.system.buckets import Store
-from capfst.text.language import NAME, languages
+from capfst.text.language import DEFAULT, Language
+from capfst.text.restoring import of_name
 
 _PART = 32 << 20  # bytes of plain text for a task; its windows may take ten times as much
 _UNSEEN = np.iinfo(np.int64).max
@@ -77,7 +78,7 @@ class SparkStreams:
         options: TextOptions,
         on: int,
         pretokenized: bool,
-        language: str = NAME,
+        language: Language = DEFAULT,
     ) -> None:
         context = spark.sparkContext
         files = [file for source in every for file in source.files]
@@ -88,7 +89,7 @@ class SparkStreams:
             # The digest needs one pass from the first line to the last, so that it takes longest: it begins first.
             whole = context.parallelize([files], 1).map(partial(_digest, options))
             digest: Future[list[str]] = pool.submit(whole.collect)
-            make = partial(_make, options, on, pretokenized, language)
+            make = partial(_make, options, on, pretokenized, language.name, language.grammar)
             self.rdd = _kept(context.parallelize(parts, len(parts)).map(make))
             made = self.rdd.map(lambda made: (made.lines, made.wrapped, made.failed)).collect()
             self.lines = sum((lines for lines, _, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
@@ -150,9 +151,11 @@ class SparkLabels:
         again.rdd = _kept(self.rdd.map(partial(_relabelled, self.rdd.context.broadcast(new_labels))))
         return again
 
-    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    def shape_counts(
+        self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
+    ) -> npt.NDArray[np.int64]:
         """As `context.words.shape_counts`."""
-        indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes)).treeReduce(_summed)
+        indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes, positional)).treeReduce(_summed)
         counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
         counts.flat[indices] = numbers
         return counts
@@ -212,8 +215,15 @@ def _digest(options: TextOptions, files: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def _make(options: TextOptions, on: int, pretokenized: bool, language: str, part: tuple[int, Part]) -> _PartIds:
-    interner = Interner(languages(language))
+def _make(
+    options: TextOptions,
+    on: int,
+    pretokenized: bool,
+    language: str,
+    grammar: tuple[tuple[str, str], ...],
+    part: tuple[int, Part],
+) -> _PartIds:
+    interner = Interner(of_name(language, grammar))
     lines = np.zeros(len(cleaning.FILTERS) + 1, np.int64)
     streams = [np.zeros(0, np.uint32)]
     wrapped: dict[Path, int] = {}
@@ -269,8 +279,10 @@ def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray
     return a[0] + b[0], np.minimum(a[1], b[1])
 
 
-def _shape_counts(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _LabelledPart) -> _Sparse:
-    counts = shape_counts(part[1], word_of, shapes).reshape(-1)
+def _shape_counts(
+    word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool, part: _LabelledPart
+) -> _Sparse:
+    counts = shape_counts(part[1], word_of, shapes, positional).reshape(-1)
     indices = np.flatnonzero(counts)
     return indices, counts[indices]
 

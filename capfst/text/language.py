@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.grammars import code_points, rows
-from capfst.text.unicode import LOWERING, TO_LOWER, TO_TITLE, TO_UPPER, WIDTH, CodePoints, Lowering
+from capfst.text.unicode import INFO, LOWERING, TO_LOWER, TO_TITLE, TO_UPPER, WIDTH, Bytes, CodePoints, Lowering
 
 NAME = "default"
 """The name of Unicode's default."""
@@ -26,14 +26,31 @@ _MARKS = {"TITLE": TITLE, "UPPER": UPPER, "MIXED": MIXED}
 
 
 class Language(NamedTuple):
-    """A language, or several."""
+    """A language, or several; and what a model restores of it."""
 
-    name: str  # as the signature of a model has it: de, de+fr, or NAME
-    lowering: Lowering
+    name: str  # as the signature of a model has it: de, de+fr, or NAME; restoring.py appends to it
+    lowering: Lowering  # all that it takes away is restored
+    casing: Lowering  # of case alone; it changes nothing if case is not restored
     title: CodePoints  # as TITLE of unicode.py
     upper: CodePoints  # as CAPITAL of unicode.py
     raisings: CodePoints  # [n, 2 WIDTH + 1]: characters, 0 behind them; their lowercase, likewise; their marks
     elisions: npt.NDArray[np.uint64]  # words of ASCII, as the lowest bytes of an integer
+    info: Bytes = INFO  # as INFO, for the tokenizer
+    grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and what it leaves of them
+
+    @property
+    def restored(self) -> str:
+        """What a model restores, as restoring.py has it."""
+        return "case" if not self.restores_spelling else "both" if self.restores_case else "diacritics"
+
+    @property
+    def restores_case(self) -> bool:
+        return bool(self.casing.case)
+
+    @property
+    def restores_spelling(self) -> bool:
+        """Whether surface forms differ from the text in more than case."""
+        return self.lowering is not self.casing
 
 
 class _Rule(NamedTuple):
@@ -95,19 +112,21 @@ def _joined(names: tuple[str, ...]) -> Language:
                 upper[lowercase] = surface
             continue
         if rule.alters_lowercase():
-            lowered.append(_padded(rule.surface) + _padded(rule.lowercase))
+            lowered.append(padded(rule.surface) + padded(rule.lowercase))
         if rule.marks:
-            raised.append([*_padded(rule.surface), *_padded(rule.lowercase), rule.marks])
+            raised.append([*padded(rule.surface), *padded(rule.lowercase), rule.marks])
     replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1}
     lowered += [row for row in LOWERING.sequences.tolist() if row[0] not in replaced]
     for made in (table, title, upper):
         made.flags.writeable = False
+    lowering = Lowering.of(table, longest_first(lowered, 0, 2 * WIDTH))
     return Language(
         "+".join(names),
-        Lowering.of(table, _longest_first(lowered, 0, 2 * WIDTH)),
+        lowering,
+        lowering,
         title,
         upper,
-        _longest_first(raised, WIDTH, 2 * WIDTH + 1),
+        longest_first(raised, WIDTH, 2 * WIDTH + 1),
         np.unique([_key(word) for name in names for word in _elisions(name)]).astype(np.uint64),
     )
 
@@ -128,14 +147,18 @@ def _key(word: str) -> int:
     return int.from_bytes(word.encode("ascii"), "little")
 
 
-def _padded(codes: list[int]) -> list[int]:
+def padded(codes: list[int]) -> list[int]:
+    """Characters as a side of a sequence."""
     return codes + [0] * (WIDTH - len(codes))
 
 
-def _longest_first(sequences: list[list[int]], side: int, width: int) -> CodePoints:
+def longest_first(sequences: list[list[int]], side: int, width: int) -> CodePoints:
+    """Sequences as rows of a table, by the length of the side that begins in the column `side`."""
     ordered = sorted(sequences, key=lambda row: -np.count_nonzero(row[side : side + WIDTH]))
     return np.array(ordered, np.uint32).reshape(-1, width)
 
 
-DEFAULT = Language(NAME, LOWERING, TO_TITLE, TO_UPPER, np.empty((0, 2 * WIDTH + 1), np.uint32), np.empty(0, np.uint64))
+DEFAULT = Language(
+    NAME, LOWERING, LOWERING, TO_TITLE, TO_UPPER, np.empty((0, 2 * WIDTH + 1), np.uint32), np.empty(0, np.uint64)
+)
 """Unicode's default, for all languages."""

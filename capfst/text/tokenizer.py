@@ -43,7 +43,7 @@ from capfst.text.code import (
 from capfst.text.language import DEFAULT, Language
 from capfst.text.unicode import (
     CLASS,
-    INFO,
+    IS_INNER,
     LETTER,
     MARK,
     NUMBER,
@@ -156,7 +156,10 @@ def _word_end(buf, start, end, info, elisions):  # type: ignore[no-untyped-def]
                 last = char_class
             i = after
             continue
-        if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
+        if info[code] & IS_INNER:
+            if not is_alphanumeric(class_at(buf, after, end, info)):
+                break
+        elif byte == _APOSTROPHE or code == _RIGHT_QUOTE:
             behind = class_at(buf, after, end, info)
             if (behind == LETTER or behind == SPACE) and _is_elision(buf, start, i, elisions):
                 return after
@@ -556,5 +559,5 @@ def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAU
     if pretokenized:
         n = scan_spaced(buf, buf.size, *tokens)
     else:
-        n = scan(buf, buf.size, INFO, language.elisions, *tokens)
+        n = scan(buf, buf.size, language.info, language.elisions, *tokens)
     return Tokens._make(a[:n] for a in tokens)

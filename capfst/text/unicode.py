@@ -2,8 +2,8 @@
 
 In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points
 (INFO, LOWER, TITLE, CAPITAL); kernels that read, write and lowercase UTF-8 in byte arrays; and `lower`, which is
-`str.lower` at one fixed version of Unicode, or what a language has instead (language.py). Kernels take the tables as
-arguments, since a table that they named would be compiled into their code.
+`str.lower` at one fixed version of Unicode, or what a language has instead (language.py), or what else a model restores
+(restoring.py). Kernels take the tables as arguments, since a table that they named would be compiled into their code.
 """
 
 from typing import NamedTuple
@@ -22,16 +22,20 @@ CLASS = 7  # mask of the class
 IS_UPPER = 8  # its lowercase is something else
 IS_CASED = 16  # makes a sigma after it final, one before it not final
 IS_IGNORABLE = 32  # the final-sigma rule looks through it
+IS_INNER = 64  # a mark that belongs to a word if it stands inside (restoring.py)
 
 CODE_POINTS = 0x110000
-CAPITAL_SIGMA, FINAL_SIGMA = 0x3A3, 0x3C2
+CAPITAL_SIGMA, FINAL_SIGMA, SMALL_SIGMA = 0x3A3, 0x3C2, 0x3C3
 DOTTED_CAPITAL_I, DOTLESS_I, DOT_ABOVE = 0x130, 0x131, 0x307
 
 WIDTH = 4
 """How many code points each side of a sequence has at most."""
 GROWTH = 3
 """A text's lowercase, or a lowercase text in other case, has at most so many times as many bytes."""
+NOTHING = CODE_POINTS
+"""In a lowering's table: of the character nothing is left."""
 _NEVER = np.uint64(0xFFFFFFFFFFFFFFFF)
+_EACH = np.uint64(0x0101010101010101)
 
 _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
 _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
@@ -88,23 +92,33 @@ def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
 
 
 class Lowering(NamedTuple):
-    """How a language lowercases, for kernels."""
+    """How a language lowercases, for kernels; or what else a model takes for lowering (restoring.py)."""
 
-    table: CodePoints  # [0x110000]: as LOWER
-    ascii: Bytes  # [128]: the same for ASCII; 128 of what has another lowercase than ASCII's, or begins a sequence
+    table: CodePoints  # [0x110000]: as LOWER, or NOTHING
+    ascii: Bytes  # [128]: the same for ASCII; 128 of what is lowered to no ASCII, or begins a sequence
     sequences: CodePoints  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
-    irregular: np.uint64  # the letter of ASCII, eight times, whose lowercase is none of ASCII; or no letter
+    irregular: np.uint64  # the character of ASCII, eight times, that is not lowered as others are; or no character
+    not_plain: np.uint64  # bits that no eight plain bytes have; all, if there are several such characters
+    case: np.uint64  # the bit that ASCII's small letters have and capitals lack, eight times; 0 if case stays
 
     @classmethod
     def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":
         """From its table, and its sequences, of which longer ones stand before shorter ones."""
         letters = table[:128]
-        irregular = np.flatnonzero(letters >= 128)
-        assert len(irregular) <= 1
-        ascii = letters.astype(np.uint8)
-        ascii[irregular] = ascii[sequences[sequences[:, 0] < 128, 0]] = 128
-        each = np.uint64(0x0101010101010101)
-        return cls(table, ascii, sequences, np.uint64(irregular[0]) * each if len(irregular) else _NEVER)
+        ascii = np.minimum(letters, 128).astype(np.uint8)
+        ascii[sequences[sequences[:, 0] < 128, 0]] = 128
+        has_case = letters[ord("A")] != ord("A")
+        expected = np.frombuffer(bytes(range(128)).lower() if has_case else bytes(range(128)), np.uint8)
+        alone = sequences[(sequences[:, 0] < 128) & (sequences[:, 1] == 0), 0]
+        irregular = np.union1d(np.flatnonzero(letters != expected), alone).astype(np.uint64)
+        return cls(
+            table,
+            ascii,
+            sequences,
+            irregular[0] * _EACH if len(irregular) else _NEVER,
+            np.uint64(128) * _EACH if len(irregular) < 2 else _NEVER,
+            np.uint64(32) * _EACH if has_case else np.uint64(0),
+        )
 
 
 LOWERING = Lowering.of(
@@ -123,11 +137,11 @@ def within(part: np.uint64, least: int, most: int) -> np.uint64:
 
 
 @kernel
-def is_plain(part: np.uint64, irregular: np.uint64) -> bool:
-    """Whether eight bytes are ASCII, and none is the irregular letter of a Lowering."""
+def is_plain(part: np.uint64, irregular: np.uint64, not_plain: np.uint64) -> bool:
+    """Whether eight bytes are ASCII, and none is an irregular character of a Lowering, whose fields the others are."""
     differ = part ^ irregular
     is_irregular = (differ - np.uint64(0x0101010101010101)) & ~differ
-    return (part | is_irregular) & np.uint64(0x8080808080808080) == np.uint64(0)
+    return (part | is_irregular) & not_plain == np.uint64(0)
 
 
 @kernel
@@ -269,8 +283,9 @@ def lower_into(
 
     buf[context_start:context_end] is the line around it, where a final sigma is told from an inner one. The
     lowercase has at most 3/2 as many bytes as the text (Ⱥ and İ grow from two to three), in
-    languages of their own GROWTH times as many.
+    languages of their own GROWTH times as many. A text of which nothing would be left stays.
     """
+    begin = j
     i = start
     while i < end:
         byte = buf[i]
@@ -280,23 +295,31 @@ def lower_into(
             j += 1
             continue
         code, after = decode(buf, i, end)
-        if code == CAPITAL_SIGMA and is_final_sigma(buf, i, after, context_start, context_end, info):
-            j = encode(np.int64(FINAL_SIGMA), out, j)
+        if (
+            code == CAPITAL_SIGMA
+            and lowering.table[code] == SMALL_SIGMA
+            and is_final_sigma(buf, i, after, context_start, context_end, info)
+        ):
+            j = encode(np.int64(lowering.table[FINAL_SIGMA]), out, j)
         else:
             row, behind = find_sequence(buf, i, end, lowering.sequences, 0)
             if row >= 0:
                 after = behind
                 j = put_sequence(lowering.sequences, row, WIDTH, out, j)
-            else:
+            elif lowering.table[code] != NOTHING:
                 j = encode(np.int64(lowering.table[code]), out, j)
         i = after
+    if j == begin:
+        for i in range(start, end):
+            out[j] = buf[i]
+            j += 1
     return j
 
 
 def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
     """A model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables, if its language has
-    no other."""
-    if lowering.irregular == _NEVER and text.isascii():
+    no other, and it restores case only."""
+    if lowering.irregular == _NEVER and lowering.case and text.isascii():
         return text.lower()
     buf = np.frombuffer(text, np.uint8)
     out = np.empty(len(text) * GROWTH, np.uint8)

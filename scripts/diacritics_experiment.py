@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Diacritics restored by `capfst train --restore diacritics`, and with case by `--restore both`.
+
+In: the corpora of DATA. Out: a Markdown table of word accuracy, the share of words (between spaces) that are as they
+are in the text: of the text without diacritics (and case) as it is; of each word in its most frequent form; of the LM
+alone, and with context. Another one of words per second of processor time, of models that restore case, diacritics and
+both. Models are trained on lines of `train`, and measured on the texts of `test`; of Turkish, which has none, on every
+20th line of Common Voice, which is not trained on.
+
+    python scripts/diacritics_experiment.py --document docs/languages.md
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+from document import fill
+from experiments import data_option, overlap, quick_option, read_lines, table
+
+import capfst
+from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, restoring
+from capfst.text.unicode import lower
+
+LANGUAGES = ("fr", "es", "pt", "de", "tr", "nl")
+LINES = 60_000
+"""Of each training text."""
+FEW = 2_000
+HELD_OUT = 20
+"""Of a text without another to measure on, every so many lines."""
+SPEED_OF, TIMES = "fr", 5
+MARK = "diacritics"
+
+
+@click.command()
+@data_option
+@quick_option
+@click.option("--document", type=click.Path(path_type=Path), help="Put the tables into this file, between its marks.")
+def main(data: Path, quick: bool, document: Path | None) -> None:
+    """Trains and measures the models of each language."""
+    rows, speeds = [], ""
+    for language in LANGUAGES[:1] if quick else LANGUAGES:
+        train, test = split(data, language, FEW if quick else LINES)
+        if quick:
+            test = test[:FEW]
+        click.echo(f"{language}: {len(train):,} lines, tested on {len(test):,}: {overlap(test, train)}", err=True)
+        with TemporaryDirectory() as folder:
+            corpus = Path(folder) / "corpus.txt"
+            corpus.write_text("".join(line + "\n" for line in train), "utf-8")
+            for restore in DIACRITICS, BOTH:
+                rows.append([language, restore, *measured(corpus, language, restore, test)])
+            if language == SPEED_OF:
+                speeds = speed(corpus, language, test)
+    head = ["language", "restored", "as it is", "most frequent form", "LM alone", "LM and context"]
+    text = f"{table(head, rows, 2)}\n\n{speeds}\n"
+    if document:
+        fill(document, MARK, text.rstrip())
+    click.echo(text)
+
+
+def split(data: Path, language: str, most: int) -> tuple[list[str], list[str]]:
+    """Lines to train on, up to `most` of each text, and lines to test on."""
+    test = [line for file in sorted(data.glob(f"test/{language}/*")) for line in read_lines(file)]
+    train: list[str] = []
+    for file in sorted(data.glob(f"train/{language}/*")):
+        lines = read_lines(file)[:most]
+        if not test and file.name.startswith("common_voice"):
+            test = lines[::HELD_OUT]
+            del lines[::HELD_OUT]
+        train += lines
+    known = set(test)
+    return [line for line in train if line not in known], test
+
+
+def measured(corpus: Path, language: str, restore: str, test: Sequence[str]) -> list[str]:
+    """The accuracies of a row."""
+    lowering = restoring(language, restore).lowering
+    text = [lower(line, lowering) for line in test]
+    model, words = corpus.with_name(f"{restore}.fst"), corpus.with_name("words.fst")
+    capfst.train(corpus, model, language=language, restore=restore)
+    capfst.train(corpus, words, language=language, restore=restore, order=1, context=False)
+    systems = [words, model, model]
+    of_words, of_lm, of_all = (
+        capfst.load(system, sentence_case=restore == BOTH, context=k == 2) for k, system in enumerate(systems)
+    )
+    restored = [text, of_words(text), of_lm(text), of_all(text)]
+    assert all(lower(line, lowering) == given for lines in restored for line, given in zip(lines, text, strict=True))
+    return [f"{100 * accuracy(test, lines):.2f}" for lines in restored]
+
+
+def accuracy(references: Sequence[str], hypotheses: Sequence[str]) -> float:
+    """The share of words between spaces that are right."""
+    pairs = [
+        pair
+        for lines in zip(references, hypotheses, strict=True)
+        for pair in zip(*(line.split() for line in lines), strict=True)
+    ]
+    return sum(one == other for one, other in pairs) / len(pairs)
+
+
+def speed(corpus: Path, language: str, test: Sequence[str]) -> str:
+    """A table of words per second, of models that restore case, diacritics (made before), both: the fastest of some
+    turns."""
+    recasers = {}
+    capfst.train(corpus, corpus.with_name("case.fst"), language=language)
+    for restore in RESTORED:
+        recasers[restore] = capfst.load(corpus.with_name(f"{restore}.fst"))
+    least = dict.fromkeys(RESTORED, float("inf"))
+    n_words = sum(len(line.split()) for line in test)
+    for _ in range(TIMES):
+        for restore, recaser in recasers.items():
+            text = "\n".join(lower(line, restoring(language, restore).lowering) for line in test)
+            begin = time.process_time()
+            recaser(text)
+            least[restore] = min(least[restore], time.process_time() - begin)
+    rows = [
+        [restore, f"{n_words / least[restore]:,.0f}", f"{least[CASE] / least[restore]:.2f}"] for restore in RESTORED
+    ]
+    return table(["restored", "words/s", "against case"], rows)
+
+
+if __name__ == "__main__":
+    main()
