@@ -26,7 +26,7 @@ from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, restoring
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "es", "pt", "de", "tr", "nl")
-LINES = 60_000
+LINES = 30_000
 """Of each training text."""
 FEW = 2_000
 HELD_OUT = 20
@@ -52,6 +52,7 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
             corpus.write_text("".join(line + "\n" for line in train), "utf-8")
             for restore in DIACRITICS, BOTH:
                 rows.append([language, restore, *measured(corpus, language, restore, test)])
+                click.echo(" ".join(rows[-1]), err=True)
             if language == SPEED_OF:
                 speeds = speed(corpus, language, test)
     head = ["language", "restored", "as it is", "most frequent form", "LM alone", "LM and context"]

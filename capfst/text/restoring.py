@@ -42,8 +42,6 @@ RESTORED = (CASE, DIACRITICS, BOTH)
 Map = Mapping[str, str]
 """What is left of characters; of others, they are left themselves."""
 
-_NO_CHANGE = Lowering.of(np.arange(CODE_POINTS, dtype=np.uint32), np.empty((0, 2 * WIDTH), np.uint32))
-
 
 def restoring(names: str, restore: str = CASE, grammar: Map | None = None) -> Language:
     """A language, or several, of which this is restored.
@@ -116,12 +114,20 @@ def diacritics(names: str) -> dict[str, str]:
 
 
 @cache
+def _unchanged() -> Lowering:
+    """The lowering that changes nothing."""
+    table = np.arange(CODE_POINTS, dtype=np.uint32)
+    table.flags.writeable = False
+    return Lowering.of(table, np.empty((0, 2 * WIDTH), np.uint32))
+
+
+@cache
 def _without_diacritics(names: str, restore: str) -> Language:
     return _respelled(languages(names), restore, diacritics(names))
 
 
 def _respelled(language: Language, restore: str, left: Map) -> Language:
-    casing = language.lowering if restore == BOTH else _NO_CHANGE
+    casing = language.lowering if restore == BOTH else _unchanged()
     lowering = _then(casing, {ord(character): [*map(ord, rest)] for character, rest in left.items()})
     _refuse_unstable(lowering, left)
     return language._replace(name=f"{language.name}/{restore}", lowering=lowering, casing=casing, info=_info(left))
