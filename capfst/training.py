@@ -213,15 +213,16 @@ def train(
     learned: dict[str, Context] = {}
     if context:
         wanted = context if isinstance(context, ContextOptions) else ContextOptions()
-        several, model_of = bool(language_of.any()), partial(fit, vocabulary.symbols, starts, vocabulary.counts, labelled)
+        several = bool(language_of.any())
+        fitting = partial(
+            fit, vocabulary.symbols, starts, vocabulary.counts, labelled, language_of, memory, show, wanted
+        )
         if rules.restores_case:
-            learned[PART] = context_of(starts, *model_of(language_of, memory, show, wanted), several)
+            learned[PART] = context_of(starts, *fitting(), several)
         if rules.restores_spelling:
             spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
-            fitted = model_of(language_of, memory, show, wanted, spellings)
-            learned[SPELLINGS] = of_spellings(context_of(starts, *fitted, several))
-            del fitted
-        del model_of
+            learned[SPELLINGS] = of_spellings(context_of(starts, *fitting(spellings), several))
+        del fitting
     del labelled
     if min_count > 1 or max_words is not None:
         # The context model has learned from all words: so it can tell the case of those that the LM will not know.
