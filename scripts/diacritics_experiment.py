@@ -26,7 +26,7 @@ from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, restoring
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "es", "pt", "de", "tr", "nl")
-LINES = 30_000
+LINES = 15_000
 """Of each training text."""
 FEW = 2_000
 HELD_OUT = 20
