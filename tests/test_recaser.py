@@ -99,6 +99,7 @@ def engines(request, tmp_path_factory) -> list[Recaser]:
 @settings(deadline=None, max_examples=100)
 @given(text=texts)
 @example("οδος's ΟΔΟΣ. It's “don’t” X@Y.Z İ\n\nUS")
+@example("aaA")
 def test_any_text(engines, text):
     fast, slow = engines
     out = fast.recase(text)
@@ -109,8 +110,9 @@ def test_any_text(engines, text):
     assert "\n".join(fast.recase(line) for line in text.split("\n")) == out
     # All casings of a text are recased to one, a fixed point, but for what passes through as it is.
     assert fast.recase(out) == out
-    of_lowercase = fast.recase(lower(text))
-    assert parts(of_lowercase, fast.transducer)[0] == parts(out, fast.transducer)[0]
+    in_lowercase = lower(text)
+    if len(parts(in_lowercase, fast.transducer)[0]) == len(parts(text, fast.transducer)[0]):  # no CamelCase
+        assert parts(fast.recase(in_lowercase), fast.transducer)[0] == parts(out, fast.transducer)[0]
     assert parts(out, fast.transducer)[1] == parts(text, fast.transducer)[1]
 
 

@@ -73,12 +73,16 @@ def _rehash(table, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _word_before(token_types, i, stream, written):  # type: ignore[no-untyped-def]
-    """The id of the word before token i and the marks before it, each of which is one id in the stream; 0: none."""
+def _word_before(token_types, i, least, stream, written):  # type: ignore[no-untyped-def]
+    """The id of the word before token i and the marks before it, each of which is one id in the stream; 0 if there is
+    none, or fewer than `least` tokens before the marks in its line."""
     t = i - 1
     while t >= 0 and token_types[t] == MARKS:
         t -= 1
-    return np.int64(0) if t < 0 or token_types[t] == NEWLINE else np.int64(stream[written - (i - t)])
+    for k in range(least):
+        if t - k < 0 or token_types[t - k] == NEWLINE:
+            return np.int64(0)
+    return np.int64(stream[written - (i - t)])
 
 
 @allocating
@@ -97,7 +101,7 @@ def _intern(  # type: ignore[no-untyped-def]
     while i < last:
         token_type = token_types[i]
         if token_type == NEWLINE:
-            counts[_word_before(token_types, i, stream, written), LINE_ENDS] += 1
+            counts[_word_before(token_types, i, 1, stream, written), LINE_ENDS] += 1
             stream[written] = 0
             written += 1
             i += 1
@@ -116,7 +120,8 @@ def _intern(  # type: ignore[no-untyped-def]
             n += 1
             slots[slot] = tag << np.uint64(32) | np.uint64(n)
         word = np.uint32(slots[slot] & _ID)
-        before = _word_before(token_types, i, stream, written) if begins[i] and token_types[i - 1] == MARKS else 0
+        # A sentence of one word is rarer than a line that begins with an abbreviation: Mr. Smith, Fig. 3.
+        before = _word_before(token_types, i, 2, stream, written) if begins[i] and token_types[i - 1] == MARKS else 0
         if before:
             counts[before, BREAKS] += 1
             stream[written] = np.uint32(before) | COMPOUND_BIT

@@ -36,15 +36,16 @@ Found = list[tuple[int, int, int, bytes]]
 
 
 def places(text: bytes, found: Found) -> tuple[dict[int, bytes], Counter[bytes]]:
-    """By token with which a sentence may begin inside its line, the word before; and how many lines end with a word."""
+    """By token with which a sentence may begin inside its line, the word before, if that is not the line's first token;
+    and how many lines end with a word."""
     written = [text[start:end].decode() for start, end, _, _ in found]
     begins: dict[int, bytes] = {}
     line_ends: Counter[bytes] = Counter()
-    has_ended, first, last = False, -1, b""
+    has_ended, first, last, alone = False, -1, b"", True
     for i, (start, _, token_type, word) in enumerate(found):
         if has_ended and start > found[i - 1][1] and i > first:
             first = next(j for j in range(i, len(found)) if found[j][2] != MARKS or written[j][0] not in OPENS)
-            if last and found[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
+            if last and not alone and found[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
                 begins[i] = last
         has_ended = token_type not in (NEWLINE, PROTECTED) and (
             written[i][-1] in ENDS or (has_ended and written[i][-1] in CLOSES)
@@ -53,7 +54,7 @@ def places(text: bytes, found: Found) -> tuple[dict[int, bytes], Counter[bytes]]
             line_ends[last] += 1
             last = b""
         elif token_type != MARKS:
-            last = word
+            last, alone = word, i == 0 or found[i - 1][2] == NEWLINE
     return begins, line_ends
 
 
@@ -175,13 +176,14 @@ def sentences(*lines: str, interners: int = 1, pretokenized: bool = False) -> li
         ("It is. is it? 3 men! x… Oh.", ["It is . is it ? 0 men ! x ...", "Oh ."]),
         ('He said "Stop." They (all of them!) left. "Why?" (It was.)', [
             'He said " Stop . "', "They ( all of them ! ) left .", '" Why ? "', "( It was . )"]),
-        ('Stop . " They left . ( Ann did . ) Not Bob .', [
-            "Stop .", '" They left .', "( Ann did . )", "Not Bob ."]),
+        ('Do stop . " They left . ( Ann did . ) Not Bob .', [
+            "Do stop .", '" They left .', "( Ann did . )", "Not Bob ."]),
+        ("Mr. Bob left. He ran.", ["Mr . Bob left .", "He ran ."]),
         ("J. Doe of the U.S. Army saw https://x.org/A. She left.", [
             "J. Doe of the U.S. Army saw <url> .", "She left ."]),
         ("Of a well-known. Well-known man.", ["Of a well-known .", "Well-known man ."]),
         (". A. B", [". A. B"]),
-        ("Étude. Élan. ßo. Ǆo.", ["Étude .", "Élan . ßo .", "Ǆo ."]),
+        ("Une Étude. Élan rare. ßo. Ǆo.", ["Une Étude .", "Élan rare . ßo .", "Ǆo ."]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("interners", [1, 2])
