@@ -34,7 +34,9 @@ COMPOUND_COUNT = 2
 """A hyphenated word is a word of its own if its lowercase form occurs as often; else it teaches more in its parts."""
 ABBREVIATION = 0.2
 """An abbreviation is a word that ends less than such a share of the lines that it would end if it were like all words
-that stand before the end of a line or a place where a sentence may begin. One line more is allowed for."""
+that stand before the end of a line or a place where a sentence may begin. One line more is allowed for, but not for
+capitalised words of up to SHORT bytes, such as Mr and Prof."""
+SHORT = 4
 
 
 Tally = Callable[[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]], object]
@@ -232,7 +234,7 @@ def build_vocabulary(
     of_words = common.counts[: common.size + 1]
     totals = np.bincount(lower_of, of_words[1:, COMPOUNDS])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
-    resolver = _Resolver(common_ids, kept, _ends_sentences(of_words[:, LINE_ENDS], of_words[:, BREAKS]))
+    resolver = _Resolver(common_ids, kept, _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]))
     counts = streams.count(resolver.tally, common.size + 1)
     _refuse_reserved(words, counts)
     ranks = _ranks(lowercase)[lower_of]
@@ -255,11 +257,15 @@ def build_vocabulary(
     return vocabulary, streams.rewrite(partial(resolver.label, labels))
 
 
-def _ends_sentences(line_ends: npt.NDArray[np.int64], breaks: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Whether each word is no abbreviation, given how many lines end with it, and how often it stands before a place
-    inside a line where a sentence may begin."""
+def _ends_sentences(
+    words: Strings, line_ends: npt.NDArray[np.int64], breaks: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """By id: whether the word is no abbreviation, given how many lines end with it, and how often it stands before a
+    place inside a line where a sentence may begin."""
     places = line_ends + breaks
-    return line_ends + 1 > ABBREVIATION * line_ends.sum() / max(1, places.sum()) * places
+    first = words.data[words.offsets[:-1]]
+    is_short = np.append(False, (np.diff(words.offsets) <= SHORT) & (first >= ord("A")) & (first <= ord("Z")))
+    return line_ends + ~is_short > ABBREVIATION * line_ends.sum() / max(1, places.sum()) * places
 
 
 class Restricted(NamedTuple):

@@ -181,6 +181,7 @@ def test_description(tmp_path: Path) -> None:
         "bytes": size,
         "bytes_per_ngram": size / 8,
         "context": None,
+        "spellings": None,
         "bilingual": None,
         "most_ambiguous": [{"word": "it", "forms": ["it", "It"]}],
         "card": None,

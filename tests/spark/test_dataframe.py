@@ -17,6 +17,7 @@ from capfst.spark.dataframe import recase
 from capfst.spark.model import Sent, send
 
 TEXTS = ["new york's mayor", None, "", "met\nmr. o’neill in PARIS\n", "ⱥⱥ of france", "the iphone"] * 9
+TEXTS += ['a "unicodeerror" exception is raised.']
 TEXTS += [f"mr. xyzzyson said {line}" for line in PROSE.lower().splitlines()[:300]]
 
 pytestmark = pytest.mark.slow
