@@ -7,7 +7,7 @@ the language's `test` text, or, of Turkish, which has none, the last tenth of ea
 the language's own model are those of levels.py; the model of all languages is asked without and with the line's
 language. The last column: of how many lines another language is found.
 
-    python scripts/multilingual_experiment.py --document docs/experiments.md
+    python scripts/multilingual_experiment.py --document docs/languages.md
 """
 
 from __future__ import annotations
