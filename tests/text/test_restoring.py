@@ -250,6 +250,10 @@ def test_a_model_that_does_not_restore_it(folder: Path) -> None:
     )
     refused = run("recase", "--lm", diacritics, "--sentence-case", stdin="x", code=1)
     assert "restores no case, so that it cannot give sentences capitals: leave --sentence-case out" in message(refused)
+
+
+def test_translations_need_a_model_that_restores_case(folder: Path) -> None:
+    pytest.importorskip("scipy")
     with pytest.raises(CapfstError, match="restores both, not case: name one"):
         train_bilingual("a", "b", "c", "d.fst", lm=folder / "both.fst")
 
