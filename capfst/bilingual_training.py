@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.alignment import Block, Names, ended, side_by_side
+from capfst.bilingual.alignment import Block, Names, side_by_side
 from capfst.bilingual.casings import LM
 from capfst.bilingual.features import N_KEYS, count, fill_keys
 from capfst.bilingual.learn import Collector, check_scipy, learn
@@ -34,7 +34,7 @@ from capfst.bilingual.model import PART, Bilingual
 from capfst.bilingual.tables import MAX_BITS, SLOT, compact
 from capfst.bilingual.words import AN, Text
 from capfst.casing import encode
-from capfst.corpus.read import Errors, read_stream
+from capfst.corpus.read import Errors, ended, read_stream
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import SENTENCE_END, step
 from capfst.fst.write import write_fst

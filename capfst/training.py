@@ -213,15 +213,14 @@ def train(
     learned: dict[str, Context] = {}
     if context:
         wanted = context if isinstance(context, ContextOptions) else ContextOptions()
-        several = bool(language_of.any())
         fitting = partial(
             fit, vocabulary.symbols, starts, vocabulary.counts, labelled, language_of, memory, show, wanted
         )
         if rules.restores_case:
-            learned[PART] = context_of(starts, *fitting(), several)
+            learned[PART] = context_of(starts, *fitting())
         if rules.restores_spelling:
             spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
-            learned[SPELLINGS] = of_spellings(context_of(starts, *fitting(spellings), several))
+            learned[SPELLINGS] = of_spellings(context_of(starts, *fitting(spellings)))
         del fitting
     del labelled
     if min_count > 1 or max_words is not None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from capfst.corpus.read import ended
 from capfst.exceptions import CapfstError
 
 _NL = ord("\n")
@@ -41,11 +42,6 @@ class Block(NamedTuple):
         for k in range(len(texts[0] or ())):
             target, source, align = (lines[k] if lines is not None else None for lines in texts)
             yield Block(target or b"", source, align, self.line + k, self.names)
-
-
-def ended(block: bytes) -> bytes:
-    """The block with its last line ended."""
-    return block if block.endswith(b"\n") else block + b"\n"
 
 
 class _Lines:

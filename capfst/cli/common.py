@@ -213,11 +213,6 @@ def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = Non
             yield b"\n"
 
 
-def ended(block: bytes) -> bytes:
-    """The block with its last line ended."""
-    return block if block.endswith(b"\n") else block + b"\n"
-
-
 class _ReaderGoneError(Exception):
     """Nobody reads stdout any more. (Click would answer a BrokenPipeError itself.)"""
 

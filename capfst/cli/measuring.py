@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import FILE, MODEL, ended, errors_option, lm_option, read_text, show
+from capfst.cli.common import FILE, MODEL, errors_option, lm_option, read_text, show
 
 
 @click.command()
@@ -87,6 +87,7 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     \b
     capfst perplexity --lm cap.fst held-out.txt
     """
+    from capfst.corpus.read import ended
     from capfst.evaluate.perplexity import perplexity as measure
     from capfst.recaser import load
 

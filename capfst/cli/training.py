@@ -16,7 +16,6 @@ from capfst.cli.common import (
     Cutoffs,
     Weights,
     align_words_option,
-    ended,
     errors_option,
     jobs_option,
     lm_option,
@@ -231,6 +230,7 @@ def mix(
     capfst mix news.fst web.fst --tune held-out.txt -o cap.fst
     """
     from capfst.convert import mix_models
+    from capfst.corpus.read import ended
 
     if (weights is None) == (tune is None):
         raise click.UsageError("Give either --weights or --tune.")

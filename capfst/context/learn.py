@@ -73,6 +73,7 @@ class Lexicon(NamedTuple):
     shape_counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
     domain_log_odds: npt.NDArray[np.int8]  # [words, domains], by domains.domain_log_odds
     positional: bool = True  # whether the first word of a sentence is written as its position demands
+    domains_are_languages: bool = False
 
 
 class Tables(NamedTuple):

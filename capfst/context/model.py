@@ -152,18 +152,13 @@ def _refuse_two_files(model: CapFst) -> None:
         )
 
 
-def context_of(
-    starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Parameters, several_languages: bool = False
-) -> Context:
-    """The context model of the model whose words' first labels are `starts`.
-
-    several_languages: whether the domains are languages.
-    """
+def context_of(starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Parameters) -> Context:
+    """The context model of the model whose words' first labels are `starts`."""
     words = np.zeros(len(lexicon.shapes), WORD)
     _fill_words(starts, lexicon, words)
     n_domains = lexicon.domain_log_odds.shape[1]
-    language_log_odds = np.zeros((len(words), n_domains if several_languages else 0), np.int8)
-    log_odds = language_log_odds if several_languages else words["domain_log_odds"][:, :n_domains]
+    language_log_odds = np.zeros((len(words), n_domains if lexicon.domains_are_languages else 0), np.int8)
+    log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
     log_odds[starts[:-1]] = lexicon.domain_log_odds
     return Context(words, lexicon.shapes, *parameters, n_domains, language_log_odds)
 

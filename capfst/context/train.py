@@ -128,9 +128,8 @@ def fit(
     samples = corpus.sample(size)
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     sources, languages = [samples[number] for number in kept], language_of[kept]
-    shapes = words.label_shapes(symbols, starts)
     lexicon = _lexicon(
-        symbols, starts, occurrences, totals, word_of, shapes, shape_of, corpus, sources, languages, options.max_domains
+        symbols, starts, occurrences, totals, word_of, shape_of, corpus, sources, languages, options.max_domains
     )
     return Fitted(lexicon, _learned(lexicon, starts, sources, languages, Tables.of(rows), show))
 
@@ -159,7 +158,6 @@ def _lexicon(
     occurrences: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
     word_of: npt.NDArray[np.int64],
-    shapes: npt.NDArray[np.uint8],
     shape_of: npt.NDArray[np.uint8] | None,
     corpus: LabelledCorpus,
     sources: list[npt.NDArray[np.uint32]],
@@ -167,7 +165,8 @@ def _lexicon(
     max_domains: int,
 ) -> Lexicon:
     """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word.
-    shapes: of each label. shape_of: as for `fit`."""
+    shape_of: as for `fit`."""
+    shapes = words.label_shapes(symbols, starts)
     ranks = np.zeros(len(totals), np.uint8)
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)
@@ -179,7 +178,8 @@ def _lexicon(
         shape_of = shapes
     counts = corpus.shape_counts(word_of, shape_of, positional)
     log_odds = find_domains(sources, languages, word_of, totals, max_domains)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds, positional)
+    several = bool(languages.any())
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds, positional, several)
 
 
 def _learned(
@@ -191,7 +191,7 @@ def _learned(
     show: Progress,
 ) -> Parameters:
     """What is learned from all sources in turn."""
-    domains = languages.tolist() if languages.any() else [ANY] * len(sources)
+    domains = languages.tolist() if lexicon.domains_are_languages else [ANY] * len(sources)
     sliced = [sample.slices(labels, _SLICES) for labels in sources]
     with show(sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
         for turn in range(_SLICES):

@@ -68,7 +68,7 @@ def file_blocks(
             block = block.removeprefix(UTF8_MARK)
             start = False
         if block:
-            yield block if block.endswith(b"\n") else block + b"\n"
+            yield ended(block)
 
 
 def read_stream(
@@ -146,6 +146,11 @@ def _whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[byte
             raise CapfstError(f"{name}: a line has more than {LONGEST >> 20} MB: split it, or see whether this is text")
     if parts:
         yield b"".join(parts)
+
+
+def ended(block: bytes) -> bytes:
+    """The block with its last line ended."""
+    return block if block.endswith(b"\n") else block + b"\n"
 
 
 def joined(blocks: Iterable[bytes], size: int = BLOCK, hash: Hash | None = None) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """context/features.py: features and decisions, with twins in plain Python."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -67,14 +67,23 @@ def test_word_features(hashes: list[int], e: int) -> None:
     assert found[-1] == 7
 
 
+@pytest.mark.parametrize(
+    ("features", "of_twin", "n"),
+    [
+        (first_features, twin.first_features, N_FIRST_FEATURES),
+        (neighbour_features, twin.neighbour_features, N_NEIGHBOUR_FEATURES),
+    ],
+)
 @settings(deadline=None)
 @given(line=lines, domain=st.integers(0, 5))
-def test_first_features(line: list[Token], domain: int) -> None:
+def test_features_of_a_word_in_its_line(
+    features: Callable[..., None], of_twin: Callable[..., list[int]], n: int, line: list[Token], domain: int
+) -> None:
     every, (places,) = twin.padded([line])
     for t in places:
-        found = np.full(N_FIRST_FEATURES + 1, 7, np.uint64)
-        first_features(array(line), t, domain, found)
-        assert found[:N_FIRST_FEATURES].tolist() == twin.first_features(every, t, domain)
+        found = np.full(n + 1, 7, np.uint64)
+        features(array(line), t, domain, found)
+        assert found[:n].tolist() == of_twin(every, t, domain)
         assert found[-1] == 7
 
 
@@ -92,17 +101,6 @@ def test_first_features(line: list[Token], domain: int) -> None:
 )
 def test_the_first_look_suffices_if_its_best_score_is_far_before_the_others(scores: list[float], expected: int) -> None:
     assert settled_decision(np.array(scores)) == twin.settled_decision(scores) == expected
-
-
-@settings(deadline=None)
-@given(line=lines, domain=st.integers(0, 5))
-def test_neighbour_features(line: list[Token], domain: int) -> None:
-    every, (places,) = twin.padded([line])
-    for t in places:
-        found = np.full(N_NEIGHBOUR_FEATURES + 1, 7, np.uint64)
-        neighbour_features(array(line), t, domain, found)
-        assert found[:N_NEIGHBOUR_FEATURES].tolist() == twin.neighbour_features(every, t, domain)
-        assert found[-1] == 7
 
 
 @settings(deadline=None)
