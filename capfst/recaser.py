@@ -471,7 +471,17 @@ class Recaser:
             if context is None:
                 return CasingCosts()
             return casing_costs(
-                context, buf, words, self.pretokenized, guess, every, begins, memory, lowering, self.language
+                context,
+                buf,
+                words,
+                self.pretokenized,
+                guess,
+                every,
+                begins,
+                memory,
+                lowering,
+                self.language,
+                context is not self.spellings,
             )
 
         of_shapes = costs(self.context, self.guess, memory)

@@ -149,14 +149,14 @@ def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _oov_token(buf, words, i, pretokenized, lowercase, hashes, token):  # type: ignore[no-untyped-def]
+def _oov_token(buf, words, i, pretokenized, oov, lowercase, hashes, token):  # type: ignore[no-untyped-def]
     """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it."""
     token_type, info, word = words.token_types[i], lowercase.info, lowercase.word
     size = canonical_lowercase(
         buf, words.starts[i], words.ends[i], token_type, pretokenized, info, lowercase.lowering, lowercase.lowered, word
     )
     is_word = token_type == WORD or token_type == COMPOUND
-    token.shape_evidence = UNSEEN if is_word and shape_of(word, 0, size, info) != Shape.CASELESS else NO_CASE
+    token.shape_evidence = UNSEEN if oov and is_word and shape_of(word, 0, size, info) != Shape.CASELESS else NO_CASE
     hash_word(word, 0, size, info, hashes)
     token.word_hash, token.suffix2_hash = hashes[WHOLE], hashes[SUFFIX + 1]
     token.frequency_rank = 0
@@ -175,7 +175,7 @@ def _add_log_odds(known, of_languages, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
+def _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
     """Fills `text`. A line's domain is the likeliest one given its known words, or the given language, if it is not
     ANY. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
@@ -197,7 +197,7 @@ def _read(buf, words, begins, pretokenized, context, lowercase, log_odds, langua
             _known_token(known, context.shapes[label] == Shape.CASELESS, token)
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
-            _oov_token(buf, words, i, pretokenized, lowercase, text.oov_hashes[n_oov], token)
+            _oov_token(buf, words, i, pretokenized, oov, lowercase, text.oov_hashes[n_oov], token)
             n_oov += has_case(token.shape_evidence)
         token.position = min(position, MAX_POSITION)
         position += 1
@@ -489,6 +489,7 @@ def casing_costs(
     rarity: npt.NDArray[np.float32] | None = None,
     lowering: Lowering = LOWERING,
     language: int = ANY,
+    oov: bool = True,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
@@ -496,7 +497,8 @@ def casing_costs(
     likeliest shape, not in lower case. every: gives the options, and what hopeless forms cost, too. begins: bool[n],
     whether the word is taken for the first of a sentence inside its line; None: no word is. rarity: float32[n], if the
     buffer is a document whose lines are evidence for each other (context/document.py). language: the number of that of
-    all lines, in a context model of several; ANY: that of each line is found by its words.
+    all lines, in a context model of several; ANY: that of each line is found by its words. oov: whether OOV words are
+    decided on, too.
     """
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
@@ -510,7 +512,7 @@ def casing_costs(
     )
     lowercase = _Lowercase.of(lowering, int((words.ends - words.starts).max(initial=0)))
     log_odds = np.zeros(context.n_domains, np.int64)
-    _read(buf, words, begins, pretokenized, context, lowercase, log_odds, language, text)
+    _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     if rarity is not None:
