@@ -2,16 +2,22 @@
 """One model of eight languages against a model of each: what languages learn from each other, and what telling a line's
 language apart costs.
 
-In: the corpora of DATA. Out: a Markdown table by language, sentence case restored, of lines that no model has seen:
-the language's `test` text, or, of Turkish, which has none, the last tenth of each training text. The levels of
-the language's own model are those of levels.py; the model of all languages is asked without and with the line's
-language. The last column: of how many lines another language is found.
+In: the corpora of DATA. Out: Markdown tables, sentence case restored, of lines that no model has seen: the language's
+`test` text, or, of Turkish, which has none, the last tenth of each training text.
+
+1. Accuracy, F1 and CER by language: of the levels (levels.py) of the language's own model; of the model of all; and of
+   one that has learned from the `dev` texts, too, so from a little text like the one it is tested on.
+2. Of how many lines the model of all finds another language; F1 without and with the line's language named; F1 on lines
+   of the language and English ones, each by itself, and two in one line; and words per second of processor time.
+3. F1 by language of the model of all, pruned.
 
     python scripts/multilingual_experiment.py --document docs/languages.md
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,61 +29,128 @@ from experiments import data_option, overlap, quick_option, read_lines, table
 from levels import levels
 
 import capfst
+from capfst.text.unicode import lower
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
 LEFT_OUT = ("eltec_novels", "frus", "un_general_debate")
 """Of English: what the ready model is not trained on, either."""
+PRUNED = (450_000, 1_000_000), (190_000, 420_000)
+"""Surface forms and n-grams of models; the latter is as large as the ready one of English."""
 FEW = 3_000
 """Lines of each text, if it has to be quick."""
+TURNS = 3
 
 
 @click.command()
 @data_option
-@click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
+@click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
 @quick_option
 def main(data: Path, document: Path | None, quick: bool) -> None:
-    """Trains a model of each language and one of all, and measures them."""
+    """Trains a model of each language and some of all, and measures them."""
     languages = LANGUAGES[:2] if quick else LANGUAGES
-    rows = []
-    with TemporaryDirectory() as folder:
-        tests = {}
-        for language in languages:
-            train, tests[language] = split(data, language, FEW if quick else None)
-            click.echo(f"{language}: {overlap(tests[language], chain(*train.values()))}", err=True)
-            (Path(folder) / language).mkdir()
-            for name, lines in train.items():
-                (Path(folder) / language / name).write_text("".join(line + "\n" for line in lines), "utf-8")
-        together = Path(folder) / "together.fst"
-        capfst.train([f"{language}={folder}/{language}" for language in languages], together)
-        own = Path(folder) / "own.fst"
-        for language in languages:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        tests = {language: split(data, language, FEW if quick else None, folder) for language in languages}
+        texts = [f"{language}={folder}/{language}" for language in languages]
+        dev = [f"{language}={file}" for language in languages for file in add_dev(data, language, tests, folder)]
+        together, more, own = folder / "together.fst", folder / "more.fst", folder / "own.fst"
+        capfst.train(texts, together)
+        capfst.train(texts + dev, more)
+        accuracies, companies = [], []
+        for language, test in tests.items():
             capfst.train(f"{language}={folder}/{language}", own)
-            test = tests[language]
             outputs = [recase(test) for recase in levels(own).values()]
-            outputs += [capfst.load(together, sentence_case=True, language=of)(test) for of in (None, language)]
-            scores = [capfst.score(test, output) for output in outputs]
+            outputs += [capfst.load(model, sentence_case=True)(test) for model in (together, more)]
+            accuracies += measures(language, test, outputs)
+            named = capfst.load(together, sentence_case=True, language=language)(test)
             wrong = sum(found != language for found in found_languages(together, test)) / len(test)
-            rows.append([language, *(f"{score.f1:.2f}" for score in scores), f"{100 * wrong:.1f} %"])
-            click.echo(" ".join(rows[-1]), err=True)
-    header = ["F1", "own unigram", "own LM", "own LM + context", "one model", "language named", "wrong language"]
-    printed = table(header, rows)
+            cells = [f"{100 * wrong:.1f} %", f1(test, outputs[-2]), f1(test, named)]
+            cells += in_company(together, test, tests["en"]) if language != "en" else ["", ""]
+            companies.append([language, *cells, *(f"{n:,.0f}" for n in words_per_second([own, together], test))])
+            click.echo(" ".join(companies[-1]), err=True)
+        sizes = [of_size(together, tests)]
+        for words, ngrams in PRUNED:
+            capfst.train(texts, own, max_words=words, max_ngrams=ngrams)
+            sizes.append(of_size(own, tests))
+    systems = ["own unigram", "own LM", "own LM + context", "one model", "and dev text"]
+    head = ["wrong language", "F1", "language named", "beside English", "two in a line", "words/s, own", "one model"]
+    tables = [
+        table(["", "measure", *systems], accuracies, 2),
+        table(["", *head], companies),
+        table(["MB", *languages], sizes),
+    ]
+    printed = "\n\n".join(tables)
     click.echo(printed)
     if document:
         fill(document, "several languages", printed)
 
 
-def split(data: Path, language: str, most: int | None) -> tuple[dict[str, list[str]], list[str]]:
-    """Lines to train on, up to `most` of each text, by its name, and lines to test on."""
+def f1(reference: list[str], recased: list[str]) -> str:
+    return f"{capfst.score(reference, recased).f1:.2f}"
+
+
+def measures(language: str, test: list[str], outputs: list[list[str]]) -> list[list[str]]:
+    """A row for each measure."""
+    scores = [capfst.score(test, output) for output in outputs]
+    return [
+        [language, "accuracy", *(f"{score.accuracy:.2f}" for score in scores)],
+        ["", "F1", *(f"{score.f1:.2f}" for score in scores)],
+        ["", "CER", *(f"{score.cer:.2f}" for score in scores)],
+    ]
+
+
+def of_size(model: Path, tests: dict[str, list[str]]) -> list[str]:
+    """A model's size in MB, and F1 on each text."""
+    recaser = capfst.load(model, sentence_case=True)
+    return [f"{model.stat().st_size / 1e6:,.1f}", *(f1(test, recaser(test)) for test in tests.values())]
+
+
+def words_per_second(models: list[Path], lines: list[str]) -> list[float]:
+    """Of each model, in turns, the fastest one."""
+    recasers = [capfst.load(model) for model in models]
+    text = "\n".join(lower(line) for line in lines)
+    least = [float("inf")] * len(models)
+    for _ in range(TURNS):
+        for k, recaser in enumerate(recasers):
+            begin = time.process_time()
+            recaser(text)
+            least[k] = min(least[k], time.process_time() - begin)
+    return [len(text.split()) / seconds for seconds in least]
+
+
+def split(data: Path, language: str, most: int | None, folder: Path) -> list[str]:
+    """Writes the lines to train on, up to `most` of each text, to folder/language; the lines to test on."""
     test = [line for file in sorted(data.glob(f"test/{language}/wiki*")) for line in read_lines(file)][:most]
-    train, held_out = {}, []
+    (folder / language).mkdir()
+    train, held_out = [], []
     for file in sorted(data.glob(f"train/{language}/*")):
         if language == "en" and file.name.removesuffix(".txt.zst") in LEFT_OUT:
             continue
         lines = read_lines(file)[:most]
         end = len(lines) if test else len(lines) * 9 // 10
-        train[file.name.removesuffix(".zst")] = lines[:end]
         held_out += lines[end:]
-    return train, test or held_out
+        (folder / language / file.stem).write_text("".join(line + "\n" for line in lines[:end]), "utf-8")
+        train += lines[:end]
+    click.echo(f"{language}: {overlap(test or held_out, train)}", err=True)
+    return test or held_out
+
+
+def add_dev(data: Path, language: str, tests: dict[str, list[str]], folder: Path) -> Iterator[Path]:
+    """Writes the language's `dev` text of Wikipedia, but for lines that have something in common with those to test
+    on."""
+    for file in data.glob(f"dev/{language}/wiki*"):
+        lines = read_lines(file)
+        written = folder / f"{language}.{file.stem}"
+        kept = zip(lines, overlap(lines, tests[language]).lines, strict=True)
+        written.write_text("".join(line + "\n" for line, common in kept if not common), "utf-8")
+        yield written
+
+
+def in_company(model: Path, lines: list[str], english: list[str]) -> list[str]:
+    """F1 on lines that end in a period, each with an English one: in turns, and two in one line."""
+    pairs = [(one, other) for one, other in zip(lines, english, strict=False) if one.endswith(".")]
+    recaser = capfst.load(model, sentence_case=True)
+    return [f1(text, recaser(text)) for text in (list(chain(*pairs)), [" ".join(pair) for pair in pairs])]
 
 
 def found_languages(model: Path, lines: list[str]) -> list[str]:

@@ -14,10 +14,19 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "multilingual_experiment.py"
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are not here")
 def test_quick():
     done = subprocess.run([sys.executable, SCRIPT, "--quick"], capture_output=True, text=True, check=True)
-    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith(("| de", "| en"))]
-    assert [row[0] for row in rows] == ["de", "en"]
-    for _, *cells in rows:
-        unigram, _, own, together, named, wrong = (float(cell.removesuffix(" %")) for cell in cells)
-        assert unigram < own
-        assert abs(together - named) < 1
-        assert wrong < 5
+    measures, companies, sizes = (
+        [line[2:-2].split(" | ") for line in of_table.splitlines()[2:]]
+        for of_table in done.stdout.strip().split("\n\n")
+    )
+    assert [row[:2] for row in measures[1::3]] == [["", "F1"]] * 2
+    for _, _, unigram, _, own, together, with_dev in measures[1::3]:
+        assert float(unigram) < float(own)
+        assert float(together) < float(with_dev)
+    for (_, wrong, found, named, *_), (_, _, *f1) in zip(companies, measures[1::3], strict=True):
+        assert float(wrong.removesuffix(" %")) < 5
+        assert abs(float(found) - float(named)) < 1
+        assert found == f1[3]
+    assert [row[0] for row in companies] == ["de", "en"]
+    assert abs(float(companies[0][4]) - float(companies[0][5])) < 3
+    assert float(sizes[0][0]) > float(sizes[1][0]) > float(sizes[2][0])
+    assert [row[2] for row in companies] == sizes[0][1:]
