@@ -18,7 +18,7 @@ help:
 	@echo 'make bounds                     some tests with the indices of kernels checked'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; also compressed'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
-	@echo 'make model SOURCES=folder        the ready model again, from the texts that its card names'
+	@echo 'make model SOURCES=folder        a ready model, from the texts that its card names [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       the documentation as a site, in build/site'
 	@echo 'make lint                       style, types and the floors of the package'
@@ -65,10 +65,11 @@ lm: $(VENV)/core
 	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
 	$(CAPFST) train '$(CORPUS)' -o '$(OUT)' $(TRAIN_OPTIONS)
 
-# The ready model again; its card, capfst/models/en.json, says which texts must be in the folder.
+# A ready model; its card, capfst/models/NAME.json, says which texts must be in the folder.
+NAME ?= en
 model: $(VENV)/core
 	@$(if $(SOURCES),,echo 'make model: say where the texts are: make model SOURCES=folder' >&2; exit 2)
-	$(BIN)/python scripts/ready_model.py make en '$(SOURCES)'
+	$(BIN)/python scripts/ready_model.py make '$(NAME)' '$(SOURCES)'
 
 # Needs a corpus and a text; KENLM=folder of KenLM's programs.
 bench: $(VENV)/bench

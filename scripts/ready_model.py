@@ -1,6 +1,7 @@
 """Makes a ready model again from the texts that its card names, and measures it.
 
     python scripts/ready_model.py make en ../corpora/en         # or: make model SOURCES=../corpora/en
+    python scripts/ready_model.py make multi ../corpora         # or: make model NAME=multi SOURCES=../corpora
     python scripts/ready_model.py measure en held-out.txt … --lm unpruned.fst --sources ../corpora/en
 
 The card is capfst/models/NAME.json. The same texts and options give the same bytes. `measure` puts the model's own
@@ -48,6 +49,11 @@ def checked(source: dict[str, Any], folder: Path) -> Path:
     return path
 
 
+def of_language(text: dict[str, Any], path: Path) -> str:
+    """The path of a text as `capfst train` takes it, with its language if the card names it."""
+    return f"{text['language']}={path}" if "language" in text else str(path)
+
+
 def read_card(name: str) -> dict[str, Any]:
     try:
         card: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
@@ -72,11 +78,11 @@ def cli() -> None:
 def make(name: str, folder: Path) -> None:
     """Makes the ready model NAME from the texts in FOLDER."""
     card = read_card(name)
-    texts = [checked(source, folder) for source in card["sources"]]
+    texts = [of_language(source, checked(source, folder)) for source in card["sources"]]
     model = FOLDER / f"{name}.fst"
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     with tempfile.TemporaryDirectory() as written:
-        texts += [write(each, folder, Path(written)) for each in card["written"]]
+        texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
         trained = capfst.train(texts, model, progress=partial(progress, quiet=False), **options)
     print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
@@ -160,6 +166,8 @@ def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: 
     figures = []
     for text in texts:
         title = text.name.split(".")[0]
+        if "language" in card["sources"][0]:
+            title = f"{text.parent.name}/{title}"
         reference = b"".join(read_blocks([text])).decode().split("\n")
         lowercase = [lower(line) for line in reference]
         for recaser_name, recase in recasers.items():

@@ -1,7 +1,8 @@
 """Ready models: each is two files in this folder, `NAME.fst` and `NAME.json`, its card.
 
 In: the name of a model, or a path. Out: the path of the model's file. The card says what the model was made from and
-with, so that scripts/make_model.py makes the same bytes again; and for whom it is.
+with, so that scripts/ready_model.py makes the same bytes again; and for whom it is. A card may be there before its
+model.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ def find(model: str | os.PathLike[str] | None = None) -> Path:
         return FOLDER / f"{name}.fst"
     path = Path(name)
     if not path.exists():
+        if name and (FOLDER / f"{name}.json").exists():
+            raise CapfstError(
+                f"the model {name} is to be made first: make model NAME={name} SOURCES=folder, in the sources of capfst"
+            )
         ready = ", ".join(names()) or "none"
         raise CapfstError(f"there is no model {name}: give the path of a file, or the name of a ready model ({ready})")
     return path
