@@ -83,7 +83,8 @@ class Recaser:
             lower case (ρ, §3.2.1), as it is without a context model.
         document: whether the lines of a document are evidence for each other (context/document.py), if a context model
             is used; blank lines part documents (corpus/documents.py).
-        language: that of the text, such as `de`, if the context model knows several; if None, it is found line by line.
+        language: that of the text, such as `de`, if the context model knows several; if None, it is found sentence by
+            sentence.
         restore: what the model must restore, `case`, `diacritics` or `both`; None: whatever it does. CapfstError if it
             restores something else.
     """

@@ -1,4 +1,4 @@
-"""One model for several languages: named when it is trained, found line by line, or named again."""
+"""One model for several languages: named when it is trained, found sentence by sentence, or named again."""
 
 from pathlib import Path
 
@@ -44,6 +44,14 @@ LINES = ["der wind hat die rose und mast", "the wind has the rose and mast"]
 def test_the_language_of_a_line_is_found(model: Path) -> None:
     assert capfst.load(model).recase(LINES) == ["der Wind hat die Rose und Mast", LINES[1]]
     assert CapFst.open(model).signature.lowercasing == "de+en"
+
+
+def test_a_line_of_two_languages(model: Path) -> None:
+    german, english = LINES
+    joined = f"{german}. {english}. {german}.\n{english}. {german}."
+    recased = joined.replace(german, "der Wind hat die Rose und Mast")
+    for engine in "fast", "openfst":
+        assert capfst.load(model, engine=engine).recase(joined) == recased
 
 
 def test_the_language_is_named(model: Path) -> None:

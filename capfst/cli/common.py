@@ -160,7 +160,7 @@ casing_options = together(
     ),
     click.option(
         "--language",
-        help="Language of the text, such as de, if the model knows several.  [default: found line by line]",
+        help="Language of the text, such as de, if the model knows several.  [default: found sentence by sentence]",
     ),
 )
 """The options of `capfst.load` that say what casing is wanted."""

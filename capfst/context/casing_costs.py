@@ -87,7 +87,8 @@ class _Text(NamedTuple):
     tokens: npt.NDArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
     oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES], of those that have case
-    domains: npt.NDArray[np.int64]  # the domain of each line
+    domains: npt.NDArray[np.int64]  # of each line; if they are languages, of each sentence
+    ends: npt.NDArray[np.int64]  # the word behind each of these
 
 
 class _Table(NamedTuple):
@@ -175,21 +176,30 @@ def _add_log_odds(known, of_languages, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _end_domain(text, number, end, log_odds, language):  # type: ignore[no-untyped-def]
+    """Sets a domain, the likeliest one or the given language, and where it ends; the number of the next one."""
+    text.domains[number] = likeliest_domain(log_odds) if language == ANY else language
+    text.ends[number] = end
+    return number + 1
+
+
+@kernel
 def _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
-    """Fills `text`. A line's domain is the likeliest one given its known words, or the given language, if it is not
-    ANY. log_odds: room for sums, 0 at first."""
+    """Fills `text`. A domain is the likeliest one given the known words of its line, or of its sentence, or the given
+    language, if it is not ANY. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
-    position, n_oov, line = 0, 0, 0
+    position, n_oov, domain = 0, 0, 0
     for i in range(words.starts.size):
         if begins[i]:
             t = sentence_padding(text.tokens, t)
             position = 0
+            if context.language_log_odds.shape[1] != 0:
+                domain = _end_domain(text, domain, i, log_odds, language)
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
-            text.domains[line] = likeliest_domain(log_odds) if language == ANY else language
+            domain = _end_domain(text, domain, i, log_odds, language)
             position = 0
-            line += 1
             continue
         token, label = text.tokens[t], words.first_labels[i]
         if words.n_forms[i] != 0:
@@ -203,7 +213,7 @@ def _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, l
         position += 1
         t += 1
     sentence_padding(text.tokens, t)
-    text.domains[line] = likeliest_domain(log_odds) if language == ANY else language
+    _end_domain(text, domain, words.starts.size, log_odds, language)
 
 
 # ---- tokens → −ln p of the shapes
@@ -380,15 +390,12 @@ def _stage2(text, n_unsettled, n_words, n_capitals, learned, work, log_p):  # ty
 def _score(words, text, learned, work, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
     begin, n_oov = 0, 0
-    for line in range(text.domains.size):
-        end = begin
-        while end < words.token_types.size and words.token_types[end] != NEWLINE:
-            end += 1
-        domain = text.domains[line]
+    for number in range(text.domains.size):
+        end, domain = text.ends[number], text.domains[number]
         n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
         n_oov, more = _stage1(words, text, n_unsettled, n_oov, domain, learned, work, log_p)
         _stage2(text, n_unsettled, n_words + n_unsettled, n_capitals + more, learned, work, log_p)
-        begin = end + 1
+        begin = end
 
 
 @allocating
@@ -503,12 +510,14 @@ def casing_costs(
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
     n = len(words.token_types)
-    newlines = int(np.count_nonzero(words.token_types == NEWLINE))
+    newlines, n_begins = int(np.count_nonzero(words.token_types == NEWLINE)), int(np.count_nonzero(begins))
+    domains = 1 + newlines + n_begins * (context.n_languages > 0)
     text = _Text(
-        np.empty(n + PADDING * (2 + newlines + int(np.count_nonzero(begins))), TOKEN),
+        np.empty(n + PADDING * (2 + newlines + n_begins), TOKEN),
         np.empty(n, np.int64),
         np.empty((int(np.count_nonzero(words.n_forms == 0)) - newlines + 1, N_HASHES), np.uint32),
-        np.empty(newlines + 1, np.int64),
+        np.empty(domains, np.int64),
+        np.empty(domains, np.int64),
     )
     lowercase = _Lowercase.of(lowering, int((words.ends - words.starts).max(initial=0)))
     log_odds = np.zeros(context.n_domains, np.int64)
