@@ -12,15 +12,16 @@ import numpy.typing as npt
 
 from capfst.casing.names import spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
-from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
+from capfst.casing.transducer import Copies, LabelPath, Words, is_joined, longest
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, put_eight
+from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch, put_eight
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, lower_into, within
 
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
+_AHEAD = 8  # words
 _NO_SHAPES = np.empty(0, np.uint8)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -159,7 +160,10 @@ def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, senten
     j = 0  # at the end of what is written
     begins = True  # no word of the sentence yet
     has_copies = copies.starts.size > 0
+    last = path.labels.size - 1
     for i in range(path.labels.size):
+        prefetch(offsets, path.labels[min(i + 2 * _AHEAD, last)])
+        prefetch(data, offsets[path.labels[min(i + _AHEAD, last)]])
         begins = begins or path.begins[i]
         start, end = words.starts[i], words.ends[i]
         if token_types[i] == NEWLINE:
@@ -240,13 +244,13 @@ def write(
     With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
     """
     spelling = spelling_of(symbols.language)
-    longest, size = int((words.ends - words.starts).max(initial=0)), buf.size
+    most, size = longest(words.starts, words.ends), buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
         lengths = symbols.offsets[labels + 1] - symbols.offsets[labels]
-        longest, size = max(longest, int(lengths.max(initial=0))), size + int(lengths.sum())
+        most, size = max(most, int(lengths.max(initial=0))), size + int(lengths.sum())
     # room for a lowercase word, and for it in a shape
-    room = np.empty((GROWTH + GROWTH * GROWTH) * longest + 8, np.uint8)
+    room = np.empty((GROWTH + GROWTH * GROWTH) * most + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     size = _write(
         buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,

@@ -200,13 +200,14 @@ class _Room(NamedTuple):
     keys: npt.NDArray[np.uint64]
     first_slots: npt.NDArray[np.int64]
     are_plain: npt.NDArray[np.bool_]
+    longer: npt.NDArray[np.int64]  # those of more than eight bytes
 
     @classmethod
     def of(cls, size: int, longest: int) -> _Room:
         """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
         word = longest * GROWTH + 8
-        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK
-        types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_
+        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK + 1
+        types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_, np.int64
         return cls(*map(np.empty, sizes, types))
 
 
@@ -222,7 +223,7 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
     n_words = 0
     covered = 0  # by a compound
     for block in range(0, n_tokens, _BLOCK):
-        used = np.int64(0)
+        used, n_longer = np.int64(0), np.int64(0)
         for i in range(block, min(n_tokens, block + _BLOCK)):
             if token_types[i] == NEWLINE:
                 continue
@@ -244,6 +245,14 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
                 keys[b] = _key(parts, begins[b], lengths[b])
             first_slots[b] = _first_slot(keys[b], lengths[b], slots)
             prefetch(slots, first_slots[b])
+            room.longer[n_longer] = b
+            n_longer += np.int64(lengths[b] > _EIGHT)
+        for k in range(n_longer):  # a word's bytes are found by way of its slot and its label
+            prefetch(index.places, slots[first_slots[room.longer[k]]].first_label)
+        for k in range(n_longer):
+            slot = first_slots[room.longer[k]]
+            if slots[slot].n_forms_length & _LENGTH == 9:
+                prefetch(index.parts, index.places[slots[slot].first_label])
         for i in range(block, min(n_tokens, block + _BLOCK)):
             start, end, token_type = starts[i], ends[i], token_types[i]
             label, n_forms = np.uint32(0), np.uint32(0)
@@ -325,6 +334,15 @@ Casing = tuple[float, LabelPath]
 """A cost, and a path of a line."""
 
 
+@kernel
+def longest(starts, ends):  # type: ignore[no-untyped-def]
+    """The length of the longest of the tokens starts[i] … ends[i] − 1, in bytes; 0 if there is none."""
+    most = np.int64(0)
+    for i in range(starts.size):
+        most = max(most, ends[i] - starts[i])
+    return most
+
+
 class Transducer:
     """S ∘ T for whole buffers: which surface forms each word of the text may have, and where sentences may begin."""
 
@@ -342,7 +360,7 @@ class Transducer:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
             n = scan(buf, buf.size, language.info, language.elisions, *words[:3])
-        room = _Room.of(buf.size, int((words.ends[:n] - words.starts[:n]).max(initial=8)))
+        room = _Room.of(buf.size, longest(words.starts[:n], words.ends[:n]))
         n = _match(
             buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
             self.index, room,

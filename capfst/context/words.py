@@ -95,35 +95,47 @@ def shape_evidence(counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def evidence_parts(evidence):  # type: ignore[no-untyped-def]
-    """The shape, impurity and frequency that shape evidence from 1 to 120 is made of."""
-    return (evidence - 1) // 30, (evidence - 1) // 6 % 5, (evidence - 1) % 6
-
-
-@kernel
 def has_case(evidence):  # type: ignore[no-untyped-def]
     """Whether shape evidence is of a word that has case, seen or unseen."""
     return evidence < BEGIN
 
 
-@kernel
-def evidence_in_25(evidence):  # type: ignore[no-untyped-def]
-    """Shape evidence in 25 buckets: 0 if there is none, else by shape, purity (2) and frequency (3)."""
-    if evidence == UNSEEN or not has_case(evidence):
+def evidence_parts(evidence: int) -> tuple[int, int, int]:
+    """The shape, impurity and frequency that shape evidence from 1 to 120 is made of."""
+    return (evidence - 1) // 30, (evidence - 1) // 6 % 5, (evidence - 1) % 6
+
+
+def _in_25(evidence: int) -> int:
+    if evidence == UNSEEN or evidence >= BEGIN:
         return 0
     shape, impurity, frequency = evidence_parts(evidence)
     return 1 + (shape * 2 + (impurity > 1)) * 3 + (0 if frequency == 0 else 1 if frequency < 3 else 2)
 
 
-@kernel
-def evidence_in_12(evidence):  # type: ignore[no-untyped-def]
-    """Shape evidence in 12 buckets: UNSEEN; by shape and purity (2); BEGIN, END, NO_CASE."""
+def _in_12(evidence: int) -> int:
     if evidence == UNSEEN:
         return 0
-    if not has_case(evidence):
+    if evidence >= BEGIN:
         return evidence - BEGIN + 9
     shape, impurity, _ = evidence_parts(evidence)
     return 1 + shape * 2 + (impurity > 1)
+
+
+_IN_25, _IN_12 = (
+    np.array([bucket(evidence) for evidence in range(NO_CASE + 1)], np.uint8) for bucket in (_in_25, _in_12)
+)
+
+
+@kernel
+def evidence_in_25(evidence):  # type: ignore[no-untyped-def]
+    """Shape evidence in 25 buckets: 0 if there is none, else by shape, purity (2) and frequency (3)."""
+    return np.int64(_IN_25[evidence])
+
+
+@kernel
+def evidence_in_12(evidence):  # type: ignore[no-untyped-def]
+    """Shape evidence in 12 buckets: UNSEEN; by shape and purity (2); BEGIN, END, NO_CASE."""
+    return np.int64(_IN_12[evidence])
 
 
 @allocating

@@ -198,11 +198,14 @@ def _choose(words, unknown, leave_out, weighted, choices, path):  # type: ignore
     for i in range(words.n_forms.size):
         n_forms = np.int64(words.n_forms[i])
         low, high = np.int64(0), n_forms
-        if leave_out and weighted:
-            while high > 1 and costs[offset + high - 1] == np.inf:
-                high -= 1
-            while low + 1 < high and costs[offset + low] == np.inf:
-                low += 1
+        if leave_out and weighted and n_forms > 1:
+            low, high = n_forms, np.int64(0)
+            for k in range(n_forms):
+                is_finite = costs[offset + k] < np.inf
+                low = min(low, k) if is_finite else low
+                high = k + 1 if is_finite else high
+            if high == 0:
+                low, high = np.int64(0), np.int64(1)
         label = words.first_labels[i] + low
         choices.first_labels[i] = label if n_forms > 0 else unknown
         choices.n_forms[i] = high - low if n_forms > 0 else 1

@@ -1,7 +1,7 @@
-"""Work of numba that kernels need not wait for, left out while they are compiled.
+"""Work of numba that kernels need not wait for, left out while they are compiled, or from them.
 
-Each of these does what the numba function in its place does, as far as kernels can tell. All are in force under numba's
-lock for compiling only, and so for kernels only.
+Each of these does what the numba function in its place does, as far as kernels can tell: none has a negative index. All
+are in force under numba's lock for compiling only, and so for kernels only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.context import BaseContext
 from numba.core.typing.templates import _OverloadFunctionTemplate
+from numba.np import arrayobj
 
 _call_type = types.BaseFunction.get_call_type
 _post_process = PostProcessor.run
@@ -75,6 +76,11 @@ def _no_warnings(fixer: Any, filename: Any = None, lineno: Any = None) -> Any:
     return nullcontext()
 
 
+def _index(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
+    """An index, from which numba would count from the end if it is negative: in kernels none is."""
+    return context.cast(builder, index, index_type, types.intp)
+
+
 def _as_it_is(function: Any) -> Any:
     """A function without `with` and dict displays, which numba looks for."""
     return function
@@ -111,6 +117,7 @@ def shortcuts(part: Callable[[Any, dict[str, Any]], Any]) -> Iterator[None]:
             (PostProcessor, "run", _mark_lifetimes),
             (errors.WarningsFixer, "catch_warnings", _no_warnings),  # type: ignore[attr-defined]
             (base, "_has_loc", _takes_location),
+            (arrayobj, "fix_integer_index", _index),
             (interpreter, "peep_hole_delete_with_exit", _as_it_is),
             (interpreter, "peep_hole_fuse_dict_add_updates", _as_it_is),
             (_OverloadFunctionTemplate, "_get_impl", implementation),
