@@ -31,6 +31,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 import spoken
+import words_alone
 from document import fill
 from earnings21 import REFERENCE, Call, Word, positional, read
 from experiments import RESAMPLES, bootstrap, data_option, overlap, quick_option, ready_text, table, with_interval
@@ -82,7 +83,8 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
                 write(each | {"from": [file for file in each["from"] if file not in LEFT_OUT]}, folder, Path(temporary))
                 for each in card["written"]
             ]
-            capfst.train([*texts, *written], path, progress=partial(progress, quiet=False))
+            halves = words_alone.write(texts, Path(temporary))
+            capfst.train([*halves, *written], path, progress=partial(progress, quiet=False))
     return path, texts
 
 

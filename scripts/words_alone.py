@@ -1,0 +1,202 @@
+"""Writes edited text as recognizers write speech: words alone, so that a model of their output may learn from it.
+
+    python scripts/words_alone.py news.txt.zst web.txt.zst -o mixed
+    capfst train mixed -o cap.fst
+
+In: files of cased text, a sentence a line, those lines of them that `capfst train` keeps. Out: a folder with two files
+of each: half of the sentences as they are, and the other half as words alone: several sentences in a line of about a
+hundred words, without their marks. Numbers are in words, abbreviations with periods in letters, hyphenated words in
+parts, and fillers are put in ("In 1999, the U.S. …" → "in nineteen ninety nine uh the U S"). The first word of a
+sentence has the case that it has between words in lower case. Such a line begins with a capital and ends with a period,
+for that is what `train` takes for text.
+
+No sentence is written both ways: what is learned of words that occur once goes for unseen ones, so they must not occur
+twice.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from capfst.corpus.filters import clean
+from capfst.corpus.read import read_blocks
+from capfst.system.atomic import replacing
+
+FILE = click.Path(path_type=Path)
+LINE = 100
+"""Words that a line has, or a few more."""
+FILLERS = "uh", "um"
+FILLED = 40
+"""Before one word in so many stands a filler."""
+
+_ENDS = re.compile(r"^[^\w$£€&%]+|[^\w&%]+$")
+"""What is no part of a word, around it."""
+_CLITIC = re.compile(r"(?:n't|'(?:s|re|ve|ll|d|m))$", re.IGNORECASE)
+_LETTERS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$")
+_JOINS = re.compile(r"[-–—/]+")
+_OPENS = "\"“`'‘«"
+
+_SMALL = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_LARGE = (10**9, "billion"), (10**6, "million"), (10**3, "thousand"), (100, "hundred")
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
+    "twelve": "twelfth",
+}  # fmt: skip
+_NUMBER = re.compile(r"([$£€])?(\d{1,3}(?:,\d{3})+|\d{1,12})(\.\d+)?(st|nd|rd|th|s|%)?$")
+_CURRENCIES = {"$": "dollars", "£": "pounds", "€": "euros"}
+
+
+class Word(NamedTuple):
+    text: str
+    first: bool  # whether its case is that of its position
+
+
+def say(number: int) -> str:
+    """A number in words."""
+    if number < len(_SMALL):
+        return _SMALL[number]
+    if number < 100:
+        rest = f" {_SMALL[number % 10]}" if number % 10 else ""
+        return _TENS[number // 10 - 2] + rest
+    size, name = next(pair for pair in _LARGE if pair[0] <= number)
+    return " ".join([say(number // size), name, *([say(number % size)] if number % size else [])])
+
+
+def say_year(number: int) -> str:
+    """A number of four digits in words: years by their hundreds, but for those from 2000 to 2009."""
+    hundreds, rest = divmod(number, 100)
+    if not 11 <= hundreds <= 20 or 2000 <= number < 2010:
+        return say(number)
+    return f"{say(hundreds)} {'hundred' if rest == 0 else f'oh {say(rest)}' if rest < 10 else say(rest)}"
+
+
+def said(token: str) -> str:
+    """A number in words, as it is said; any other token as it is."""
+    if (found := _NUMBER.match(token)) is None:
+        return token
+    currency, digits, fraction, ending = found.groups()
+    number = int(digits.replace(",", ""))
+    words = (say_year if len(digits) == 4 and not fraction and not currency else say)(number)
+    if ending in ("st", "nd", "rd", "th"):
+        *others, last = words.split()
+        last = _ORDINALS.get(last) or (f"{last[:-1]}ieth" if last.endswith("y") else f"{last}th")
+        return " ".join([*others, last])
+    if ending == "s":
+        words = f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
+    if fraction:
+        words = " ".join([words, "point", *(_SMALL[int(digit)] for digit in fraction[1:])])
+    return " ".join([words, *(["percent"] if ending == "%" else []), *([_CURRENCIES[currency]] if currency else [])])
+
+
+def split(sentence: str) -> list[Word]:
+    """The words of a sentence, as they are said; also of tokens (`did n't`). What follows a colon or opens a quote may
+    have the case of a first word, too."""
+    words: list[Word] = []
+    first = True
+    for token in sentence.replace("’", "'").split():
+        if token.isalpha():
+            words.append(Word(token, first))
+            first = False
+        elif words and _CLITIC.match(token):
+            words[-1] = Word(words[-1].text + token, words[-1].first)
+        elif text := _ENDS.sub("", token):
+            if _LETTERS.match(text):
+                text = text.replace(".", " ")
+            parts = _JOINS.sub(" ", said(text).replace("&", " and ").replace("%", " percent")).split()
+            parts = [part for each in parts for part in said(each).split()]
+            words += [Word(part, k == 0 and (first or token[0] in _OPENS)) for k, part in enumerate(parts)]
+            first = token.endswith(":")
+        else:
+            first |= token[-1] in '"“`‘«:'
+    return words
+
+
+class Cases:
+    """The case of words where it is not that of their position."""
+
+    def __init__(self, sentences: Iterable[list[Word]]) -> None:
+        self._inside: Counter[str] = Counter()
+        self._alone: Counter[str] = Counter()  # between words in lower case, where titles and quotes have no say
+        for words in sentences:
+            for k in range(1, len(words)):
+                if not words[k].first:
+                    self._inside[words[k].text] += 1
+                    if words[k - 1].text.islower() and k + 1 < len(words) and words[k + 1].text.islower():
+                        self._alone[words[k].text] += 1
+
+    def intrinsic(self, word: Word) -> str:
+        """The word in lower case, if it is as often, or more often, without its capital."""
+        lowered = word.text[0].lower() + word.text[1:]
+        if not word.first or lowered != lowered.lower() or word.text.split("'")[0] == "I":
+            return word.text
+        counts = next((c for c in (self._alone, self._inside) if c[lowered] + c[word.text]), Counter[str]())
+        return lowered if counts[lowered] >= max(1, counts[word.text]) else word.text
+
+
+def sentences(file: Path) -> Iterator[str]:
+    """The lines of a file that `capfst train` keeps."""
+    for block in read_blocks([file]):
+        yield from clean(block)[0].decode().splitlines()
+
+
+def lines(sentences: Iterable[list[Word]], cases: Cases) -> Iterator[str]:
+    """The words of sentences, in lines."""
+    line: list[str] = []
+    for words in sentences:
+        for word in words:
+            place = zlib.crc32(f"{word.text} {len(line)}".encode())
+            if place % FILLED == 0:
+                line.append(FILLERS[place // FILLED % len(FILLERS)])
+            line.append(cases.intrinsic(word))
+        if len(line) >= LINE:
+            yield _as_sentence(line)
+            line = []
+    if line:
+        yield _as_sentence(line)
+
+
+def _as_sentence(words: list[str]) -> str:
+    text = " ".join(words)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def write(files: Sequence[Path], folder: Path) -> list[Path]:
+    """Writes both halves of each file to a folder; the files there."""
+    cases = Cases(split(each) for file in files for each in islice(sentences(file), 1, None, 2))
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for file in files:
+        name = file.name.partition(".")[0]
+        words = map(split, islice(sentences(file), 1, None, 2))
+        for path, text in (
+            (folder / f"{name}.txt", islice(sentences(file), 0, None, 2)),
+            (folder / f"{name}-words.txt", lines(words, cases)),
+        ):
+            with replacing(path) as out:
+                out.writelines(f"{line}\n".encode() for line in text)
+            written.append(path)
+    return written
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.option("-o", "--output", required=True, type=FILE, help="The folder to write to.")
+def main(files: tuple[Path, ...], output: Path) -> None:
+    """Writes half of the sentences of FILES as recognizers write speech, and the others as they are."""
+    write(files, output)
+
+
+if __name__ == "__main__":
+    main()
