@@ -3,13 +3,13 @@
 In: a model, and three files of as many lines: cased translations, their cased source, alignments. Out: the same model
 with a part more (bilingual/model.py).
 
-The weights are learned from what the tables say of lines that they were not counted from: so in each of four *folds*
-every fourth stretch of lines teaches, and the others are counted, unless the text is long; then one fold is enough.
-Lines that are also among the counted ones do not teach. In the end, all are counted.
+The weights are learned from what the classifier says of lines that it has not learned from: so in each of four *folds*
+every fourth stretch of lines teaches the weights, and the others the classifier, unless the text is long; then one fold
+is enough. Lines that are also among those others do not teach. In the end, the classifier learns from all.
 
 An LM is surer of lines that it has been trained on than of others, and would get too much weight for it. If the model
 seems to have seen the translations, as nearly all of their n-grams are in it, then a *stand-in* takes its place while
-the weights are learned: a model of the same kind, trained on the lines that are counted.
+the weights are learned: a model of the same kind, trained on the lines that the classifier learns from.
 
 The lines are read several times, and never held all at once.
 """
@@ -28,10 +28,10 @@ import numpy.typing as npt
 
 from capfst.bilingual.alignment import Block, Names, side_by_side
 from capfst.bilingual.casings import LM
-from capfst.bilingual.features import N_KEYS, count, fill_keys
+from capfst.bilingual.classifier import learn_classifier
+from capfst.bilingual.features import N_TEMPLATES, fill_templates
 from capfst.bilingual.learn import Collector, check_scipy, learn
 from capfst.bilingual.model import PART, Bilingual
-from capfst.bilingual.tables import MAX_BITS, SLOT, compact
 from capfst.bilingual.words import AN, Text
 from capfst.casing import encode
 from capfst.corpus.read import Errors, ended, read_stream
@@ -49,6 +49,9 @@ _READ = 1 << 20  # bytes
 _FOLDS = 4
 _LINES = 512  # that are together in one fold
 _MOST_LINES = 16_000  # that teach, in all folds
+_MOST_SAMPLED = 16 << 20  # bytes of translations that the classifier learns from
+_UNALIGNED = 8
+"""One of so many lines also teaches what there is to know without its alignment."""
 _LONG = 64_000  # lines, of which one fold is enough
 _SEEN_BITS = 26
 _KNOWN = 0.9
@@ -63,7 +66,7 @@ class TrainedBilingual:
     path: str
     pairs: int
     taught: int  # pairs that the weights were learned from
-    keys: int  # in the table
+    conditions: int  # rows of the classifier that have weights
     lm_weight: float
     sigma: float
     known: float  # share of the n-grams of the translations that the model has
@@ -73,7 +76,7 @@ class TrainedBilingual:
         stand_in = ", with a stand-in for the model, which has been trained on them" if self.known >= _KNOWN else ""
         return (
             f"learned from {self.pairs:,} pairs of lines; the weights from {self.taught:,} of them, with a prior of"
-            f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.keys:,} conditions"
+            f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.conditions:,} conditions"
         )
 
 
@@ -97,18 +100,24 @@ def _known(states, arcs, start, labels):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _count(target, source, links, lines, table):  # type: ignore[no-untyped-def]
-    """Counts the words of lines."""
-    keys = np.empty(N_KEYS, np.uint64)
+def _features(target, source, links, lines):  # type: ignore[no-untyped-def]
+    """What the classifier learns from lines: (uint32[words, N_TEMPLATES], the words' shapes)."""
+    n = 0
+    for line in lines:
+        n += target.lines[line].end - target.lines[line].begin
+    features, shapes = np.empty((n, N_TEMPLATES), np.uint32), np.empty(n, np.uint8)
+    room = np.empty(N_TEMPLATES, np.uint64)
+    n = 0
     for line in lines:
         if line >= source.lines.size or not source.lines[line].has_contrast:
             continue
-        here = target.lines[line]
-        for i in range(here.begin, here.end):
-            token_type = target.words.token_types[i]
-            if target.facts[i].tag != AN and (token_type == WORD or token_type == COMPOUND):
-                fill_keys(target, source, links, i, here.begin, here.end, keys)
-                count(table, keys, target.facts[i].tag)
+        for i in range(target.lines[line].begin, target.lines[line].end):
+            token_type, tag = target.words.token_types[i], target.facts[i].tag
+            if tag != AN and (token_type == WORD or token_type == COMPOUND):
+                fill_templates(target, source, links, i, line, room)
+                features[n], shapes[n] = room, tag
+                n += 1
+    return features[:n], shapes[:n]
 
 
 @allocating
@@ -136,8 +145,8 @@ class _Texts(NamedTuple):
     target: Text
     source: Text
     links: npt.NDArray[np.int32]
-    counted: npt.NDArray[np.int64]  # the lines that the tables are counted from
-    teaching: npt.NDArray[np.int64]  # the others
+    others: npt.NDArray[np.int64]  # the lines that the classifier learns from
+    teaching: npt.NDArray[np.int64]  # those that the weights are learned from
 
 
 class _Corpus:
@@ -148,7 +157,9 @@ class _Corpus:
         self.paths = paths
         self.names = Names(*map(str, paths))
         self.errors = errors
-        self.n_lines = sum(block.target.count(b"\n") for block in self._blocks())
+        sizes = [(block.target.count(b"\n"), len(block.target)) for block in self._blocks()]
+        self.n_lines, n_bytes = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
+        self.sampled = 1 + n_bytes // _MOST_SAMPLED  # every so many lines teach the classifier
         self.size = max(1, min(_LINES, self.n_lines // 16))
         self.folds = _FOLDS if self.n_lines <= _LONG else 1
         self.stride = max(_FOLDS, -(-self.n_lines * self.folds // _MOST_LINES))
@@ -220,36 +231,43 @@ def train_bilingual(
             f"{corpus.names.target}: it has no pairs of lines to learn from: give some hundreds, cased on both sides"
         )
     learned = learn(collector.problem())
-    table = compact(_counted(corpus.texts()))
+    classifier = _classifier(corpus, corpus.texts())
     model = recaser.model
-    bilingual = Bilingual(learned.weights.astype(np.float32), table, corpus.n_lines)
+    bilingual = Bilingual(learned.weights.astype(np.float32), classifier, corpus.n_lines)
     parts = {**model.parts, PART: bilingual.part()}
     write_fst(output, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
     return TrainedBilingual(
-        os.fspath(output), corpus.n_lines, len(collector), int(np.count_nonzero(table["tag"])),
+        os.fspath(output), corpus.n_lines, len(collector), int(np.count_nonzero(classifier.any(axis=1))),
         float(learned.weights[LM]), learned.sigma, known, learned.held_out,
     )  # fmt: skip
 
 
-def _counted(texts: Iterable[_Texts], seen: npt.NDArray[np.uint8] | None = None) -> npt.NDArray:
-    """The table of the lines that are counted; `seen` gets their marks."""
-    table = np.zeros(1 << MAX_BITS, SLOT)
-    for target, source, links, counted, _ in texts:
+def _classifier(
+    corpus: _Corpus, texts: Iterable[_Texts], seen: npt.NDArray[np.uint8] | None = None
+) -> npt.NDArray[np.int8]:
+    """What the other lines, or an even sample of them, teach the classifier; `seen` gets the marks of all."""
+    features, shapes = [np.empty((0, N_TEMPLATES), np.uint32)], [np.empty(0, np.uint8)]
+    for target, source, links, others, _ in texts:
         if seen is not None:
-            _unseen(target, source, counted, seen)
-        _count(target, source, links, counted, table)
-    return table
+            _unseen(target, source, others, seen)
+        is_same = source.facts["lower_hash"][links] == target.facts["lower_hash"] if len(source.facts) else links < 0
+        unaligned = np.where(is_same, links, np.int32(-1))
+        for of_pairs, every in ((links, corpus.sampled), (unaligned, corpus.sampled * _UNALIGNED)):
+            of_words = _features(target, source, of_pairs, others[::every])
+            features.append(of_words[0])
+            shapes.append(of_words[1])
+    return learn_classifier(np.concatenate(features), np.concatenate(shapes))
 
 
 def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
-    """A model like that of the corpus, trained on the lines of a fold that are counted, or the first of them."""
+    """A model like that of the corpus, trained on the lines of a fold but those that teach, or the first of them."""
     model = corpus.recaser.model
-    text, path = folder / "counted.txt", folder / "stand-in.fst"
+    text, path = folder / "others.txt", folder / "stand-in.fst"
     with text.open("wb") as file:
         n = 0
         for texts in corpus.texts(fold):
-            file.write(_lines(texts.target, texts.counted))
-            n += len(texts.counted)
+            file.write(_lines(texts.target, texts.others))
+            n += len(texts.others)
             if n >= _MOST_STAND_IN_LINES:
                 break
     train(
@@ -262,14 +280,15 @@ def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
 def _collect(teacher: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
     """Gathers the lines of a fold that teach, as `teacher` sees them."""
     seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
-    table = _counted(corpus.texts(fold), seen)
+    classifier = _classifier(corpus, corpus.texts(fold), seen)
     search = teacher.lm.unknown, teacher.engine.starts, teacher.engine.tables
     for target, source, links, _, teaching in corpus.texts(fold, teacher):
         new = teaching[_unseen(target, source, teaching, seen)]
         symbols, unknown = teacher.model.symbols, teacher.lm.unknown
         gold = encode.labels(target.buf, target.words, symbols, unknown, teacher.pretokenized)
         costs = teacher.monolingual(target)
-        collector.add(target, source, links, new.tolist(), gold, costs, teacher.forms, table, teacher.guess, search)
+        lines = new.tolist()
+        collector.add(target, source, links, lines, gold, costs, teacher.forms, classifier, teacher.guess, search)
 
 
 def _lines(text: Text, lines: npt.NDArray[np.int64]) -> bytes:

@@ -18,7 +18,7 @@ the case of a source word tells of the case of the words that it is aligned with
 (initial capital), AU (all capitals), AL (all lower), MX (mixed), AN (no letter with case).
 
 The ablation tells what each kind of features is worth: the weights are learned again without it, from 5,000 pairs of
-English and French. It also prints how fast text is recased with its source.
+English and French.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -45,18 +45,20 @@ from sacrebleu.metrics.bleu import BLEU
 
 import capfst
 from capfst import bilingual_training
-from capfst.bilingual import casings, features, learn
-from capfst.bilingual.model import PART, Bilingual
+from capfst.bilingual import casings, learn
+from capfst.bilingual.classifier import learn_classifier
+from capfst.bilingual.features import N_TEMPLATES
 from capfst.casing.shapes import Shape
 from capfst.evaluate.compare import CORRECT, TOKENS, compare
 from capfst.evaluate.score import measures
 from capfst.fst.read import CapFst
-from capfst.fst.write import write_fst
+from capfst.recaser import Recaser
 from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "de")
 SIZES = (1_000, 5_000, 20_000)
 ABLATED = 5_000
+ABLATED_BITS = 23
 TRANSLATED, QUICK_TRANSLATED, QUICK_PAIRS = 1500, 100, 5000
 CASINGS = ("unigram", "trigram", "capfst", "bilingual")
 UNALIGNED = "bilingual, unaligned"
@@ -254,36 +256,22 @@ def draw(path: Path, found: dict[str, dict[int, list[float]]]) -> None:
 
 def ablation(training: Aligned, held_out: Aligned, resamples: int) -> list[list[str]]:
     """What is left out, wrong words in percent, and how many more or less these are than with all features."""
-    found: list[learn.Problem] = []
-
-    def learn_and_keep(problem: learn.Problem) -> learn.Learned:
-        found.append(problem)
-        return learn.learn(problem)
-
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         capitalizers = Capitalizers(training, folder, bilingual=False)
-        target, source, align = (folder / f"{text}.txt" for text in ("target", "source", "align"))
-        with patch.object(bilingual_training, "learn", learn_and_keep):
-            learned = bilingual_training.train_bilingual(
-                target, source, align, capitalizers.bilingual, lm=capitalizers.trigram
-            )
         texts = list(map(lower, held_out.targets)), held_out.sources, pairs_of(held_out.links)
-        recaser = capfst.load(capitalizers.bilingual)
-        recased = [recaser.recase_aligned(*texts)]
-        begin = process_time()
-        recaser.recase_aligned(*texts)
-        words = sum(len(line.split()) for line in texts[0])
-        click.echo(f"recased with its source: {words / (process_time() - begin):,.0f} words a second of one core")
-        model = CapFst.open(capitalizers.bilingual)
-        part = Bilingual.of(model)
-        assert part is not None
-        for fixed in LEFT_OUT.values():
-            weights = refitted(found[0], learned.sigma, part.weights.astype(np.float64), fixed).astype(np.float32)
-            parts = {**model.parts, PART: part._replace(weights=weights).part()}
-            path = folder / f"{len(recased)}.fst"
-            write_fst(path, model.states, model.arcs, model.symbols, model.start, model.signature, parts)
-            recased.append(capfst.load(path).recase_aligned(*texts))
+        recased = []
+        for left_out in ((), *LEFT_OUT.values()):
+            with (
+                patch.object(bilingual_training, "learn_classifier", partial(classifier_without, left_out)),
+                patch.object(learn, "fit", partial(fit_without, learn.fit, left_out)),
+                patch.object(bilingual_training, "_stand_in", partial(stand_in, bilingual_training._stand_in, folder)),
+            ):
+                bilingual_training.train_bilingual(
+                    *(folder / f"{text}.txt" for text in ("target", "source", "align")), capitalizers.bilingual,
+                    lm=capitalizers.trigram,
+                )  # fmt: skip
+            recased.append(capfst.load(capitalizers.bilingual).recase_aligned(*texts))
     values, low, high = bootstrap(counts(held_out.targets, recased), wrong_and_more, resamples)
     return [
         [name, f"{values[0, k]:.2f}", f"{values[1, k]:+.0f} % ({low[1, k]:+.0f} to {high[1, k]:+.0f})"]
@@ -291,20 +279,25 @@ def ablation(training: Aligned, held_out: Aligned, resamples: int) -> list[list[
     ]
 
 
-def wrong_and_more(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """float64[2, texts]: wrong words in percent, and how many more or less they are than in the first text."""
-    wrong = 100 - measures(sums)[..., 0]
-    return np.stack([wrong, 100 * (wrong / wrong[0] - 1)])
+def classifier_without(
+    left_out: Sequence[int], of_words: npt.NDArray[np.uint32], shapes: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.int8]:
+    """The classifier, learned without some of the templates, in so many rows that few are shared."""
+    templates = [number for number in range(N_TEMPLATES) if number not in left_out]
+    return learn_classifier(np.ascontiguousarray(of_words[:, templates]), shapes, bits=ABLATED_BITS)
 
 
-def refitted(
-    problem: learn.Problem, sigma: float, weights: npt.NDArray[np.float64], fixed: dict[int, float]
-) -> npt.NDArray[np.float64]:
-    """The weights if some of them are fixed; begun with those of `weights`."""
-    places = list(fixed)
-    start = weights.copy()
-    start[places] = list(fixed.values())
-    unpatched = learn.negative_log_likelihood
+def fit_without(
+    fit: Callable[..., npt.NDArray[np.float64]], left_out: Sequence[int], problem: learn.Problem,
+    lines: npt.NDArray[np.int64], sigma: float, start: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:  # fmt: skip
+    """The weights, of which some are fixed: those that FIXED has for what is left out, beyond the templates."""
+    fixed = FIXED.get(left_out, {})
+    places, unpatched = list(fixed), learn.negative_log_likelihood
+    mean = learn.prior_mean()
+    mean[places] = list(fixed.values())
+    start = start.copy()
+    start[places] = mean[places]
 
     def with_fixed(
         problem: learn.Problem, lines: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
@@ -313,33 +306,48 @@ def refitted(
         gradient[places] = 0
         return value, gradient
 
-    mean = learn.prior_mean()
-    mean[places] = start[places]
     with (
         patch.object(learn, "negative_log_likelihood", with_fixed),
         patch.object(learn, "prior_mean", lambda: mean),
     ):
-        return learn.fit(problem, np.arange(len(problem.nodes)), sigma, start)
+        return fit(problem, lines, sigma, start)
 
 
-def no_weights(*ranges: tuple[list[int], int]) -> dict[int, float]:
-    """Zero for the weights of features. ranges: where the features' weights begin, and the number of the feature."""
-    return {k: 0.0 for begins, number in ranges for k in range(begins[number], begins[number + 1])}
+def stand_in(
+    make: Callable[..., Recaser], kept: Path, corpus: bilingual_training._Corpus, fold: int, _: Path
+) -> Recaser:
+    """The stand-in for the model in a fold, made once."""
+    folder = kept / f"fold {fold}"
+    if not folder.exists():
+        folder.mkdir()
+        return make(corpus, fold, folder)
+    return capfst.load(folder / "stand-in.fst")
 
 
-_COSTS, _FLAGS = features._COST_WEIGHTS, features._FLAG_WEIGHTS
-LEFT_OUT = {
-    "translations of words": no_weights((_COSTS, features.TRANSLATION), (_COSTS, features.SOURCE)),
-    "phrases": no_weights(*((_COSTS, phrase) for phrase in (features.LEFT, features.RIGHT, features.BOTH))),
-    "the translation's own words": no_weights((_COSTS, features.TARGET), (_COSTS, features.NEXT)),
-    "tags and places": no_weights((_FLAGS, 0), (_FLAGS, 2)),
-    "headings and ends": no_weights((_FLAGS, 1), (_FLAGS, 3)),
-    "spans and neighbours' tags": no_weights((_FLAGS, 4), (_FLAGS, 5)),
-    "the source word itself": {casings.EXACT: 0.0, casings.COPY: 30.0},
-    "context": dict.fromkeys(range(casings.CONTEXT, casings.SEEN), 0.0),
-    "LM": {casings.LM: learn.LEAST_LM_WEIGHT},
+def wrong_and_more(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """float64[2, texts]: wrong words in percent, and how many more or less they are than in the first text."""
+    wrong = 100 - measures(sums)[..., 0]
+    return np.stack([wrong, 100 * (wrong / wrong[0] - 1)])
+
+
+# What the ablation leaves out, as templates of the classifier (features.py); −1 and less stand for what is no template.
+LEFT_OUT: dict[str, tuple[int, ...]] = {
+    "the word and its source word": tuple(range(1, 6)),
+    "the words around": tuple(range(6, 14)),
+    "the capitals around": tuple(range(14, 17)),
+    "headings and ends": tuple(range(17, N_TEMPLATES)),
+    "the whole classifier": (-1,),
+    "the source word itself": (-2,),
+    "context": (-3,),
+    "LM": (-4,),
 }
-"""What the ablation leaves out: weights that are fixed."""
+FIXED = {
+    (-1,): dict.fromkeys(range(casings.CLASSIFIER, casings.LINKED), 0.0),
+    (-2,): {casings.EXACT: 0.0, casings.COPY: 30.0},
+    (-3,): dict.fromkeys(range(casings.CONTEXT, casings.CLASSIFIER), 0.0),
+    (-4,): {casings.LM: learn.LEAST_LM_WEIGHT},
+}
+"""Weights that are fixed for what is no template."""
 
 
 class Results(NamedTuple):

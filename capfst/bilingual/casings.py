@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.features import N_WEIGHTS
+from capfst.bilingual.features import N_LINKED, linked
 from capfst.bilingual.words import AN, FIRST, MX
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Words
@@ -20,12 +20,15 @@ from capfst.system.kernels import inlined, kernel
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import decode, lower_into
 
-LM = N_WEIGHTS
-"""Weights behind those of the features: of the LM's costs; of the context's, by whether the word is the first, and OOV;
-of a casing that the model has, of one that it has not, by shape; of the source word's, EXACT, and also COPY if the
-model has it not."""
+LM = 0
+"""The first of the weights of each kind: of the LM's costs; of the context's and the classifier's, by whether the word
+is the first, and OOV; of each shape, by how a word goes with its source word, and whether the model knows it; of a
+casing that the model has, of one that it has not, by shape; of the source word's, EXACT, and also COPY if the model has
+it not."""
 CONTEXT = LM + 1
-SEEN = CONTEXT + 4
+CLASSIFIER = CONTEXT + 4
+LINKED = CLASSIFIER + 4
+SEEN = LINKED + 2 * N_LINKED * N_SHAPES
 UNSEEN = SEEN + 1
 COPY = UNSEEN + N_SHAPES
 EXACT = COPY + 1
@@ -36,7 +39,7 @@ CASING = np.dtype(
     [
         ("context", "f4"),  # what the context model has it cost
         ("form", "i4"),  # of the word's surface forms, the one that the LM reads; 0 for an OOV word
-        ("context_weight", "i4"),
+        ("group", "i4"),  # of the weights for the costs of context and classifier
         ("weight", "i4"),  # that of its kind: SEEN … EXACT
         ("shape", "u1"),
         ("column", "u1"),  # of CasingCosts.options; AS_FORM for a surface form but the first
@@ -71,10 +74,17 @@ def monolingual(words: Words, costs: CasingCosts) -> Monolingual:
     return Monolingual(np.zeros(words.n_forms.sum(), np.float32), np.full(n, AS_FORM, np.uint8), options)
 
 
+@kernel
+def linked_weight(target, source, links, i):  # type: ignore[no-untyped-def]
+    """The first of the N_SHAPES weights for how word i goes with its source word."""
+    known = target.words.n_forms[i] > 0
+    return LINKED + N_SHAPES * (2 * np.int64(linked(target, source, links, i)) + known)
+
+
 @inlined
 def weight_of(casing, weights):  # type: ignore[no-untyped-def]
     """What a casing costs for its kind and for the context."""
-    weight = weights[casing.context_weight] * casing.context + weights[casing.weight]
+    weight = weights[CONTEXT + casing.group] * casing.context + weights[casing.weight]
     return weight + weights[EXACT] if casing.weight == COPY else weight
 
 
@@ -114,7 +124,7 @@ def find_casings(target, i, first_arc, source, k, copies, forms, costs, guess, c
         return 0
     n_forms, label = np.int64(words.n_forms[i]), np.int64(words.first_labels[i])
     option = costs.options[i]
-    context_weight = CONTEXT + 2 * (fact.place == FIRST) + (n_forms == 0)
+    group = 2 * (fact.place == FIRST) + (n_forms == 0)
     start, end = words.starts[i], words.ends[i]
     one_letter = decode(target.buf, start, end)[1] == end
     n, seen, has_copy = 0, 0, False
@@ -127,7 +137,7 @@ def find_casings(target, i, first_arc, source, k, copies, forms, costs, guess, c
         casing.form, casing.shape = form, forms.shapes[label + form]
         casing.column = AS_FORM if form else N_SHAPES
         casing.context = costs.arc_costs[first_arc + form] if form else option[N_SHAPES]
-        casing.context_weight, casing.weight = context_weight, SEEN
+        casing.group, casing.weight = group, SEEN
         seen |= 1 << casing.shape
         if copies and casing.shape == MX:
             there = source.words
@@ -149,7 +159,7 @@ def find_casings(target, i, first_arc, source, k, copies, forms, costs, guess, c
         if is_copy:  # of which the context model knows nothing
             for other in range(N_SHAPES + 1):
                 casing.context = min(casing.context, option[other])
-        casing.context_weight = context_weight
+        casing.group = group
         casing.weight = COPY if is_copy else UNSEEN + shape
         n += 1
     return n

@@ -13,49 +13,33 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.casings import CASING, LM, Forms, Monolingual, find_casings, is_same_word, weight_of
-from capfst.bilingual.features import (
-    BLOCK,
-    N_COSTS,
-    N_FLAGS,
-    N_KEYS,
-    Features,
-    fetch_keys,
-    fill_features,
-    fill_keys,
+from capfst.bilingual.casings import (
+    CASING,
+    CLASSIFIER,
+    LM,
+    Forms,
+    Monolingual,
+    find_casings,
+    is_same_word,
+    linked_weight,
+    weight_of,
 )
+from capfst.bilingual.classifier import classify, fetch_weights
+from capfst.bilingual.features import N_TEMPLATES, fill_templates
 from capfst.bilingual.model import Bilingual
 from capfst.bilingual.words import AL, AN, MX, Text
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.transducer import CasingCosts, Copies
-from capfst.system.kernels import allocating, kernel
+from capfst.system.kernels import allocating
 from capfst.text.tokenizer import PROTECTED
 from capfst.text.unicode import INFO, LOWERING
 
-
-@allocating
-def new_features():  # type: ignore[no-untyped-def]
-    """Room for the features of a word."""
-    return Features(np.empty(N_COSTS, np.int32), np.empty((N_COSTS, N_SHAPES), np.float32), np.empty(N_FLAGS, np.int32))
-
-
-@kernel
-def _score(features, weights, scores):  # type: ignore[no-untyped-def]
-    """scores[N_SHAPES]: what the features have each shape cost."""
-    for shape in range(N_SHAPES):
-        scores[shape] = 0
-    for number in range(N_COSTS):
-        weight = weights[features.cost_weights[number]]
-        for shape in range(N_SHAPES):
-            scores[shape] += weight * features.costs[number, shape]
-    for number in range(N_FLAGS):
-        first = features.flag_weights[number]
-        for shape in range(N_SHAPES):
-            scores[shape] += weights[first + shape]
+_BLOCK = 32
+"""Words whose weights are fetched together."""
 
 
 @allocating
-def _fill(target, source, links, forms, guess, weights, table, info, lowering, costs, starts, ends):  # type: ignore[no-untyped-def]
+def _fill(target, source, links, forms, guess, weights, classifier, info, lowering, costs, starts, ends):  # type: ignore[no-untyped-def]
     """Changes `costs` (Monolingual) where the source says something; fills starts and ends of the words to copy."""
     longest, most = np.int64(8), np.int64(1)
     for i in range(target.words.starts.size):
@@ -63,8 +47,7 @@ def _fill(target, source, links, forms, guess, weights, table, info, lowering, c
         most = max(most, np.int64(target.words.n_forms[i]))
     lowered = np.empty((2, 2 * longest + 8), np.uint8)
     casings = np.empty(most + N_SHAPES, CASING)
-    keys, features = np.empty((BLOCK, N_KEYS), np.uint64), new_features()
-    room, scores = np.empty((3, N_SHAPES), np.float32), np.empty(N_SHAPES, np.float32)
+    features, scores = np.empty((_BLOCK, N_TEMPLATES), np.uint64), np.empty(N_SHAPES, np.float32)
     first_arc = np.int64(0)
     for line in range(target.lines.size):
         here = target.lines[line]
@@ -72,12 +55,12 @@ def _fill(target, source, links, forms, guess, weights, table, info, lowering, c
             for i in range(here.begin, here.end):
                 first_arc += target.words.n_forms[i]
             continue
-        for block in range(here.begin, here.end, BLOCK):
-            block_end = min(here.end, block + BLOCK)
+        for block in range(here.begin, here.end, _BLOCK):
+            block_end = min(here.end, block + _BLOCK)
             for i in range(block, block_end):
                 if target.facts[i].tag != AN:
-                    fill_keys(target, source, links, i, here.begin, here.end, keys[i - block])
-                    fetch_keys(table, keys[i - block])
+                    fill_templates(target, source, links, i, line, features[i - block])
+                    fetch_weights(classifier, features[i - block])
             for i in range(block, block_end):
                 k = links[i]
                 begin = first_arc
@@ -93,8 +76,11 @@ def _fill(target, source, links, forms, guess, weights, table, info, lowering, c
                 n = find_casings(target, i, begin, source, k, copies, forms, costs, guess, casings)
                 if n == 0:
                     continue
-                fill_features(target, source, links, i, line, keys[i - block], table, room, features)
-                _score(features, weights, scores)
+                classify(classifier, features[i - block], scores)
+                first_weight = linked_weight(target, source, links, i)
+                for shape in range(N_SHAPES):
+                    scores[shape] *= weights[CLASSIFIER + casings[0].group]
+                    scores[shape] += weights[first_weight + shape]
                 option = costs.options[i]
                 option[:] = np.inf
                 costs.shapes[i] = AS_FORM
@@ -127,6 +113,19 @@ def bilingual_costs(
     n = len(links)
     copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
     weights = model.weights / model.weights[LM]
-    _fill(target, source, links, forms, guess, weights, model.table, INFO, LOWERING, costs, copies.starts, copies.ends)
+    _fill(
+        target,
+        source,
+        links,
+        forms,
+        guess,
+        weights,
+        model.classifier,
+        INFO,
+        LOWERING,
+        costs,
+        copies.starts,
+        copies.ends,
+    )
     scale = float(model.weights[LM]) if source.lines[0]["has_contrast"] else 1.0
     return CasingCosts(*costs, scale, copies)

@@ -20,9 +20,11 @@ import numpy.typing as npt
 
 from capfst.bilingual.casings import (
     CASING,
+    CLASSIFIER,
     CONTEXT,
     COPY,
     EXACT,
+    LINKED,
     LM,
     N_ALL,
     SEEN,
@@ -30,10 +32,11 @@ from capfst.bilingual.casings import (
     Monolingual,
     find_casings,
     is_same_word,
+    linked_weight,
     weight_of,
 )
-from capfst.bilingual.costs import new_features
-from capfst.bilingual.features import N_COSTS, N_FLAGS, N_KEYS, Features, fill_features, fill_keys
+from capfst.bilingual.classifier import classify
+from capfst.bilingual.features import N_TEMPLATES, fill_templates
 from capfst.bilingual.lattice import Edges, forward_backward, line_edges
 from capfst.bilingual.words import MX, Text
 from capfst.casing.shapes import N_SHAPES
@@ -54,9 +57,10 @@ _ITERATIONS = 60
 class Problem(NamedTuple):
     """What the weights are learned from, in flat arrays."""
 
-    features: Features  # of each word whose case is in question: an array more than for one
+    costs: npt.NDArray[np.float32]  # [words, N_SHAPES]: the classifier's, of each word whose case is in question
+    linked: npt.NDArray[np.int32]  # [words]: the first of its weights for how it goes with its source word
     casings: npt.NDArray  # CASING; `form` is an arc: all forms of all words are counted through
-    words: npt.NDArray[np.int32]  # [casings]: the word, of `features`
+    words: npt.NDArray[np.int32]  # [casings]: the word, of `costs`
     is_right: npt.NDArray[np.bool_]  # [casings]: whether the translation may have it
     edges: Edges  # of all lines; arcs are counted through
     ends: npt.NDArray[np.int64]  # [lines + 1]: where each line's edges begin
@@ -66,9 +70,9 @@ class Problem(NamedTuple):
 
 @allocating
 def _collect(  # type: ignore[no-untyped-def]
-    target, source, links, line, forms, gold, guess, table, info, lowering, costs, first_costs, first_arcs
+    target, source, links, line, forms, gold, guess, classifier, info, lowering, costs, first_costs, first_arcs
 ):
-    """The features and casings of a line's words: (Features with an array more, casings, words, is_right).
+    """The casings of a line's words, and what decides on them: (costs, linked, casings, words, is_right) of Problem.
 
     gold: the label of each word as it is cased, or `<unk>`. first_costs, first_arcs: by word.
     """
@@ -79,12 +83,10 @@ def _collect(  # type: ignore[no-untyped-def]
         longest = max(longest, target.words.ends[i] - target.words.starts[i])
     room_of_words = np.empty((2, 2 * longest + 8), np.uint8)
     size = here.end - here.begin
-    all_features = Features(
-        np.empty((size, N_COSTS), np.int32), np.empty((size, N_COSTS, N_SHAPES), np.float32),
-        np.empty((size, N_FLAGS), np.int32),
+    of_classifier, linked, features = (
+        np.empty((size, N_SHAPES), np.float32), np.empty(size, np.int32), np.empty(N_TEMPLATES, np.uint64)
     )  # fmt: skip
     casings, words, is_right = np.empty(most, CASING), np.empty(most, np.int32), np.zeros(most, np.bool_)
-    keys, features, room = np.empty(N_KEYS, np.uint64), new_features(), np.empty((3, N_SHAPES), np.float32)
     n_words, n = 0, 0
     for i in range(here.begin, here.end):
         k = links[i]
@@ -94,11 +96,9 @@ def _collect(  # type: ignore[no-untyped-def]
         number = find_casings(target, i, first_costs[i], source, k, copies, forms, costs, guess, these)
         if number == 0:
             continue
-        fill_keys(target, source, links, i, here.begin, here.end, keys)
-        fill_features(target, source, links, i, line, keys, table, room, features)
-        all_features.cost_weights[n_words] = features.cost_weights
-        all_features.costs[n_words] = features.costs
-        all_features.flag_weights[n_words] = features.flag_weights
+        fill_templates(target, source, links, i, line, features)
+        classify(classifier, features, of_classifier[n_words])
+        linked[n_words] = linked_weight(target, source, links, i)
         is_reached = False
         for c in range(n, n + number):
             casing = casings[c]
@@ -116,21 +116,15 @@ def _collect(  # type: ignore[no-untyped-def]
             is_right[n : n + number] = True
         n += number
         n_words += 1
-    return (
-        Features(
-            all_features.cost_weights[:n_words], all_features.costs[:n_words], all_features.flag_weights[:n_words]
-        ),
-        casings[:n],
-        words[:n],
-        is_right[:n],
-    )
+    return of_classifier[:n_words], linked[:n_words], casings[:n], words[:n], is_right[:n]
 
 
 class Collector:
     """Gathers lines until the weights are learned from them."""
 
     def __init__(self) -> None:
-        self._features: list[Features] = []
+        self._costs: list[npt.NDArray[np.float32]] = []
+        self._linked: list[npt.NDArray[np.int32]] = []
         self._casings: list[npt.NDArray] = []
         self._words: list[npt.NDArray[np.int32]] = []
         self._right: list[npt.NDArray[np.bool_]] = []
@@ -140,7 +134,7 @@ class Collector:
 
     def add(
         self, target: Text, source: Text, links: npt.NDArray[np.int32], lines: list[int], gold: npt.NDArray[np.uint32],
-        costs: Monolingual, forms: Forms, table: npt.NDArray, guess: bool, search: tuple,
+        costs: Monolingual, forms: Forms, classifier: npt.NDArray[np.int8], guess: bool, search: tuple,
     ) -> None:  # fmt: skip
         """Adds lines of a text. search: (label of `<unk>`, starts, lookup tables)."""
         words = target.words
@@ -154,20 +148,33 @@ class Collector:
                 continue
             first_arcs = np.zeros(len(n_arcs), np.int64)
             first_arcs[begin:end] = np.cumsum(n_arcs[begin:end]) - n_arcs[begin:end] + self._n_arcs
-            features, casings, of_words, right = _collect(
-                target, source, links, line, forms, gold, guess, table, INFO, LOWERING, costs, first_costs, first_arcs
+            of_classifier, linked, casings, of_words, right = _collect(
+                target,
+                source,
+                links,
+                line,
+                forms,
+                gold,
+                guess,
+                classifier,
+                INFO,
+                LOWERING,
+                costs,
+                first_costs,
+                first_arcs,
             )
             edges, n_nodes = line_edges(type(words)._make(a[begin:end] for a in words), *search)
             if n_nodes < 0:
                 raise CapfstError("the model's backoff arcs do not lead to shorter contexts: train it again")
             edges.arc[edges.arc >= 0] += self._n_arcs
-            self._features.append(features)
+            self._costs.append(of_classifier)
+            self._linked.append(linked)
             self._casings.append(casings)
             self._words.append(of_words + np.int32(self._n_words))
             self._right.append(right)
             self._edges.append(edges)
             self._nodes.append(n_nodes)
-            self._n_words += len(features.costs)
+            self._n_words += len(linked)
             self._n_arcs += int(n_arcs[begin:end].sum())
 
     def __len__(self) -> int:
@@ -176,7 +183,8 @@ class Collector:
     def problem(self) -> Problem:
         """All lines that were added; at least one."""
         return Problem(
-            Features(*map(np.concatenate, zip(*self._features, strict=True))),
+            np.concatenate(self._costs),
+            np.concatenate(self._linked),
             np.concatenate(self._casings),
             np.concatenate(self._words),
             np.concatenate(self._right),
@@ -190,23 +198,16 @@ class Collector:
 @allocating
 def _objective(problem, lines, weights, gradient):  # type: ignore[no-untyped-def]
     """−Σ ln p of some of the lines; adds its gradient."""
-    casings, features = problem.casings, problem.features
+    casings = problem.casings
     n = casings.size
     scores = np.empty(n)
-    shape_scores = np.empty((features.flag_weights.shape[0], N_SHAPES))
-    for word in range(features.flag_weights.shape[0]):
-        for shape in range(N_SHAPES):
-            score = 0.0
-            for number in range(N_COSTS):
-                score += weights[features.cost_weights[word, number]] * features.costs[word, number, shape]
-            for number in range(N_FLAGS):
-                score += weights[features.flag_weights[word, number] + shape]
-            shape_scores[word, shape] = -score
     every, right = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)  # Σ e^score of the casings of an arc
     has_casing = np.zeros(problem.n_arcs, np.bool_)
     for c in range(n):
         casing = casings[c]
-        score = shape_scores[problem.words[c], casing.shape] - weight_of(casing, weights)
+        word, shape = problem.words[c], casing.shape
+        cost = weights[CLASSIFIER + casing.group] * problem.costs[word, shape] + weights[problem.linked[word] + shape]
+        score = -cost - weight_of(casing, weights)
         scores[c] = np.exp(max(-600.0, min(600.0, score)))
         has_casing[casing.form] = True
         every[casing.form] += scores[c]
@@ -240,14 +241,12 @@ def _objective(problem, lines, weights, gradient):  # type: ignore[no-untyped-de
             share += of_right[casing.form] * scores[c] / right[casing.form]
         if share == 0:
             continue
-        gradient[casing.context_weight] += share * casing.context
+        gradient[CONTEXT + casing.group] += share * casing.context
+        gradient[CLASSIFIER + casing.group] += share * problem.costs[word, casing.shape]
+        gradient[problem.linked[word] + casing.shape] += share
         gradient[casing.weight] += share
         if casing.weight == COPY:
             gradient[EXACT] += share
-        for number in range(N_COSTS):
-            gradient[features.cost_weights[word, number]] += share * features.costs[word, number, casing.shape]
-        for number in range(N_FLAGS):
-            gradient[features.flag_weights[word, number] + casing.shape] += share
     return total
 
 
@@ -262,7 +261,7 @@ def negative_log_likelihood(
 def prior_mean() -> npt.NDArray[np.float64]:
     """μ."""
     mean = np.zeros(N_ALL)
-    mean[LM] = mean[CONTEXT:SEEN] = PRIOR
+    mean[LM] = mean[CONTEXT:LINKED] = PRIOR
     mean[EXACT] = PRIOR_EXACT
     return mean
 

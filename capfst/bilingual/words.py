@@ -60,10 +60,10 @@ LINE = np.dtype(
     [
         ("begin", "i8"),  # its first word
         ("end", "i8"),
+        ("first_hash", "u8"),  # of the lowercase of its first word with case; 0 if it has none
         ("n_tokens", "i4"),  # as the alignment counts them
         ("has_contrast", "u1"),  # it has a capital, and a word that is not all uppercase: so its case says something
         ("heading", "u1"),
-        ("first_tag", "u1"),  # that of the first word with case; AN if it has none
         ("ending", "u1"),
     ],
     align=True,
@@ -106,7 +106,7 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
     token, in_space = -1, True
     place = FIRST
     n_inside, n_capitals, n_lower, n_all = 0, 0, 0, 0
-    first_tag, ending = AN, 3
+    first_hash, ending = np.uint64(0), 3
     since = N_SINCE - 1
     for i in range(words.starts.size + 1):
         is_end = i == words.starts.size or words.token_types[i] == NEWLINE
@@ -123,14 +123,14 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
             record.n_tokens = i - begin if by_words else token + 1
             record.has_contrast = n_all > 0 and n_lower > 0
             record.heading = _heading(n_inside, n_capitals)
-            record.first_tag, record.ending = first_tag, ending
+            record.first_hash, record.ending = first_hash, ending
             line += 1
             begin = i + 1
             at = start + 1
             token, in_space = -1, True
             place = FIRST
             n_inside, n_capitals, n_lower, n_all = 0, 0, 0, 0
-            first_tag, ending = AN, 3
+            first_hash, ending = np.uint64(0), 3
             since = N_SINCE - 1
             if i < words.starts.size:
                 facts[i].tag, facts[i].place, facts[i].token = AN, INSIDE, -1
@@ -169,7 +169,7 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
         if tag == AN:
             continue
         if place == FIRST:
-            first_tag = tag
+            first_hash = fact.lower_hash
         else:
             n_inside += 1
             n_capitals += tag != AL

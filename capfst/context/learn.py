@@ -166,7 +166,7 @@ def _read(labels, lexicon, examples):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_scores(table, features, n, z):  # type: ignore[no-untyped-def]
+def add_scores(table, features, n, z):  # type: ignore[no-untyped-def]
     """z_k += Σ_f w_{f,k} over n features f."""
     mask = np.uint64(len(table) - 1)
     for i in range(n):
@@ -176,7 +176,7 @@ def _add_scores(table, features, n, z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _adagrad(table, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
+def adagrad(table, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
     """One step of AdaGrad (Duchi, Hazan & Singer 2011) for the weights of n features, given softmax's p.
 
     g_k = ∂(−ln p_truth) / ∂z_k = p_k − [k = truth];  G_k ← G_k + g_k²;  w_k ← w_k − η g_k / √G_k.
@@ -210,14 +210,14 @@ def _first_look(examples, begin, end, domain, table, rate, work):  # type: ignor
             continue
         first_features(tokens, t, domain, features)
         z[:] = 0
-        _add_scores(table, features, N_FIRST_FEATURES, z)
+        add_scores(table, features, N_FIRST_FEATURES, z)
         work.decisions[t] = settled_decision(z)
         work.is_settled[t] = work.decisions[t] != NO_DECISION
         softmax(z)
         for k in range(N_SHAPES):
             work.p[t, k] = z[k]
         if truth < N_SHAPES and z[truth] < FIRST_LOOK_CERTAIN:
-            _adagrad(table, features, N_FIRST_FEATURES, z, truth, rate)
+            adagrad(table, features, N_FIRST_FEATURES, z, truth, rate)
 
 
 @kernel
@@ -247,7 +247,7 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
                 continue
             features, n = work.features[t - block], work.n_features[t - block]
             z[:] = 0
-            _add_scores(table, features, n, z)
+            add_scores(table, features, n, z)
             softmax(z)
             if not work.is_settled[t]:
                 for k in range(N_SHAPES):
@@ -259,7 +259,7 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
                 n_learned += 1
                 loss -= np.log(work.p[t, truth] + 1e-30)
                 if z[truth] < CERTAIN:
-                    _adagrad(table, features, n, z, truth, rate)
+                    adagrad(table, features, n, z, truth, rate)
     return loss, n_learned, n_words, n_capitals
 
 
@@ -282,11 +282,11 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
                 continue
             for k in range(N_SHAPES):
                 z[k] = PRIOR_WEIGHT * np.log(work.p[t, k] + 1e-12)
-            _add_scores(table, work.features[t - block], N_DECISION_FEATURES, z)
+            add_scores(table, work.features[t - block], N_DECISION_FEATURES, z)
             softmax(z)
             loss -= np.log(z[truth] + 1e-30)
             if z[truth] < CERTAIN:
-                _adagrad(table, work.features[t - block], N_DECISION_FEATURES, z, truth, rate)
+                adagrad(table, work.features[t - block], N_DECISION_FEATURES, z, truth, rate)
     return loss
 
 

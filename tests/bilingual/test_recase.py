@@ -12,7 +12,6 @@ from support.translations import NAMES, WORDS, Bitext, bitext
 import capfst
 from capfst.bilingual.alignment import Block
 from capfst.bilingual.model import PART, Bilingual
-from capfst.bilingual.tables import SLOT
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst
@@ -170,7 +169,7 @@ def test_a_part_that_cannot_be_used_is_refused(bilingual_model, tmp_path):
     weights = part.arrays["weights"].view(np.float32)
     for name, wrong in [
         ("weights", weights[:-1]), ("weights", weights * np.float32(np.nan)), ("weights", -abs(weights)),
-        ("table", np.zeros(12, SLOT)), ("table", np.zeros(7, np.uint8)),
+        ("classifier", np.zeros(12, np.int8)), ("classifier", np.zeros(7, np.uint8)),
     ]:  # fmt: skip
         arrays = {**part.arrays, name: np.ascontiguousarray(wrong).view(np.uint8)}
         model = damaged(bilingual_model, tmp_path, part._replace(arrays=arrays))

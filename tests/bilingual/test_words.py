@@ -37,7 +37,8 @@ def test_tags_places_and_the_line(recaser):
         ("It", 1, INSIDE), ("IT", 2, FIRST),
     ]  # fmt: skip
     assert text.lines["has_contrast"].tolist() == [1, 0, 0]
-    assert text.lines["first_tag"].tolist() == [0, 4, 2]
+    firsts = [fact["lower_hash"] if fact else 0 for fact in (text.facts[0], None, text.facts[-1])]
+    assert text.lines["first_hash"].tolist() == firsts
     assert described(recaser, "it is. it").facts["place"][-1] == SENTENCE
 
 
