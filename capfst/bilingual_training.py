@@ -49,7 +49,7 @@ _READ = 1 << 20  # bytes
 _FOLDS = 4
 _LINES = 512  # that are together in one fold
 _MOST_LINES = 16_000  # that teach, in all folds
-_MOST_SAMPLED = 16 << 20  # bytes of translations that the classifier learns from
+_MOST_SAMPLED = 8 << 20  # bytes of translations that the classifier learns from, which are 200 MB of features
 _UNALIGNED = 8
 """One of so many lines also teaches what there is to know without its alignment."""
 _LONG = 64_000  # lines, of which one fold is enough
@@ -66,7 +66,7 @@ class TrainedBilingual:
     path: str
     pairs: int
     taught: int  # pairs that the weights were learned from
-    conditions: int  # rows of the classifier that have weights
+    rows: int  # of the classifier, that have weights
     lm_weight: float
     sigma: float
     known: float  # share of the n-grams of the translations that the model has
@@ -76,7 +76,7 @@ class TrainedBilingual:
         stand_in = ", with a stand-in for the model, which has been trained on them" if self.known >= _KNOWN else ""
         return (
             f"learned from {self.pairs:,} pairs of lines; the weights from {self.taught:,} of them, with a prior of"
-            f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.conditions:,} conditions"
+            f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.rows:,} rows of weights"
         )
 
 
@@ -157,8 +157,10 @@ class _Corpus:
         self.paths = paths
         self.names = Names(*map(str, paths))
         self.errors = errors
-        sizes = [(block.target.count(b"\n"), len(block.target)) for block in self._blocks()]
-        self.n_lines, n_bytes = (sum(column) for column in zip(*sizes, strict=True)) if sizes else (0, 0)
+        self.n_lines = n_bytes = 0
+        for block in self._blocks():
+            self.n_lines += block.target.count(b"\n")
+            n_bytes += len(block.target)
         self.sampled = 1 + n_bytes // _MOST_SAMPLED  # every so many lines teach the classifier
         self.size = max(1, min(_LINES, self.n_lines // 16))
         self.folds = _FOLDS if self.n_lines <= _LONG else 1

@@ -28,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -260,39 +260,40 @@ def ablation(training: Aligned, held_out: Aligned, resamples: int) -> list[list[
         folder = Path(name)
         capitalizers = Capitalizers(training, folder, bilingual=False)
         texts = list(map(lower, held_out.targets)), held_out.sources, pairs_of(held_out.links)
-        recased = []
-        for left_out in ((), *LEFT_OUT.values()):
+        recased, left_outs = [], ("nothing", *TEMPLATES, *FIXED)
+        for left_out in left_outs:
             with (
-                patch.object(bilingual_training, "learn_classifier", partial(classifier_without, left_out)),
-                patch.object(learn, "fit", partial(fit_without, learn.fit, left_out)),
+                patch.object(
+                    bilingual_training, "learn_classifier", partial(classifier_without, TEMPLATES.get(left_out, ()))
+                ),
+                patch.object(learn, "fit", partial(fit_with, learn.fit, FIXED.get(left_out, {}))),
                 patch.object(bilingual_training, "_stand_in", partial(stand_in, bilingual_training._stand_in, folder)),
             ):
                 bilingual_training.train_bilingual(
-                    *(folder / f"{text}.txt" for text in ("target", "source", "align")), capitalizers.bilingual,
+                    folder / "target.txt", folder / "source.txt", folder / "align.txt", capitalizers.bilingual,
                     lm=capitalizers.trigram,
                 )  # fmt: skip
             recased.append(capfst.load(capitalizers.bilingual).recase_aligned(*texts))
     values, low, high = bootstrap(counts(held_out.targets, recased), wrong_and_more, resamples)
     return [
         [name, f"{values[0, k]:.2f}", f"{values[1, k]:+.0f} % ({low[1, k]:+.0f} to {high[1, k]:+.0f})"]
-        for k, name in enumerate(("nothing", *LEFT_OUT))
+        for k, name in enumerate(left_outs)
     ]
 
 
 def classifier_without(
-    left_out: Sequence[int], of_words: npt.NDArray[np.uint32], shapes: npt.NDArray[np.uint8]
+    left_out: Iterable[int], of_words: npt.NDArray[np.uint32], shapes: npt.NDArray[np.uint8]
 ) -> npt.NDArray[np.int8]:
     """The classifier, learned without some of the templates, in so many rows that few are shared."""
     templates = [number for number in range(N_TEMPLATES) if number not in left_out]
     return learn_classifier(np.ascontiguousarray(of_words[:, templates]), shapes, bits=ABLATED_BITS)
 
 
-def fit_without(
-    fit: Callable[..., npt.NDArray[np.float64]], left_out: Sequence[int], problem: learn.Problem,
+def fit_with(
+    fit: Callable[..., npt.NDArray[np.float64]], fixed: dict[int, float], problem: learn.Problem,
     lines: npt.NDArray[np.int64], sigma: float, start: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:  # fmt: skip
-    """The weights, of which some are fixed: those that FIXED has for what is left out, beyond the templates."""
-    fixed = FIXED.get(left_out, {})
+    """The weights, some of which are fixed."""
     places, unpatched = list(fixed), learn.negative_log_likelihood
     mean = learn.prior_mean()
     mean[places] = list(fixed.values())
@@ -330,24 +331,20 @@ def wrong_and_more(sums: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.stack([wrong, 100 * (wrong / wrong[0] - 1)])
 
 
-# What the ablation leaves out, as templates of the classifier (features.py); −1 and less stand for what is no template.
-LEFT_OUT: dict[str, tuple[int, ...]] = {
-    "the word and its source word": tuple(range(1, 6)),
-    "the words around": tuple(range(6, 14)),
-    "the capitals around": tuple(range(14, 17)),
-    "headings and ends": tuple(range(17, N_TEMPLATES)),
-    "the whole classifier": (-1,),
-    "the source word itself": (-2,),
-    "context": (-3,),
-    "LM": (-4,),
+TEMPLATES = {
+    "the word and its source word": range(1, 6),
+    "the words around": range(6, 14),
+    "the capitals around": range(14, 17),
+    "headings and ends": range(17, N_TEMPLATES),
 }
+"""What the ablation leaves out of the classifier."""
 FIXED = {
-    (-1,): dict.fromkeys(range(casings.CLASSIFIER, casings.LINKED), 0.0),
-    (-2,): {casings.EXACT: 0.0, casings.COPY: 30.0},
-    (-3,): dict.fromkeys(range(casings.CONTEXT, casings.CLASSIFIER), 0.0),
-    (-4,): {casings.LM: learn.LEAST_LM_WEIGHT},
+    "the whole classifier": dict.fromkeys(range(casings.CLASSIFIER, casings.LINKED), 0.0),
+    "the source word itself": {casings.EXACT: 0.0, casings.COPY: 30.0},
+    "context": dict.fromkeys(range(casings.CONTEXT, casings.CLASSIFIER), 0.0),
+    "LM": {casings.LM: learn.LEAST_LM_WEIGHT},
 }
-"""Weights that are fixed for what is no template."""
+"""What it leaves out else: weights that are fixed."""
 
 
 class Results(NamedTuple):

@@ -5,6 +5,6 @@ place of the context's alone: −λ·f of a log-linear model of p(E | F, A), div
 search stays as it is.
 
 `alignment` (files → lines of all three, and links) → `words` (what features read of each word) → `links` (which source
-word each word is translated from) → `features` → `costs` (of each casing). `lattice` and `learn` find the weights;
-`model` is the part of cap.fst that holds them.
+word each word is translated from) → `features` → `classifier` (how likely each shape is) → `costs` (of each casing).
+`lattice` and `learn` find the weights; `model` is the part of cap.fst that holds them.
 """

@@ -2,10 +2,11 @@
 
 In: lines with their texts, links and the context's costs. Out: the weights λ of p(E | F, A) ∝ exp(−λ·f(E)) with the
 greatest Σ ln p − |λ − μ|² / 2σ² (a Gaussian prior, as in Wang, Knight & Marcu 2006, §4.4), by L-BFGS; f(E) are the LM's
-costs and the sums of the features of E's casings; and σ with the likeliest held-out lines.
+costs and the sums of what casings.py has weights for; and σ with the likeliest held-out lines.
 
-μ is the model without a source, 1/3 for the costs of LM and context, and 0 else, but that it favours source words in
-mixed case that are the same. So little data changes little.
+μ is the model without a source, 1/3 for the costs of LM and context, and for the classifier's, which tells little as
+long as it has learned little; and 0 else, but that it favours source words in mixed case that are the same. So little
+data changes little.
 
 Where the cased translation has a word in no casing that it may have, all are as good; so are all ends of sentences.
 """
@@ -47,7 +48,7 @@ from capfst.text.unicode import INFO, LOWERING
 SIGMAS = (0.3, 1.0, 3.0)
 """σ, of which the best is found on held-out lines."""
 PRIOR = 1 / 3
-"""μ of the weights of LM and context."""
+"""μ of the weights of LM, context and classifier."""
 PRIOR_EXACT = -1.0
 """μ of the weight of the source word, where that is in mixed case and the same word."""
 LEAST_LM_WEIGHT = 0.02
