@@ -29,6 +29,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from difflib import SequenceMatcher
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -188,13 +189,29 @@ class Bleu:
 
     def row(self, references: list[str], lowered: list[str], recased: dict[str, list[str]]) -> list[str]:
         """Of the lowercase lines, of each casing, and of the perfect one; how far capfst and bilingual go from the
-        trigram to that."""
+        trigram to that; what bilingual's way lacks for the place of words (moved_first_words)."""
         cased = [lowered, *recased.values()]
         scores = [self.cased.corpus_score(lines, [references], n_bootstrap=self.resamples) for lines in cased]
         scores.append(self.caseless.corpus_score(lowered, [references], n_bootstrap=self.resamples))
         trigram, perfect = scores[2].score, scores[-1].score
         ways = (100 * (score.score - trigram) / (perfect - trigram) for score in scores[3:-1])
-        return [*(f"{score.score:.1f} ± {score._ci:.1f}" for score in scores), *(f"{way:.0f} %" for way in ways)]
+        return [*(f"{score.score:.1f} ± {score._ci:.1f}" for score in scores), *(f"{way:.0f} %" for way in ways),
+                f"{moved_first_words(references, recased['bilingual']):.0f} %"]  # fmt: skip
+
+
+def moved_first_words(references: list[str], lines: list[str]) -> float:
+    """Of the words that are those of the reference but for case, the percentage that is the first word in only one of
+    both lines: so that their case may well be right."""
+    moved = wrong = 0
+    for pair in zip(references, lines, strict=True):
+        reference, words = map(str.split, pair)
+        same = SequenceMatcher(None, list(map(lower, reference)), list(map(lower, words)), autojunk=False)
+        for a, b, size in same.get_matching_blocks():
+            for i, j in zip(range(a, a + size), range(b, b + size), strict=True):
+                if reference[i] != words[j]:
+                    wrong += 1
+                    moved += (i == 0) != (j == 0)
+    return 100 * moved / max(1, wrong)
 
 
 def tag(word: str) -> str:
@@ -389,7 +406,7 @@ def tables(results: dict[str, Results]) -> dict[str, str]:
         "precision": table(("translation", "casing", "precision", "errors", "F1", *TAGS.values()), precision, texts=2),
         "size": table(("translation", "pairs", *CASINGS), by_size),
         "bleu": table(
-            ("translation", "none", *CASINGS, "perfect", "capfst's way", "bilingual's way"),
+            ("translation", "none", *CASINGS, "perfect", "capfst's way", "bilingual's way", "moved"),
             [[name, *of_name.bleu] for name, of_name in results.items()],
         ),
         "source": table(

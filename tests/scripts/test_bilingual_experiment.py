@@ -41,6 +41,12 @@ def test_what_the_source_tells():
     ]
 
 
+def test_first_words_that_stand_elsewhere():
+    references, lines = ["The house is Big", "A ball"], ["here the House is big", "A Ball"]
+    assert experiment.moved_first_words(references, lines) == 25  # the; not House, big, Ball
+    assert experiment.moved_first_words(references, references) == 0
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are not here")
 def test_quick():
