@@ -9,8 +9,9 @@ capitalization error rate (CER), as of `capfst score --align`, of pieces with ab
   (§3.2.2). The calls are fed as documents of lines of 100 words, in lower case, without punctuation;
 * the recognizer's own casing, and capfst's with `--sentence-case`, of the text with the recognizer's own punctuation.
 
-The model is unpruned, and has the texts of the ready one without its calls and dialogs; it is kept in build/speech. The
-ready model shows what other calls (Earnings-22), which it has learned from, are worth.
+The model is unpruned, and has the texts of the ready one without its calls and dialogs, half of them as words alone
+(`words_alone.py`); it is kept in build/speech. The ready model shows what other calls (Earnings-22), which it has
+learned from, are worth.
 
 Misrecognized words' share is what is left of the CER if the words that are recognized have the reference's case (§6.3).
 
@@ -55,7 +56,8 @@ LINE = 100
 PIECE = 500
 """Words in common between two places where a call is cut, so that capitals are aligned in less time."""
 TUNED_ON = 2
-"""One call in so many, from the first, was there to decide how to feed text; the first table is of the others."""
+"""One call in so many, from the first, was there to decide how to train and to feed text; the first table is of the
+others."""
 WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "cer"))
 SHOUTING = "kaldi_org librispeech"
 """It writes capitals only."""
