@@ -6,7 +6,8 @@ memory (at its peak in all; and the part of it that is no mapped file), bytes pe
 Trains models of several sizes on CORPUS and recases TEXT, lowercased and repeated, with each engine; KenLM's `query`
 only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process, and the
 contenders take turns. Rates leave out the time that the same command takes for one line; `first line` is the time from
-the command's start to its first line of output. Peers that are not installed are left out: sacremoses and truecase (in
+the command's start to its first line of output, by the clock. A machine that has other work, too, gives fair ratios
+with --cpu-time. Peers that are not installed are left out: sacremoses and truecase (in
 the extra `bench`), KenLM (--kenlm).
 """
 
@@ -76,16 +77,17 @@ def start(contender: Contender, source: BinaryIO, sink: BinaryIO | int) -> subpr
     )
 
 
-def run(contender: Contender, text: Path, output: Path | None) -> tuple[float, tuple[int, int]]:
-    """Wall-clock seconds and memory of one run. The memory is measured while the process runs: the system's figure for
-    an ended process includes this one, from which it was forked."""
+def run(contender: Contender, text: Path, output: Path | None, by_cpu: bool = False) -> tuple[float, tuple[int, int]]:
+    """Seconds of one run, by the clock or of user and system time, and its memory. That is measured while the process
+    runs: the system's figure for an ended process includes this one, from which it was forked."""
     with text.open("rb") as source, (output or Path(os.devnull)).open("wb") as sink, ThreadPoolExecutor(1) as pool:
         begin = time.monotonic()
         process = start(contender, source, sink)
         ended = threading.Event()
         watching = pool.submit(watch, process.pid, ended)
-        status = process.wait()
-        seconds = time.monotonic() - begin
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = usage.ru_utime + usage.ru_stime if by_cpu else time.monotonic() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
         ended.set()
     if status:
         raise SystemExit(f"{' '.join(contender.command)} failed")
@@ -176,7 +178,9 @@ def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
     return number
 
 
-def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, repeat: int, runs: int) -> None:
+def measure(
+    everyone: list[Contender], text: Path, cased: Path, folder: Path, repeat: int, runs: int, by_cpu: bool
+) -> None:
     """Measures all contenders, and sets their rates, starts, memory and output."""
     lines = text.read_bytes().splitlines(keepends=True)
     for k, contender in enumerate(everyone):
@@ -191,8 +195,8 @@ def measure(everyone: list[Contender], text: Path, cased: Path, folder: Path, re
             large.write_bytes(b"".join(part) * copies)
             small.write_bytes(source[0])
             contender.starts.append(first_line(contender, small))
-            overhead, _ = run(contender, small, None)
-            seconds, memory = run(contender, large, None)
+            overhead, _ = run(contender, small, None, by_cpu)
+            seconds, memory = run(contender, large, None, by_cpu)
             tokens = sum(len(line.split()) for line in part) * copies
             contender.rates.append(tokens / max(seconds - overhead, 1e-9))
             contender.memory = larger(contender.memory, memory)
@@ -260,6 +264,11 @@ def machine() -> str:
     help="Folder with KenLM's programs `query` and `build_binary`.",
 )
 @click.option("--repeat", default=20, show_default=True, help="Number of copies of the text that are recased in a run.")
+@click.option(
+    "--cpu-time",
+    is_flag=True,
+    help="Rates by user and system time, not by the clock, on a machine that has other work, too; of one core only.",
+)
 @click.option("--runs", default=3, show_default=True, help="Number of runs of each contender.")
 @click.option(
     "--document",
@@ -283,6 +292,7 @@ def main(
     document: Path | None,
     figure: Path | None,
     work: Path | None,
+    cpu_time: bool,
 ) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = work or Path(temporary)
@@ -302,8 +312,8 @@ def main(
                 arpa.unlink()
         tokens = folder / "tokens.txt"
         tokens.write_bytes(load(folder / "20 M.fst").words_utf8(cased.read_bytes()))
-        everyone = contenders(folder, kenlm, corpus)
-        measure(everyone, lowered, tokens, folder, repeat, runs)
+        everyone = [c for c in contenders(folder, kenlm, corpus) if c.jobs == 1 or not cpu_time]
+        measure(everyone, lowered, tokens, folder, repeat, runs, cpu_time)
         result = f"{table(everyone, cased)}\n\n{machine()}"
     print(result)
     if figure:

@@ -118,10 +118,19 @@ def _fill_slots(tables, word_of, begin, end):  # type: ignore[no-untyped-def]
                 slots[2 * pos + slot] = slot_tag(tables, hashed) << tables.arc_bits | k
 
 
+@kernel
+def _count_labels(arcs, begin, end, counts):  # type: ignore[no-untyped-def]
+    """Adds to counts[label] how many of arcs[begin:end] have it; np.bincount would copy all labels as int64."""
+    for arc in range(begin, end):
+        counts[arcs[arc].ilabel] += 1
+
+
 def _forms(states: npt.NDArray, arcs: npt.NDArray, labels: int, end: int) -> npt.NDArray:
     """FORM[labels]; the shares are those of the arcs before `end` that are no unigrams."""
     forms, unigrams = np.zeros(labels, FORM), arcs[: labels - 1]
-    counts = np.bincount(arcs["ilabel"][labels - 1 : end], minlength=labels)[1:]
+    every = np.zeros(labels, np.int64)
+    _count_labels(arcs, labels - 1, end, every)
+    counts = every[1:]
     forms["cost"][1:] = unigrams["weight"]
     forms["share_below"][1:] = (np.cumsum(counts) - counts) / max(1, counts.sum())
     has_context = 1 + np.flatnonzero(unigrams["nextstate"])

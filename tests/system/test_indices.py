@@ -1,0 +1,37 @@
+"""Kernels are compiled without numba's look at negative indices (shortcuts.py): there must be none."""
+
+import ast
+from pathlib import Path
+
+import capfst
+
+DECORATORS = {"kernel", "inlined", "outlined", "allocating", "compiled_for"}
+
+
+def negative_indices(source: str) -> list[int]:
+    """The lines of a module in which a kernel has an index that is negative as it stands there."""
+    kernels = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        and any(getattr(getattr(d, "func", d), "id", "") in DECORATORS for d in node.decorator_list)
+    )
+    indices = ((n.lineno, n.slice) for k in kernels for n in ast.walk(k) if isinstance(n, ast.Subscript))
+    return [
+        line
+        for line, index in indices
+        for part in (index.elts if isinstance(index, ast.Tuple) else [index])
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
+    ]
+
+
+def test_negative_indices_are_found() -> None:
+    assert negative_indices("@kernel\ndef f(a):\n    return a[-1]") == [3]
+    assert negative_indices("@compiled_for('x')\ndef f(a):\n    a[0, -1] = 0") == [3]
+    assert negative_indices("def f(a):\n    return a[-1]\n@kernel\ndef g(a):\n    return a[: -1]") == []
+
+
+def test_kernels_have_no_negative_indices() -> None:
+    package = Path(capfst.__file__).parent
+    found = {str(path): negative_indices(path.read_text("utf-8")) for path in package.rglob("*.py")}
+    assert {path: lines for path, lines in found.items() if lines} == {}
