@@ -17,7 +17,7 @@ Tables: how many of the held-out words are right (the paper's precision) and F1;
 the case of a source word tells of the case of the words that it is aligned with. A word's tag is the paper's: IU
 (initial capital), AU (all capitals), AL (all lower), MX (mixed), AN (no letter with case).
 
-The ablation tells what each kind of features is worth: the weights are learned again without it, from 5,000 pairs of
+The ablation tells what each kind of features is worth: the weights are learned again without it, from 1,000 pairs of
 English and French. It also prints how fast text is recased with its source.
 """
 
@@ -59,8 +59,8 @@ from capfst.text.unicode import lower
 
 LANGUAGES = ("fr", "de")
 SIZES = (1_000, 5_000, 20_000)
-ABLATED = 5_000
-ABLATED_BITS = 23
+ABLATED = 1_000
+ABLATED_BITS = 21
 TRANSLATED, QUICK_TRANSLATED, QUICK_PAIRS = 1500, 100, 5000
 CASINGS = ("unigram", "trigram", "capfst", "bilingual")
 UNALIGNED = "bilingual, unaligned"
