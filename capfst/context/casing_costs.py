@@ -556,7 +556,7 @@ def casing_costs(
     _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     if rarity is not None:
         remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
-    options = np.empty((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
+    options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
     arc_costs, shapes = np.empty(n_forms, np.float32), np.empty(n, np.uint8)
     _fill(words, text, context, guess, log_p, every, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
     return CasingCosts(arc_costs, shapes, options if every else None)
