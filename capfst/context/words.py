@@ -121,9 +121,8 @@ def _in_12(evidence: int) -> int:
     return 1 + shape * 2 + (impurity > 1)
 
 
-_IN_25, _IN_12 = (
-    np.array([bucket(evidence) for evidence in range(NO_CASE + 1)], np.uint8) for bucket in (_in_25, _in_12)
-)
+_IN_25, _IN_12 = (np.array([bucket(byte) for byte in range(256)], np.uint8) for bucket in (_in_25, _in_12))
+"""Of any byte: a model's file may have any number in the place of shape evidence."""
 
 
 @kernel
