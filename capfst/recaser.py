@@ -33,7 +33,7 @@ from capfst.bilingual.words import Text, describe
 from capfst.casing import encode
 from capfst.casing.surface import openings, write
 from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
-from capfst.context.casing_costs import casing_costs
+from capfst.context.casing_costs import casing_costs, leave_out_hopeless
 from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
@@ -486,7 +486,10 @@ class Recaser:
             )
 
         of_shapes = costs(self.context, self.guess, memory)
-        return with_spellings(of_shapes, words, costs(self.spellings, False, None)) if self.spellings else of_shapes
+        found = with_spellings(of_shapes, words, costs(self.spellings, False, None)) if self.spellings else of_shapes
+        if not every:
+            leave_out_hopeless(words.n_forms, found.arc_costs)
+        return found
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         return write(

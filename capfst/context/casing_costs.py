@@ -458,20 +458,9 @@ def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _give_up(costs):  # type: ignore[no-untyped-def]
-    """Makes the costs of a word's hopeless surface forms infinite."""
-    least = np.float32(np.inf)
-    for k in range(costs.size):
-        least = min(least, costs[k])
-    for k in range(costs.size):
-        if costs[k] > least + np.float32(MARGIN):
-            costs[k] = np.inf
-
-
-@kernel
 def _fill(words, text, context, guess, log_p, every, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
-    """Fills what a CasingCosts has. every: whether the costs of hopeless forms are wanted, too; and the options, which
-    have one row if not. shape_costs: room for float32[N_SHAPES]."""
+    """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not. shape_costs:
+    room for float32[N_SHAPES]."""
     first_arc = np.int64(0)
     for i in range(words.starts.size):
         option = options[i if every else 0]
@@ -493,8 +482,6 @@ def _fill(words, text, context, guess, log_p, every, shape_costs, arc_costs, sha
         if n_forms != 0:
             of_forms = part(context.shapes, label, n_forms)
             shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
-            if not every and n_forms > 1:
-                _give_up(costs)
         elif guess:
             shapes[i] = _fill_oov(shape_costs, option)
 
@@ -530,7 +517,7 @@ def casing_costs(
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
     An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
-    likeliest shape, not in lower case. every: gives the options, and what hopeless forms cost, too. begins: bool[n],
+    likeliest shape, not in lower case. every: gives the options, too. begins: bool[n],
     whether the word is taken for the first of a sentence inside its line; None: no word is. rarity: float32[n], if the
     buffer is a document whose lines are evidence for each other (context/document.py). language: the number of that of
     all lines, in a context model of several; ANY: that of each line is found by its words. oov: whether OOV words are
@@ -560,3 +547,20 @@ def casing_costs(
     arc_costs, shapes = np.empty(n_forms, np.float32), np.empty(n, np.uint8)
     _fill(words, text, context, guess, log_p, every, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
     return CasingCosts(arc_costs, shapes, options if every else None)
+
+
+@kernel
+def leave_out_hopeless(n_forms, arc_costs):  # type: ignore[no-untyped-def]
+    """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place; n_forms: of each word."""
+    first_arc = np.int64(0)
+    for n in n_forms:
+        costs = part(arc_costs, first_arc, np.int64(n))
+        first_arc += n
+        if n < 2:
+            continue
+        least = np.float32(np.inf)
+        for k in range(costs.size):
+            least = min(least, costs[k])
+        for k in range(costs.size):
+            if costs[k] > least + np.float32(MARGIN):
+                costs[k] = np.inf

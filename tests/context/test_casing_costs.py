@@ -14,7 +14,7 @@ from support import slow_context as slow
 
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.context import casing_costs as module
-from capfst.context.casing_costs import casing_costs
+from capfst.context.casing_costs import casing_costs, leave_out_hopeless
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
 from capfst.system.kernels import kernel
@@ -107,11 +107,13 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     )
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
-    # The options, and what hopeless forms cost, are not told unless they are asked for.
+    # The options are not told unless they are asked for.
     usual = casing_costs(context, buf, words, recaser.pretokenized, guess, begins=begins)
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None
+    assert usual.arc_costs.tolist() == found.arc_costs.tolist()
+    leave_out_hopeless(words.n_forms, usual.arc_costs)
     begin = 0
     for n_forms in words.n_forms.tolist():
         every, hopeful = (costs[begin : begin + n_forms] for costs in (found.arc_costs, usual.arc_costs))
