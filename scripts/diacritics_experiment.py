@@ -12,14 +12,13 @@ both. Models are trained on lines of `train`, and measured on the texts of `test
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 from document import fill
-from experiments import data_option, overlap, quick_option, read_lines, table
+from experiments import data_option, fastest, overlap, quick_option, read_lines, table
 
 import capfst
 from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, restoring
@@ -105,18 +104,12 @@ def accuracy(references: Sequence[str], hypotheses: Sequence[str]) -> float:
 def speed(corpus: Path, language: str, test: Sequence[str]) -> str:
     """A table of words per second, of models that restore case, diacritics (made before), both: the fastest of some
     turns."""
-    recasers = {}
     capfst.train(corpus, corpus.with_name("case.fst"), language=language)
-    for restore in RESTORED:
-        recasers[restore] = capfst.load(corpus.with_name(f"{restore}.fst"))
-    least = dict.fromkeys(RESTORED, float("inf"))
+    recasers = [capfst.load(corpus.with_name(f"{restore}.fst")) for restore in RESTORED]
+    lowerings = [restoring(language, restore).lowering for restore in RESTORED]
+    texts = ["\n".join(lower(line, lowering) for line in test) for lowering in lowerings]
     n_words = sum(len(line.split()) for line in test)
-    for _ in range(TIMES):
-        for restore, recaser in recasers.items():
-            text = "\n".join(lower(line, restoring(language, restore).lowering) for line in test)
-            begin = time.process_time()
-            recaser(text)
-            least[restore] = min(least[restore], time.process_time() - begin)
+    least = dict(zip(RESTORED, fastest(recasers, texts, TIMES), strict=True))
     rows = [
         [restore, f"{n_words / least[restore]:,.0f}", f"{least[CASE] / least[restore]:.2f}"] for restore in RESTORED
     ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy.typing as npt
 from capfst import models
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.bootstrap import CONFIDENCE
+from capfst.recaser import Recaser
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 RUN = 8
@@ -45,6 +47,17 @@ def ready_text(data: Path, name: str = models.DEFAULT) -> Iterator[bytes]:
     """The texts that a ready model was trained on, in blocks, as its card names them."""
     card = json.loads((models.FOLDER / f"{name}.json").read_text("utf-8"))
     return read_blocks([data / "train" / name / source["file"] for source in card["sources"]])
+
+
+def fastest(recasers: Sequence[Recaser], texts: Sequence[str], turns: int) -> list[float]:
+    """Seconds of processor time that each recaser takes for its text: the least of several turns."""
+    least = [float("inf")] * len(recasers)
+    for _ in range(turns):
+        for k, (recaser, text) in enumerate(zip(recasers, texts, strict=True)):
+            begin = time.process_time()
+            recaser(text)
+            least[k] = min(least[k], time.process_time() - begin)
+    return least
 
 
 @dataclass(frozen=True)

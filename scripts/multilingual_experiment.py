@@ -16,7 +16,6 @@ In: the corpora of DATA. Out: Markdown tables, sentence case restored, of lines 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -25,7 +24,7 @@ from tempfile import TemporaryDirectory
 import click
 import numpy as np
 from document import fill
-from experiments import data_option, overlap, quick_option, read_lines, table
+from experiments import data_option, fastest, overlap, quick_option, read_lines, table
 from levels import levels
 
 import capfst
@@ -109,13 +108,7 @@ def words_per_second(models: list[Path], lines: list[str]) -> list[float]:
     """Of each model, in turns, the fastest one."""
     recasers = [capfst.load(model) for model in models]
     text = "\n".join(lower(line) for line in lines)
-    least = [float("inf")] * len(models)
-    for _ in range(TURNS):
-        for k, recaser in enumerate(recasers):
-            begin = time.process_time()
-            recaser(text)
-            least[k] = min(least[k], time.process_time() - begin)
-    return [len(text.split()) / seconds for seconds in least]
+    return [len(text.split()) / seconds for seconds in fastest(recasers, [text] * len(models), TURNS)]
 
 
 def split(data: Path, language: str, most: int | None, folder: Path) -> list[str]:
