@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+from command import run
 from experiments import read_lines, table
 from sentence_breaks import joined
 
@@ -49,4 +50,4 @@ def main(files: tuple[Path, ...], texts: tuple[Path, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

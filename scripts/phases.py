@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import click
 import numpy as np
+from command import run
 
 from capfst.corpus.read import read_blocks
 from capfst.recaser import Recaser, load
@@ -67,4 +68,4 @@ def main(text: Path, models: tuple[str, ...], repeat: int, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import speech_and_chat  # beside this script
+import speech_and_chat  # beside this script, as command
+from command import run
 
 import capfst
 from capfst.batch.manifest import sha256
@@ -181,7 +182,4 @@ def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: 
 
 
 if __name__ == "__main__":
-    try:
-        cli()
-    except CapfstError as error:
-        raise SystemExit(f"ready_model.py: error: {error}") from None
+    run(cli)

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+from command import run
 
 from capfst.corpus.compression import compressing, compression_of_name
 from capfst.corpus.read import read_blocks
@@ -104,4 +105,4 @@ def main(kind: str, files: tuple[Path, ...], output: Path, one_in: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

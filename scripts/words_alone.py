@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from command import run
 
 from capfst.corpus.filters import clean
 from capfst.corpus.read import read_blocks
@@ -199,4 +200,4 @@ def main(files: tuple[Path, ...], output: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
