@@ -472,18 +472,9 @@ class Recaser:
             if context is None:
                 return CasingCosts()
             return casing_costs(
-                context,
-                buf,
-                words,
-                self.pretokenized,
-                guess,
-                every,
-                begins,
-                memory,
-                lowering,
-                self.language,
-                context is not self.spellings,
-            )
+                context, buf, words, self.pretokenized, guess, every, begins, memory, lowering, self.language,
+                oov=context is not self.spellings,
+            )  # fmt: skip
 
         of_shapes = costs(self.context, self.guess, memory)
         found = with_spellings(of_shapes, words, costs(self.spellings, False, None)) if self.spellings else of_shapes

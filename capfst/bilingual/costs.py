@@ -114,18 +114,8 @@ def bilingual_costs(
     copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
     weights = model.weights / model.weights[LM]
     _fill(
-        target,
-        source,
-        links,
-        forms,
-        guess,
-        weights,
-        model.classifier,
-        INFO,
-        LOWERING,
-        costs,
-        copies.starts,
+        target, source, links, forms, guess, weights, model.classifier, INFO, LOWERING, costs, copies.starts,
         copies.ends,
-    )
+    )  # fmt: skip
     scale = float(model.weights[LM]) if source.lines[0]["has_contrast"] else 1.0
     return CasingCosts(*costs, scale, copies)

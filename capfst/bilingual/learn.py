@@ -150,20 +150,9 @@ class Collector:
             first_arcs = np.zeros(len(n_arcs), np.int64)
             first_arcs[begin:end] = np.cumsum(n_arcs[begin:end]) - n_arcs[begin:end] + self._n_arcs
             of_classifier, linked, casings, of_words, right = _collect(
-                target,
-                source,
-                links,
-                line,
-                forms,
-                gold,
-                guess,
-                classifier,
-                INFO,
-                LOWERING,
-                costs,
-                first_costs,
+                target, source, links, line, forms, gold, guess, classifier, INFO, LOWERING, costs, first_costs,
                 first_arcs,
-            )
+            )  # fmt: skip
             edges, n_nodes = line_edges(type(words)._make(a[begin:end] for a in words), *search)
             if n_nodes < 0:
                 raise CapfstError("the model's backoff arcs do not lead to shorter contexts: train it again")

@@ -47,7 +47,7 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )
-from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
+from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.system.kernels import allocating, inlined, kernel, outlined, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -63,8 +63,6 @@ MARGIN = 5.0
 choices; with larger margins, up to infinite ones, up to 90 of 241,000 words of development text are written
 otherwise."""
 
-_LEAST_PENALTY = 1.0
-"""The least `unseen_penalty` of model.WORD."""
 _AHEAD = 8  # words
 _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
 
@@ -433,7 +431,7 @@ def _fill_known(records, label, shapes, shape_costs, every, arc_costs, option): 
         if not seen >> shape & 1:
             unseen = min(unseen, shape_costs[shape])
     best = AS_FORM
-    if every or unseen + np.float32(_LEAST_PENALTY) < arc_costs[0]:  # the word's record is seldom in the cache
+    if every or unseen + np.float32(LEAST_PENALTY) < arc_costs[0]:  # the word's record is seldom in the cache
         word = records[label]
         option[N_SHAPES] = arc_costs[0]
         for shape in range(Shape.MIXED.value):
@@ -520,8 +518,8 @@ def casing_costs(
     likeliest shape, not in lower case. every: gives the options, too. begins: bool[n],
     whether the word is taken for the first of a sentence inside its line; None: no word is. rarity: float32[n], if the
     buffer is a document whose lines are evidence for each other (context/document.py). language: the number of that of
-    all lines, in a context model of several; ANY: that of each line is found by its words. oov: whether OOV words are
-    decided on, too.
+    all lines, in a context model of several; ANY: that of each sentence is found by its words. oov: whether OOV words
+    are decided on, too.
     """
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)

@@ -37,7 +37,7 @@ WORD = np.dtype(
     [
         ("word_hash", "u4"),
         ("suffix2_hash", "u4"),  # of its last two characters
-        ("unseen_penalty", "f4"),  # −ln: what a casing costs that the LM has not seen, 1 + ln(1 + occurrences)
+        ("unseen_penalty", "f4"),  # −ln: what a casing costs that the LM has not seen
         ("shape_evidence", "u1"),
         ("frequency_rank", "u1"),
         ("lower_class", "u1"),  # by classes.word_classes
@@ -48,6 +48,10 @@ WORD = np.dtype(
     align=True,
 )
 """What is known of a word; under the label of its most frequent form."""
+
+
+LEAST_PENALTY = 1.0
+"""WORD's `unseen_penalty` is LEAST_PENALTY + ln(1 + occurrences)."""
 
 
 class Parameters(NamedTuple):
@@ -171,7 +175,7 @@ def _fill_words(starts, lexicon, words):  # type: ignore[no-untyped-def]
         word.word_hash, word.suffix2_hash = lexicon.hashes[number, WHOLE], lexicon.hashes[number, SUFFIX + 1]
         word.shape_evidence, word.frequency_rank = shape_evidence(counts), lexicon.frequency_ranks[number]
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
-        word.unseen_penalty = 1 + np.log(1.0 + counts.sum())
+        word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
         word.one_letter = word.suffix2_hash == 0
 
 

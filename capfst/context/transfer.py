@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from capfst.context.casing_costs import score_unseen_words
 from capfst.context.classes import RARE
-from capfst.context.model import WORD, Context
+from capfst.context.model import LEAST_PENALTY, WORD, Context
 from capfst.context.words import SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
@@ -36,7 +36,7 @@ def transferred(
     hashes = hash_words(symbols, starts)
     words = np.zeros(len(symbols), WORD)
     words["word_hash"][first], words["suffix2_hash"][first] = hashes[:, WHOLE], hashes[:, SUFFIX + 1]
-    words["unseen_penalty"][first], words["shape_evidence"][first] = 1, UNSEEN
+    words["unseen_penalty"][first], words["shape_evidence"][first] = LEAST_PENALTY, UNSEEN
     words["lower_class"][first] = words["cased_class"][first] = RARE
     words["one_letter"][first] = hashes[:, SUFFIX + 1] == 0
     words[first[known]] = context.words[old[known]]
