@@ -58,10 +58,9 @@ SCALE = 3.0
 LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
 
-MARGIN = 5.0
+MARGIN = 6.0
 """A surface form that costs so much more than its word's cheapest one is hopeless: it costs +inf. So the search has few
-choices; with larger margins, up to infinite ones, up to 90 of 241,000 words of development text are written
-otherwise."""
+choices; with an infinite margin, 9 of 226,000 words of English development text are written otherwise."""
 
 _AHEAD = 8  # words
 _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
