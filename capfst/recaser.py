@@ -143,20 +143,19 @@ class Recaser:
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._make_transducer, context)
             self.engine = _engine(engine, self.lm, self._starts)
-        self.transducer = making.result()
+        making.result()
         if language is not None:
             self.language = self._number_of(language)
 
-    def _make_transducer(self, context: bool) -> Transducer:
+    def _make_transducer(self, context: bool) -> None:
         """Builds the transducer, loads the context model, and warms the kernels of both while the engine is built."""
         if context:
             self.context = Context.of(self.model)
             self.spellings = Context.of(self.model, SPELLINGS)
-        transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
+        self.transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
         line = np.frombuffer(b"\n", np.uint8)
-        words = transducer.words(line)
+        words = self.transducer.words(line)
         self._write(line, words, LabelPath(words.first_labels, words.may_begin), self._casing_costs(line, words))
-        return transducer
 
     def _number_of(self, language: str) -> int:
         """The number that a language has in the context model, or ANY if it is the only one."""
@@ -466,13 +465,12 @@ class Recaser:
             return CasingCosts()
         begins = self.breaks.expected(words)
         memory = rarity(words, self.model.arcs) if self.document else None
-        lowering = self.model.symbols.language.lowering
 
         def costs(context: Context | None, guess: bool, memory: npt.NDArray[np.float32] | None) -> CasingCosts:
             if context is None:
                 return CasingCosts()
             return casing_costs(
-                context, buf, words, self.pretokenized, guess, every, begins, memory, lowering, self.language,
+                context, buf, words, self.transducer, guess, every, begins, memory, self.language,
                 oov=context is not self.spellings,
             )  # fmt: skip
 

@@ -67,6 +67,15 @@ def test_engines_agree(model: Path) -> None:
         assert fast.recase(LINES) == slow.recase(LINES)
 
 
+def test_oov_words_are_written_as_what_they_are_without_diacritics(model: Path) -> None:
+    lines = ["der hünd sieht die stâdt und nïcht der wînd", "the dög sees the cïty and nòt the wînd"]
+    for engine in "fast", "openfst":
+        recaser = capfst.load(model, engine=engine)
+        assert not any(map(recaser.knows, ("hünd", "stâdt", "nïcht", "cïty", "wînd")))
+        assert recaser.recase(lines) == ["der Hünd sieht die Stâdt und nïcht der Wînd", lines[1]]
+        assert capfst.load(model, engine=engine, oov="pass").recase(lines) == lines
+
+
 def test_folders_name_languages(texts: Path, model: Path, tmp_path: Path) -> None:
     for language in WORDS:
         (tmp_path / "all" / language).mkdir(parents=True)

@@ -17,6 +17,7 @@ from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
 from capfst.text.code import is_identifier, is_version
+from capfst.text.restoring import stripping
 from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, decode, is_plain, lower_into, within
@@ -134,6 +135,16 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     word = np.empty(np.diff(symbols.offsets).max() * GROWTH, np.uint8)
     _build(symbols.data, symbols.offsets, starts, word, INFO, symbols.language.lowering, index)
     return index
+
+
+@kernel
+def find_label(word, size, index, parts):  # type: ignore[no-untyped-def]
+    """The first label of word[:size], a word in lower case as the LM knows it; 0 if it is OOV. parts: room for it, by
+    eight bytes."""
+    for i in range(0, size, _EIGHT):
+        parts[i >> 3] = _eight(word, i, size)
+    key = _key(parts, 0, size)
+    return index.slots[_find_slot(_first_slot(key, size, index.slots), key, parts, 0, size, index)].first_label
 
 
 @outlined
@@ -350,6 +361,7 @@ class Transducer:
         self.symbols = symbols
         self.pretokenized = pretokenized
         self.index = build_index(symbols, starts)
+        self.stripping = stripping(symbols.language.name.partition("/")[0])
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """The words of valid UTF-8, any number of lines."""

@@ -5,7 +5,9 @@ a cost beside the LM's; and for each word the shape to write it in if the best p
 or if it is OOV: so words appear in casings that the LM has not seen.
 
 The LM reads an unseen casing as the word's most frequent form. So of all casings that are read as this form the search
-needs the cheapest one only. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
+needs the cheapest one only. An OOV word is `<unk>` in any casing: the context alone decides on its shape. If the model
+knows what is left of it without diacritics, its *stand-in*, all that is known of that is taken to be known of it: names
+keep their case from language to language, but not their diacritics (*Finlandia*, *Finlândia*).
 
 The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; of each line the first look, then stage 1, then
 stage 2; for documents `document.remember`) → `_fill` (→ costs of surface forms and unseen casings).
@@ -19,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
-from capfst.casing.transducer import CasingCosts, Words, canonical_lowercase
+from capfst.casing.transducer import CasingCosts, Index, Transducer, Words, canonical_lowercase, find_label
 from capfst.context.classes import RARE
 from capfst.context.document import remember
 from capfst.context.domains import ANY, likeliest_domain
@@ -51,7 +53,7 @@ from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Contex
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.system.kernels import allocating, inlined, kernel, outlined, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
-from capfst.text.unicode import GROWTH, INFO, LOWERING, Lowering
+from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
@@ -67,18 +69,31 @@ _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
 
 
 class _Lowercase(NamedTuple):
-    """The tables of characters (text/unicode.py), and room for an OOV word in lower case, and as the LM writes it."""
+    """What brings OOV words into lower case, and room for one in each state of that."""
 
     info: npt.NDArray[np.uint8]
     lowering: Lowering
+    stripping: Lowering  # and without diacritics
+    known: Index  # the words that the model knows
     lowered: npt.NDArray[np.uint8]
-    word: npt.NDArray[np.uint8]
+    word: npt.NDArray[np.uint8]  # as the LM writes it
+    stripped: npt.NDArray[np.uint8]
+    parts: npt.NDArray[np.uint64]  # the same, by eight bytes
 
     @classmethod
-    def of(cls, lowering: Lowering, longest: int) -> _Lowercase:
+    def of(cls, transducer: Transducer, longest: int) -> _Lowercase:
         """With room for a word of so many bytes."""
         room = longest * GROWTH + 8
-        return cls(INFO, lowering, np.empty(room, np.uint8), np.empty(room, np.uint8))
+        return cls(
+            INFO,
+            transducer.symbols.language.lowering,
+            transducer.stripping,
+            transducer.index,
+            np.empty(room, np.uint8),
+            np.empty(room, np.uint8),
+            np.empty(room * GROWTH, np.uint8),
+            np.empty(room * GROWTH // 8 + 1, np.uint64),
+        )
 
 
 class _Text(NamedTuple):
@@ -86,7 +101,8 @@ class _Text(NamedTuple):
 
     tokens: npt.NDArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
-    oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES], of those that have case
+    labels: npt.NDArray[np.uint32]  # [n]: the first label of each word, or of an OOV word's stand-in, or 0
+    oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES], of those that have case and no stand-in
     domains: npt.NDArray[np.int64]  # of each line; if they are languages, of each sentence
     ends: npt.NDArray[np.int64]  # the word behind each of these
 
@@ -151,7 +167,8 @@ def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
 
 @kernel
 def _oov_token(buf, words, i, pretokenized, oov, lowercase, hashes, token):  # type: ignore[no-untyped-def]
-    """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it."""
+    """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it, which is put
+    into lowercase.word; its size."""
     token_type, info, word = words.token_types[i], lowercase.info, lowercase.word
     size = canonical_lowercase(
         buf, words.starts[i], words.ends[i], token_type, pretokenized, info, lowercase.lowering, lowercase.lowered, word
@@ -162,6 +179,21 @@ def _oov_token(buf, words, i, pretokenized, oov, lowercase, hashes, token):  # t
     token.word_hash, token.suffix2_hash = hashes[WHOLE], hashes[SUFFIX + 1]
     token.frequency_rank = 0
     token.lower_class = token.cased_class = RARE
+    return size
+
+
+@outlined
+def _stand_in(lowercase, size):  # type: ignore[no-untyped-def]
+    """The first label of the known word that lowercase.word[:size], which is OOV, is without its diacritics; 0 if there
+    is none."""
+    word, stripped = lowercase.word, lowercase.stripped
+    has_diacritics = False
+    for k in range(size):
+        has_diacritics |= word[k] >= 0x80
+    if not has_diacritics:
+        return np.uint32(0)
+    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercase.info, lowercase.stripping)
+    return find_label(stripped, size, lowercase.known, lowercase.parts)
 
 
 @kernel
@@ -209,8 +241,15 @@ def _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, l
             _known_token(known, context.shapes[label] == Shape.CASELESS, token)
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
-            _oov_token(buf, words, i, pretokenized, oov, lowercase, text.oov_hashes[n_oov], token)
-            n_oov += has_case(token.shape_evidence)
+            size = _oov_token(buf, words, i, pretokenized, oov, lowercase, text.oov_hashes[n_oov], token)
+            if has_case(token.shape_evidence):
+                label = _stand_in(lowercase, size)
+                if label != 0 and context.shapes[label] != Shape.CASELESS:
+                    _known_token(context.words[label], False, token)
+                else:
+                    label = np.uint32(0)
+                    n_oov += 1
+        text.labels[i] = label
         token.position = min(position, MAX_POSITION)
         position += 1
         t += 1
@@ -327,12 +366,12 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
 
 
 @kernel
-def _stage1(words, text, n_unsettled, n_oov, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _stage1(text, n_unsettled, n_oov, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
     """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain: ln p of their
     shapes; and work.decisions.
 
-    n_oov: the number of OOV words with case before. Returns their number after the line; for how many of the words the
-    decision has capitals.
+    n_oov: the number of words with case before that have no label. Returns their number after the line; for how many
+    of the words the decision has capitals.
     """
     tokens = text.tokens
     n_capitals = np.int64(0)
@@ -342,16 +381,16 @@ def _stage1(words, text, n_unsettled, n_oov, domain, learned, work, log_p):  # t
             i, features = work.unsettled[j], work.features[j - block]
             neighbour_features(tokens, text.token_of[i], domain, features)
             prefetch_rows(learned.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
-            prefetch(learned.word_scores[words.first_labels[i]], 0)
+            prefetch(learned.word_scores[text.labels[i]], 0)
         for j in range(block, block_end):
             i = work.unsettled[j]
             t, z = text.token_of[i], log_p[i]
             lanes = _sum_rows(learned.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
             for k in range(N_SHAPES):
                 z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
-            if words.n_forms[i] != 0:
+            if text.labels[i] != 0:
                 for k in range(1, N_SHAPES):
-                    z[k] += learned.word_scores[words.first_labels[i], k - 1]
+                    z[k] += learned.word_scores[text.labels[i], k - 1]
             else:
                 n = word_features(text.oov_hashes[n_oov], UNSEEN, work.word_features)
                 n_oov += 1
@@ -390,13 +429,13 @@ def _stage2(text, n_unsettled, n_words, n_capitals, learned, work, log_p):  # ty
 
 
 @kernel
-def _score(words, text, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _score(text, learned, work, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
     begin, n_oov = 0, 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
         n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
-        n_oov, more = _stage1(words, text, n_unsettled, n_oov, domain, learned, work, log_p)
+        n_oov, more = _stage1(text, n_unsettled, n_oov, domain, learned, work, log_p)
         _stage2(text, n_unsettled, n_words + n_unsettled, n_capitals + more, learned, work, log_p)
         begin = end
 
@@ -502,23 +541,22 @@ def casing_costs(
     context: Context,
     buf: npt.NDArray[np.uint8],
     words: Words,
-    pretokenized: bool,
+    transducer: Transducer,
     guess: bool,
     every: bool = False,
     begins: npt.NDArray[np.bool_] | None = None,
     rarity: npt.NDArray[np.float32] | None = None,
-    lowering: Lowering = LOWERING,
     language: int = ANY,
     oov: bool = True,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
-    An unseen casing costs also what model.WORD has as `unseen_penalty`. guess: whether OOV words are written in their
-    likeliest shape, not in lower case. every: gives the options, too. begins: bool[n],
-    whether the word is taken for the first of a sentence inside its line; None: no word is. rarity: float32[n], if the
-    buffer is a document whose lines are evidence for each other (context/document.py). language: the number of that of
-    all lines, in a context model of several; ANY: that of each sentence is found by its words. oov: whether OOV words
-    are decided on, too.
+    An unseen casing costs also what model.WORD has as `unseen_penalty`. transducer: that found the words. guess:
+    whether OOV words are written in their likeliest shape, not in lower case. every: gives the options, too. begins:
+    bool[n], whether the word is taken for the first of a sentence inside its line; None: no word is. rarity:
+    float32[n], if the buffer is a document whose lines are evidence for each other (context/document.py). language: the
+    number of that of all lines, in a context model of several; ANY: that of each sentence is found by its words. oov:
+    whether OOV words are decided on, too.
     """
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
@@ -529,15 +567,16 @@ def casing_costs(
     text = _Text(
         np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
         np.empty(n, np.int64),
+        np.empty(n, np.uint32),
         np.empty((n_oov + 1, N_HASHES), np.uint32),
         np.empty(n_domains, np.int64),
         np.empty(n_domains, np.int64),
     )
-    lowercase = _Lowercase.of(lowering, longest)
+    lowercase = _Lowercase.of(transducer, longest)
     log_odds = np.zeros(context.n_domains, np.int64)
-    _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, language, text)
+    _read(buf, words, begins, transducer.pretokenized, oov, context, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
-    _score(words, text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
+    _score(text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
     if rarity is not None:
         remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
     options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)

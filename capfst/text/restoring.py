@@ -122,19 +122,26 @@ def _unchanged() -> Lowering:
 
 
 @cache
+def stripping(names: str) -> Lowering:
+    """The lowering of languages (`de+fr`), and then without diacritics."""
+    return _then(languages(names).lowering, diacritics(names))
+
+
+@cache
 def _without_diacritics(names: str, restore: str) -> Language:
     return _respelled(languages(names), restore, diacritics(names))
 
 
 def _respelled(language: Language, restore: str, left: Map) -> Language:
     casing = language.lowering if restore == BOTH else _unchanged()
-    lowering = _then(casing, {ord(character): [*map(ord, rest)] for character, rest in left.items()})
+    lowering = _then(casing, left)
     _refuse_unstable(lowering, left)
     return language._replace(name=f"{language.name}/{restore}", lowering=lowering, casing=casing, info=_info(left))
 
 
-def _then(lowering: Lowering, left: Mapping[int, list[int]]) -> Lowering:
+def _then(lowering: Lowering, characters: Map) -> Lowering:
     """A lowering, and then a map of its characters."""
+    left = {ord(character): [*map(ord, rest)] for character, rest in characters.items()}
     onto = np.arange(CODE_POINTS + 1, dtype=np.uint32)
     for code, rest in left.items():
         if len(rest) < 2:

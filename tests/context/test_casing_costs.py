@@ -76,6 +76,8 @@ I é É 3D U. <unk> <URL>
 """
 UNSEEN_CASINGS = "as normal assignments. Similarly,\nCustomizing attribute access\n"
 """Of words that the model has with a capital only."""
+STAND_INS = "thè pythōn ümodulé, of ðe pÿthons\nø çlasses Ìf ñumbers ΐf xyzzyš\n"
+"""Of words that the model has without diacritics, and some others."""
 
 
 @pytest.fixture(scope="module")
@@ -97,18 +99,18 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
     begins = (np.arange(1, 1 + len(words.starts)) % sentence == 0) & (words.token_types != NEWLINE)
-    found = casing_costs(context, buf, words, recaser.pretokenized, guess, True, begins)
+    found = casing_costs(context, buf, words, recaser.transducer, guess, True, begins)
     assert found.arc_costs is not None
     assert found.shapes is not None
     assert found.options is not None
-    wanted = slow.casing_costs_of(context, buf, words, recaser.pretokenized, guess, begins)
+    wanted = slow.casing_costs_of(context, buf, words, recaser.transducer, guess, begins)
     np.testing.assert_allclose(
         found.options[: len(wanted.options)], np.reshape(wanted.options, (-1, 5)), rtol=1e-3, atol=1e-3
     )
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
     # The options are not told unless they are asked for.
-    usual = casing_costs(context, buf, words, recaser.pretokenized, guess, begins=begins)
+    usual = casing_costs(context, buf, words, recaser.transducer, guess, begins=begins)
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None
@@ -133,6 +135,11 @@ def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
     assert shapes == ({Shape.LOWER, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
 
 
+def test_oov_words_are_known_as_what_they_are_without_diacritics(recaser: Recaser) -> None:
+    assert Shape.CAPITALIZED in compare(recaser, STAND_INS, True).shapes
+    assert Shape.CAPITALIZED not in compare(recaser, "xpythōn gûidox", True).shapes
+
+
 @pytest.mark.parametrize("sentence", [1, 2, 5])
 def test_sentences_in_a_line_do_not_see_each_other(recaser: Recaser, sentence: int) -> None:
     text = "\n".join([MADE_UP, *contextual.OTHERS[:20], *contextual.UNHEARD[:20]])
@@ -151,7 +158,7 @@ def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> Non
     text = MADE_UP + UNSEEN_CASINGS + "\n".join(contextual.UNHEARD[:100])
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.transducer.words(buf)
-    costs = casing_costs(context, buf, words, False, True, every=True)
+    costs = casing_costs(context, buf, words, recaser.transducer, True, every=True)
     assert costs.arc_costs is not None
     assert costs.shapes is not None
     assert costs.options is not None
@@ -187,7 +194,9 @@ def test_a_line_is_of_the_domain_of_its_words(recaser: Recaser) -> None:
 
     def costs(line: str) -> np.ndarray:
         buf = np.frombuffer(line.encode(), np.uint8)
-        options = casing_costs(context, buf, recaser.transducer.words(buf), False, True, every=True).options
+        options = casing_costs(
+            context, buf, recaser.transducer.words(buf), recaser.transducer, True, every=True
+        ).options
         assert options is not None
         return options[0]
 

@@ -81,7 +81,7 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
         found = recaser._words(buf)
         seen: list[tuple[np.ndarray, np.ndarray]] = []
         with spied(lambda text, p: seen.append((text.tokens[text.token_of], p))):  # noqa: B023
-            module.casing_costs(context, buf, found, False, True, begins=recaser.breaks.expected(found))
+            module.casing_costs(context, buf, found, recaser.transducer, True, begins=recaser.breaks.expected(found))
         ((tokens, p),) = seen
         weights = rarity(found, recaser.model.arcs)
         cased = [bool(evidence < 150) for evidence in tokens["shape_evidence"]]

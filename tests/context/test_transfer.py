@@ -37,7 +37,7 @@ def costs(recaser: Recaser) -> tuple[list[list[tuple[str, int]]], list[list[floa
     buf = np.frombuffer(TEXT.lower().encode(), np.uint8)
     words = recaser.transducer.words(buf)
     assert recaser.context
-    found = casing_costs(recaser.context, buf, words, recaser.pretokenized, True, every=True)
+    found = casing_costs(recaser.context, buf, words, recaser.transducer, True, every=True)
     assert found.arc_costs is not None
     assert found.options is not None
     ends = np.cumsum(words.n_forms)

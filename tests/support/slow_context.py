@@ -21,11 +21,13 @@ from support.plain_context import (
 )  # fmt: skip
 
 from capfst.casing.shapes import AS_FORM, Shape, shape_of
-from capfst.casing.transducer import Words
+from capfst.casing.transducer import Transducer, Words
 from capfst.context import casing_costs, features
 from capfst.context.classes import RARE
 from capfst.context.model import ROWS_PER_SLOT, Context
 from capfst.context.words import BEGIN, NO_CASE, UNSEEN
+from capfst.fst.symbols import first_labels
+from capfst.text.restoring import diacritics
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical
 from capfst.text.unicode import INFO, lower
 
@@ -42,7 +44,7 @@ def casing_costs_of(
     context: Context,
     buf: npt.NDArray[np.uint8],
     words: Words,
-    pretokenized: bool,
+    transducer: Transducer,
     guess: bool,
     begins: npt.NDArray[np.bool_],
 ) -> Costs:
@@ -57,19 +59,23 @@ def casing_costs_of(
         else:
             lines[-1][-1].append(i)
     read, hashes = [], {}
+    records = {i: first for i, (_, _, _, first, forms) in enumerate(listed) if forms}  # under which a word is known
     for sentence in chain.from_iterable(lines):
         read.append([])
         for position, i in enumerate(sentence):
             start, end, token_type, first, forms = listed[i]
             position = min(position, features.MAX_POSITION)
-            if forms:
+            if not forms:
+                hashes[i], cased, first = oov(buf, start, end, token_type, transducer)
+                if cased and first and context.shapes[first] != Shape.CASELESS:
+                    records[i] = first
+            if i in records:
                 known = context.words[first]
                 e = NO_CASE if context.shapes[first] == Shape.CASELESS else int(known["shape_evidence"])
                 hashed = int(known["word_hash"]), int(known["suffix2_hash"])
                 classes = known[["lower_class", "cased_class"]].tolist()
                 read[-1].append(Token(*hashed, e, int(known["frequency_rank"]), position, *classes))
                 continue
-            hashes[i], cased = oov(buf, start, end, token_type, pretokenized)
             evidence = UNSEEN if cased else NO_CASE
             read[-1].append(Token(hashes[i][0], hashes[i][7], evidence, 0, position, RARE, RARE))
     every, places = padded(read)
@@ -77,22 +83,29 @@ def casing_costs_of(
     sentence_places = iter(places)
     for line in lines:
         indices = chain.from_iterable(islice(sentence_places, len(line)))
-        costs |= line_costs(context, listed, every, dict(zip(indices, chain.from_iterable(line), strict=True)), hashes)
+        costs |= line_costs(
+            context, listed, every, dict(zip(indices, chain.from_iterable(line), strict=True)), hashes, records
+        )
     by_word = [word_costs(context, token, costs.get(i), guess) for i, token in enumerate(listed)]
     return Costs(*map(list, zip(*by_word, strict=True))) if by_word else Costs([], [], [])
 
 
 def oov(
-    buf: npt.NDArray[np.uint8], start: int, end: int, token_type: int, pretokenized: bool
-) -> tuple[list[int], bool]:
-    """The hashes of an OOV token, and whether it has case."""
+    buf: npt.NDArray[np.uint8], start: int, end: int, token_type: int, transducer: Transducer
+) -> tuple[list[int], bool, int]:
+    """The hashes of an OOV token, whether it has case, and the label of the word that it is without diacritics, or
+    0."""
     text = np.frombuffer(lower(buf[start:end].tobytes().decode()).encode(), np.uint8)
     cased = token_type in (WORD, COMPOUND)
-    if not (pretokenized and cased):
+    if not (transducer.pretokenized and cased):
         out = np.empty(len(text) + 8, np.uint8)
         text, whole = out, text
         text = text[: canonical(whole, 0, len(whole), token_type, out)]
-    return hash_word(text.tobytes().decode()), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS
+    word = text.tobytes().decode()
+    stripped = "".join(diacritics("default").get(character, character) for character in word)
+    forms = transducer.symbols.forms(stripped, first_labels(transducer.symbols))
+    stand_in = forms.start if stripped != word else 0
+    return hash_word(word), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS, stand_in
 
 
 def row(table: npt.NDArray[np.uint32], feature: int) -> list[int]:
@@ -107,7 +120,12 @@ def total(table: npt.NDArray[np.uint32], hashed: list[int]) -> list[int]:
 
 
 def line_costs(
-    context: Context, listed: list, tokens: list[Token], line: dict[int, int], hashes: dict[int, list[int]]
+    context: Context,
+    listed: list,
+    tokens: list[Token],
+    line: dict[int, int],
+    hashes: dict[int, list[int]],
+    records: dict[int, int],
 ) -> dict[int, list[float]]:
     """−ln p of the shapes of each word of a line that has case; line: the word at each index."""
     votes = [0] * context.n_domains
@@ -130,10 +148,10 @@ def line_costs(
             settled.add(t)
             continue
         z = total(context.stage1, neighbour_features(tokens, t, domain))
-        if i in hashes:
-            own = total(context.stage1, word_features(hashes[i], UNSEEN))
+        if i in records:
+            own = [0, *context.word_scores[records[i]].tolist()]
         else:
-            own = [0, *context.word_scores[listed[i][3]].tolist()]
+            own = total(context.stage1, word_features(hashes[i], UNSEEN))
         p[t] = softmax([scale * (a + b) for a, b in zip(z, own, strict=True)])
         decisions[t] = decision(p[t])
     n_capitals = sum(has_capitals(decisions[t]) for t in p)
