@@ -93,10 +93,10 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
     engine = recaser.engine
     choices, _ = choose(words, costs, engine.unknown, leave_out=False)
-    _, whole, n_whole = line_lattice(words, choices, engine.unknown, engine.starts, engine.tables)
+    _, whole, n_whole = line_lattice(words, choices, engine.starts, engine.tables)
     size = words.token_types.size
     chunk = new_chunk(size, choices.arc_costs)
-    fill_chunk(words, choices, 0, -1, engine.unknown, chunk)
+    fill_chunk(words, choices, 0, -1, chunk)
     enough = 0
     for room in range(1, 9999):
         arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, room)]

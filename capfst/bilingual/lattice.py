@@ -93,7 +93,7 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
 def line_edges(words: Words, unknown: int, starts: Starts, tables: LookupTables) -> tuple[Edges, int]:
     """The edges of a line, and the number of its nodes; IRREGULAR in its place if the model is not one of n-grams."""
     choices, _ = choose(words, None, unknown, leave_out=False)
-    chunk, lattice, n_nodes = line_lattice(words, choices, unknown, starts, tables)
+    chunk, lattice, n_nodes = line_lattice(words, choices, starts, tables)
     if n_nodes < 0:
         return _room(0), n_nodes
     n_edges = _list_edges(chunk, lattice, tables, starts, n_nodes, _room(0))[0]

@@ -103,26 +103,67 @@ def _find_slot(slot, key, parts, begin, size, index):  # type: ignore[no-untyped
     return slot
 
 
+class _Room(NamedTuple):
+    """Memory for the words of a block."""
+
+    lowered: npt.NDArray[np.uint8]  # for a word
+    word: npt.NDArray[np.uint8]
+    parts: npt.NDArray[np.uint64]  # the bytes of the tokens of a block, eight by eight
+    begins: npt.NDArray[np.int64]  # of each token of a block: where these begin,
+    lengths: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]
+    first_slots: npt.NDArray[np.int64]
+    are_plain: npt.NDArray[np.bool_]
+    longer: npt.NDArray[np.int64]  # those of more than eight bytes
+
+    @classmethod
+    def of(cls, size: int, longest: int) -> _Room:
+        """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
+        word = longest * GROWTH + 8
+        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK + 1
+        types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_, np.int64
+        return cls(*map(np.empty, sizes, types))
+
+
 @kernel
-def _build(data, offsets, starts, word, info, lowering, index):  # type: ignore[no-untyped-def]
-    """Fills an index; `word` is room for one."""
-    slots, parts = index.slots, index.parts
+def _put_plain(text, start, end, pretokenized, lowering, parts, begin):  # type: ignore[no-untyped-def]
+    """Writes text[start:end] in lowercase to parts[begin:], eight bytes after eight, if it is plain ASCII; whether."""
+    every_plain = True
+    for i in range(start, end, _EIGHT):
+        part = _eight(text, i, end)
+        every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
+        parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized, lowering.case)
+    return every_plain
+
+
+@kernel
+def _build(data, offsets, starts, info, lowering, index, room):  # type: ignore[no-untyped-def]
+    """Fills an index."""
+    slots, parts, begins, lengths = index.slots, index.parts, room.begins, room.lengths
+    keys, first_slots = room.keys, room.first_slots
     used = np.int64(0)
-    for k in range(starts.size - 1):
-        label = starts[k]
-        start, end = offsets[label], offsets[label + 1]
-        size = lower_into(data, start, end, start, end, word, 0, info, lowering)
-        parts[used] = size
-        for i in range(0, size, _EIGHT):
-            parts[used + 1 + (i >> 3)] = _eight(word, i, size)
-        key = _key(parts, used + 1, size)
-        slot = _find_slot(_first_slot(key, size, slots), key, parts, used + 1, size, index)
-        slots[slot].key = key
-        slots[slot].first_label = label
-        slots[slot].n_forms_length = (starts[k + 1] - label) << 4 | min(size, 9)
-        if size > _EIGHT:
-            index.places[label] = used
-            used += 1 + ((size + 7) >> 3)
+    for block in range(0, starts.size - 1, _BLOCK):
+        block_end = min(starts.size - 1, block + _BLOCK)
+        for k in range(block, block_end):
+            b, start, end = k - block, offsets[starts[k]], offsets[starts[k] + 1]
+            size = end - start
+            if not _put_plain(data, start, end, True, lowering, parts, used + 1):
+                size = lower_into(data, start, end, start, end, room.word, 0, info, lowering)
+                for i in range(0, size, _EIGHT):
+                    parts[used + 1 + (i >> 3)] = _eight(room.word, i, size)
+            begins[b], lengths[b], keys[b] = used + 1, size, _key(parts, used + 1, size)
+            first_slots[b] = _first_slot(keys[b], size, slots)
+            prefetch(slots, first_slots[b])
+            if size > _EIGHT:
+                index.places[starts[k]] = used
+                parts[used] = size
+                used += 1 + ((size + 7) >> 3)
+        for k in range(block, block_end):
+            b = k - block
+            slot = _find_slot(first_slots[b], keys[b], parts, begins[b], lengths[b], index)
+            slots[slot].key = keys[b]
+            slots[slot].first_label = starts[k]
+            slots[slot].n_forms_length = (starts[k + 1] - starts[k]) << 4 | min(lengths[b], 9)
 
 
 def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
@@ -132,8 +173,8 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
         np.empty(symbols.data.size * GROWTH // 8 + 2 * starts.size + 2, np.uint64),
         np.empty(len(symbols), np.int64),
     )
-    word = np.empty(np.diff(symbols.offsets).max() * GROWTH, np.uint8)
-    _build(symbols.data, symbols.offsets, starts, word, INFO, symbols.language.lowering, index)
+    room = _Room.of(0, int(np.diff(symbols.offsets).max()))
+    _build(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, index, room)
     return index
 
 
@@ -186,40 +227,13 @@ def canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowerin
 @kernel
 def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowered, word, parts, begin):  # type: ignore[no-untyped-def]
     """Writes a token as the LM knows it, in lowercase, to parts[begin:]; its length, and whether it is plain ASCII."""
-    if token_type == WORD or token_type == COMPOUND:
-        every_plain = True
-        for i in range(start, end, _EIGHT):
-            part = _eight(buf, i, end)
-            every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
-            parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized, lowering.case)
-        if every_plain:
-            return end - start, True
+    is_word = token_type == WORD or token_type == COMPOUND
+    if is_word and _put_plain(buf, start, end, pretokenized, lowering, parts, begin):
+        return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
     for i in range(0, length, _EIGHT):
         parts[begin + (i >> 3)] = _eight(word, i, length)
     return length, False
-
-
-class _Room(NamedTuple):
-    """Memory for matching."""
-
-    lowered: npt.NDArray[np.uint8]  # for a word
-    word: npt.NDArray[np.uint8]
-    parts: npt.NDArray[np.uint64]  # the bytes of the tokens of a block, eight by eight
-    begins: npt.NDArray[np.int64]  # of each token of a block: where these begin,
-    lengths: npt.NDArray[np.int64]
-    keys: npt.NDArray[np.uint64]
-    first_slots: npt.NDArray[np.int64]
-    are_plain: npt.NDArray[np.bool_]
-    longer: npt.NDArray[np.int64]  # those of more than eight bytes
-
-    @classmethod
-    def of(cls, size: int, longest: int) -> _Room:
-        """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
-        word = longest * GROWTH + 8
-        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK + 1
-        types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_, np.int64
-        return cls(*map(np.empty, sizes, types))
 
 
 @kernel

@@ -56,7 +56,7 @@ class Engine:
         self, words: Words, choices: Choices, context: int, path: LabelPath, chunk: int
     ) -> npt.NDArray[np.float64]:
         costs = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE))
-        if not search(words, choices, context, self.unknown, self.starts, self.tables, chunk, path, costs):
+        if not search(words, choices, context, self.starts, self.tables, chunk, path, costs):
             raise self._irregular()
         return costs
 
@@ -83,7 +83,7 @@ class Engine:
 
     def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
         choices, _ = choose(words, arc_costs, self.unknown, leave_out=False)
-        chunk, lattice, n_nodes = line_lattice(words, choices, self.unknown, self.starts, self.tables)
+        chunk, lattice, n_nodes = line_lattice(words, choices, self.starts, self.tables)
         if n_nodes == IRREGULAR:
             raise self._irregular()
         return chunk, lattice, self.tables, self.starts, n_nodes

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.search.lookup import STEP, find_slot, hash_label, search_sparse_index, slot_arc, slot_tag
+from capfst.search.lookup import STEP, first_bucket, guessed_place, search_sparse_index, skip_lower_labels
 from capfst.system.kernels import inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
@@ -53,7 +53,7 @@ PLACE = np.dtype(
         ("backoff", "i4"),  # the node of its backoff state
         ("pos", "u4"),  # its state's first arc
         ("narcs", "u4"),
-        ("cursor", "i4"),  # how far its look-up is: a slot, a place in the sparse index, an arc; 0: it has no such arc
+        ("cursor", "u4"),  # how far its look-up is: a bucket, an entry of the sparse index, an arc; 0: there is none
         ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
 )
@@ -65,7 +65,6 @@ class WordChunk(NamedTuple):
     """The words of a chunk; line ends and gaps, too. An OOV word has one form, `<unk>`."""
 
     token_types: npt.NDArray[np.uint8]  # or GAP
-    word_labels: npt.NDArray[np.uint32]  # of the most frequent form of the word
     first_labels: npt.NDArray[np.uint32]  # of the forms among which the search chooses
     n_forms: npt.NDArray[np.uint32]  # their number
     offsets: npt.NDArray[np.int64]  # of the word's costs in arc_costs; −1: there are none
@@ -131,7 +130,7 @@ def compose(chunk, lattice, tables, starts, here):  # type: ignore[no-untyped-de
     n_nodes, n_edges, n_queued = _short_contexts(chunk, lattice, tables, starts, here)
     if n_nodes < 0:
         return n_nodes
-    n_pending = _look_up_hashed(chunk, lattice, tables)
+    n_pending = _look_up_short(chunk, lattice, tables)
     n_done = np.int64(0)
     while True:
         n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued)
@@ -151,8 +150,8 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
     (number of nodes, or NO_ROOM; edges; nodes in the queue)
     """
     nodes, places, edges, queue = lattice.nodes, lattice.places, lattice.edges, lattice.queue
-    forms, slots, arc_costs = tables.forms, tables.slots, chunk.arc_costs
-    size, limit = chunk.token_types.size, slots.size >> 1
+    forms, arcs, buckets, arc_costs = tables.forms, tables.arcs, tables.buckets, chunk.arc_costs
+    size = chunk.token_types.size
     room = min(nodes.size, edges.size)
     n_nodes, n_edges, n_queued = np.int64(0), np.int64(0), np.int64(0)
     for position in range(size + 1):
@@ -200,16 +199,21 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
             label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
             if n_edges + n_forms > room:
                 return np.int64(NO_ROOM), n_edges, n_queued
-            hashed = hash_label(chunk.word_labels[position])
+            share = forms[label].share
             for node in range(root + 1, n_nodes):
                 nodes[node].resolved = root
                 nodes[node].row = n_edges
                 nodes[node].backoff_cost = places[node].backoff_arc
-                if places[node].pos < limit:
-                    begin, n_slots = 2 * np.int64(places[node].pos), 2 * np.int64(places[node].narcs)
-                    slot = hashed * n_slots >> 32
-                    places[node].cursor = slot
-                    prefetch(slots, begin + slot)
+                pos, narcs = np.int64(places[node].pos), np.int64(places[node].narcs)
+                if pos < tables.n_short:
+                    first = first_bucket(pos)
+                    n_buckets = first_bucket(pos + narcs) - first
+                    if n_buckets > 0:
+                        bucket = first + guessed_place(n_buckets, share)
+                        places[node].cursor = bucket
+                        prefetch(buckets, bucket)
+                    else:
+                        prefetch(arcs, pos)
                 else:
                     queue[n_queued] = node
                     n_queued += 1
@@ -256,41 +260,34 @@ def _add_context(tables, state, position, root, n_nodes, nodes, places):  # type
 
 
 @kernel
-def _look_up_hashed(chunk, lattice, tables):  # type: ignore[no-untyped-def]
-    """Looks up the words behind contexts of one word, which have hash tables; the number of pending nodes."""
-    places, pending, slots, arcs = lattice.places, lattice.pending, tables.slots, tables.arcs
-    limit = slots.size >> 1
-    n_pending = np.int64(0)
+def _look_up_short(chunk, lattice, tables):  # type: ignore[no-untyped-def]
+    """Looks up the words behind contexts of one word, which have buckets; the number of pending nodes."""
+    places, pending, arcs = lattice.places, lattice.pending, tables.arcs
+    n_asked = np.int64(0)
     for position in range(chunk.token_types.size):
         if ends_paths(chunk.token_types[position]):
             continue
-        tag = slot_tag(tables, hash_label(chunk.word_labels[position]))
         for node in range(np.int64(lattice.roots[position]) + 1, np.int64(lattice.roots[position + 1])):
             place = places[node]
-            if place.pos < limit and place.narcs > 1:
-                begin, n_slots = 2 * np.int64(place.pos), 2 * np.int64(place.narcs)
-                slot = find_slot(tables, begin, n_slots, np.int64(place.cursor), tag)
-                arc = slot_arc(tables, begin + slot)
-                prefetch(arcs, place.pos + arc)
-                place.cursor = slot
-                pending[n_pending] = node
-                n_pending += 1 if arc > 0 else 0
-    for k in range(n_pending):
+            pos, narcs = np.int64(place.pos), np.int64(place.narcs)
+            if pos < tables.n_short and narcs > 1:
+                arc = pos + 1
+                if first_bucket(pos + narcs) > first_bucket(pos):
+                    arc = np.int64(tables.buckets[place.cursor])
+                place.cursor = arc
+                prefetch(arcs, arc)
+                prefetch(arcs, arc + 3)
+                pending[n_asked] = node
+                n_asked += 1
+    n_pending = np.int64(0)
+    for k in range(n_asked):
         place = places[pending[k]]
-        word, label = np.int64(chunk.word_labels[place.position]), np.int64(chunk.first_labels[place.position])
-        end = label + np.int64(chunk.n_forms[place.position])
-        pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-        arc = pos + slot_arc(tables, 2 * pos + place.cursor)
-        while arc > pos and not word <= arcs[arc].ilabel < end:  # of another word of the same tag, or of no form
-            slot = np.int64(place.cursor) + 1
-            tag = slot_tag(tables, hash_label(word))
-            slot = find_slot(tables, 2 * pos, 2 * narcs, slot if slot < 2 * narcs else 0, tag)
-            place.cursor = slot
-            arc = pos + slot_arc(tables, 2 * pos + slot)
-        if arc > pos:
-            while arc < pos + narcs and arcs[arc].ilabel < label:
-                arc += 1
-        place.cursor = arc if pos < arc < pos + narcs and arcs[arc].ilabel < end else 0
+        label, n_forms = np.int64(chunk.first_labels[place.position]), np.int64(chunk.n_forms[place.position])
+        arc, end = np.int64(place.cursor), np.int64(place.pos) + np.int64(place.narcs)
+        arc = skip_lower_labels(arcs, arc, end, label)
+        place.cursor = arc
+        pending[n_pending] = pending[k]
+        n_pending += arc < end and arcs[arc].ilabel < label + n_forms
     return n_pending
 
 
@@ -379,8 +376,8 @@ def _look_up_longer(chunk, lattice, tables, begin, end):  # type: ignore[no-unty
         place.narcs = narcs
         prefetch(arcs, pos)
         if narcs > STEP:
-            share = forms[chunk.first_labels[place.position]].share_below
-            prefetch(sparse_index, np.int64(pos + narcs * share) // STEP)
+            share = forms[chunk.first_labels[place.position]].share
+            prefetch(sparse_index, (pos + guessed_place(narcs, share)) // STEP)
         else:
             for line in range(pos + 4, pos + narcs, 4):
                 prefetch(arcs, line)
@@ -390,7 +387,7 @@ def _look_up_longer(chunk, lattice, tables, begin, end):  # type: ignore[no-unty
         if narcs > STEP:
             low, high = (pos + STEP) // STEP, (pos + narcs + STEP - 1) // STEP
             label = np.int64(chunk.first_labels[place.position])
-            guess = np.int64(pos + narcs * forms[label].share_below) // STEP
+            guess = (pos + guessed_place(narcs, forms[label].share)) // STEP
             entry = search_sparse_index(sparse_index, low, high, guess, label)
             place.cursor = entry
             for line in range((entry - 1) * STEP, entry * STEP, 4):
@@ -407,8 +404,7 @@ def _look_up_longer(chunk, lattice, tables, begin, end):  # type: ignore[no-unty
         arc, last = pos + 1, pos + narcs
         if narcs > STEP:
             arc = max(arc, (np.int64(place.cursor) - 1) * STEP)
-        while arc < last and arcs[arc].ilabel < label:
-            arc += 1
+        arc = skip_lower_labels(arcs, arc, last, label)
         place.cursor = arc if arc < last and arcs[arc].ilabel < label + n_forms else 0
         pending[n_pending] = node
         n_pending += 1

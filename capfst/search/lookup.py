@@ -1,15 +1,16 @@
 """Where a state's arcs for a word are: the forms of a word are neighbours in every state, so one search finds them all.
 
 In: the mapped model. Out: `LookupTables`, derived from it in a few hundredths of a second and read-only, and kernels
-that look up a word in them. The states of one word of context are the most asked and the largest: they have a hash
-table over their words. In a longer context a sparse index (the label of every few arcs) tells which few arcs to read;
-where to look in it is guessed from how many arcs have a lower label elsewhere. Both touch as little memory as can be,
-and tell early enough what they will touch for it to be prefetched.
+that look up a word in them. How many arcs of a state have a lower label is guessed from how many have one elsewhere.
+The states of one word of context are the most asked and the largest: they have buckets of labels, of about as many arcs
+each, which say where to begin to read. In a longer context a sparse index (the label of every few arcs) is searched
+from the guess on. Both touch as little memory as can be, and tell early enough what they will touch for it to be
+prefetched.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +18,12 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
-from capfst.system.hashing import PRIME
 from capfst.system.kernels import inlined, kernel
 
 STEP = 16
 """Arcs from one entry of the sparse index to the next: 256 bytes."""
+_BUCKET = 2
+"""Binary logarithm of the arcs in a bucket, on average: 64 bytes."""
 
 FORM = np.dtype(
     [
@@ -30,7 +32,7 @@ FORM = np.dtype(
         ("state", "i4"),  # the context of this one form; 0 if nothing follows it
         ("pos", "u4"),  # of the state's arcs, the backoff first
         ("narcs", "u4"),
-        ("share_below", "f4"),  # of all arcs: those that have a lower label
+        ("share", "u4"),  # of all arcs of states of one word: those that have a lower label, about, times 2³²
     ]
 )
 """A surface form. The forms of a word are in one place, which is what their states are not."""
@@ -42,38 +44,23 @@ class LookupTables(NamedTuple):
     states: npt.NDArray  # STATE
     arcs: npt.NDArray  # ARC
     forms: npt.NDArray  # FORM, by label
-    slots: npt.NDArray[np.uint32]  # the hash tables, that of state s at 2 pos … 2 (pos + narcs)
+    buckets: npt.NDArray[np.uint32]  # of the states of one word: the first arc in the bucket, or behind it
     sparse_index: npt.NDArray[np.int32]  # the labels of the arcs 0, STEP, 2 STEP, …
-    arc_bits: int  # the lowest bits of a slot: an arc, counted from pos; the others: a tag; 0: the slot is empty
+    n_short: int  # the arcs of the states of one word, which come first
     context: int  # behind so many words the state depends on no word before; −1: some words are impossible
 
 
-@kernel
-def hash_label(label):  # type: ignore[no-untyped-def]
-    """32 bits."""
-    return np.int64(np.uint64(label) * PRIME >> np.uint64(16) & np.uint64(0xFFFFFFFF))
+@inlined
+def first_bucket(arc):  # type: ignore[no-untyped-def]
+    """The number of a state's first bucket, by its first arc; by the arc behind its last one, that of the bucket behind
+    its last one. A state of few arcs may have none."""
+    return arc >> _BUCKET
 
 
 @inlined
-def slot_tag(tables, hashed):  # type: ignore[no-untyped-def]
-    """The bits of a label's hash that its slot holds."""
-    return hashed & ((np.int64(1) << (32 - tables.arc_bits)) - 1)
-
-
-@inlined
-def slot_arc(tables, slot):  # type: ignore[no-untyped-def]
-    """The arc that slots[slot] leads to, counted from its state's first; 0: the slot is empty."""
-    return np.int64(tables.slots[slot]) & ((np.int64(1) << tables.arc_bits) - 1)
-
-
-@inlined
-def find_slot(tables, begin, size, slot, tag):  # type: ignore[no-untyped-def]
-    """The first slot of slots[begin : begin + size], from `slot` on and round, that has the tag or is empty."""
-    value = np.int64(tables.slots[begin + slot])
-    while value != 0 and value >> tables.arc_bits != tag:
-        slot = slot + 1 if slot + 1 < size else 0
-        value = np.int64(tables.slots[begin + slot])
-    return slot
+def guessed_place(n, share):  # type: ignore[no-untyped-def]
+    """Where in n things in the order of labels a label is that has this share: 0 … n − 1."""
+    return n * np.int64(share) >> 32
 
 
 @kernel
@@ -99,73 +86,60 @@ def search_sparse_index(sparse_index, low, high, guess, label):  # type: ignore[
     return low
 
 
+@inlined
+def skip_lower_labels(arcs, arc, end, label):  # type: ignore[no-untyped-def]
+    """The first of arcs[arc:end] that has no lower label; `end` if all have."""
+    while arc + 4 <= end and arcs[arc + 3].ilabel < label:
+        arc += 4
+    if arc + 4 <= end:  # where of four cannot be predicted: no branch asks
+        lower = np.int64(arcs[arc].ilabel < label) + np.int64(arcs[arc + 1].ilabel < label)
+        return arc + lower + np.int64(arcs[arc + 2].ilabel < label)
+    while arc < end and arcs[arc].ilabel < label:
+        arc += 1
+    return arc
+
+
 @kernel
-def _fill_slots(tables, word_of, begin, end):  # type: ignore[no-untyped-def]
-    """The hash tables of the states begin … end − 1; word_of[l]: the label of the most frequent form of l's word."""
-    states, arcs, slots = tables.states, tables.arcs, tables.slots
+def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-untyped-def]
+    """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label."""
     for state in range(begin, end):
         pos = np.int64(states[state].pos)
-        narcs = np.int64(states[state].narcs)
-        before = np.int64(0)
-        for k in range(1, narcs):
-            word = np.int64(word_of[arcs[pos + k].ilabel])
-            if word != before:
-                before = word
-                hashed = hash_label(word)
-                slot = hashed * 2 * narcs >> 32
-                while slots[2 * pos + slot] != 0:
-                    slot = slot + 1 if slot + 1 < 2 * narcs else 0
-                slots[2 * pos + slot] = slot_tag(tables, hashed) << tables.arc_bits | k
+        behind = pos + np.int64(states[state].narcs)
+        first, last = first_bucket(pos), first_bucket(behind)
+        if first == last:
+            continue
+        for arc in range(behind - 1, pos, -1):  # but for the backoff; the first one of a bucket stays
+            buckets[first + guessed_place(last - first, shares[arcs[arc].ilabel])] = arc
+        arc = behind
+        for bucket in range(last - 1, first - 1, -1):
+            arc = np.int64(buckets[bucket]) if buckets[bucket] != 0 else arc
+            buckets[bucket] = arc
 
 
 @kernel
-def _count_labels(arcs, begin, end, counts):  # type: ignore[no-untyped-def]
-    """Adds to counts[label] how many of arcs[begin:end] have it; np.bincount would copy all labels as int64."""
-    for arc in range(begin, end):
-        counts[arcs[arc].ilabel] += 1
-
-
-def _forms(states: npt.NDArray, arcs: npt.NDArray, labels: int, end: int) -> npt.NDArray:
-    """FORM[labels]; the shares are those of the arcs before `end` that are no unigrams."""
-    forms, unigrams = np.zeros(labels, FORM), arcs[: labels - 1]
-    every = np.zeros(labels, np.int64)
-    _count_labels(arcs, labels - 1, end, every)
-    counts = every[1:]
-    forms["cost"][1:] = unigrams["weight"]
-    forms["share_below"][1:] = (np.cumsum(counts) - counts) / max(1, counts.sum())
-    has_context = 1 + np.flatnonzero(unigrams["nextstate"])
-    context = unigrams["nextstate"][has_context - 1]
-    forms["state"][has_context] = context
-    for name in "pos", "narcs":
-        forms[name][has_context] = states[name][context]
-    forms["backoff_cost"][has_context] = arcs["weight"][states["pos"][context]]
-    return forms
+def _fill_forms(states, arcs, shares, forms):  # type: ignore[no-untyped-def]
+    """Fills FORM[labels], but for label 0."""
+    for label in range(1, forms.size):
+        form, unigram = forms[label], arcs[label - 1]
+        form.cost, form.share = unigram.weight, shares[label]
+        state = np.int64(unigram.nextstate)
+        if state != 0:
+            form.state, form.pos, form.narcs = state, states[state].pos, states[state].narcs
+            form.backoff_cost = arcs[states[state].pos].weight
 
 
 def lookup_tables(model: CapFst) -> LookupTables:
-    """The tables of a model, made in two threads."""
+    """The tables of a model."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
-    # As many words, and `<s>`, are the states of one word of context at most, which come first.
-    is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
-    singles = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
-    end = int(states["pos"][singles]) if singles < len(states) else len(arcs)
-    tables = LookupTables(
-        states,
-        arcs,
-        _forms(states, arcs, labels, end),
-        np.zeros(2 * end, np.uint32),
-        arcs["ilabel"][::STEP].copy(),
-        int(states["narcs"][1:singles].max(initial=1)).bit_length(),
-        max(model.order, model.signature.order) - 1 if np.isfinite(arcs["weight"][: labels - 1]).all() else -1,
-    )
-    word_of = np.zeros(labels, np.int32)
-    word_of[1:] = np.repeat(model.starts[:-1], np.diff(model.starts))
-    half = max(1, int(np.searchsorted(states["pos"][:singles], end // 2)))
-    with ThreadPoolExecutor(2) as pool:
-        jobs = [
-            pool.submit(_fill_slots, tables, word_of, 1, half),
-            pool.submit(_fill_slots, tables, word_of, half, singles),
-        ]
-    for job in jobs:
-        job.result()
-    return tables
+    # The states of one word of context at most come first.
+    singles = bisect_left(range(len(states)), 1, 1, key=lambda s: int(arcs[states[s]["pos"]]["nextstate"] != 0))
+    n_short = int(states["pos"][singles]) if singles < len(states) else len(arcs)
+    sparse_index = arcs["ilabel"][::STEP].copy()
+    counts = np.bincount(sparse_index[labels // STEP + 1 : n_short // STEP], minlength=labels)
+    shares = np.minimum((np.cumsum(counts) - counts) / max(1, counts.sum()) * 2**32, 2**32 - 1).astype(np.uint32)
+    forms, buckets = np.zeros(labels, FORM), np.zeros(first_bucket.py_func(n_short), np.uint32)
+    _fill_forms(states, arcs, shares, forms)
+    fill_buckets(states, arcs, shares, 1, singles, buckets)
+    is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
+    context = max(model.order, model.signature.order) - 1 if is_finite else -1
+    return LookupTables(states, arcs, forms, buckets, sparse_index, n_short, context)

@@ -35,7 +35,6 @@ class Completions(NamedTuple):
 def line_lattice(
     words: Words,
     choices: Choices,
-    unknown: int,
     starts: Starts,
     tables: LookupTables,
 ) -> tuple[WordChunk, Lattice, int]:
@@ -43,7 +42,7 @@ def line_lattice(
     size = len(words.token_types)
     room = 16 * size + 256
     chunk, lattice = new_chunk(size, choices.arc_costs), new_lattice(size, room)
-    fill_chunk(words, choices, 0, -1, unknown, chunk)
+    fill_chunk(words, choices, 0, -1, chunk)
     n_nodes = compose(chunk, lattice, tables, starts, starts.line)
     while n_nodes == NO_ROOM:
         room *= 2

@@ -233,7 +233,7 @@ def _is_open(words, choices, i):  # type: ignore[no-untyped-def]
 
 
 @outlined
-def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[no-untyped-def]
+def fill_chunk(words, choices, begin, context, chunk):  # type: ignore[no-untyped-def]
     """Fills a chunk with the words from `begin` on, as far as it holds them; how many places are filled, and the number
     of the next word.
 
@@ -261,7 +261,7 @@ def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[
             behind = ahead if is_end else max(i, ahead - context)
             if behind > i:
                 chunk.token_types[k], chunk.may_begin[k], chunk.n_forms[k], chunk.numbers[k] = GAP, False, 0, i
-                chunk.word_labels[k] = chunk.first_labels[k] = unknown
+                chunk.first_labels[k] = 0
                 chunk.offsets[k] = -1
                 k += 1
                 i, needed = behind, ahead
@@ -270,7 +270,6 @@ def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[
         if context >= 0 and token_type != NEWLINE and _is_open(words, choices, i):
             needed = max(needed, i + context)
         chunk.token_types[k], chunk.may_begin[k], chunk.numbers[k] = token_type, words.may_begin[i], i
-        chunk.word_labels[k] = words.first_labels[i] if words.n_forms[i] > 0 else unknown
         chunk.first_labels[k], chunk.n_forms[k] = choices.first_labels[i], choices.n_forms[i]
         chunk.offsets[k] = choices.offsets[i]
         k += 1
@@ -282,8 +281,8 @@ def fill_chunk(words, choices, begin, context, unknown, chunk):  # type: ignore[
 def new_chunk(size: int, arc_costs: ArcCosts) -> WordChunk:
     """A chunk of so many words, to be filled."""
     return WordChunk(
-        np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.uint32),
-        np.empty(size, np.int64), arc_costs, np.empty(size + 1, np.bool_), np.empty(size, np.int64),
+        np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64),
+        arc_costs, np.empty(size + 1, np.bool_), np.empty(size, np.int64),
     )  # fmt: skip
 
 
@@ -291,7 +290,7 @@ def new_chunk(size: int, arc_costs: ArcCosts) -> WordChunk:
 def _first_words(chunk, size):  # type: ignore[no-untyped-def]
     """The part of a chunk that so many words fill."""
     return WordChunk(
-        part(chunk.token_types, 0, size), part(chunk.word_labels, 0, size), part(chunk.first_labels, 0, size),
+        part(chunk.token_types, 0, size), part(chunk.first_labels, 0, size),
         part(chunk.n_forms, 0, size), part(chunk.offsets, 0, size), chunk.arc_costs,
         part(chunk.may_begin, 0, size + 1), part(chunk.numbers, 0, size),
     )  # fmt: skip
@@ -301,7 +300,6 @@ def search(
     words: Words,
     choices: Choices,
     context: int,
-    unknown: int,
     starts: Starts,
     tables: LookupTables,
     usual_size: int,
@@ -320,22 +318,20 @@ def search(
     progress["size"], progress["here"] = usual_size, starts.line
     while True:
         buffer, lattice = new_chunk(longest, choices.arc_costs), new_lattice(longest, room)
-        status = _search(
-            words, choices, context, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs
-        )
+        status = _search(words, choices, context, starts, tables, usual_size, buffer, lattice, progress, path, costs)
         if status == NO_ROOM:
             room *= 2
         elif status == _TOO_LONG:
             longest = 2 * int(progress["size"][0])
         elif status == _IMPOSSIBLE and context >= 0:  # which may be due to words that were left out
             path.begins[:] = False
-            return search(words, choices, -1, unknown, starts, tables, usual_size, path, costs)
+            return search(words, choices, -1, starts, tables, usual_size, path, costs)
         else:
             return bool(status == _DONE)
 
 
 @kernel
-def _search(words, choices, context, unknown, starts, tables, usual_size, buffer, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
+def _search(words, choices, context, starts, tables, usual_size, buffer, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
     """Goes on from progress[0] as far as buffer and lattice have room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
     where it has come to; or _IMPOSSIBLE, a line that no path of finite cost goes through, if words are left out."""
     n = words.token_types.size
@@ -346,7 +342,7 @@ def _search(words, choices, context, unknown, starts, tables, usual_size, buffer
         status, filled, behind = np.int64(_TOO_LONG), np.int64(0), begin
         chunk = _first_words(buffer, min(size, buffer.token_types.size))
         if size <= buffer.token_types.size:
-            filled, behind = fill_chunk(words, choices, begin, context, unknown, chunk)
+            filled, behind = fill_chunk(words, choices, begin, context, chunk)
             chunk = _first_words(buffer, filled)
             status = compose(chunk, lattice, tables, starts, here)
         if status < 0:
