@@ -38,7 +38,6 @@ from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
 from capfst.context.spellings import PART as SPELLINGS
-from capfst.context.spellings import with_spellings
 from capfst.corpus.documents import documents, whole_documents
 from capfst.exceptions import CapfstError
 from capfst.formats.alignment import parse
@@ -465,17 +464,9 @@ class Recaser:
             return CasingCosts()
         begins = self.breaks.expected(words)
         memory = rarity(words, self.model.arcs) if self.document else None
-
-        def costs(context: Context | None, guess: bool, memory: npt.NDArray[np.float32] | None) -> CasingCosts:
-            if context is None:
-                return CasingCosts()
-            return casing_costs(
-                context, buf, words, self.transducer, guess, every, begins, memory, self.language,
-                oov=context is not self.spellings,
-            )  # fmt: skip
-
-        of_shapes = costs(self.context, self.guess, memory)
-        found = with_spellings(of_shapes, words, costs(self.spellings, False, None)) if self.spellings else of_shapes
+        found = casing_costs(
+            self.context, buf, words, self.transducer, self.guess, every, begins, memory, self.language, self.spellings
+        )
         if not every:
             leave_out_hopeless(words.n_forms, found.arc_costs)
         return found

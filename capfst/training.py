@@ -26,7 +26,7 @@ import numpy.typing as npt
 from capfst.context.model import PART, Context, context_of
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import label_spellings, of_spellings
-from capfst.context.train import ContextOptions, LabelledCorpus, LocalCorpus, fit
+from capfst.context.train import ContextOptions, Fitted, LabelledCorpus, LocalCorpus, fit
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
@@ -216,12 +216,15 @@ def train(
         fitting = partial(
             fit, vocabulary.symbols, starts, vocabulary.counts, labelled, language_of, memory, show, wanted
         )
+        fitted: Fitted | None = None
         if rules.restores_case:
-            learned[PART] = context_of(starts, *fitting())
+            fitted = fitting()
+            learned[PART] = context_of(starts, *fitted)
         if rules.restores_spelling:
             spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
-            learned[SPELLINGS] = of_spellings(context_of(starts, *fitting(spellings)))
-        del fitting
+            fitted = fitting(spellings, fitted and fitted.lexicon)
+            learned[SPELLINGS] = of_spellings(context_of(starts, *fitted))
+        del fitting, fitted
     del labelled
     if min_count > 1 or max_words is not None:
         # The context model has learned from all words: so it can tell the case of those that the LM will not know.

@@ -10,7 +10,8 @@ knows what is left of it without diacritics, its *stand-in*, all that is known o
 keep their case from language to language, but not their diacritics (*Finlandia*, *Finlândia*).
 
 The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; of each line the first look, then stage 1, then
-stage 2; for documents `document.remember`) → `_fill` (→ costs of surface forms and unseen casings).
+stage 2; for documents `document.remember`) → `_fill` (→ costs of surface forms and unseen casings). A second context
+model, of spellings, follows on the same tokens (spellings.py).
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
+from capfst.context.spellings import add_spellings, tell_spellings
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.system.kernels import allocating, inlined, kernel, outlined, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -538,7 +540,7 @@ def _measure(words, begins, sizes):  # type: ignore[no-untyped-def]
 
 
 def casing_costs(
-    context: Context,
+    context: Context | None,
     buf: npt.NDArray[np.uint8],
     words: Words,
     transducer: Transducer,
@@ -547,7 +549,7 @@ def casing_costs(
     begins: npt.NDArray[np.bool_] | None = None,
     rarity: npt.NDArray[np.float32] | None = None,
     language: int = ANY,
-    oov: bool = True,
+    spellings: Context | None = None,
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
@@ -555,15 +557,17 @@ def casing_costs(
     whether OOV words are written in their likeliest shape, not in lower case. every: gives the options, too. begins:
     bool[n], whether the word is taken for the first of a sentence inside its line; None: no word is. rarity:
     float32[n], if the buffer is a document whose lines are evidence for each other (context/document.py). language: the
-    number of that of all lines, in a context model of several; ANY: that of each sentence is found by its words. oov:
-    whether OOV words are decided on, too.
+    number of that of all lines, in a context model of several; ANY: that of each sentence is found by its words.
+    spellings: the context model of spellings, whose costs are added, or are all, if context is None.
     """
+    known = spellings if context is None else context
+    assert known is not None
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
     n, sizes = len(words.token_types), np.empty(5, np.int64)
     _measure(words, begins, sizes)
     n_newlines, n_begins, n_oov, n_forms, longest = sizes.tolist()
-    n_domains = 1 + n_newlines + n_begins * (context.n_languages > 0)
+    n_domains = 1 + n_newlines + n_begins * (known.n_languages > 0)
     text = _Text(
         np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
         np.empty(n, np.int64),
@@ -573,16 +577,24 @@ def casing_costs(
         np.empty(n_domains, np.int64),
     )
     lowercase = _Lowercase.of(transducer, longest)
-    log_odds = np.zeros(context.n_domains, np.int64)
-    _read(buf, words, begins, transducer.pretokenized, oov, context, lowercase, log_odds, language, text)
+    log_odds, oov = np.zeros(known.n_domains, np.int64), context is not None
+    _read(buf, words, begins, transducer.pretokenized, oov, known, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
-    _score(text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
-    if rarity is not None:
-        remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
-    options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
-    arc_costs, shapes = np.empty(n_forms, np.float32), np.empty(n, np.uint8)
-    _fill(words, text, context, guess, log_p, every, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
-    return CasingCosts(arc_costs, shapes, options if every else None)
+    arc_costs = np.zeros(n_forms, np.float32)
+    found = CasingCosts(arc_costs)
+    if context is not None:
+        _score(text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
+        if rarity is not None:
+            remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
+        options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
+        shapes = np.empty(n, np.uint8)
+        _fill(words, text, context, guess, log_p, every, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
+        found = CasingCosts(arc_costs, shapes, options if every else None)
+    if spellings is not None:
+        tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
+        _score(text, _Parameters.of(spellings), _Workspace.of(len(text.tokens)), log_p)
+        add_spellings(words, spellings.shapes, log_p, found)
+    return found
 
 
 @kernel

@@ -13,13 +13,16 @@ import numpy.typing as npt
 from capfst.casing.shapes import Shape
 from capfst.casing.transducer import CasingCosts, Words
 from capfst.context.model import Context
+from capfst.context.words import NO_CASE
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
+from capfst.system.kernels import kernel
+from capfst.text.tokenizer import NEWLINE
 
 PART = "spellings"
 """The part of a model that is its context model of spellings."""
-SCALE = 2 / 3
-"""What a spelling costs is that of a shape, times this. Found on held-out text."""
+SCALE = 2.0
+"""A spelling costs SCALE · (−ln p). Found on held-out text."""
 _RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # not LOWER, which costs LOWER_PENALTY
 
 
@@ -50,17 +53,38 @@ def of_spellings(context: Context) -> Context:
     return context
 
 
-def with_spellings(costs: CasingCosts, words: Words, spellings: CasingCosts) -> CasingCosts:
-    """The costs of casings, and of spellings. A form that a word is written in another shape of is still its
+@kernel
+def tell_spellings(words, records, ranks, token_of, tokens):  # type: ignore[no-untyped-def]
+    """Puts what a context model of spellings knows of words into their tokens, in the place of what one of shapes
+    knows; the rest is the same in both. records, ranks: its `words` and `shapes`. token_of: the token of each word."""
+    for i in range(words.n_forms.size):
+        if words.token_types[i] != NEWLINE:
+            label = words.first_labels[i]
+            has_choice = words.n_forms[i] > 1 and ranks[label] != Shape.CASELESS
+            tokens[token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
+
+
+@kernel
+def _add(n_forms, first_labels, ranks, log_p, arc_costs, options):  # type: ignore[no-untyped-def]
+    """Adds the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
+    are any."""
+    first_arc = np.int64(0)
+    for i in range(n_forms.size):
+        label, n = first_labels[i], np.int64(n_forms[i])
+        if n > 1 and ranks[label] != Shape.CASELESS:
+            for k in range(n):
+                if ranks[label + k] != Shape.CASELESS:
+                    arc_costs[first_arc + k] -= np.float32(SCALE) * log_p[i, ranks[label + k]]
+            for k in range(options.shape[1]):
+                options[i, k] -= np.float32(SCALE) * log_p[i, ranks[label]]
+        first_arc += n
+
+
+def add_spellings(
+    words: Words, ranks: npt.NDArray[np.uint8], log_p: npt.NDArray[np.float32], costs: CasingCosts
+) -> None:
+    """Adds the costs of spellings, SCALE · −ln p, to those of casings, in place. ranks: of the labels, as from
+    `label_spellings`. log_p: float32[n, N_SHAPES]. A form that a word is written in another shape of is still its
     spelling."""
-    assert spellings.arc_costs is not None
-    more = np.float32(SCALE) * spellings.arc_costs
-    if costs.arc_costs is None:
-        return CasingCosts(more)
-    options = costs.options
-    if options is not None:
-        has_form = words.n_forms > 0
-        first = (np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms)[has_form]
-        options = options.copy()
-        options[has_form] += more[first, None]
-    return costs._replace(arc_costs=costs.arc_costs + more, options=options)
+    options = costs.options if costs.options is not None else np.empty((0, 0), np.float32)
+    _add(words.n_forms, words.first_labels, ranks, log_p, costs.arc_costs, options)

@@ -109,13 +109,15 @@ def fit(
     show: Progress,
     options: ContextOptions,
     shape_of: npt.NDArray[np.uint8] | None = None,
+    known: Lexicon | None = None,
 ) -> Fitted:
     """What is known and was learned of a corpus.
 
     starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. language_of: the
     language of each source, from 0 on; all 0 if they are of one, or none was named. memory: bytes that the program may
     take; if they are few, fewer labels are learned from, in smaller tables. shape_of: what is decided on, by label: the
-    shapes of the surface forms if None, or their spellings (spellings.py).
+    shapes of the surface forms if None, or their spellings (spellings.py). known: what is known of the words already,
+    but for what is decided on.
 
     Raises:
         CapfstError: too little memory.
@@ -128,9 +130,13 @@ def fit(
     samples = corpus.sample(size)
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     sources, languages = [samples[number] for number in kept], language_of[kept]
-    lexicon = _lexicon(
-        symbols, starts, occurrences, totals, word_of, shape_of, corpus, sources, languages, options.max_domains
-    )
+    if known is not None and shape_of is not None:
+        counts = corpus.shape_counts(word_of, shape_of, False)
+        lexicon = known._replace(shapes=shape_of, shape_counts=counts, positional=False)
+    else:
+        lexicon = _lexicon(
+            symbols, starts, occurrences, totals, word_of, shape_of, corpus, sources, languages, options.max_domains
+        )
     return Fitted(lexicon, _learned(lexicon, starts, sources, languages, Tables.of(rows), show))
 
 

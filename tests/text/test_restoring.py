@@ -5,6 +5,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from capfst.grammars import rows
 from hypothesis import given, settings
@@ -14,6 +15,9 @@ from support.models import in_one_folder
 
 import capfst
 from capfst.bilingual_training import train_bilingual
+from capfst.casing.transducer import CasingCosts
+from capfst.context.casing_costs import casing_costs
+from capfst.context.model import Context
 from capfst.convert import export_arpa, import_arpa, mix_models
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
@@ -225,6 +229,29 @@ def test_spellings_are_learned(folder: Path) -> None:
     spoken = ["Il a mange x3 .", "Il a Paris x3 ."]
     assert capfst.load(folder / "a.fst")(spoken) == ["Il a mangé x3 .", "Il à Paris x3 ."]
     assert capfst.load(folder / "a.fst", context=False)(spoken) == ["Il a mangé x3 .", "Il a Paris x3 ."]
+
+
+def test_the_costs_of_spellings_are_added_to_those_of_casings(folder: Path) -> None:
+    recaser = capfst.load(folder / "both.fst")
+    shapes, spellings = recaser.context, recaser.spellings
+    assert shapes is not None and spellings is not None
+    told_apart = ["shape_evidence", "unseen_penalty"]
+    known = [name for name in shapes.words.dtype.names if name not in told_apart]
+    assert (shapes.words[known] == spellings.words[known]).all()
+    buf = np.frombuffer(TEXT.lower().encode() + b"ou xyz foret, 12 etienne\n\na", np.uint8)
+    words = recaser.transducer.words(buf)
+
+    def costs(context: Context | None, spellings: Context | None) -> CasingCosts:
+        return casing_costs(context, buf, words, recaser.transducer, True, True, spellings=spellings)
+
+    of_shapes, of_spellings, of_both = costs(shapes, None), costs(None, spellings), costs(shapes, spellings)
+    assert of_spellings.arc_costs is not None and of_spellings.arc_costs.any()
+    assert of_spellings.shapes is None and of_spellings.options is None
+    np.testing.assert_allclose(of_both.arc_costs, of_shapes.arc_costs + of_spellings.arc_costs, rtol=1e-5)
+    first = (np.cumsum(words.n_forms) - words.n_forms)[words.n_forms > 0].astype(np.int64)
+    of_shapes.options[words.n_forms > 0] += of_spellings.arc_costs[first, None]
+    np.testing.assert_allclose(of_both.options, of_shapes.options, rtol=1e-5)
+    assert (of_both.shapes == of_shapes.shapes).all()
 
 
 # ---- The command line
