@@ -12,6 +12,7 @@ PocketSphinx mixes up words that differ in case only.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -119,8 +120,8 @@ def speak(sentences: list[str], folder: Path) -> list[Path]:
     """A wave file of each sentence; the voices take turns."""
     files = [folder / f"{k}.wav" for k in range(len(sentences))]
     with ThreadPoolExecutor(_JOBS) as pool:
-        for k, sentence in enumerate(sentences):
-            pool.submit(flite, "-voice", VOICES[k % len(VOICES)], "-t", sentence, "-o", str(files[k]))
+        options = zip(itertools.cycle(VOICES), sentences, files, strict=False)
+        list(pool.map(lambda each: flite("-voice", each[0], "-t", each[1], "-o", str(each[2])), options))
     return files
 
 
