@@ -13,6 +13,7 @@ PocketSphinx mixes up words that differ in case only.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import re
 import subprocess
@@ -74,6 +75,7 @@ def is_spoken(line: Line, words: list[str]) -> bool:
 
 def run(file: Path, recaser: capfst.Recaser, work: Path, number: int, limit: int | None) -> Spoken:
     """Speaks and recognizes so many sentences; limit: the number of lines that are read."""
+    logging.getLogger("capfst").setLevel(logging.ERROR)  # which warns of text without capitals
     work.mkdir(parents=True, exist_ok=True)
     lines = [split(text) for text in read_lines(file)[:limit]]
     words = inside_case([(line.words, line.first) for line in lines])
