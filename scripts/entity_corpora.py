@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from experiments import read_lines
 from capfst.text.unicode import lower
 
 FOLDS = 5
+QUICK = 500
+"""Sentences of each part, to see that all works; of Earnings-21, so many calls as folds."""
 TRAINING = -1
 """The fold of sentences that no score counts: all taggers of their corpus are trained on them."""
 
@@ -60,18 +63,18 @@ def in_blocks(n: int) -> npt.NDArray[np.int64]:
     return np.arange(n) * FOLDS // max(1, n)
 
 
-def gum(data: Path, most: int | None) -> Corpus:
+def gum(data: Path, quick: bool) -> Corpus:
     types = ("person", "place", "organization", "event", "time")
-    parts = [
-        read_conll(data / "ner" / f"gum_{part}.conll.zst", lambda type: type if type in types else "other")[:most]
-        for part in ("train", "test")
-    ]
+    files = (data / "ner" / f"gum_{part}.conll.zst" for part in ("train", "test"))
+    parts = [read_conll(file, lambda type: type if type in types else "other") for file in files]
+    if quick:
+        parts = [part[:QUICK] for part in parts]
     folds = np.repeat([TRAINING, 0], [len(part) for part in parts])
     return Corpus("GUM", parts[0] + parts[1], folds, {type: (type,) for type in (*types, "other")})
 
 
-def cross_validated(name: str, file: str, data: Path, most: int | None) -> Corpus:
-    sentences = read_conll(data / "ner" / file, str)[:most]
+def cross_validated(name: str, file: str, data: Path, quick: bool) -> Corpus:
+    sentences = read_conll(data / "ner" / file, str)[: QUICK if quick else None]
     types = sorted({label[2:] for sentence in sentences for label in sentence.labels} - {""})
     return Corpus(name, sentences, in_blocks(len(sentences)), {type: (type,) for type in types})
 
@@ -156,7 +159,7 @@ def projected(
     types = {int(entity): label[2:] for entity, label in zip(entity_of, labels, strict=True) if entity}
     remaining = set(found.tolist())
     sentences = []
-    for _number, (of_sentence, (a, b)) in enumerate(zip(written, itertools.pairwise([0, *ends]), strict=True)):
+    for of_sentence, (a, b) in zip(written, itertools.pairwise([0, *ends]), strict=True):
         begins = [k == 0 or found[k] != found[k - 1] for k in of_sentence]
         new = [
             f"{'B' if begin else 'I'}-{types[int(found[k])]}" if found[k] else "O"
@@ -182,3 +185,12 @@ def cased_as(word: str, reference: str) -> str:
 def without_marks(sentence: Sentence) -> Sentence:
     kept = [k for k, word in enumerate(sentence.words) if any(map(str.isalnum, word))]
     return Sentence([sentence.words[k] for k in kept], [sentence.labels[k] for k in kept])
+
+
+CORPORA: dict[str, Callable[[Path, bool], Corpus]] = {
+    "GUM": gum,
+    "Earnings-21": calls,
+    "wikigold": partial(cross_validated, "wikigold", "wikigold.conll.zst"),
+    "WNUT-17": partial(cross_validated, "WNUT-17", "wnut17_train.conll.zst"),
+}
+"""What reads each of them, given the folder of the corpora and whether small parts suffice."""

@@ -1,4 +1,4 @@
-"""What the experiments share: their data, overlap with training text, bootstrap intervals, tables.
+"""What the experiments share: their data, packages and models, overlap with training text, bootstrap intervals, tables.
 
 DATA is the folder of the corpora, `../shared/data` beside the repository; `--data` of each experiment names another.
 """
@@ -10,15 +10,18 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 import numpy as np
 import numpy.typing as npt
 
+import capfst
 from capfst import models
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.bootstrap import CONFIDENCE
+from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -38,15 +41,41 @@ _NO_WORD = re.compile(r"[\W_]+")
 _FACTORS = np.random.default_rng(SEED).integers(0, 2**64, RUN, np.uint64) | np.uint64(1)
 
 
+def help_text(docstring: str) -> str:
+    """What `--help` shows of a script's docstring, whose commands and lists keep their lines."""
+    return re.sub(r"\n\n(?=    |\* )", "\n\n\b\n", docstring)
+
+
+def require(*packages: str) -> None:
+    """Ends the program, if a package is not installed, before it has worked for long."""
+    if missing := [package for package in packages if find_spec(package) is None]:
+        raise click.ClickException(f"not installed: {', '.join(missing)}; pip install '.[experiments]'")
+
+
+def kept_model(path: Path, train: Callable[[Path], object]) -> Path:
+    """The model in a file; trains it if there is none, or one of another version."""
+    try:
+        capfst.load(path)
+    except CapfstError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        train(path)
+    return path
+
+
 def read_lines(*files: Path) -> list[str]:
     """The lines of files (plain or compressed), without their ends."""
     return [line for block in read_blocks(files) for line in block.decode().split("\n")[:-1]]
 
 
-def ready_text(data: Path, name: str = models.DEFAULT) -> Iterator[bytes]:
-    """The texts that a ready model was trained on, in blocks, as its card names them."""
-    card = json.loads((models.FOLDER / f"{name}.json").read_text("utf-8"))
-    return read_blocks([data / "train" / name / source["file"] for source in card["sources"]])
+def ready_sources(data: Path) -> list[Path]:
+    """The texts that the ready model was trained on, as its card names them."""
+    card = json.loads((models.FOLDER / f"{models.DEFAULT}.json").read_text("utf-8"))
+    return [data / "train" / models.DEFAULT / source["file"] for source in card["sources"]]
+
+
+def ready_text(data: Path) -> Iterator[bytes]:
+    """These texts, in blocks."""
+    return read_blocks(ready_sources(data))
 
 
 def fastest(recasers: Sequence[Recaser], texts: Sequence[str], turns: int) -> list[float]:

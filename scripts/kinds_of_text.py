@@ -5,7 +5,7 @@
 A model of the texts that the ready model learns from (up to 200,000 lines of each), without those parts of them that
 are tested here, recases the lowercase of each kind of text at each level. Tables give accuracy, F1 and CER with 95 %
 intervals over lines, which are taken for sentences, and the shares of tokens in each casing. Tokens are those of the
-model's tokenizer. The model is kept in the folder build/; `--train` trains it anew.
+model's tokenizer. The model is kept in build/kinds; without that folder it is trained anew.
 
 * news: the end of Wikinews. headlines: those sentences of it that have 4 to 14 words, without the period, as they are
   (sentence case), and with capitals of all words but articles, conjunctions and short prepositions (title case): the
@@ -20,25 +20,37 @@ Lines that have a run of eight words in common with the training text are counte
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import click
-import earnings21  # beside this script, as the next three
+import earnings21  # beside this script, as command, document, experiments and levels
 import numpy as np
 import numpy.typing as npt
+from command import run
 from document import fill
-from experiments import bootstrap, data_option, overlap, quick_option, read_lines, table, with_interval
+from experiments import (
+    bootstrap,
+    data_option,
+    help_text,
+    kept_model,
+    overlap,
+    quick_option,
+    read_lines,
+    ready_sources,
+    require,
+    table,
+    with_interval,
+)
 from levels import LEVELS, Recase, levels
 
 import capfst
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.compare import SHAPE_NAMES, TOKENS, compare
 from capfst.evaluate.score import MEASURES, measures
-from capfst.models import FOLDER
 from capfst.text.unicode import lower
 
 BUILD = Path(__file__).resolve().parents[1] / "build" / "kinds"
@@ -123,14 +135,12 @@ def texts(data: Path) -> dict[str, list[str]]:
 
 def training_text(data: Path, quick: bool) -> list[Path]:
     """The first lines of the sources of the ready model, without what is held out."""
-    card = json.loads((FOLDER / "en.json").read_text("utf-8"))
     files = []
     BUILD.mkdir(parents=True, exist_ok=True)
-    for source in card["sources"]:
-        name = source["file"]
-        lines = read_lines(data / "train" / "en" / name)
-        lines = lines[: len(lines) - HELD_OUT.get(name, 0)][: 20 * QUICK if quick else MOST]
-        files.append(BUILD / name.removesuffix(".zst"))
+    for source in ready_sources(data):
+        lines = read_lines(source)
+        lines = lines[: len(lines) - HELD_OUT.get(source.name, 0)][: 20 * QUICK if quick else MOST]
+        files.append(BUILD / source.stem)
         files[-1].write_text("\n".join(lines) + "\n", "utf-8")
     return files
 
@@ -200,17 +210,16 @@ def shares_table(results: dict[str, Result]) -> str:
     return table(head, [[kind, *(f"{share:.1f}" for share in result.shares)] for kind, result in results.items()])
 
 
-@click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
+@click.command(help=help_text(__doc__))
 @data_option
 @quick_option
-@click.option("--train", is_flag=True, help="Train the model anew, even if it is in build/.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="File to draw.")
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
-def main(data: Path, quick: bool, train: bool, plot: Path | None, document: Path | None) -> None:
+def main(data: Path, quick: bool, plot: Path | None, document: Path | None) -> None:
+    if plot:
+        require("matplotlib")
     sources = training_text(data, quick)
-    model = BUILD / ("quick.fst" if quick else "cap.fst")
-    if train or not model.exists():
-        capfst.train(sources, model)
+    model = kept_model(BUILD / ("quick.fst" if quick else "cap.fst"), partial(capfst.train, sources))
     recasers = levels(model)
     tokens = capfst.load(model).words_utf8
     kinds = {
@@ -233,4 +242,4 @@ def main(data: Path, quick: bool, train: bool, plot: Path | None, document: Path
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

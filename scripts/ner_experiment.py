@@ -1,11 +1,11 @@
 """Named entities in recased text (Lita et al. 2003, Table 2): how well does a tagger that knows true case find them?
 
-    python scripts/ner_experiment.py [--data ../shared/data] [--lm MODEL] [--quick] [--document docs/experiments.md]
+    python scripts/ner_experiment.py [--data ../shared/data] [--quick] [--document docs/experiments.md]
 
 A tagger, a linear-chain conditional random field, is trained on text in true case, and tested on other text in true
-case, in lower case, and as each level of the model recases its lowercase. A found entity is right if it has the type,
-the beginning and the end of the reference's. Tables give the F1 of each type and of all, and how much of the F1 in true
-case remains, with 95 % intervals over sentences.
+case, in lower case, and as each level of the ready model recases its lowercase. A found entity is right if it has the
+type, the beginning and the end of the reference's. Tables give the F1 of each type and of all, and how much of the F1
+in true case remains, with 95 % intervals over sentences.
 
 * GUM has a part to train on and one to test on. Its types are those of mentions with a name as their head.
 * Earnings-21, wikigold and WNUT-17 are tested fifth by fifth with taggers of the other four (whole calls; blocks of
@@ -38,17 +38,26 @@ from typing import NamedTuple
 import click
 import numpy as np
 import numpy.typing as npt
-from document import fill  # beside this script, as the next three
-from entity_corpora import TRAINING, Corpus, Sentence, calls, cross_validated, gum, without_marks
-from experiments import bootstrap, data_option, overlap, quick_option, ready_text, table, with_interval
+from command import run  # beside this script, as the next four
+from document import fill
+from entity_corpora import CORPORA, TRAINING, Corpus, Sentence, without_marks
+from experiments import (
+    bootstrap,
+    data_option,
+    help_text,
+    overlap,
+    quick_option,
+    ready_text,
+    require,
+    table,
+    with_interval,
+)
 from levels import ALL, LEVELS, Recase, levels
 
 import capfst
 from capfst.text.unicode import lower
 
 TRUE, LOWER, OWN, DOCUMENTS = "true case", "lowercase", "as recognized", "documents"
-QUICK = 500
-"""Sentences of each part."""
 
 # The tagger
 
@@ -259,23 +268,16 @@ def recognizer_table(corpus: Corpus, results: dict[str, Result]) -> str:
     return table(["ENAMEX, F1", *shown, f"{DOCUMENTS}, % of {TRUE}", "all types, %"], rows)
 
 
-@click.command(help=__doc__.replace("\n\n    ", "\n\n\b\n    "))
+@click.command(help=help_text(__doc__))
 @data_option
 @quick_option
-@click.option("--lm", default="en", show_default=True, help="Model.")
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
-@click.option("--corpus", help="One of the corpora alone, by its name.")
-def main(data: Path, quick: bool, lm: str, document: Path | None, corpus: str | None) -> None:
-    most = QUICK if quick else None
-    corpora = [
-        gum(data, most),
-        calls(data, quick),
-        cross_validated("wikigold", "wikigold.conll.zst", data, most),
-        cross_validated("WNUT-17", "wnut17_train.conll.zst", data, most),
-    ]
-    corpora = [each for each in corpora if corpus in (None, each.name)]
+@click.option("--corpus", type=click.Choice([*CORPORA]), help="One of the corpora alone.  [default: all]")
+def main(data: Path, quick: bool, document: Path | None, corpus: str | None) -> None:
+    require("sklearn_crfsuite")
+    corpora = [read(data, quick) for name, read in CORPORA.items() if corpus in (None, name)]
     left_out = overlapping(corpora, itertools.islice(ready_text(data), 1 if quick else None))
-    recasers, with_memory = levels(lm), capfst.load(lm, sentence_case=True, document=True)
+    recasers, with_memory = levels(None), capfst.load(sentence_case=True, document=True)
     for each, of_corpus in zip(corpora, left_out, strict=True):
         of_documents = {} if each.documents is None else {DOCUMENTS: by_document(with_memory, each.documents)}
         results = measured(each, recasers | of_documents, of_corpus)
@@ -289,4 +291,4 @@ def main(data: Path, quick: bool, lm: str, document: Path | None, corpus: str | 
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

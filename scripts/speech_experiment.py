@@ -33,18 +33,32 @@ import numpy as np
 import numpy.typing as npt
 import spoken
 import words_alone
+from command import run
 from document import fill
 from earnings21 import REFERENCE, Call, Word, positional, read
-from experiments import RESAMPLES, bootstrap, data_option, overlap, quick_option, ready_text, table, with_interval
+from experiments import (
+    RESAMPLES,
+    bootstrap,
+    data_option,
+    help_text,
+    kept_model,
+    overlap,
+    quick_option,
+    ready_sources,
+    ready_text,
+    require,
+    table,
+    with_interval,
+)
 from intrinsic import inside_case
 from ready_model import read_card, write
 
 import capfst
+from capfst import models
 from capfst.corpus.read import read_blocks
 from capfst.evaluate.alignment import align, compare_aligned
 from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
 from capfst.evaluate.score import ALIGNED_MEASURES, measures
-from capfst.exceptions import CapfstError
 from capfst.system.progress import progress
 
 WORK = Path(__file__).resolve().parents[1] / "build" / "speech"
@@ -71,23 +85,21 @@ PUNCTUATING = (REFERENCE, "google", "amazon", "microsoft", "speechmatics")
 
 def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
     """A model that has seen neither calls nor dialogs, and the texts that it has seen."""
-    card = read_card("en")
-    folder = data / "train" / "en"
-    sources = [source["file"] for source in card["sources"] if source["file"] not in LEFT_OUT]
-    texts = [folder / file for file in (QUICK_SOURCES if quick else sources)]
-    path = WORK / ("quick.fst" if quick else "model.fst")
-    try:
-        capfst.load(path)
-    except CapfstError:  # there is none, or one of another version
-        path.parent.mkdir(parents=True, exist_ok=True)
+    texts = [
+        text for text in ready_sources(data) if text.name not in LEFT_OUT and (not quick or text.name in QUICK_SOURCES)
+    ]
+
+    def train(path: Path) -> None:
+        folder = texts[0].parent
         with tempfile.TemporaryDirectory() as temporary:
             written = [
                 write(each | {"from": [file for file in each["from"] if file not in LEFT_OUT]}, folder, Path(temporary))
-                for each in card["written"]
+                for each in read_card(models.DEFAULT)["written"]
             ]
             halves = words_alone.write(texts, Path(temporary))
             capfst.train([*halves, *written], path, progress=partial(progress, quiet=False))
-    return path, texts
+
+    return kept_model(WORK / ("quick.fst" if quick else "model.fst"), train), texts
 
 
 def plain(words: list[Word]) -> list[str]:
@@ -146,7 +158,7 @@ def intrinsic(
         reference = own[REFERENCE][k]
         for name in names:
             aligned = Alignment(call, name)
-            cased, by_ready = (recased(model, call.texts[name]) for model in (recaser, ready))
+            cased, by_ready = (recased(each, call.texts[name]) for each in (recaser, ready))
             casings = own[name][k], cased, by_ready, aligned.correct(reference, cased)
             counts += [aligned.count(reference, words) for words in casings]
     return np.array(counts, np.float64).reshape(len(calls), len(names), len(casings), -1)
@@ -243,13 +255,18 @@ def draw(path: Path, names: list[str], counts: npt.NDArray[np.float64], resample
     figure.savefig(path)
 
 
-@click.command(help=__doc__)
+@click.command(help=help_text(__doc__))
 @data_option
 @quick_option
 @click.option("--part", type=click.Choice(["calls", "spoken"]), help="One of the experiments alone.  [default: both]")
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw the CER of the recognizers.")
 def main(data: Path, quick: bool, part: str | None, document: Path | None, plot: Path | None) -> None:
+    if plot:
+        require("matplotlib")
+    if part != "calls":
+        require("pocketsphinx")
+        spoken.flite("--version")  # which fails if it is missing
     resamples = 100 if quick else RESAMPLES
     lm, texts = model(data, quick)
     tables: dict[str, str] = {}
@@ -298,4 +315,4 @@ def main(data: Path, quick: bool, part: str | None, document: Path | None, plot:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -12,6 +12,8 @@ PocketSphinx mixes up words that differ in case only.
 
 from __future__ import annotations
 
+import itertools
+import logging
 import os
 import re
 import subprocess
@@ -73,6 +75,7 @@ def is_spoken(line: Line, words: list[str]) -> bool:
 
 def run(file: Path, recaser: capfst.Recaser, work: Path, number: int, limit: int | None) -> Spoken:
     """Speaks and recognizes so many sentences; limit: the number of lines that are read."""
+    logging.getLogger("capfst").setLevel(logging.ERROR)  # which warns of text without capitals
     work.mkdir(parents=True, exist_ok=True)
     lines = [split(text) for text in read_lines(file)[:limit]]
     words = inside_case([(line.words, line.first) for line in lines])
@@ -119,8 +122,8 @@ def speak(sentences: list[str], folder: Path) -> list[Path]:
     """A wave file of each sentence; the voices take turns."""
     files = [folder / f"{k}.wav" for k in range(len(sentences))]
     with ThreadPoolExecutor(_JOBS) as pool:
-        for k, sentence in enumerate(sentences):
-            pool.submit(flite, "-voice", VOICES[k % len(VOICES)], "-t", sentence, "-o", str(files[k]))
+        options = zip(itertools.cycle(VOICES), sentences, files, strict=False)
+        list(pool.map(lambda each: flite("-voice", each[0], "-t", each[1], "-o", str(each[2])), options))
     return files
 
 

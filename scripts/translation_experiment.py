@@ -24,14 +24,18 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from bitext import CORPORA, Pair, read_bitext, read_pairs, spread
+from command import run
 from document import fill
-from experiments import RESAMPLES, data_option, overlap, quick_option, ready_text, table
-from sacrebleu.metrics.bleu import BLEU
+from experiments import RESAMPLES, data_option, help_text, overlap, quick_option, ready_text, require, table
 
 import capfst
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 PACKAGES = {"spa-eng": "apertium-eng-spa", "eng-spa": "apertium-eng-spa", "fr-es": "apertium-fr-es"}
 """The Debian package of each of Apertium's modes."""
@@ -103,11 +107,16 @@ def measure(
     yield row("perfect", metrics[1], translated, references, resamples)
 
 
-@click.command(help=__doc__)
+@click.command(help=help_text(__doc__))
 @data_option
 @quick_option
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
 def main(data: Path, quick: bool, document: Path | None) -> None:
+    require("sacrebleu")
+    from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415  (of the extra `experiments`)
+
+    for mode in PACKAGES:
+        apertium(mode, ["."])  # which fails if its package is missing
     limit, number, resamples = (QUICK_PAIRS, QUICK_SENTENCES, 100) if quick else (None, SENTENCES, RESAMPLES)
     to_spanish = read_bitext(data, "es", limit)
     to_english = to_spanish.turned()
@@ -136,4 +145,4 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

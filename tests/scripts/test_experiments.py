@@ -1,12 +1,17 @@
-"""scripts/experiments.py: overlap against all runs of words, one by one; intervals; tables."""
+"""scripts/experiments.py and document.py: overlap against all runs of words, one by one; intervals; tables; errors."""
 
 import re
 import runpy
 from pathlib import Path
 
+import click
 import numpy as np
+import pytest
+from document import fill
 from hypothesis import given
 from hypothesis import strategies as st
+
+from capfst import CapfstError, models
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "experiments.py"))
 TEXT = st.lists(st.lists(st.sampled_from(["a", "B", "-", "c."]), max_size=12).map(" ".join), max_size=4)
@@ -37,3 +42,33 @@ def test_intervals_of_paired_systems():
 
 def test_table():
     assert SCRIPT["table"](["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | --: |\n| x | 1 |"
+
+
+def test_a_model_is_kept_until_it_cannot_be_read(tmp_path):
+    trained = []
+    assert SCRIPT["kept_model"](models.find("en"), trained.append) == models.find("en")
+    assert trained == []
+    other = tmp_path / "new" / "other.fst"
+    assert SCRIPT["kept_model"](other, lambda path: path.write_bytes(b"of another version")) == other
+    assert SCRIPT["kept_model"](other, trained.append) == other
+    assert trained == [other]
+
+
+def test_missing_packages_are_told():
+    SCRIPT["require"]("numpy")
+    with pytest.raises(click.ClickException, match="not installed: no_such_package; pip install"):
+        SCRIPT["require"]("numpy", "no_such_package")
+
+
+def test_help_keeps_the_lines_of_commands_and_lists():
+    text = "What it does:\n\n    python it.py\n\n* one\n* two\n\nMore."
+    assert SCRIPT["help_text"](text) == "What it does:\n\n\b\n    python it.py\n\n\b\n* one\n* two\n\nMore."
+
+
+def test_tables_are_put_between_their_marks(tmp_path):
+    document = tmp_path / "a.md"
+    document.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n", "utf-8")
+    fill(document, "x", "new")
+    assert document.read_text("utf-8") == "a\n<!-- x -->\nnew\n<!-- /x -->\nb\n"
+    with pytest.raises(CapfstError, match="no place for the table: put the lines <!-- y -->"):
+        fill(document, "y", "new")
