@@ -53,7 +53,7 @@ from capfst.context.features import (
 from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
 from capfst.context.spellings import add_spellings, tell_spellings
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import allocating, inlined, kernel, outlined, part, power_of_two, prefetch
+from capfst.system.kernels import inlined, kernel, outlined, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
@@ -71,14 +71,16 @@ _LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
 
 
 class _Lowercase(NamedTuple):
-    """What brings OOV words into lower case, and room for one in each state of that."""
+    """What brings unseen words into lower case, and room for one in each state of that."""
 
+    pretokenized: bool
     info: npt.NDArray[np.uint8]
     lowering: Lowering
     stripping: Lowering  # and without diacritics
     known: Index  # the words that the model knows
     lowered: npt.NDArray[np.uint8]
     word: npt.NDArray[np.uint8]  # as the LM writes it
+    hashes: npt.NDArray[np.uint32]  # [N_HASHES], of the same
     stripped: npt.NDArray[np.uint8]
     parts: npt.NDArray[np.uint64]  # the same, by eight bytes
 
@@ -87,12 +89,14 @@ class _Lowercase(NamedTuple):
         """With room for a word of so many bytes."""
         room = longest * GROWTH + 8
         return cls(
+            transducer.pretokenized,
             INFO,
             transducer.symbols.language.lowering,
             transducer.stripping,
             transducer.index,
             np.empty(room, np.uint8),
             np.empty(room, np.uint8),
+            np.empty(N_HASHES, np.uint32),
             np.empty(room * GROWTH, np.uint8),
             np.empty(room * GROWTH // 8 + 1, np.uint64),
         )
@@ -104,7 +108,6 @@ class _Text(NamedTuple):
     tokens: npt.NDArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
     labels: npt.NDArray[np.uint32]  # [n]: the first label of each word, or of an OOV word's stand-in, or 0
-    oov_hashes: npt.NDArray[np.uint32]  # [OOV words, N_HASHES], of those that have case and no stand-in
     domains: npt.NDArray[np.int64]  # of each line; if they are languages, of each sentence
     ends: npt.NDArray[np.int64]  # the word behind each of these
 
@@ -167,18 +170,26 @@ def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
     token.shape_evidence = NO_CASE if caseless else word.shape_evidence
 
 
-@kernel
-def _oov_token(buf, words, i, pretokenized, oov, lowercase, hashes, token):  # type: ignore[no-untyped-def]
-    """Fills the token of the OOV word i, and its hashes: those of its lowercase as the LM would write it, which is put
-    into lowercase.word; its size."""
-    token_type, info, word = words.token_types[i], lowercase.info, lowercase.word
+@outlined
+def _hash(buf, words, i, lowercase):  # type: ignore[no-untyped-def]
+    """Fills lowercase.word with the lowercase of word i as the LM would write it, and lowercase.hashes; its size."""
+    word = lowercase.word
     size = canonical_lowercase(
-        buf, words.starts[i], words.ends[i], token_type, pretokenized, info, lowercase.lowering, lowercase.lowered, word
-    )
-    is_word = token_type == WORD or token_type == COMPOUND
-    token.shape_evidence = UNSEEN if oov and is_word and shape_of(word, 0, size, info) != Shape.CASELESS else NO_CASE
-    hash_word(word, 0, size, info, hashes)
-    token.word_hash, token.suffix2_hash = hashes[WHOLE], hashes[SUFFIX + 1]
+        buf, words.starts[i], words.ends[i], words.token_types[i], lowercase.pretokenized, lowercase.info,
+        lowercase.lowering, lowercase.lowered, word,
+    )  # fmt: skip
+    hash_word(word, 0, size, lowercase.info, lowercase.hashes)
+    return size
+
+
+@kernel
+def _oov_token(buf, words, i, oov, lowercase, token):  # type: ignore[no-untyped-def]
+    """Fills the token of the OOV word i, and what _hash does; the word's size."""
+    size = _hash(buf, words, i, lowercase)
+    is_word = oov and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
+    is_cased = is_word and shape_of(lowercase.word, 0, size, lowercase.info) != Shape.CASELESS
+    token.shape_evidence = UNSEEN if is_cased else NO_CASE
+    token.word_hash, token.suffix2_hash = lowercase.hashes[WHOLE], lowercase.hashes[SUFFIX + 1]
     token.frequency_rank = 0
     token.lower_class = token.cased_class = RARE
     return size
@@ -218,11 +229,11 @@ def _end_domain(text, number, end, log_odds, language):  # type: ignore[no-untyp
 
 
 @kernel
-def _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
+def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
     """Fills `text`. A domain is the likeliest one given the known words of its line, or of its sentence, or the given
     language, if it is not ANY. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
-    position, n_oov, domain = 0, 0, 0
+    position, domain = 0, 0
     last = words.starts.size - 1
     for i in range(words.starts.size):
         prefetch(context.words, words.first_labels[min(i + _AHEAD, last)])
@@ -243,14 +254,13 @@ def _read(buf, words, begins, pretokenized, oov, context, lowercase, log_odds, l
             _known_token(known, context.shapes[label] == Shape.CASELESS, token)
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
-            size = _oov_token(buf, words, i, pretokenized, oov, lowercase, text.oov_hashes[n_oov], token)
+            size = _oov_token(buf, words, i, oov, lowercase, token)
             if has_case(token.shape_evidence):
                 label = _stand_in(lowercase, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
                     _known_token(context.words[label], False, token)
                 else:
                     label = np.uint32(0)
-                    n_oov += 1
         text.labels[i] = label
         token.position = min(position, MAX_POSITION)
         position += 1
@@ -322,15 +332,6 @@ def _log_softmax(z, p):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _log2(size):  # type: ignore[no-untyped-def]
-    """b of a size 2^b."""
-    bits = 0
-    while 1 << bits < size:
-        bits += 1
-    return bits
-
-
-@kernel
 def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
     """log_p[begin:end], of the words of a line of a domain: ln of the odds of each shape against the likeliest one, for
     words for which the first look suffices; and work.decisions. The other words with case are put into work.unsettled.
@@ -368,13 +369,9 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
 
 
 @kernel
-def _stage1(text, n_unsettled, n_oov, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
     """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain: ln p of their
-    shapes; and work.decisions.
-
-    n_oov: the number of words with case before that have no label. Returns their number after the line; for how many
-    of the words the decision has capitals.
-    """
+    shapes; and work.decisions. Returns for how many of them the decision has capitals."""
     tokens = text.tokens
     n_capitals = np.int64(0)
     for block in range(0, n_unsettled, BLOCK):
@@ -390,12 +387,12 @@ def _stage1(text, n_unsettled, n_oov, domain, learned, work, log_p):  # type: ig
             lanes = _sum_rows(learned.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
             for k in range(N_SHAPES):
                 z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
-            if text.labels[i] != 0:
+            if tokens[t].shape_evidence != UNSEEN:
                 for k in range(1, N_SHAPES):
                     z[k] += learned.word_scores[text.labels[i], k - 1]
             else:
-                n = word_features(text.oov_hashes[n_oov], UNSEEN, work.word_features)
-                n_oov += 1
+                _hash(buf, words, i, lowercase)
+                n = word_features(lowercase.hashes, UNSEEN, domain, work.word_features)
                 lanes = _sum_rows(learned.stage1, work.word_features, n)
                 for k in range(1, N_SHAPES):
                     z[k] += _score_of(lanes, k, n)
@@ -404,7 +401,7 @@ def _stage1(text, n_unsettled, n_oov, domain, learned, work, log_p):  # type: ig
             _log_softmax(z, work.p)
             work.decisions[t] = decision(work.p)
             n_capitals += has_capitals(work.decisions[t])
-    return n_oov, n_capitals
+    return n_capitals
 
 
 @kernel
@@ -431,28 +428,15 @@ def _stage2(text, n_unsettled, n_words, n_capitals, learned, work, log_p):  # ty
 
 
 @kernel
-def _score(text, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _score(buf, words, text, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
-    begin, n_oov = 0, 0
+    begin = 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
         n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
-        n_oov, more = _stage1(text, n_unsettled, n_oov, domain, learned, work, log_p)
+        more = _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p)
         _stage2(text, n_unsettled, n_words + n_unsettled, n_capitals + more, learned, work, log_p)
         begin = end
-
-
-@allocating
-def score_unseen_words(labels, hashes, stage1, word_scores):  # type: ignore[no-untyped-def]
-    """word_scores[label] of words that were not learned from: int64[n], their hashes uint32[n, N_HASHES], and the
-    stage1 table, as in model.Parameters."""
-    table = _Table(stage1, _log2(stage1.size))
-    features = np.empty(MAX_WORD_FEATURES, np.uint64)
-    for i in range(labels.size):
-        n = word_features(hashes[i], UNSEEN, features)
-        lanes = _sum_rows(table, features, n)
-        for k in range(1, N_SHAPES):
-            word_scores[labels[i], k - 1] = _score_of(lanes, k, n)
 
 
 # ---- −ln p of the shapes → costs of casings
@@ -526,17 +510,16 @@ def _fill(words, text, context, guess, log_p, every, shape_costs, arc_costs, sha
 
 @kernel
 def _measure(words, begins, sizes):  # type: ignore[no-untyped-def]
-    """Fills sizes[:5]: the number of line ends, of words that begin sentences, of OOV words and of surface forms; the
-    length of the longest word."""
-    n_newlines, n_begins, n_oov, n_forms, longest = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    """Fills sizes[:4]: the number of line ends, of words that begin sentences, and of surface forms; the length of the
+    longest word."""
+    n_newlines, n_begins, n_forms, longest = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for i in range(words.starts.size):
         is_newline = np.int64(words.token_types[i] == NEWLINE)
         n_newlines += is_newline
         n_begins += np.int64(begins[i])
-        n_oov += np.int64(words.n_forms[i] == 0) & (1 - is_newline)
         n_forms += np.int64(words.n_forms[i])
         longest = max(longest, words.ends[i] - words.starts[i])
-    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = n_newlines, n_begins, n_oov, n_forms, longest
+    sizes[0], sizes[1], sizes[2], sizes[3] = n_newlines, n_begins, n_forms, longest
 
 
 def casing_costs(
@@ -564,26 +547,25 @@ def casing_costs(
     assert known is not None
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
-    n, sizes = len(words.token_types), np.empty(5, np.int64)
+    n, sizes = len(words.token_types), np.empty(4, np.int64)
     _measure(words, begins, sizes)
-    n_newlines, n_begins, n_oov, n_forms, longest = sizes.tolist()
+    n_newlines, n_begins, n_forms, longest = sizes.tolist()
     n_domains = 1 + n_newlines + n_begins * (known.n_languages > 0)
     text = _Text(
         np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
         np.empty(n, np.int64),
         np.empty(n, np.uint32),
-        np.empty((n_oov + 1, N_HASHES), np.uint32),
         np.empty(n_domains, np.int64),
         np.empty(n_domains, np.int64),
     )
     lowercase = _Lowercase.of(transducer, longest)
     log_odds, oov = np.zeros(known.n_domains, np.int64), context is not None
-    _read(buf, words, begins, transducer.pretokenized, oov, known, lowercase, log_odds, language, text)
+    _read(buf, words, begins, oov, known, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     arc_costs = np.zeros(n_forms, np.float32)
     found = CasingCosts(arc_costs)
     if context is not None:
-        _score(text, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
+        _score(buf, words, text, lowercase, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
@@ -592,7 +574,7 @@ def casing_costs(
         found = CasingCosts(arc_costs, shapes, options if every else None)
     if spellings is not None:
         tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
-        _score(text, _Parameters.of(spellings), _Workspace.of(len(text.tokens)), log_p)
+        _score(buf, words, text, lowercase, _Parameters.of(spellings), _Workspace.of(len(text.tokens)), log_p)
         add_spellings(words, spellings.shapes, log_p, found)
     return found
 

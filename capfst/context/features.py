@@ -5,7 +5,7 @@ with their values; the low bits of a hash are the row of the table that holds th
 2009, feature hashing). A word has four sets of features:
 
 * `first_features`: few of the following ones, as a first look at a word: if they suffice, the others are not asked.
-* `word_features`: the word alone. Stage 1 scores a word by these …
+* `word_features`: the word alone, if it is unseen also its letters in this domain. Stage 1 scores a word by these …
 * `neighbour_features`: … and by these: the words up to three places away, their classes and shape evidence, and the
   domain of the line.
 * `decision_features`: what stage 2 scores it by: what stage 1 decided on the words up to two places away, and on how
@@ -18,7 +18,18 @@ import numpy as np
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.classes import BOUNDARY
-from capfst.context.words import BEGIN, END, N_HASHES, PREFIX, UNSEEN, WHOLE, evidence_in_12, evidence_in_25
+from capfst.context.words import (
+    BEGIN,
+    END,
+    MAX_TRIGRAMS,
+    N_HASHES,
+    PREFIX,
+    TRIGRAMS,
+    UNSEEN,
+    WHOLE,
+    evidence_in_12,
+    evidence_in_25,
+)
 from capfst.system.hashing import hash_pair
 from capfst.system.kernels import inlined, kernel, prefetch
 
@@ -40,7 +51,7 @@ PADDING = 3
 """Tokens between two lines, as many as the features read at either side."""
 N_RANKED = 60
 MAX_POSITION = 3
-MAX_WORD_FEATURES = 2 + N_HASHES - PREFIX
+MAX_WORD_FEATURES = 2 + TRIGRAMS - PREFIX + 2 * MAX_TRIGRAMS
 N_FIRST_FEATURES = 8
 N_NEIGHBOUR_FEATURES = 41
 N_DECISION_FEATURES = 16
@@ -99,17 +110,23 @@ def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def word_features(hashes, evidence, features):  # type: ignore[no-untyped-def]
-    """Fills features[:MAX_WORD_FEATURES] of a word alone, given its hashes, uint32[N_HASHES], and its shape evidence;
-    returns how many there are."""
+def word_features(hashes, evidence, domain, features):  # type: ignore[no-untyped-def]
+    """Fills features[:MAX_WORD_FEATURES] of a word alone, given its hashes, uint32[N_HASHES], its shape evidence and
+    the domain of its line, which matters if it is unseen; returns how many there are."""
     e25 = evidence_in_25(evidence)
     features[0] = hash_pair(1, evidence)
     features[1] = hash_pair(2, hashes[WHOLE])
     n = 2
-    for k in range(PREFIX, N_HASHES):
+    for k in range(PREFIX, TRIGRAMS):
         if hashes[k] != 0:
             features[n] = hash_pair(hash_pair(3, hashes[k]), e25)
             n += 1
+    if evidence == UNSEEN:
+        for k in range(TRIGRAMS, N_HASHES):
+            if hashes[k] != 0:
+                features[n] = hash_pair(45, hashes[k])
+                features[n + 1] = hash_pair(hash_pair(46, hashes[k]), domain)
+                n += 2
     return n
 
 
@@ -135,7 +152,8 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
     e, e_left, e_right = np.int64(own.shape_evidence), np.int64(left.shape_evidence), np.int64(right.shape_evidence)
     e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
     lower, lower_left, lower_right = np.int64(own.lower_class), np.int64(left.lower_class), np.int64(right.lower_class)
-    d = np.int64(domain)
+    # How many of a domain's unseen words are names is rather due to its training text: of these, letters tell.
+    d = np.int64(domain) if e != UNSEEN else 0
     f = features
     # The words around, with the evidence of the word.
     f[0] = hash_pair(hash_pair(4, w_left), e25)

@@ -236,7 +236,7 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
         for t in range(block, block_end):
             if truths[t] != _NO_SHAPE:
                 features = work.features[t - block]
-                n = word_features(hashes[examples.words[t]], np.int64(tokens[t].shape_evidence), features)
+                n = word_features(hashes[examples.words[t]], np.int64(tokens[t].shape_evidence), domain, features)
                 neighbour_features(tokens, t, domain, features[n:])
                 n += N_NEIGHBOUR_FEATURES
                 work.n_features[t - block] = n

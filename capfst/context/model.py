@@ -16,7 +16,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.words import SUFFIX, WHOLE, shape_evidence
+from capfst.context.words import SUFFIX, UNSEEN, WHOLE, shape_evidence
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from capfst.context.learn import Lexicon, Tables
 
 PART = "context"
-_FORMAT = 3
+_FORMAT = 4
 _MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table, which holds one of them."""
@@ -61,7 +61,9 @@ class Parameters(NamedTuple):
     row's number among those that share the slot. A feature f has slot f mod 2^b, number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
     """
 
-    word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: the sums of the weights of each word's word_features
+    word_scores: npt.NDArray[
+        np.int16
+    ]  # [V + 1, N_SHAPES − 1]: of each seen word, the sums of its word_features' weights
     stage1: npt.NDArray[np.uint32]  # [2^b]
     stage2: npt.NDArray[np.uint32]
     first_look: npt.NDArray[np.uint32]
@@ -221,10 +223,14 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
 
 @allocating
 def _sum_word_scores(starts, hashes, shape_counts, weights, word_scores):  # type: ignore[no-untyped-def]
-    """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label."""
+    """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label; 0 if its
+    shape evidence is UNSEEN, as its features depend on the domain then."""
     features = np.empty(MAX_WORD_FEATURES, np.uint64)
     mask = np.uint64(len(weights) - 1)
     for number in range(starts.size - 1):
-        for i in range(word_features(hashes[number], shape_evidence(shape_counts[number]), features)):
+        evidence = shape_evidence(shape_counts[number])
+        if evidence == UNSEEN:
+            continue
+        for i in range(word_features(hashes[number], evidence, 0, features)):
             for k in range(N_SHAPES - 1):
                 word_scores[starts[number], k] += weights[np.int64(features[i] & mask), k]

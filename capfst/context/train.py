@@ -40,7 +40,7 @@ _FEW = 1_000_000  # labels: less memory than these need is too little
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 # Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
 # made; of the tables, and packing them.
-_KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 400, 28, 70
+_KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
 _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.context.casing_costs import score_unseen_words
 from capfst.context.classes import RARE
 from capfst.context.model import LEAST_PENALTY, WORD, Context
 from capfst.context.words import SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
@@ -41,7 +40,6 @@ def transferred(
     words["one_letter"][first] = hashes[:, SUFFIX + 1] == 0
     words[first[known]] = context.words[old[known]]
     word_scores = np.zeros((len(symbols), context.word_scores.shape[1]), np.int16)
-    score_unseen_words(first[~known], hashes[~known], context.stage1, word_scores)
     word_scores[first[known]] = context.word_scores[old[known]]
     log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
     log_odds[first[known]] = context.language_log_odds[old[known]]

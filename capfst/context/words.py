@@ -21,15 +21,18 @@ from capfst.text.unicode import GROWTH, INFO, LETTER, ascii_set, decode, is_in, 
 
 MAX_AFFIX = 5
 """The longest prefix and suffix that are hashed, in characters."""
+MAX_TRIGRAMS = 12
 WHOLE = 0
 PREFIX = 1
 SUFFIX = PREFIX + MAX_AFFIX
 OUTLINE = SUFFIX + MAX_AFFIX
 FRAME = OUTLINE + 1
-N_HASHES = FRAME + 1
+TRIGRAMS = FRAME + 1
+N_HASHES = TRIGRAMS + MAX_TRIGRAMS
 """Hashes of a word, by place: the whole word, at PREFIX its first 1 … 5 characters, at SUFFIX its last 1 … 5, its
 outline (which classes of characters follow each other, and which pattern of names or codes it has, see
-casing/names.py) and its frame (its length, and whether it has a vowel)."""
+casing/names.py), its frame (its length, and whether it has a vowel), and at TRIGRAMS its first MAX_TRIGRAMS trigrams of
+characters."""
 
 UNSEEN = 0
 BEGIN, END, NO_CASE = 150, 151, 152
@@ -40,15 +43,19 @@ _VOWELS = ascii_set("aeiouy")
 
 @outlined
 def hash_word(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
-    """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word."""
+    """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word, and
+    for trigrams that it has not."""
+    hashes[:] = 0
     hashes[WHOLE] = hash_bytes(text, start, end, 1)
-    for k in range(PREFIX, OUTLINE):
-        hashes[k] = 0
     outline, previous, length, vowel = np.uint64(3), np.int64(-1), 0, 0
-    i = start
+    i = one_before = two_before = start
     while i < end:
+        begin = two_before
+        two_before, one_before = one_before, i
         code, i = decode(text, i, end)
         length += 1
+        if 3 <= length < 3 + MAX_TRIGRAMS:
+            hashes[TRIGRAMS + length - 3] = hash_bytes(text, begin, i, 2 + 2 * MAX_AFFIX)
         if length <= MAX_AFFIX:
             hashes[PREFIX + length - 1] = hash_bytes(text, start, i, 1 + length)
         vowel |= is_in(code, _VOWELS)

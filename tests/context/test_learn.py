@@ -91,7 +91,7 @@ class Learner:
             if (truth := truths[t]) is not None and q[truth] < learn.FIRST_LOOK_CERTAIN:
                 self.step(2, hashed, q, truth)
         for t in (t for t in places if t in truths):
-            hashed = twin.word_features(owns[t], tokens[t].shape_evidence)
+            hashed = twin.word_features(owns[t], tokens[t].shape_evidence, domain)
             hashed += twin.neighbour_features(tokens, t, domain)
             q = twin.softmax(self.scores(0, hashed, [0.0] * 4))
             if t not in settled:

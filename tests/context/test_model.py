@@ -18,7 +18,7 @@ from capfst.context.classes import word_classes
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Lexicon, Tables
 from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
-from capfst.context.words import hash_words
+from capfst.context.words import UNSEEN, hash_words
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
@@ -102,12 +102,13 @@ def test_weights_are_whole_numbers_of_their_scale() -> None:
             assert [value - 128 for value in values] == pytest.approx(less[kept] / scale, abs=0.51)
             size = [abs(np.rint(less[k] / scale)).sum() * np.sqrt(table[k, N_SHAPES:].sum()) for k in rivals]
             assert size[owner - 1] == pytest.approx(max(size))
-    # The scores of a word are of all rows.
+    # The scores of a seen word are of all rows.
     for number, label in enumerate(STARTS[:-1]):
         hashes, evidence = hash_word(WORDS[label - 1].lower()), shape_evidence(COUNTS[number].tolist())
-        rows = [f % ROWS[0] for f in word_features(hashes, evidence)]
+        rows = [f % ROWS[0] for f in word_features(hashes, evidence, 0)]
         less = tables.stage1[rows, 1:N_SHAPES] - tables.stage1[rows, :1]
-        assert found.word_scores[label].tolist() == np.rint(less / found.scales[0]).sum(0).tolist()
+        scores = np.rint(less / found.scales[0]).sum(0).tolist()
+        assert found.word_scores[label].tolist() == (scores if evidence != UNSEEN else [0, 0, 0])
     assert not found.word_scores[[0, 4]].any()
 
 

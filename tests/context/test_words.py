@@ -19,6 +19,7 @@ from capfst.context.words import (
     OUTLINE,
     PREFIX,
     SUFFIX,
+    TRIGRAMS,
     UNSEEN,
     WHOLE,
     evidence_in_12,
@@ -71,15 +72,20 @@ def test_hashes_of_a_word_are_the_twins(word: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ("walked", "talked", {*range(SUFFIX, SUFFIX + MAX_AFFIX), OUTLINE, FRAME}),
-        ("talking", "talked", {*range(PREFIX, PREFIX + 4), OUTLINE}),
+        ("walked", "talked", {*range(SUFFIX, SUFFIX + MAX_AFFIX), OUTLINE, FRAME, *range(TRIGRAMS + 1, TRIGRAMS + 4)}),
+        ("talking", "talked", {*range(PREFIX, PREFIX + 4), OUTLINE, TRIGRAMS, TRIGRAMS + 1}),
         ("mp3", "kq7", {FRAME}),  # other digits are other characters of the outline
         ("mp3", "kq3", {SUFFIX, OUTLINE, FRAME}),
         ("dvd", "kgb", {OUTLINE, FRAME}),
         ("dvd", "kga", set()),  # a vowel
         ("éa", "êb", {OUTLINE}),
         ("mcdonald", "mcgregor", {PREFIX, PREFIX + 1, OUTLINE, FRAME}),
-        ("abcdefgh", "abcdefghi", {*range(PREFIX, PREFIX + 5), OUTLINE, FRAME}),  # 8 letters and more
+        (  # 8 letters and more
+            "abcdefgh",
+            "abcdefghi",
+            {*range(PREFIX, PREFIX + 5), OUTLINE, FRAME, *range(TRIGRAMS, TRIGRAMS + 6)},
+        ),
+        ("xaaaxbcd", "yabcxaaa", {OUTLINE, FRAME}),  # trigrams at other places
     ],
 )
 def test_what_words_have_in_common(one: str, other: str, same: set[int]) -> None:

@@ -32,7 +32,7 @@ def hash_bytes(text: str, seed: int) -> int:
 
 
 def hash_word(word: str) -> list[int]:
-    """The word, its first 1 … 5 characters, its last 1 … 5, outline and frame."""
+    """The word, its first 1 … 5 characters, its last 1 … 5, outline and frame, its first 12 trigrams."""
     sizes = range(1, 6)
     first = [hash_bytes(word[:n], 1 + n) if n <= len(word) else 0 for n in sizes]
     last = [hash_bytes(word[-n:], 6 + n) if n <= len(word) else 0 for n in sizes]
@@ -43,6 +43,7 @@ def hash_word(word: str) -> list[int]:
     data = np.frombuffer(word.encode(), np.uint8)
     frame = hash_pair(4 + any(c in "aeiouy" for c in word), min(len(word), 8))
     hashes = [hash_bytes(word, 1), *first, *last, hash_pair(outline, pattern(data, 0, len(data))), frame]
+    hashes += [hash_bytes(word[k : k + 3], 12) if k + 3 <= len(word) else 0 for k in range(12)]
     return [h & LOW for h in hashes]
 
 
@@ -106,9 +107,12 @@ def joined(*numbers: int) -> int:
     return n
 
 
-def word_features(hashes: list[int], e: int) -> list[int]:
-    affixes = [hash_pair(hash_pair(3, h), evidence_in_25(e)) for h in hashes[1:] if h]
-    return [hash_pair(1, e), hash_pair(2, hashes[0]), *affixes]
+def word_features(hashes: list[int], e: int, domain: int) -> list[int]:
+    affixes = [hash_pair(hash_pair(3, h), evidence_in_25(e)) for h in hashes[1:13] if h]
+    trigrams = []
+    for h in filter(None, hashes[13:] if e == UNSEEN else []):
+        trigrams += [hash_pair(45, h), hash_pair(hash_pair(46, h), domain)]
+    return [hash_pair(1, e), hash_pair(2, hashes[0]), *affixes, *trigrams]
 
 
 def numbered(first: int, listed: list[tuple[int, ...]]) -> list[int]:
@@ -148,7 +152,7 @@ def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
         for listed in ((k1, own, e12), (l1, own, e12), (k1, l1, 0, c), (k1, k2, c), (l1, l2, c))
     ]
     k2, k1, own, l1, l2 = lower
-    d = domain
+    d = domain if e != UNSEEN else 0
     listed = [
         *[(neighbour, c) for neighbour in (x, y, x2, y2, farther.word_hash, beyond.word_hash)],
         *[(x, word), (y, word)],

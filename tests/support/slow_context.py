@@ -65,10 +65,9 @@ def casing_costs_of(
         for position, i in enumerate(sentence):
             start, end, token_type, first, forms = listed[i]
             position = min(position, features.MAX_POSITION)
-            if not forms:
-                hashes[i], cased, first = oov(buf, start, end, token_type, transducer)
-                if cased and first and context.shapes[first] != Shape.CASELESS:
-                    records[i] = first
+            hashes[i], cased, stand_in = oov(buf, start, end, token_type, transducer)
+            if not forms and cased and stand_in and context.shapes[stand_in] != Shape.CASELESS:
+                records[i] = first = stand_in
             if i in records:
                 known = context.words[first]
                 e = NO_CASE if context.shapes[first] == Shape.CASELESS else int(known["shape_evidence"])
@@ -148,10 +147,10 @@ def line_costs(
             settled.add(t)
             continue
         z = total(context.stage1, neighbour_features(tokens, t, domain))
-        if i in records:
+        if tokens[t].shape_evidence != UNSEEN:
             own = [0, *context.word_scores[records[i]].tolist()]
         else:
-            own = total(context.stage1, word_features(hashes[i], UNSEEN))
+            own = total(context.stage1, word_features(hashes[i], UNSEEN, domain))
         p[t] = softmax([scale * (a + b) for a, b in zip(z, own, strict=True)])
         decisions[t] = decision(p[t])
     n_capitals = sum(has_capitals(decisions[t]) for t in p)
