@@ -19,7 +19,7 @@ import capfst.models
 from capfst.recaser import Recaser, load
 
 SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
-TELLING, OTHER = "the painter tarkvis lived in rome.", "some tarkvis left."
+TELLING, OTHER = "the painter galters lived in rome.", "some galters left."
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, j
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
     expected = recaser.recase(text).encode()
-    assert expected.count(b"Tarkvis") == sum(SIZES[::2])
+    assert expected.count(b"Galters") == sum(SIZES[::2])
     assert batch(model, tmp_path / "a.txt", "--document", jobs=jobs)[0] == expected
     assert gzip.decompress(batch(model, tmp_path / "b.txt.gz", "--document", jobs=jobs)[0]) == expected
     (tmp_path / "c.txt").write_bytes(text.encode() + b"\n\xff\n")
