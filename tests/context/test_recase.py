@@ -223,7 +223,7 @@ def test_unseen_casings_are_written(recaser: Recaser) -> None:
     """Where the words around want it, a word is written as the corpus never has it."""
     text = "\n".join(contextual.UNHEARD + contextual.OTHERS).lower()
     buf = np.frombuffer(text.encode(), np.uint8)
-    words = recaser.transducer.words(buf)
+    words = recaser._words(buf)
     costs = recaser._casing_costs(buf, words)
     assert costs.shapes is not None
     choice = recaser.engine.best(words, costs.arc_costs).labels
