@@ -22,8 +22,8 @@ from capfst.system.kernels import inlined, kernel
 
 STEP = 16
 """Arcs from one entry of the sparse index to the next: 256 bytes."""
-_BUCKET = 2
-"""Binary logarithm of the arcs in a bucket, on average: 64 bytes."""
+_BUCKET = 1
+"""Binary logarithm of the arcs in a bucket, on average: 32 bytes."""
 
 FORM = np.dtype(
     [

@@ -258,10 +258,8 @@ class _LowerWhole(Lower):
         offset = None
         for axis, (index, type_) in enumerate(zip(indices, index_types, strict=True)):
             index = self.context.cast(builder, index, type_, types.intp)
-            is_positive = not type_.signed or (isinstance(index, Constant) and index.constant >= 0)
-            if not is_positive:
-                is_negative = builder.icmp_signed("<", index, index.type(0))
-                index = builder.select(is_negative, builder.add(index, field("shape", axis)), index)
+            if isinstance(index, Constant) and index.constant < 0:  # a variable is never below 0
+                index = builder.add(index, field("shape", axis))
             if self.context.enable_boundscheck:
                 cgutils.do_boundscheck(self.context, builder, index, field("shape", axis), axis)
             if array.ndim == 1 and array.layout == "C":
