@@ -105,7 +105,7 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     )
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
-    # The options are not told unless they are asked for.
+    # Options and the costs of hopeless forms are not told unless they are asked for.
     usual = casing_costs(context, buf, words, recaser.transducer, guess, begins=begins)
     assert usual.options is None
     assert usual.shapes is not None
