@@ -41,7 +41,6 @@ from capfst.context.features import (
     decision,
     decision_features,
     first_features,
-    first_look_lead,
     gets_first_look,
     has_capitals,
     largest,
@@ -130,15 +129,13 @@ class _Parameters(NamedTuple):
     scale1: float
     scale2: float
     scale_first: float
-    lead: float  # as features.first_look_lead has it
 
     @classmethod
     def of(cls, context: Context) -> _Parameters:
         tables = [
             _Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2, context.first_look)
         ]
-        lead = first_look_lead(context.n_languages > 0)
-        return cls(context.word_scores, tables[0], tables[1], tables[2], *context.scales, lead)
+        return cls(context.word_scores, tables[0], tables[1], tables[2], *context.scales)
 
 
 class _Workspace(NamedTuple):
@@ -358,7 +355,7 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
                 lanes = _sum_rows(table, work.features[i - block], N_FIRST_FEATURES)
                 for k in range(N_SHAPES):
                     z[k] = learned.scale_first * _score_of(lanes, k, N_FIRST_FEATURES)
-                work.decisions[t] = settled_decision(z, learned.lead)
+                work.decisions[t] = settled_decision(z)
                 if work.decisions[t] != NO_DECISION:
                     most = largest(z)
                     for k in range(N_SHAPES):

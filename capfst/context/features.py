@@ -56,9 +56,8 @@ N_FIRST_FEATURES = 8
 N_NEIGHBOUR_FEATURES = 41
 N_DECISION_FEATURES = 16
 
-FIRST_LOOK_LEAD, FIRST_LOOK_LEAD_OF_LANGUAGES = 3.5, 3.9
-"""If the first look's best score is so far before the others (in nats: 33 to 1; 50 to 1 if the model tells languages
-apart, which lose F1 otherwise), stages 1 and 2 are not asked."""
+FIRST_LOOK_LEAD = 3.9
+"""If the first look's best score is so far before the others (in nats: 50 to 1), stages 1 and 2 are not asked."""
 STAGE1_SUFFICES = 0.98
 """If stage 1 gives some shape this probability, stage 2 is not asked."""
 PRIOR_WEIGHT = 0.5
@@ -221,24 +220,19 @@ def decision(p):  # type: ignore[no-untyped-def]
     return 4 if capitalized > 0.3 else 5 if capitalized > 0.1 else 6 if capitalized > 0.01 else 7
 
 
-def first_look_lead(of_languages: bool) -> float:
-    """The lead that `settled_decision` takes, of a model that does or does not tell languages apart."""
-    return FIRST_LOOK_LEAD_OF_LANGUAGES if of_languages else FIRST_LOOK_LEAD
-
-
 @kernel
-def settled_decision(scores, lead):  # type: ignore[no-untyped-def]
+def settled_decision(scores):  # type: ignore[no-untyped-def]
     """What is decided on a word by the first look alone, given the scores of its shapes, [N_SHAPES], as by `decision`;
-    NO_DECISION if it does not suffice: the best score has to be so far before the others."""
+    NO_DECISION if it does not suffice."""
     lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
     upper, mixed = scores[Shape.UPPER.value], scores[Shape.MIXED.value]
-    if lower - max(capitalized, upper, mixed) >= lead:
+    if lower - max(capitalized, upper, mixed) >= FIRST_LOOK_LEAD:
         return 7
-    if capitalized - max(lower, upper, mixed) >= lead:
+    if capitalized - max(lower, upper, mixed) >= FIRST_LOOK_LEAD:
         return 0
-    if upper - max(lower, capitalized, mixed) >= lead:
+    if upper - max(lower, capitalized, mixed) >= FIRST_LOOK_LEAD:
         return 8
-    return 10 if mixed - max(lower, capitalized, upper) >= lead else NO_DECISION
+    return 10 if mixed - max(lower, capitalized, upper) >= FIRST_LOOK_LEAD else NO_DECISION
 
 
 @kernel

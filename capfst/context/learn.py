@@ -36,7 +36,6 @@ from capfst.context.features import (
     decision,
     decision_features,
     first_features,
-    first_look_lead,
     gets_first_look,
     has_capitals,
     largest,
@@ -201,7 +200,7 @@ def _domain(words, log_odds, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _first_look(examples, begin, end, domain, table, rate, lead, work):  # type: ignore[no-untyped-def]
+def _first_look(examples, begin, end, domain, table, rate, work):  # type: ignore[no-untyped-def]
     """The first look decides on words of a sentence, tokens[begin:end], and learns from them."""
     tokens, truths, z, features = examples.tokens, examples.truths, work.z, work.features[0]
     for t in range(begin, end):
@@ -212,7 +211,7 @@ def _first_look(examples, begin, end, domain, table, rate, lead, work):  # type:
         first_features(tokens, t, domain, features)
         z[:] = 0
         add_scores(table, features, N_FIRST_FEATURES, z)
-        work.decisions[t] = settled_decision(z, lead)
+        work.decisions[t] = settled_decision(z)
         work.is_settled[t] = work.decisions[t] != NO_DECISION
         softmax(z)
         for k in range(N_SHAPES):
@@ -292,7 +291,7 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 
 
 @allocating
-def _learn(examples, n, hashes, log_odds, given, tables, rates, lead):  # type: ignore[no-untyped-def]
+def _learn(examples, n, hashes, log_odds, given, tables, rates):  # type: ignore[no-untyped-def]
     """The first look and both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
         np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
@@ -310,7 +309,7 @@ def _learn(examples, n, hashes, log_odds, given, tables, rates, lead):  # type: 
         while examples.tokens[end].shape_evidence != END:
             end += 1
         domain = given if given != ANY else _domain(examples.words[begin:end], log_odds, sums)
-        _first_look(examples, begin, end, domain, tables.first_look, rates[0], lead, work)
+        _first_look(examples, begin, end, domain, tables.first_look, rates[0], work)
         loss, n_learned, n_words, n_capitals = _stage1(
             examples, begin, end, domain, hashes, tables.stage1, rates[0], work
         )
@@ -331,7 +330,6 @@ def learn(
     n = _read(labels, lexicon, examples)
     rates = tuple(np.float32(rate) for rate in RATES)
     losses: tuple[float, float, int] = _learn(
-        examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, rates,
-        first_look_lead(lexicon.domains_are_languages),
-    )  # fmt: skip
+        examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, rates
+    )
     return losses

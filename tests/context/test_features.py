@@ -11,7 +11,6 @@ from support.plain_context import Token
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import (
-    FIRST_LOOK_LEAD,
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
@@ -24,7 +23,6 @@ from capfst.context.features import (
     decision,
     decision_features,
     first_features,
-    first_look_lead,
     has_capitals,
     neighbour_features,
     sentence_padding,
@@ -106,14 +104,7 @@ def test_features_of_a_word_in_its_line(
     ],
 )
 def test_the_first_look_suffices_if_its_best_score_is_far_before_the_others(scores: list[float], expected: int) -> None:
-    assert settled_decision(np.array(scores), FIRST_LOOK_LEAD) == twin.settled_decision(scores) == expected
-
-
-def test_the_lead_is_larger_if_the_model_tells_languages_apart() -> None:
-    lead = first_look_lead(of_languages=True)
-    assert lead > first_look_lead(of_languages=False) == FIRST_LOOK_LEAD
-    assert settled_decision(np.array([0, -3.5, -4, -9]), lead) == NO_DECISION
-    assert settled_decision(np.array([0, -lead, -4, -9]), lead) == 7
+    assert settled_decision(np.array(scores)) == twin.settled_decision(scores) == expected
 
 
 @settings(deadline=None)
