@@ -33,7 +33,7 @@ from capfst.bilingual.words import Text, describe
 from capfst.casing import encode
 from capfst.casing.surface import openings, write
 from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
-from capfst.context.casing_costs import casing_costs, leave_out_hopeless
+from capfst.context.casing_costs import casing_costs
 from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
@@ -464,12 +464,9 @@ class Recaser:
             return CasingCosts()
         begins = self.breaks.expected(words)
         memory = rarity(words, self.model.arcs) if self.document else None
-        found = casing_costs(
+        return casing_costs(
             self.context, buf, words, self.transducer, self.guess, every, begins, memory, self.language, self.spellings
         )
-        if not every:
-            leave_out_hopeless(words.n_forms, found.arc_costs)
-        return found
 
     def _write(self, buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         return write(

@@ -29,9 +29,12 @@ def compile_(training: bool, quiet: bool) -> None:
     \b
     capfst compile --training
     """
+    import numpy as np
+
     from capfst import models
     from capfst.recaser import load
     from capfst.system.compiling import cache_folder
+    from capfst.text.unicode import is_utf8
     from capfst.training import train
 
     if cache_folder() is None:
@@ -49,6 +52,7 @@ def compile_(training: bool, quiet: bool) -> None:
         line = _TEXT.split("\n")[1]
         recaser.nbest(line, 2)
         recaser.confidence(line)
+        is_utf8(np.frombuffer(_TEXT.encode(), np.uint8))  # of large files
     note(f"compiled kernels are in {cache_folder()}", quiet)
 
 

@@ -479,10 +479,20 @@ def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
     return best
 
 
+@inlined
+def _leave_out(costs):  # type: ignore[no-untyped-def]
+    """Makes those of the costs of a word's surface forms infinite that are hopeless (MARGIN), in place."""
+    least = np.float32(np.inf)
+    for k in range(costs.size):
+        least = min(least, costs[k])
+    for k in range(costs.size):  # without a branch: which ones are cannot be predicted
+        costs[k] = np.float32(np.inf) if costs[k] > least + np.float32(MARGIN) else costs[k]
+
+
 @kernel
-def _fill(words, text, context, guess, log_p, every, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
-    """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not. shape_costs:
-    room for float32[N_SHAPES]."""
+def _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
+    """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not. leave_out:
+    whether hopeless forms cost +inf. shape_costs: room for float32[N_SHAPES]."""
     first_arc = np.int64(0)
     for i in range(words.starts.size):
         option = options[i if every else 0]
@@ -504,6 +514,8 @@ def _fill(words, text, context, guess, log_p, every, shape_costs, arc_costs, sha
         if n_forms != 0:
             of_forms = part(context.shapes, label, n_forms)
             shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
+            if leave_out:
+                _leave_out(costs)
         elif guess:
             shapes[i] = _fill_oov(shape_costs, option)
 
@@ -536,12 +548,13 @@ def casing_costs(
 ) -> CasingCosts:
     """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
 
-    An unseen casing costs also what model.WORD has as `unseen_penalty`. transducer: that found the words. guess:
-    whether OOV words are written in their likeliest shape, not in lower case. every: gives the options, too. begins:
-    bool[n], whether the word is taken for the first of a sentence inside its line; None: no word is. rarity:
-    float32[n], if the buffer is a document whose lines are evidence for each other (context/document.py). language: the
-    number of that of all lines, in a context model of several; ANY: that of each sentence is found by its words.
-    spellings: the context model of spellings, whose costs are added, or are all, if context is None.
+    An unseen casing costs also what model.WORD has as `unseen_penalty`; hopeless surface forms cost +inf. transducer:
+    that found the words. guess: whether OOV words are written in their likeliest shape, not in lower case. every: gives
+    the costs of hopeless forms, and the options, too. begins: bool[n], whether the word is taken for the first of a
+    sentence inside its line; None: no word is. rarity: float32[n], if the buffer is a document whose lines are evidence
+    for each other (context/document.py). language: the number of that of all lines, in a context model of several; ANY:
+    that of each sentence is found by its words. spellings: the context model of spellings, whose costs are added, or
+    are all, if context is None.
     """
     known = spellings if context is None else context
     assert known is not None
@@ -570,12 +583,15 @@ def casing_costs(
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
-        _fill(words, text, context, guess, log_p, every, np.empty(N_SHAPES, np.float32), arc_costs, shapes, options)
+        leave_out, shape_costs = not every and spellings is None, np.empty(N_SHAPES, np.float32)
+        _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc_costs, shapes, options)
         found = CasingCosts(arc_costs, shapes, options if every else None)
     if spellings is not None:
         tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
         _score(buf, words, text, lowercase, _Parameters.of(spellings), _Workspace.of(len(text.tokens)), log_p)
         add_spellings(words, spellings.shapes, log_p, found)
+        if not every:
+            leave_out_hopeless(words.n_forms, arc_costs)
     return found
 
 
@@ -584,13 +600,5 @@ def leave_out_hopeless(n_forms, arc_costs):  # type: ignore[no-untyped-def]
     """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place; n_forms: of each word."""
     first_arc = np.int64(0)
     for n in n_forms:
-        costs = part(arc_costs, first_arc, np.int64(n))
+        _leave_out(part(arc_costs, first_arc, np.int64(n)))
         first_arc += n
-        if n < 2:
-            continue
-        least = np.float32(np.inf)
-        for k in range(costs.size):
-            least = min(least, costs[k])
-        for k in range(costs.size):
-            if costs[k] > least + np.float32(MARGIN):
-                costs[k] = np.inf

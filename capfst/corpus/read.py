@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
+import numpy as np
+
 from capfst.corpus.compression import OnRead, compression_of, decompressed
 from capfst.exceptions import CapfstError
+from capfst.text.unicode import is_utf8
 
 Errors = Literal["strict", "replace"]
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 17  # bytes read at once
+_LARGE = 1 << 16  # bytes of a block that is not checked by Python
 LONGEST = 1 << 29  # bytes of a line, which is held in memory whole
 
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -180,7 +184,8 @@ def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes
         if offset == 0:
             refuse_foreign(block, name)
         try:
-            block.decode()
+            if len(block) < _LARGE or not is_utf8(np.frombuffer(block, np.uint8)):
+                block.decode()
         except UnicodeDecodeError as error:
             if errors == "strict":
                 line = lines + block.count(b"\n", 0, error.start) + 1

@@ -24,23 +24,21 @@ CLOSING = ('"', "'", ")", "]")
 
 
 @kernel
-def _mark(words, states, arcs, closing, is_abbreviation, is_expected):  # type: ignore[no-untyped-def]
+def _mark(words, places, states, arcs, closing, is_abbreviation, is_expected):  # type: ignore[no-untyped-def]
     """Fills in, for the places where a sentence may begin, whether an abbreviation and whether an expected end stand
     before."""
-    for i in range(words.may_begin.size):
-        is_abbreviation[i], is_expected[i] = False, words.may_begin[i]
-        if i < 2 or not words.may_begin[i]:
-            continue
-        word, mark = i - 2, i - 1
-        for k in range(words.n_forms[word]):
+    for p in range(places.size):
+        is_abbreviation[p], is_expected[p] = False, True
+        word, mark = places[p] - 2, places[p] - 1
+        for k in range(words.n_forms[word] if word >= 0 else 0):
             state = step(states, arcs, 0, words.first_labels[word] + k)[1]
             for m in range(words.n_forms[mark]):
                 cost, behind = step(states, arcs, state, words.first_labels[mark] + m)
                 end = np.exp(-final_cost(states, arcs, behind))
-                is_expected[i] &= end >= EXPECTED
+                is_expected[p] &= end >= EXPECTED
                 for label in closing:
                     end += np.exp(-step(states, arcs, behind, label)[0])
-                is_abbreviation[i] |= np.exp(-cost) * (1 - end) >= ABBREVIATION
+                is_abbreviation[p] |= np.exp(-cost) * (1 - end) >= ABBREVIATION
 
 
 class Breaks:
@@ -51,15 +49,21 @@ class Breaks:
         closing = (lm.label(mark) for mark in CLOSING)
         self._closing = np.array([label for label in closing if label != lm.unknown], np.int64)
 
-    def _mark(self, words: Words) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        marked = np.empty_like(words.may_begin), np.empty_like(words.may_begin)
-        _mark(words, self.model.states, self.model.arcs, self._closing, *marked)
-        return marked
+    def _mark(self, words: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Where a sentence may begin, and what `_mark` says of these places."""
+        places = np.flatnonzero(words.may_begin)
+        marked = np.empty(len(places), np.bool_), np.empty(len(places), np.bool_)
+        _mark(words, places, self.model.states, self.model.arcs, self._closing, *marked)
+        return places, *marked
 
     def leave_out_abbreviations(self, words: Words) -> None:
         """Sets words.may_begin to False behind abbreviations."""
-        words.may_begin[self._mark(words)[0]] = False
+        places, is_abbreviation, _ = self._mark(words)
+        words.may_begin[places[is_abbreviation]] = False
 
     def expected(self, words: Words) -> npt.NDArray[np.bool_]:
         """bool[n]: whether the LM expects a sentence to begin with the word."""
-        return self._mark(words)[1]
+        places, _, is_expected = self._mark(words)
+        begins = np.zeros(len(words.may_begin), np.bool_)
+        begins[places] = is_expected
+        return begins

@@ -10,7 +10,6 @@ prefetched.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,8 @@ from capfst.system.kernels import inlined, kernel
 
 STEP = 16
 """Arcs from one entry of the sparse index to the next: 256 bytes."""
-_BUCKET = 2
-"""Binary logarithm of the arcs in a bucket, on average: 64 bytes."""
+_BUCKET = 1
+"""Binary logarithm of the arcs in a bucket, on average: 32 bytes."""
 
 FORM = np.dtype(
     [
@@ -131,8 +130,9 @@ def _fill_forms(states, arcs, shares, forms):  # type: ignore[no-untyped-def]
 def lookup_tables(model: CapFst) -> LookupTables:
     """The tables of a model."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
-    # The states of one word of context at most come first.
-    singles = bisect_left(range(len(states)), 1, 1, key=lambda s: int(arcs[states[s]["pos"]]["nextstate"] != 0))
+    # As many words, and `<s>`, are the states of one word of context at most, which come first.
+    is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
+    singles = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
     n_short = int(states["pos"][singles]) if singles < len(states) else len(arcs)
     sparse_index = arcs["ilabel"][::STEP].copy()
     counts = np.bincount(sparse_index[labels // STEP + 1 : n_short // STEP], minlength=labels)

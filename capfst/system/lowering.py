@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite.ir import Constant
 from numba.core import cgutils, ir, ir_utils
 from numba.core import types as numba_types
 from numba.core.callconv import CPUCallConv
@@ -256,12 +255,10 @@ class _LowerWhole(Lower):
         value = self.loadvar(index_var.name)
         indices = cgutils.unpack_tuple(builder, value) if isinstance(index_type, types.BaseTuple) else [value]
         offset = None
-        for axis, (index, type_) in enumerate(zip(indices, index_types, strict=True)):
+        for axis, (index, type_) in enumerate(
+            zip(indices, index_types, strict=True)
+        ):  # none is negative (shortcuts.py)
             index = self.context.cast(builder, index, type_, types.intp)
-            is_positive = not type_.signed or (isinstance(index, Constant) and index.constant >= 0)
-            if not is_positive:
-                is_negative = builder.icmp_signed("<", index, index.type(0))
-                index = builder.select(is_negative, builder.add(index, field("shape", axis)), index)
             if self.context.enable_boundscheck:
                 cgutils.do_boundscheck(self.context, builder, index, field("shape", axis), axis)
             if array.ndim == 1 and array.layout == "C":

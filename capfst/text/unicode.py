@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.system.kernels import kernel, outlined
+from capfst.system.kernels import get_eight, kernel, outlined
 
 Bytes = npt.NDArray[np.uint8]
 CodePoints = npt.NDArray[np.uint32]
@@ -36,6 +36,7 @@ NOTHING = CODE_POINTS
 """In a lowering's table: of the character nothing is left."""
 _NEVER = np.uint64(0xFFFFFFFFFFFFFFFF)
 _EACH = np.uint64(0x0101010101010101)
+_NOT_ASCII = np.uint64(0x8080808080808080)
 
 _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
 _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
@@ -166,6 +167,30 @@ def _decode_several(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
     for k in range(i + 1, i + size):
         code = code << 6 | np.int64(buf[k]) & 0x3F
     return code, i + size
+
+
+@kernel
+def is_utf8(text):  # type: ignore[no-untyped-def]
+    """Whether Python would decode the text. That makes a str of it, in which time no other thread does anything."""
+    i, end = 0, text.size
+    while i < end:
+        if i + 8 <= end and get_eight(text, i) & _NOT_ASCII == np.uint64(0):
+            i += 8
+            continue
+        first = np.int64(text[i])
+        size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+        if 0x80 <= first < 0xC2 or first > 0xF4 or i + size > end:
+            return False
+        for k in range(i + 1, i + size):
+            if text[k] & 0xC0 != 0x80:
+                return False
+        code = decode(text, i, end)[0]
+        if size == 3 and (code < 0x800 or 0xD800 <= code < 0xE000):  # too long, or a surrogate
+            return False
+        if size == 4 and not 0x10000 <= code < 0x110000:
+            return False
+        i += size
+    return True
 
 
 @kernel
