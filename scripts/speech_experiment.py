@@ -266,7 +266,7 @@ def main(data: Path, quick: bool, part: str | None, document: Path | None, plot:
         require("matplotlib")
     if part != "calls":
         require("pocketsphinx")
-        spoken.flite("--version")  # which fails if it is missing
+        spoken.flite("-lv")  # its voices; fails if it is missing
     resamples = 100 if quick else RESAMPLES
     lm, texts = model(data, quick)
     tables: dict[str, str] = {}
