@@ -180,7 +180,7 @@ def search(states, arcs, start, begins, ends, costs, label_ends, labels):  # typ
     begins, ends: int64[O], the place of each option in the sentence, in the order of `begins`; costs: float64[O]; its
     words are labels[label_ends[option - 1] : label_ends[option]].
     """
-    length = ends[-1]
+    length = ends[ends.size - 1]
     # The hypotheses at each place: their cost and state, the option taken last, and the hypothesis before it.
     total, state = np.empty((length + 1, BEAM)), np.empty((length + 1, BEAM), np.int64)
     taken, before = np.empty((length + 1, BEAM), np.int64), np.empty((length + 1, BEAM), np.int64)

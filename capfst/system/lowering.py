@@ -255,9 +255,8 @@ class _LowerWhole(Lower):
         value = self.loadvar(index_var.name)
         indices = cgutils.unpack_tuple(builder, value) if isinstance(index_type, types.BaseTuple) else [value]
         offset = None
-        for axis, (index, type_) in enumerate(
-            zip(indices, index_types, strict=True)
-        ):  # none is negative (shortcuts.py)
+        # None is negative (shortcuts.py).
+        for axis, (index, type_) in enumerate(zip(indices, index_types, strict=True)):
             index = self.context.cast(builder, index, type_, types.intp)
             if self.context.enable_boundscheck:
                 cgutils.do_boundscheck(self.context, builder, index, field("shape", axis), axis)

@@ -1,6 +1,7 @@
 """Kernels are compiled without numba's look at negative indices (shortcuts.py): there must be none."""
 
 import ast
+from itertools import chain
 from pathlib import Path
 
 import capfst
@@ -33,5 +34,6 @@ def test_negative_indices_are_found() -> None:
 
 def test_kernels_have_no_negative_indices() -> None:
     package = Path(capfst.__file__).parent
-    found = {str(path): negative_indices(path.read_text("utf-8")) for path in package.rglob("*.py")}
+    modules = chain(package.rglob("*.py"), (package.parent / "scripts").glob("*.py"))
+    found = {str(path): negative_indices(path.read_text("utf-8")) for path in modules}
     assert {path: lines for path, lines in found.items() if lines} == {}
