@@ -117,9 +117,9 @@ def scores(recaser: Recaser, text: str, folder: Path) -> str:
 @click.option("--text", "texts", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--speech", type=click.Path(exists=True, path_type=Path), help="A file of the last corpus.")
 @click.option("--order", default=3, show_default=True)
-@click.option("--readme", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
+@click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the table there.")
 def main(
-    corpora: tuple[str, ...], texts: tuple[Path, ...], speech: Path | None, order: int, readme: Path | None
+    corpora: tuple[str, ...], texts: tuple[Path, ...], speech: Path | None, order: int, document: Path | None
 ) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -152,8 +152,8 @@ def main(
     lines = [heads, ["---"] * 2 + ["--:"] * (len(heads) - 2), *rows]
     result = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     print(result)
-    if readme:
-        fill(readme, "ablation", result)
+    if document:
+        fill(document, "ablation", result)
 
 
 if __name__ == "__main__":
