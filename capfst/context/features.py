@@ -152,7 +152,7 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
     e, e_left, e_right = np.int64(own.shape_evidence), np.int64(left.shape_evidence), np.int64(right.shape_evidence)
     e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
     lower, lower_left, lower_right = np.int64(own.lower_class), np.int64(left.lower_class), np.int64(right.lower_class)
-    # How many of a domain's unseen words are names is rather due to its training text: of these, letters tell.
+    # How many unseen words are names is due to the text more than to its language, in which their letters differ.
     d = np.int64(domain) if e != UNSEEN else 0
     f = features
     # The words around, with the evidence of the word.

@@ -61,9 +61,7 @@ class Parameters(NamedTuple):
     row's number among those that share the slot. A feature f has slot f mod 2^b, number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
     """
 
-    word_scores: npt.NDArray[
-        np.int16
-    ]  # [V + 1, N_SHAPES − 1]: of each seen word, the sums of its word_features' weights
+    word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: of seen words, the sums of their word_features' weights
     stage1: npt.NDArray[np.uint32]  # [2^b]
     stage2: npt.NDArray[np.uint32]
     first_look: npt.NDArray[np.uint32]
