@@ -22,6 +22,7 @@ from pathlib import Path
 import click
 import numpy as np
 from document import fill
+from experiments import table
 
 import capfst
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
@@ -137,7 +138,8 @@ def main(
                 model = folder / "cap.fst"
                 begin = time.perf_counter()
                 trained = capfst.train(files, model, order=order)
-                about = f"{trained.tokens:,} tokens, trained in {time.perf_counter() - begin:.0f} s"
+                print(f"trained in {time.perf_counter() - begin:.0f} s", file=sys.stderr)
+                about = f"{trained.tokens:,} tokens"
             about += f", {model.stat().st_size / 1e6:.0f} MB"
             print(about, file=sys.stderr)
             first = next(iter(named.values()))
@@ -149,11 +151,9 @@ def main(
                 rows.append([about if number == 1 else "", name, *cells, f"{speed(recaser, first):,.0f}"])
         heads = ["trained on", "model", *named, "intrinsic", "tokens/s"]
         rows = [row[:-2] + [""] * (len(heads) - len(row)) + row[-2:] for row in rows]
-    lines = [heads, ["---"] * 2 + ["--:"] * (len(heads) - 2), *rows]
-    result = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    print(result)
-    if document:
-        fill(document, "ablation", result)
+    print(table(heads, rows, texts=2))
+    if document:  # without the speed, which differs from machine to machine
+        fill(document, "ablation", table(heads[:-1], [row[:-1] for row in rows], texts=2))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from capfst.text.unicode import GROWTH, INFO, LETTER, ascii_set, decode, is_in, 
 MAX_AFFIX = 5
 """The longest prefix and suffix that are hashed, in characters."""
 MAX_TRIGRAMS = 12
+"""Of so many trigrams of characters, the first ones of a word, there are hashes."""
 WHOLE = 0
 PREFIX = 1
 SUFFIX = PREFIX + MAX_AFFIX
