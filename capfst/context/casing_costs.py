@@ -9,7 +9,7 @@ needs the cheapest one only. An OOV word is `<unk>` in any casing: the context a
 knows what is left of it without diacritics, its *stand-in*, all that is known of that is taken to be known of it: names
 keep their case from language to language, but not their diacritics (*Finlandia*, *Finlândia*).
 
-The way: `_read` (words → tokens) → `_score` (→ −ln p of each shape; of each line the first look, then stage 1, then
+The way: `_read` (words → tokens) → `_score` (→ ln p of each shape; of each line the first look, then stage 1, then
 stage 2; for documents `document.remember`) → `_fill` (→ costs of surface forms and unseen casings). A second context
 model, of spellings, follows on the same tokens (spellings.py).
 """
@@ -53,7 +53,7 @@ from capfst.context.features import (
 from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
 from capfst.context.spellings import add_spellings, tell_spellings
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import inlined, kernel, outlined, part, power_of_two, prefetch
+from capfst.system.kernels import get_eight, inlined, kernel, outlined, part, power_of_two, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
@@ -67,7 +67,8 @@ MARGIN = 6.0
 choices; with an infinite margin, 9 of 226,000 words of English development text are written otherwise."""
 
 _AHEAD = 8  # words
-_LOG_SUFFICES = np.float32(np.log(STAGE1_SUFFICES))
+_FEW = 4  # surface forms; few words have more
+_NO_FORM = Shape.CASELESS.value + 1  # in the place of a form's shape
 
 
 class _Lowercase(NamedTuple):
@@ -141,8 +142,8 @@ class _Parameters(NamedTuple):
 class _Workspace(NamedTuple):
     """Memory that the stages use line after line."""
 
-    features: npt.NDArray[np.uint64]  # [BLOCK, …]
-    word_features: npt.NDArray[np.uint64]  # [MAX_WORD_FEATURES]
+    features: npt.NDArray[np.uint32]  # [BLOCK, …]
+    word_features: npt.NDArray[np.uint32]  # [MAX_WORD_FEATURES]
     unsettled: npt.NDArray[np.int64]  # words with case for which the first look does not suffice
     decisions: npt.NDArray[np.uint8]  # of each token
     p: npt.NDArray[np.float32]  # [N_SHAPES]
@@ -150,8 +151,8 @@ class _Workspace(NamedTuple):
     @classmethod
     def of(cls, n_tokens: int) -> _Workspace:
         return cls(
-            np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint64),
-            np.empty(MAX_WORD_FEATURES, np.uint64),
+            np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint32),
+            np.empty(MAX_WORD_FEATURES, np.uint32),
             np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
             np.empty(N_SHAPES, np.float32),
@@ -269,7 +270,7 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
     _end_domain(text, domain, words.starts.size, log_odds, language)
 
 
-# ---- tokens → −ln p of the shapes
+# ---- tokens → ln p of the shapes
 
 
 @kernel
@@ -286,55 +287,56 @@ def _exp(x):  # type: ignore[no-untyped-def]
 
 @kernel
 def softmax(z, p):  # type: ignore[no-untyped-def]
-    """p_k = e^{z_k} / Σ_j e^{z_j}, of scores z; returns ln Σ_j e^{z_j}. As learn.softmax, faster."""
-    most = largest(z)
-    e0, e1 = _exp(max(z[0] - most, np.float32(-87))), _exp(max(z[1] - most, np.float32(-87)))
-    e2, e3 = _exp(max(z[2] - most, np.float32(-87))), _exp(max(z[3] - most, np.float32(-87)))
-    total = e0 + e1 + e2 + e3
-    share = np.float32(1) / total
+    """p_k = e^{z_k} / Σ_j e^{z_j}, of scores z; returns the largest p. As learn.softmax, faster. Of the scores the
+    largest one is subtracted, in place."""
+    _subtract_largest(z)
+    e0, e1 = _exp(max(z[0], np.float32(-87))), _exp(max(z[1], np.float32(-87)))
+    e2, e3 = _exp(max(z[2], np.float32(-87))), _exp(max(z[3], np.float32(-87)))
+    share = np.float32(1) / (e0 + e1 + e2 + e3)
     p[0], p[1], p[2], p[3] = e0 * share, e1 * share, e2 * share, e3 * share
-    return most + np.log(total)
+    return share
 
 
 @kernel
-def _lanes(row):  # type: ignore[no-untyped-def]
-    """Four bytes → as many numbers of 16 bits, so that many rows can be added at once."""
-    lanes = np.uint64(row)
-    lanes = (lanes | lanes << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
-    return (lanes | lanes << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+def _subtract_largest(z):  # type: ignore[no-untyped-def]
+    most = largest(z)
+    for k in range(N_SHAPES):
+        z[k] -= most
 
 
 @inlined
 def _sum_rows(table, features, n):  # type: ignore[no-untyped-def]
-    """The sum of the rows of n features, as lanes; a row that another feature has counts as EMPTY_ROW."""
-    total = np.uint64(0)
-    mask = np.uint64(table.rows.size - 1)
+    """The sums of the first and third weights of the rows of n features, and of the second ones, in the low and the
+    high 16 bits of two numbers; a row that another feature has counts as EMPTY_ROW.
+
+    All numbers have 32 bits, so that most rows are added at once.
+    """
+    odd, even = np.uint32(0), np.uint32(0)
+    mask, bits = np.uint32(table.rows.size - 1), np.uint32(table.bits)
     for i in range(n):
-        row = table.rows[features[i] & mask]
-        owner = np.uint32(features[i] >> np.uint64(table.bits) & np.uint64(ROWS_PER_SLOT - 1)) + np.uint32(1)
-        other = np.uint32(row >> np.uint32(24) != owner)
-        total += _lanes(row ^ (row ^ EMPTY_ROW) & (np.uint32(0) - other))
-    return total
+        feature = features[i]
+        row = table.rows[feature & mask]
+        owner = np.uint32(np.uint32(feature >> bits & np.uint32(ROWS_PER_SLOT - 1)) + np.uint32(1))
+        row = row if np.uint32(row >> np.uint32(24)) == owner else EMPTY_ROW
+        odd = np.uint32(odd + np.uint32(row & np.uint32(0x00FF00FF)))
+        even = np.uint32(even + np.uint32(row >> np.uint32(8) & np.uint32(0xFF)))
+    return odd, even
 
 
 @kernel
-def _score_of(lanes, shape, n):  # type: ignore[no-untyped-def]
-    """The score of a shape in a sum of n rows; that of LOWER is 0."""
-    return np.int64(lanes >> np.uint64(16 * (shape - 1)) & np.uint64(0xFFFF)) - 128 * n if shape else np.int64(0)
-
-
-@outlined
-def _log_softmax(z, p):  # type: ignore[no-untyped-def]
-    """z_k −= ln Σ_j e^{z_j}: scores → ln p, in place; and p."""
-    total = softmax(z, p)
-    for k in range(N_SHAPES):
-        z[k] -= total
+def _score_of(sums, shape, n):  # type: ignore[no-untyped-def]
+    """The score of a shape in the sums of n rows; that of LOWER is 0."""
+    odd, even = sums
+    if shape == 0:
+        return np.int64(0)
+    total = even if shape == 2 else odd & np.uint32(0xFFFF) if shape == 1 else odd >> np.uint32(16)
+    return np.int64(total) - 128 * n
 
 
 @kernel
 def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
-    """log_p[begin:end], of the words of a line of a domain: ln of the odds of each shape against the likeliest one, for
-    words for which the first look suffices; and work.decisions. The other words with case are put into work.unsettled.
+    """log_p[begin:end], of the words of a line of a domain, for words for which the first look suffices; and
+    work.decisions. The other words with case are put into work.unsettled.
 
     Returns how many these are; how many others have case, and for how many of those the decision has capitals.
     """
@@ -352,14 +354,12 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
             if not has_case(tokens[t].shape_evidence):
                 continue
             if gets_first_look(tokens[t].shape_evidence):
-                lanes = _sum_rows(table, work.features[i - block], N_FIRST_FEATURES)
+                sums = _sum_rows(table, work.features[i - block], N_FIRST_FEATURES)
                 for k in range(N_SHAPES):
-                    z[k] = learned.scale_first * _score_of(lanes, k, N_FIRST_FEATURES)
+                    z[k] = learned.scale_first * _score_of(sums, k, N_FIRST_FEATURES)
                 work.decisions[t] = settled_decision(z)
                 if work.decisions[t] != NO_DECISION:
-                    most = largest(z)
-                    for k in range(N_SHAPES):
-                        z[k] -= most
+                    _subtract_largest(z)
                     n_words += 1
                     n_capitals += has_capitals(work.decisions[t])
                     continue
@@ -370,10 +370,13 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
 
 @kernel
 def _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
-    """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain: ln p of their
-    shapes; and work.decisions. Returns for how many of them the decision has capitals."""
+    """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain; and
+    work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain.
+
+    Returns how many stay, and for how many of all the decision has capitals.
+    """
     tokens = text.tokens
-    n_capitals = np.int64(0)
+    n_uncertain, n_capitals = np.int64(0), np.int64(0)
     for block in range(0, n_unsettled, BLOCK):
         block_end = min(n_unsettled, block + BLOCK)
         for j in range(block, block_end):
@@ -384,62 +387,87 @@ def _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log
         for j in range(block, block_end):
             i = work.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            lanes = _sum_rows(learned.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
+            sums = _sum_rows(learned.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
             for k in range(N_SHAPES):
-                z[k] = _score_of(lanes, k, N_NEIGHBOUR_FEATURES)
+                z[k] = _score_of(sums, k, N_NEIGHBOUR_FEATURES)
             if tokens[t].shape_evidence != UNSEEN:
                 for k in range(1, N_SHAPES):
                     z[k] += learned.word_scores[text.labels[i], k - 1]
             else:
                 _hash(buf, words, i, lowercase)
                 n = word_features(lowercase.hashes, UNSEEN, domain, work.word_features)
-                lanes = _sum_rows(learned.stage1, work.word_features, n)
+                sums = _sum_rows(learned.stage1, work.word_features, n)
                 for k in range(1, N_SHAPES):
-                    z[k] += _score_of(lanes, k, n)
+                    z[k] += _score_of(sums, k, n)
             for k in range(N_SHAPES):
                 z[k] *= learned.scale1
-            _log_softmax(z, work.p)
+            work.unsettled[n_uncertain] = i
+            n_uncertain += np.int64(softmax(z, work.p) < np.float32(STAGE1_SUFFICES))
             work.decisions[t] = decision(work.p)
             n_capitals += has_capitals(work.decisions[t])
-    return n_capitals
+    return n_uncertain, n_capitals
 
 
 @kernel
-def _stage2(text, n_unsettled, n_words, n_capitals, learned, work, log_p):  # type: ignore[no-untyped-def]
-    """Corrects log_p where stage 1 is not certain: softmax(PRIOR_WEIGHT · ln p + stage 2's scores)."""
-    n = 0
-    for j in range(n_unsettled):
-        i = work.unsettled[j]
-        if largest(log_p[i]) < _LOG_SUFFICES:
-            work.unsettled[n] = i
-            n += 1
-    for block in range(0, n, BLOCK):
-        block_end = min(n, block + BLOCK)
+def _stage2(text, n_uncertain, n_words, n_capitals, learned, work, log_p):  # type: ignore[no-untyped-def]
+    """Corrects log_p of the first `n_uncertain` words of work.unsettled: PRIOR_WEIGHT · ln p + stage 2's scores."""
+    for block in range(0, n_uncertain, BLOCK):
+        block_end = min(n_uncertain, block + BLOCK)
         for j in range(block, block_end):
             t, features = text.token_of[work.unsettled[j]], work.features[j - block]
             decision_features(text.tokens, work.decisions, t, n_words, n_capitals, features)
             prefetch_rows(learned.stage2.rows, 1, features, N_DECISION_FEATURES)
         for j in range(block, block_end):
             z = log_p[work.unsettled[j]]
-            lanes = _sum_rows(learned.stage2, work.features[j - block], N_DECISION_FEATURES)
+            sums = _sum_rows(learned.stage2, work.features[j - block], N_DECISION_FEATURES)
             for k in range(N_SHAPES):
-                z[k] = PRIOR_WEIGHT * z[k] + learned.scale2 * _score_of(lanes, k, N_DECISION_FEATURES)
-            _log_softmax(z, work.p)
+                score = learned.scale2 * _score_of(sums, k, N_DECISION_FEATURES)
+                z[k] = np.float32(PRIOR_WEIGHT) * z[k] + np.float32(score)
+            _subtract_largest(z)
 
 
 @kernel
 def _score(buf, words, text, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
-    """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case."""
+    """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest."""
     begin = 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
         n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
-        more = _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p)
-        _stage2(text, n_unsettled, n_words + n_unsettled, n_capitals + more, learned, work, log_p)
+        n_words += n_unsettled
+        n, more = _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p)
+        _stage2(text, n, n_words, n_capitals + more, learned, work, log_p)
         begin = end
 
 
-# ---- −ln p of the shapes → costs of casings
+# ---- ln p of the shapes → costs of casings
+
+
+@inlined
+def _fill_few(context, label, n_forms, shape_costs, costs, first):  # type: ignore[no-untyped-def]
+    """As _fill_known and _leave_out, without options, for most words: of up to _FEW forms, without a likely unseen
+    casing. False if the word is another one. Nothing here depends on the number of forms, which is hard to predict;
+    more than n_forms of the costs may be written.
+
+    shape_costs: those of CASELESS and _NO_FORM, too.
+    """
+    if n_forms > _FEW or label + 8 > context.shapes.size:
+        return False
+    there = (np.uint64(1) << np.uint64(8 * n_forms)) - np.uint64(1)
+    shapes = get_eight(context.shapes, label) & there | np.uint64(_NO_FORM * 0x01010101) & ~there
+    shape0, shape1 = np.int64(shapes & np.uint64(7)), np.int64(shapes >> np.uint64(8) & np.uint64(7))
+    shape2, shape3 = np.int64(shapes >> np.uint64(16) & np.uint64(7)), np.int64(shapes >> np.uint64(24) & np.uint64(7))
+    cost0, cost1, cost2, cost3 = shape_costs[shape0], shape_costs[shape1], shape_costs[shape2], shape_costs[shape3]
+    seen = 1 << shape0 | 1 << shape1 | 1 << shape2 | 1 << shape3
+    unseen, most = np.float32(np.inf), min(cost0, cost1, cost2, cost3) + np.float32(MARGIN)
+    for shape in range(Shape.MIXED.value):
+        unseen = min(unseen, np.float32(np.inf) if seen >> shape & 1 else shape_costs[shape])
+    if unseen + np.float32(LEAST_PENALTY) < cost0:
+        return False
+    costs[first] = np.float32(np.inf) if cost0 > most else cost0
+    costs[first + 1] = np.float32(np.inf) if cost1 > most else cost1
+    costs[first + 2] = np.float32(np.inf) if cost2 > most else cost2
+    costs[first + 3] = np.float32(np.inf) if cost3 > most else cost3
+    return True
 
 
 @kernel
@@ -492,8 +520,9 @@ def _leave_out(costs):  # type: ignore[no-untyped-def]
 @kernel
 def _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
     """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not. leave_out:
-    whether hopeless forms cost +inf. shape_costs: room for float32[N_SHAPES]."""
+    whether hopeless forms cost +inf. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
     first_arc = np.int64(0)
+    shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
         option = options[i if every else 0]
         if every:
@@ -502,20 +531,20 @@ def _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc
             option[N_SHAPES] = 0
         shapes[i] = AS_FORM
         n_forms, label = np.int64(words.n_forms[i]), words.first_labels[i]
-        costs = part(arc_costs, first_arc, n_forms)
-        first_arc += n_forms
+        arc, first_arc = first_arc, first_arc + n_forms
         if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # a line end, too
             for k in range(n_forms):
-                costs[k] = 0
+                arc_costs[arc + k] = 0
             continue
         for shape in range(N_SHAPES):
             shape_costs[shape] = np.float32(-SCALE) * log_p[i, shape]
         shape_costs[Shape.LOWER.value] += np.float32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
-            of_forms = part(context.shapes, label, n_forms)
-            shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
-            if leave_out:
-                _leave_out(costs)
+            if not (leave_out and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
+                of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
+                shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
+                if leave_out:
+                    _leave_out(costs)
         elif guess:
             shapes[i] = _fill_oov(shape_costs, option)
 
@@ -546,7 +575,8 @@ def casing_costs(
     language: int = ANY,
     spellings: Context | None = None,
 ) -> CasingCosts:
-    """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes.
+    """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes, less that of the word's
+    likeliest one.
 
     An unseen casing costs also what model.WORD has as `unseen_penalty`; hopeless surface forms cost +inf. transducer:
     that found the words. guess: whether OOV words are written in their likeliest shape, not in lower case. every: gives
@@ -575,7 +605,8 @@ def casing_costs(
     log_odds, oov = np.zeros(known.n_domains, np.int64), context is not None
     _read(buf, words, begins, oov, known, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
-    arc_costs = np.zeros(n_forms, np.float32)
+    costs = np.zeros(n_forms + _FEW, np.float32)
+    arc_costs = costs[:n_forms]
     found = CasingCosts(arc_costs)
     if context is not None:
         _score(buf, words, text, lowercase, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
@@ -583,8 +614,8 @@ def casing_costs(
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
-        leave_out, shape_costs = not every and spellings is None, np.empty(N_SHAPES, np.float32)
-        _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc_costs, shapes, options)
+        leave_out, shape_costs = not every and spellings is None, np.empty(_NO_FORM + 1, np.float32)
+        _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, costs, shapes, options)
         found = CasingCosts(arc_costs, shapes, options if every else None)
     if spellings is not None:
         tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)

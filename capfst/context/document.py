@@ -94,8 +94,8 @@ def _recall(slots, sums, rarity, log_p):  # type: ignore[no-untyped-def]
 
 @allocating
 def remember(token_types, tokens, token_of, rarity, log_p):  # type: ignore[no-untyped-def]
-    """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `casing_costs._Text`);
-    rarity: float32[n], what the memory of each word weighs."""
+    """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `casing_costs._Text`):
+    ln p, or ln of what is proportional to it. rarity: float32[n], what the memory of each word weighs."""
     n = token_types.size
     size = 16
     while size < 2 * _KEYS * n:
@@ -113,8 +113,11 @@ def remember(token_types, tokens, token_of, rarity, log_p):  # type: ignore[no-u
                     slots[i, k] = _slot_of(owners, keys[k])
                     owners[slots[i, k]] = keys[k]
             gives[i] = token.position > 0
+            total = 0.0
             for shape in range(N_SHAPES):
-                evidence[i, shape] = np.int32(_ONE * np.exp(log_p[i, shape]) + 0.5)
+                total += np.exp(log_p[i, shape])
+            for shape in range(N_SHAPES):
+                evidence[i, shape] = np.int32(_ONE * np.exp(log_p[i, shape]) / total + 0.5)
             if gives[i]:
                 _add(slots[i], evidence[i], 1, sums)
     begin = 0

@@ -1,6 +1,6 @@
 """Features: numbers that say what is known of a word and of its neighbours, and are rows of a hashed table.
 
-In: the tokens of a line, with `PADDING` tokens before and after each line. Out: uint64 hashes of feature templates
+In: the tokens of a line, with `PADDING` tokens before and after each line. Out: uint32 hashes of feature templates
 with their values; the low bits of a hash are the row of the table that holds the feature's weights (Weinberger et al.
 2009, feature hashing). A word has four sets of features:
 
@@ -30,7 +30,7 @@ from capfst.context.words import (
     evidence_in_12,
     evidence_in_25,
 )
-from capfst.system.hashing import hash_pair
+from capfst.system.hashing import multiplier, multiply_shift
 from capfst.system.kernels import inlined, kernel, prefetch
 
 TOKEN = np.dtype(
@@ -56,8 +56,8 @@ N_FIRST_FEATURES = 8
 N_NEIGHBOUR_FEATURES = 41
 N_DECISION_FEATURES = 16
 
-FIRST_LOOK_LEAD = 3.9
-"""If the first look's best score is so far before the others (in nats: 50 to 1), stages 1 and 2 are not asked."""
+FIRST_LOOK_LEAD = 3.5
+"""If the first look's best score is so far before the others (in nats: 33 to 1), stages 1 and 2 are not asked."""
 STAGE1_SUFFICES = 0.98
 """If stage 1 gives some shape this probability, stage 2 is not asked."""
 PRIOR_WEIGHT = 0.5
@@ -71,6 +71,10 @@ BLOCK = 16
 _RANKED = 16  # a frequent word's rank, plus this, is told from a decision
 _SHARES = 8
 _MANY_OTHERS = 12
+
+# What the hash of a feature multiplies: the hashes of words, by their place, of the word's ending; classes, evidence,
+# decisions and the like, all in one number; and the number of its template.
+_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE = map(multiplier, range(1, 11))
 
 
 @kernel
@@ -92,40 +96,53 @@ def gets_first_look(evidence):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _times(number, multiplier):  # type: ignore[no-untyped-def]
+    return np.uint64(number) * multiplier
+
+
+@kernel
+def _hash(template, total):  # type: ignore[no-untyped-def]
+    """uint32, the feature of a template and of the numbers in a sum of products."""
+    return multiply_shift(total + _times(template, _TEMPLATE))
+
+
+@kernel
 def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
-    """Fills features[:N_FIRST_FEATURES] of tokens[t], in a line of a domain: uint64."""
+    """Fills features[:N_FIRST_FEATURES] of tokens[t], in a line of a domain: uint32."""
     left, own, right = tokens[t - 1], tokens[t], tokens[t + 1]
-    word, w_left, w_right = np.uint64(own.word_hash), np.uint64(left.word_hash), np.uint64(right.word_hash)
+    word, w_left, w_right = _times(own.word_hash, _OWN), _times(left.word_hash, _LEFT), _times(right.word_hash, _RIGHT)
     e, d = np.int64(own.shape_evidence), np.int64(domain)
-    e25 = evidence_in_25(e)
-    high = np.uint64(32)
-    features[0] = hash_pair(70, word)
-    features[1] = hash_pair(word << high | w_left, 71)
-    features[2] = hash_pair(word << high | w_right, 72)
-    features[3] = hash_pair(w_left, 73 << 8 | e25)
-    features[4] = hash_pair(w_right, 74 << 8 | e25)
-    features[5] = hash_pair(75, (np.int64(left.shape_evidence) << 8 | e) << 8 | np.int64(right.shape_evidence))
-    features[6] = hash_pair(76, (d << 8 | np.int64(own.position)) << 8 | e)
-    features[7] = hash_pair(word, 77 << 8 | d)
+    around = (np.int64(left.shape_evidence) << 8 | e) << 8 | np.int64(right.shape_evidence)
+    in_25 = _times(evidence_in_25(e), _REST)
+    f = features
+    f[0] = _hash(70, word)
+    f[1] = _hash(71, w_left + word)
+    f[2] = _hash(72, w_right + word)
+    f[3] = _hash(73, w_left + in_25)
+    f[4] = _hash(74, w_right + in_25)
+    f[5] = _hash(75, _times(around, _REST))
+    f[6] = _hash(76, _times((d << 8 | np.int64(own.position)) << 8 | e, _REST))
+    f[7] = _hash(77, word + _times(d, _REST))
 
 
 @kernel
 def word_features(hashes, evidence, domain, features):  # type: ignore[no-untyped-def]
-    """Fills features[:MAX_WORD_FEATURES] of a word alone, given its hashes, uint32[N_HASHES], its shape evidence and
-    the domain of its line, which matters if it is unseen; returns how many there are."""
-    e25 = evidence_in_25(evidence)
-    features[0] = hash_pair(1, evidence)
-    features[1] = hash_pair(2, hashes[WHOLE])
+    """Fills features[:MAX_WORD_FEATURES], uint32, of a word alone, given its hashes, uint32[N_HASHES], its shape
+    evidence and the domain of its line, which matters if it is unseen; returns how many there are."""
+    in_25 = _times(evidence_in_25(evidence), _REST)
+    features[0] = _hash(1, _times(evidence, _REST))
+    features[1] = _hash(2, _times(hashes[WHOLE], _OWN))
     n = 2
     for k in range(PREFIX, TRIGRAMS):
         if hashes[k] != 0:
-            features[n] = hash_pair(hash_pair(3, hashes[k]), e25)
+            features[n] = _hash(3, _times(hashes[k], _OWN) + in_25)
             n += 1
     if evidence == UNSEEN:
         for k in range(TRIGRAMS, N_HASHES):
             if hashes[k] != 0:
-                features[n] = hash_pair(45, hashes[k])
-                features[n + 1] = hash_pair(hash_pair(46, hashes[k]), domain)
+                trigram = _times(hashes[k], _OWN)
+                features[n] = _hash(45, trigram)
+                features[n + 1] = _hash(46, trigram + _times(domain, _REST))
                 n += 2
     return n
 
@@ -136,67 +153,69 @@ def _class_features(left2, left, own, right, right2, evidence, template, first, 
     one in the middle."""
     left, own, right = np.int64(left) << 8, np.int64(own), np.int64(right) << 8
     e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
-    features[first] = hash_pair(template, (left | own) << 8 | e12)
-    features[first + 1] = hash_pair(template + 1, (right | own) << 8 | e12)
-    features[first + 2] = hash_pair(template + 2, (left << 8 | right) << 8 | e25)
-    features[first + 3] = hash_pair(template + 3, (left | np.int64(left2)) << 8 | e25)
-    features[first + 4] = hash_pair(template + 4, (right | np.int64(right2)) << 8 | e25)
+    features[first] = _hash(template, _times((left | own) << 8 | e12, _REST))
+    features[first + 1] = _hash(template + 1, _times((right | own) << 8 | e12, _REST))
+    features[first + 2] = _hash(template + 2, _times((left << 8 | right) << 8 | e25, _REST))
+    features[first + 3] = _hash(template + 3, _times((left | np.int64(left2)) << 8 | e25, _REST))
+    features[first + 4] = _hash(template + 4, _times((right | np.int64(right2)) << 8 | e25, _REST))
 
 
 @kernel
 def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
-    """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t], in a line of a domain: uint64."""
+    """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t], in a line of a domain: uint32."""
     left2, left, own, right, right2 = tokens[t - 2], tokens[t - 1], tokens[t], tokens[t + 1], tokens[t + 2]
-    word, suffix2, w_left, w_right = own.word_hash, own.suffix2_hash, left.word_hash, right.word_hash
-    w_left2, w_right2 = left2.word_hash, right2.word_hash
+    word, suffix2 = _times(own.word_hash, _OWN), _times(own.suffix2_hash, _SUFFIX)
+    w_left, w_left2 = _times(left.word_hash, _LEFT), _times(left2.word_hash, _LEFT2)
+    w_right, w_right2 = _times(right.word_hash, _RIGHT), _times(right2.word_hash, _RIGHT2)
     e, e_left, e_right = np.int64(own.shape_evidence), np.int64(left.shape_evidence), np.int64(right.shape_evidence)
     e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
     lower, lower_left, lower_right = np.int64(own.lower_class), np.int64(left.lower_class), np.int64(right.lower_class)
     # How many unseen words are names is due to the text more than to its language, in which their letters differ.
     d = np.int64(domain) if e != UNSEEN else 0
+    in_25, domain_in_25 = _times(e25, _REST), _times(d << 8 | e25, _REST)
     f = features
     # The words around, with the evidence of the word.
-    f[0] = hash_pair(hash_pair(4, w_left), e25)
-    f[1] = hash_pair(hash_pair(5, w_right), e25)
-    f[2] = hash_pair(hash_pair(6, w_left2), e25)
-    f[3] = hash_pair(hash_pair(7, w_right2), e25)
-    f[4] = hash_pair(hash_pair(8, tokens[t - 3].word_hash), e25)
-    f[5] = hash_pair(hash_pair(9, tokens[t + 3].word_hash), e25)
+    f[0] = _hash(4, w_left + in_25)
+    f[1] = _hash(5, w_right + in_25)
+    f[2] = _hash(6, w_left2 + in_25)
+    f[3] = _hash(7, w_right2 + in_25)
+    f[4] = _hash(8, _times(tokens[t - 3].word_hash, _LEFT3) + in_25)
+    f[5] = _hash(9, _times(tokens[t + 3].word_hash, _RIGHT3) + in_25)
     # In pairs.
-    f[6] = hash_pair(hash_pair(10, w_left), word)
-    f[7] = hash_pair(hash_pair(11, w_right), word)
-    f[8] = hash_pair(hash_pair(12, hash_pair(w_left, w_left2)), e25)
-    f[9] = hash_pair(hash_pair(13, hash_pair(w_right, w_right2)), e25)
-    f[10] = hash_pair(hash_pair(14, hash_pair(w_left, w_right)), e25)
+    f[6] = _hash(10, w_left + word)
+    f[7] = _hash(11, w_right + word)
+    f[8] = _hash(12, w_left + w_left2 + in_25)
+    f[9] = _hash(13, w_right + w_right2 + in_25)
+    f[10] = _hash(14, w_left + w_right + in_25)
     # In threes, with the word itself.
-    f[11] = hash_pair(hash_pair(15, hash_pair(w_left, w_right)), word)
-    f[12] = hash_pair(hash_pair(16, hash_pair(w_left, w_left2)), word)
-    f[13] = hash_pair(hash_pair(17, hash_pair(w_right, w_right2)), word)
-    f[14] = hash_pair(hash_pair(18, word), lower_left << 8 | lower_right)
+    f[11] = _hash(15, w_left + w_right + word)
+    f[12] = _hash(16, w_left + w_left2 + word)
+    f[13] = _hash(17, w_right + w_right2 + word)
+    f[14] = _hash(18, word + _times(lower_left << 8 | lower_right, _REST))
     # The ending of the word.
-    f[15] = hash_pair(hash_pair(19, w_left), suffix2)
-    f[16] = hash_pair(hash_pair(20, w_right), suffix2)
-    f[17] = hash_pair(hash_pair(21, suffix2), e_right)
+    f[15] = _hash(19, w_left + suffix2)
+    f[16] = _hash(20, w_right + suffix2)
+    f[17] = _hash(21, suffix2 + _times(e_right, _REST))
     # Shape evidence.
-    f[18] = hash_pair(22, (e_left << 8 | e) << 8 | e_right)
-    f[19] = hash_pair(23, (e12_left << 8 | e12_right) << 8 | e)
-    f[20] = hash_pair(24, np.int64(own.position) << 8 | e25)
+    f[18] = _hash(22, _times((e_left << 8 | e) << 8 | e_right, _REST))
+    f[19] = _hash(23, _times((e12_left << 8 | e12_right) << 8 | e, _REST))
+    f[20] = _hash(24, _times(np.int64(own.position) << 8 | e25, _REST))
     # Classes.
-    f[21] = hash_pair(25, (lower_left << 8 | np.int64(left2.lower_class)) << 8 | lower)
-    f[22] = hash_pair(26, (lower_right << 8 | np.int64(right2.lower_class)) << 8 | lower)
+    f[21] = _hash(25, _times((lower_left << 8 | np.int64(left2.lower_class)) << 8 | lower, _REST))
+    f[22] = _hash(26, _times((lower_right << 8 | np.int64(right2.lower_class)) << 8 | lower, _REST))
     _class_features(left2.lower_class, lower_left, lower, lower_right, right2.lower_class, e, 27, 23, f)
     _class_features(
         left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, 28, f
     )
     # What is a capital in one domain and none in another.
-    f[33] = hash_pair(37, d << 8 | e)
-    f[34] = hash_pair(hash_pair(38, word), d)
-    f[35] = hash_pair(hash_pair(39, w_left), d << 8 | e25)
-    f[36] = hash_pair(hash_pair(40, w_right), d << 8 | e25)
-    f[37] = hash_pair(hash_pair(41, suffix2), d << 8 | e25)
-    f[38] = hash_pair(42, (d << 8 | lower) << 8 | e12_left)
-    f[39] = hash_pair(43, (d << 8 | np.int64(own.position)) << 8 | e25)
-    f[40] = hash_pair(44, ((d << 8 | e12_left) << 8 | e12_right) << 8 | e25)
+    f[33] = _hash(37, _times(d << 8 | e, _REST))
+    f[34] = _hash(38, word + _times(d, _REST))
+    f[35] = _hash(39, w_left + domain_in_25)
+    f[36] = _hash(40, w_right + domain_in_25)
+    f[37] = _hash(41, suffix2 + domain_in_25)
+    f[38] = _hash(42, _times((d << 8 | lower) << 8 | e12_left, _REST))
+    f[39] = _hash(43, _times((d << 8 | np.int64(own.position)) << 8 | e25, _REST))
+    f[40] = _hash(44, _times(((d << 8 | e12_left) << 8 | e12_right) << 8 | e25, _REST))
 
 
 @kernel
@@ -250,38 +269,38 @@ def _rank_or_decision(tokens, decisions, t):  # type: ignore[no-untyped-def]
 
 @kernel
 def decision_features(tokens, decisions, t, n_words, n_capitals, features):  # type: ignore[no-untyped-def]
-    """Fills features[:N_DECISION_FEATURES] of tokens[t]: uint64.
+    """Fills features[:N_DECISION_FEATURES] of tokens[t]: uint32.
 
     decisions: of each token, or NO_DECISION. n_words: how many words with case the line has; n_capitals: for how many
     of them the decision has capitals.
     """
-    word = tokens[t].word_hash
+    word = _times(tokens[t].word_hash, _OWN)
     d = np.int64(decisions[t])
     left, right = _rank_or_decision(tokens, decisions, t - 1), _rank_or_decision(tokens, decisions, t + 1)
     left2, right2 = np.int64(decisions[t - 2]), np.int64(decisions[t + 2])
-    e12 = np.int64(evidence_in_12(np.int64(tokens[t].shape_evidence)))
+    e12 = evidence_in_12(np.int64(tokens[t].shape_evidence))
     others = n_words - 1
     share = 0 if others <= 0 else 1 + _SHARES * (n_capitals - has_capitals(d)) // others
     f = features
     # The decisions around.
-    f[0] = hash_pair(50, d)
-    f[1] = hash_pair(51, d << 8 | left)
-    f[2] = hash_pair(52, d << 8 | right)
-    f[3] = hash_pair(53, (d << 8 | left) << 8 | right)
-    f[4] = hash_pair(54, (d << 8 | left) << 8 | left2)
-    f[5] = hash_pair(55, (d << 8 | right) << 8 | right2)
-    f[6] = hash_pair(56, e12 << 8 | left)
-    f[7] = hash_pair(57, e12 << 8 | right)
+    f[0] = _hash(50, _times(d, _REST))
+    f[1] = _hash(51, _times(d << 8 | left, _REST))
+    f[2] = _hash(52, _times(d << 8 | right, _REST))
+    f[3] = _hash(53, _times((d << 8 | left) << 8 | right, _REST))
+    f[4] = _hash(54, _times((d << 8 | left) << 8 | left2, _REST))
+    f[5] = _hash(55, _times((d << 8 | right) << 8 | right2, _REST))
+    f[6] = _hash(56, _times(e12 << 8 | left, _REST))
+    f[7] = _hash(57, _times(e12 << 8 | right, _REST))
     # With the word.
-    f[8] = hash_pair(hash_pair(58, word), left)
-    f[9] = hash_pair(hash_pair(59, word), right)
-    f[10] = hash_pair(hash_pair(60, word), left << 8 | right)
-    f[11] = hash_pair(hash_pair(61, hash_pair(word, tokens[t - 1].word_hash)), left2)
-    f[12] = hash_pair(hash_pair(62, hash_pair(word, tokens[t + 1].word_hash)), right2)
+    f[8] = _hash(58, word + _times(left, _REST))
+    f[9] = _hash(59, word + _times(right, _REST))
+    f[10] = _hash(60, word + _times(left << 8 | right, _REST))
+    f[11] = _hash(61, word + _times(tokens[t - 1].word_hash, _LEFT) + _times(left2, _REST))
+    f[12] = _hash(62, word + _times(tokens[t + 1].word_hash, _RIGHT) + _times(right2, _REST))
     # How many other words of the line have capitals.
-    f[13] = hash_pair(63, d << 8 | share)
-    f[14] = hash_pair(64, (d << 8 | share) << 8 | min(others, _MANY_OTHERS))
-    f[15] = hash_pair(65, e12 << 8 | share)
+    f[13] = _hash(63, _times(d << 8 | share, _REST))
+    f[14] = _hash(64, _times((d << 8 | share) << 8 | min(others, _MANY_OTHERS), _REST))
+    f[15] = _hash(65, _times(e12 << 8 | share, _REST))
 
 
 @inlined

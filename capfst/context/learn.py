@@ -103,7 +103,7 @@ class _Examples(NamedTuple):
 class _Workspace(NamedTuple):
     """Memory that the stages use sentence after sentence."""
 
-    features: npt.NDArray[np.uint64]  # [BLOCK, …]
+    features: npt.NDArray[np.uint32]  # [BLOCK, …]
     n_features: npt.NDArray[np.int64]  # [BLOCK]
     p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: the probabilities of the first look, or stage 1's
     is_settled: npt.NDArray[np.bool_]  # [tokens]: whether the first look sufficed
@@ -294,7 +294,7 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 def _learn(examples, n, hashes, log_odds, given, tables, rates):  # type: ignore[no-untyped-def]
     """The first look and both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
-        np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint64),
+        np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint32),
         np.empty(BLOCK, np.int64),
         np.empty((n, N_SHAPES)),
         np.empty(n, np.bool_),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from capfst.context.learn import Lexicon, Tables
 
 PART = "context"
-_FORMAT = 4
+_FORMAT = 5
 _MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table, which holds one of them."""
@@ -223,7 +223,7 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
 def _sum_word_scores(starts, hashes, shape_counts, weights, word_scores):  # type: ignore[no-untyped-def]
     """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label; 0 if its
     shape evidence is UNSEEN, as its features depend on the domain then."""
-    features = np.empty(MAX_WORD_FEATURES, np.uint64)
+    features = np.empty(MAX_WORD_FEATURES, np.uint32)
     mask = np.uint64(len(weights) - 1)
     for number in range(starts.size - 1):
         evidence = shape_evidence(shape_counts[number])

@@ -1,4 +1,4 @@
-"""Hashes in kernels: of two numbers, and of bytes.
+"""Hashes in kernels: of two numbers, of several ones, and of bytes.
 
 Their values are part of the context model's file format: changing one makes all models trained before unusable.
 """
@@ -16,6 +16,21 @@ def hash_pair(a, b):  # type: ignore[no-untyped-def]
     """uint64, a hash of two integers in this order; its low bits depend on all bits of both."""
     h = (a * PRIME ^ (b + PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
     return h ^ h >> np.uint64(32)
+
+
+def multiplier(number: int) -> np.uint64:
+    """An odd number for `multiply_shift`, drawn at random: by SplitMix64 (Steele, Lea & Flood 2014)."""
+    z = number * int(PRIME)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        z = (z ^ z % 2**64 >> shift) * factor
+    return np.uint64((z ^ z % 2**64 >> 31) % 2**64 | 1)
+
+
+@compiled_for("uint32(uint64)")
+def multiply_shift(total):  # type: ignore[no-untyped-def]
+    """uint32, a hash of several integers below 2³², given the sum of their products with a multiplier each: of many
+    hashes that share numbers, each costs an addition (Dietzfelbinger 1996, multiply-shift)."""
+    return np.uint32(total >> np.uint64(32))
 
 
 @kernel

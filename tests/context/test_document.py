@@ -59,7 +59,7 @@ def test_where_documents_end_depends_on_no_blocks(lines: list[bytes], sizes: lis
 
 @contextmanager
 def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
-    """Shows the tokens, and ln p of their shapes, of which costs are made."""
+    """Shows the tokens, and ln p of their shapes, or what differs by a constant, of which costs are made."""
     fill = module._fill
 
     def spy(words: Any, text: Any, context: Any, guess: bool, log_p: np.ndarray, *costs: np.ndarray) -> None:
@@ -90,7 +90,8 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
             before = hashes[i - 1] if i > 0 and cased[i - 1] and not joined[i] else None
             after = hashes[i + 1] if i + 1 < len(hashes) and cased[i + 1] and not joined[i + 1] else None
             words.append((number, cased[i], tokens["position"][i] > 0, hashes[i], before, after, weights[i]))
-            log_p.append(p[i].astype(float) if cased[i] else np.zeros(4))
+            own = p[i].astype(float) if cased[i] else np.zeros(4)
+            log_p.append(own - np.log(np.exp(own).sum()))
     remembered, is_remembered = [], []
     for (number, is_cased, _, word, before, after, weight), own in zip(words, log_p, strict=True):
         z = own.copy()

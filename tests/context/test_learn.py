@@ -179,7 +179,7 @@ def test_an_only_occurrence_is_learned_from_as_unseen() -> None:
     lexicon = lexicon_of([["new", "iPhone"]])
     learned = Tables.of((1 << 12, 1 << 12, 1 << 12))
     learn.learn(labels_of([["new", "iPhone"]]), lexicon, learned)
-    row = twin.hash_pair(1, 0) % (1 << 12)  # the feature of UNSEEN
+    row = twin.feature(1, 0) % (1 << 12)  # the feature of UNSEEN
     assert learned.stage1[row, 3] > 0 > learned.stage1[row, 0]
 
 

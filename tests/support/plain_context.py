@@ -107,34 +107,46 @@ def joined(*numbers: int) -> int:
     return n
 
 
+def splitmix(number: int) -> int:
+    """The value of SplitMix64 with this number, from the seed 0."""
+    z = number * 0x9E3779B97F4A7C15 % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return z ^ z >> 31
+
+
+def feature(template: int, rest: int = 0, **words: int) -> int:
+    """The hash of a template's number and values: of words or endings by their place, of all others in one number."""
+    names = ["left3", "left2", "left", "own", "right", "right2", "right3", "suffix", "rest", "template"]
+    values = {**words, "rest": rest, "template": template}
+    total = sum(values[name] * (splitmix(k) | 1) for k, name in enumerate(names, 1) if name in values)
+    return total % 2**64 >> 32
+
+
 def word_features(hashes: list[int], e: int, domain: int) -> list[int]:
-    affixes = [hash_pair(hash_pair(3, h), evidence_in_25(e)) for h in hashes[1:13] if h]
+    affixes = [feature(3, evidence_in_25(e), own=h) for h in hashes[1:13] if h]
     trigrams = []
     for h in filter(None, hashes[13:] if e == UNSEEN else []):
-        trigrams += [hash_pair(45, h), hash_pair(hash_pair(46, h), domain)]
-    return [hash_pair(1, e), hash_pair(2, hashes[0]), *affixes, *trigrams]
+        trigrams += [feature(45, own=h), feature(46, domain, own=h)]
+    return [feature(1, e), feature(2, own=hashes[0]), *affixes, *trigrams]
 
 
-def numbered(first: int, listed: list[tuple[int, ...]]) -> list[int]:
-    """A hash of each feature, of one or two numbers, and its own number."""
-    return [
-        hash_pair(hash_pair(k, f[0]), f[1]) if len(f) > 1 else hash_pair(k, f[0]) for k, f in enumerate(listed, first)
-    ]
+def numbered(first: int, listed: list[dict[str, int]]) -> list[int]:
+    """A hash of each feature, given its values, and its own number."""
+    return [feature(k, **values) for k, values in enumerate(listed, first)]
 
 
 def first_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     near, it, after = tokens[t - 1 : t + 2]
     word, e, c = it.word_hash, it.shape_evidence, evidence_in_25(it.shape_evidence)
-    return [
-        hash_pair(70, word),
-        hash_pair(word << 32 | near.word_hash, 71),
-        hash_pair(word << 32 | after.word_hash, 72),
-        hash_pair(near.word_hash, joined(73, c)),
-        hash_pair(after.word_hash, joined(74, c)),
-        hash_pair(75, joined(near.shape_evidence, e, after.shape_evidence)),
-        hash_pair(76, joined(domain, it.position, e)),
-        hash_pair(word, joined(77, domain)),
+    listed = [
+        *[{"own": word}, {"own": word, "left": near.word_hash}, {"own": word, "right": after.word_hash}],
+        *[{"left": near.word_hash, "rest": c}, {"right": after.word_hash, "rest": c}],
+        {"rest": joined(near.shape_evidence, e, after.shape_evidence)},
+        {"rest": joined(domain, it.position, e)},
+        {"own": word, "rest": domain},
     ]
+    return numbered(70, listed)
 
 
 def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
@@ -153,15 +165,24 @@ def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     ]
     k2, k1, own, l1, l2 = lower
     d = domain if e != UNSEEN else 0
+    own_word, w, s = {"own": word}, {"left": x}, {"right": y}
+    w2, s2, ending, in_25 = {"left2": x2}, {"right2": y2}, {"suffix": suffix}, {"rest": c}
+    in_domain = {"rest": joined(d, c)}
     listed = [
-        *[(neighbour, c) for neighbour in (x, y, x2, y2, farther.word_hash, beyond.word_hash)],
-        *[(x, word), (y, word)],
-        *[(hash_pair(x, x2), c), (hash_pair(y, y2), c), (hash_pair(x, y), c)],
-        *[(hash_pair(x, y), word), (hash_pair(x, x2), word), (hash_pair(y, y2), word), (word, joined(k1, l1))],
-        *[(x, suffix), (y, suffix), (suffix, b)],
-        *[(joined(*f),) for f in ((a, e, b), (a1, b1, e), (it.position, c), (k1, k2, own), (l1, l2, own), *classes)],
-        *[(joined(d, e),), (word, d), (x, joined(d, c)), (y, joined(d, c)), (suffix, joined(d, c))],
-        *[(joined(*f),) for f in ((d, own, a1), (d, it.position, c), (d, a1, b1, c))],
+        *[{**neighbour, **in_25} for neighbour in (w, s, w2, s2, {"left3": farther.word_hash})],
+        {"right3": beyond.word_hash, **in_25},
+        *[{**w, **own_word}, {**s, **own_word}],
+        *[{**w, **w2, **in_25}, {**s, **s2, **in_25}, {**w, **s, **in_25}],
+        *[{**w, **s, **own_word}, {**w, **w2, **own_word}, {**s, **s2, **own_word}],
+        {**own_word, "rest": joined(k1, l1)},
+        *[{**w, **ending}, {**s, **ending}, {**ending, "rest": b}],
+        *[
+            {"rest": joined(*f)}
+            for f in ((a, e, b), (a1, b1, e), (it.position, c), (k1, k2, own), (l1, l2, own), *classes)
+        ],
+        *[{"rest": joined(d, e)}, {**own_word, "rest": d}],
+        *[{**w, **in_domain}, {**s, **in_domain}, {**ending, **in_domain}],
+        *[{"rest": joined(*f)} for f in ((d, own, a1), (d, it.position, c), (d, a1, b1, c))],
     ]
     return numbered(4, listed)
 
@@ -173,10 +194,10 @@ def decision_features(tokens: list[Token], decisions: list[int], t: int, n_words
     a2, b2, c = decisions[t - 2], decisions[t + 2], evidence_in_12(it.shape_evidence)
     share = 1 + 8 * (n_capitals - has_capitals(d)) // (n_words - 1) if n_words > 1 else 0
     listed = [
-        *[(joined(*f),) for f in ((d,), (d, a), (d, b), (d, a, b), (d, a, a2), (d, b, b2), (c, a), (c, b))],
-        *[(word, a), (word, b), (word, joined(a, b))],
-        *[(hash_pair(word, left), a2), (hash_pair(word, right), b2)],
-        *[(joined(*f),) for f in ((d, share), (d, share, min(n_words - 1, 12)), (c, share))],
+        *[{"rest": joined(*f)} for f in ((d,), (d, a), (d, b), (d, a, b), (d, a, a2), (d, b, b2), (c, a), (c, b))],
+        *[{"own": word, "rest": a}, {"own": word, "rest": b}, {"own": word, "rest": joined(a, b)}],
+        *[{"own": word, "left": left, "rest": a2}, {"own": word, "right": right, "rest": b2}],
+        *[{"rest": joined(*f)} for f in ((d, share), (d, share, min(n_words - 1, 12)), (c, share))],
     ]
     return numbered(50, listed)
 

@@ -126,7 +126,8 @@ def line_costs(
     hashes: dict[int, list[int]],
     records: dict[int, int],
 ) -> dict[int, list[float]]:
-    """−ln p of the shapes of each word of a line that has case; line: the word at each index."""
+    """−ln p of the shapes of each word of a line that has case, less that of the likeliest; line: the word at each
+    index."""
     votes = [0] * context.n_domains
     for i in line.values():
         if listed[i][4]:
@@ -159,7 +160,7 @@ def line_costs(
         if t not in settled and max(q) < features.STAGE1_SUFFICES:
             z = total(context.stage2, decision_features(tokens, decisions, t, len(p), n_capitals))
             q = softmax([features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
-        costs[line[t]] = [-math.log(max(x, 1e-300)) for x in q]
+        costs[line[t]] = [math.log(max(q)) - math.log(max(x, 1e-300)) for x in q]
     return costs
 
 
