@@ -286,7 +286,11 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
                     continue
                 b = i - block
                 slot, length = first_slots[b], lengths[b]
-                if length > _EIGHT or slots[slot].key != keys[b] or slots[slot].n_forms_length & _LENGTH != length:
+                if (
+                    length > _EIGHT
+                    or slots[slot].key != keys[b]
+                    or np.int64(slots[slot].n_forms_length & _LENGTH) != length
+                ):
                     slot = _find_slot(slot, keys[b], parts, begins[b], length, index)
                 label, n_forms = slots[slot].first_label, slots[slot].n_forms_length >> np.uint32(4)
                 # A form that the lowercase of the whole line would not give back is not offered.

@@ -123,7 +123,6 @@ class _Table(NamedTuple):
 class _Parameters(NamedTuple):
     """What was learned, see model.Parameters."""
 
-    word_scores: npt.NDArray[np.int16]
     stage1: _Table
     stage2: _Table
     first_look: _Table
@@ -136,7 +135,7 @@ class _Parameters(NamedTuple):
         tables = [
             _Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2, context.first_look)
         ]
-        return cls(context.word_scores, tables[0], tables[1], tables[2], *context.scales)
+        return cls(tables[0], tables[1], tables[2], *context.scales)
 
 
 class _Workspace(NamedTuple):
@@ -163,12 +162,12 @@ class _Workspace(NamedTuple):
 
 
 @kernel
-def _known_token(word, caseless, token):  # type: ignore[no-untyped-def]
+def _known_token(word, token):  # type: ignore[no-untyped-def]
     """Fills the token of a word that the LM knows, by its model.WORD."""
     token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
     token.frequency_rank = word.frequency_rank
     token.lower_class, token.cased_class = word.lower_class, word.cased_class
-    token.shape_evidence = NO_CASE if caseless else word.shape_evidence
+    token.shape_evidence = word.shape_evidence
 
 
 @outlined
@@ -252,14 +251,14 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
         token, label = text.tokens[t], words.first_labels[i]
         if words.n_forms[i] != 0:
             known = context.words[label]
-            _known_token(known, context.shapes[label] == Shape.CASELESS, token)
+            _known_token(known, token)
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
             size = _oov_token(buf, words, i, oov, lowercase, token)
             if has_case(token.shape_evidence):
                 label = _stand_in(lowercase, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
-                    _known_token(context.words[label], False, token)
+                    _known_token(context.words[label], token)
                 else:
                     label = np.uint32(0)
         text.labels[i] = label
@@ -369,9 +368,10 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
 
 
 @kernel
-def _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
     """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain; and
-    work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain.
+    work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain. records:
+    model.WORD, by label.
 
     Returns how many stay, and for how many of all the decision has capitals.
     """
@@ -383,7 +383,7 @@ def _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log
             i, features = work.unsettled[j], work.features[j - block]
             neighbour_features(tokens, text.token_of[i], domain, features)
             prefetch_rows(learned.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
-            prefetch(learned.word_scores[text.labels[i]], 0)
+            prefetch(records, text.labels[i])
         for j in range(block, block_end):
             i = work.unsettled[j]
             t, z = text.token_of[i], log_p[i]
@@ -392,7 +392,7 @@ def _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log
                 z[k] = _score_of(sums, k, N_NEIGHBOUR_FEATURES)
             if tokens[t].shape_evidence != UNSEEN:
                 for k in range(1, N_SHAPES):
-                    z[k] += learned.word_scores[text.labels[i], k - 1]
+                    z[k] += records[text.labels[i]].scores[k - 1]
             else:
                 _hash(buf, words, i, lowercase)
                 n = word_features(lowercase.hashes, UNSEEN, domain, work.word_features)
@@ -427,14 +427,14 @@ def _stage2(text, n_uncertain, n_words, n_capitals, learned, work, log_p):  # ty
 
 
 @kernel
-def _score(buf, words, text, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _score(buf, words, text, records, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest."""
     begin = 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
         n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
         n_words += n_unsettled
-        n, more = _stage1(buf, words, text, n_unsettled, domain, lowercase, learned, work, log_p)
+        n, more = _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, work, log_p)
         _stage2(text, n, n_words, n_capitals + more, learned, work, log_p)
         begin = end
 
@@ -521,9 +521,10 @@ def _leave_out(costs):  # type: ignore[no-untyped-def]
 def _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
     """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not. leave_out:
     whether hopeless forms cost +inf. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
-    first_arc = np.int64(0)
+    first_arc, last = np.int64(0), words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
+        prefetch(context.shapes, words.first_labels[min(i + _AHEAD, last)])
         option = options[i if every else 0]
         if every:
             for shape in range(N_SHAPES):
@@ -609,7 +610,9 @@ def casing_costs(
     arc_costs = costs[:n_forms]
     found = CasingCosts(arc_costs)
     if context is not None:
-        _score(buf, words, text, lowercase, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p)
+        _score(
+            buf, words, text, context.words, lowercase, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p
+        )
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
@@ -619,7 +622,16 @@ def casing_costs(
         found = CasingCosts(arc_costs, shapes, options if every else None)
     if spellings is not None:
         tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
-        _score(buf, words, text, lowercase, _Parameters.of(spellings), _Workspace.of(len(text.tokens)), log_p)
+        _score(
+            buf,
+            words,
+            text,
+            spellings.words,
+            lowercase,
+            _Parameters.of(spellings),
+            _Workspace.of(len(text.tokens)),
+            log_p,
+        )
         add_spellings(words, spellings.shapes, log_p, found)
         if not every:
             leave_out_hopeless(words.n_forms, arc_costs)

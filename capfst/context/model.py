@@ -16,7 +16,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.words import SUFFIX, UNSEEN, WHOLE, shape_evidence
+from capfst.context.words import NO_CASE, SUFFIX, UNSEEN, WHOLE, shape_evidence
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
@@ -38,16 +38,18 @@ WORD = np.dtype(
         ("word_hash", "u4"),
         ("suffix2_hash", "u4"),  # of its last two characters
         ("unseen_penalty", "f4"),  # −ln: what a casing costs that the LM has not seen
-        ("shape_evidence", "u1"),
+        ("shape_evidence", "u1"),  # NO_CASE if nothing is decided on it
         ("frequency_rank", "u1"),
         ("lower_class", "u1"),  # by classes.word_classes
         ("cased_class", "u1"),
         ("one_letter", "u1"),  # 1: of which CAPITALIZED and UPPER are the same
         ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as from domains.domain_log_odds; 0 if the domains are languages
+        ("scores", "i2", (N_SHAPES - 1,)),  # as Parameters.word_scores
     ],
     align=True,
 )
-"""What is known of a word; under the label of its most frequent form."""
+"""What is known of a word; under the label of its most frequent form. 32 bytes, so that none lies in two lines of the
+cache."""
 
 
 LEAST_PENALTY = 1.0
@@ -73,8 +75,7 @@ class Context(NamedTuple):
 
     words: npt.NDArray  # WORD, by label
     shapes: npt.NDArray[np.uint8]  # by label
-    word_scores: npt.NDArray[np.int16]  # this and the following as Parameters
-    stage1: npt.NDArray[np.uint32]
+    stage1: npt.NDArray[np.uint32]  # this and the following as Parameters
     stage2: npt.NDArray[np.uint32]
     first_look: npt.NDArray[np.uint32]
     scales: tuple[float, float, float]
@@ -116,7 +117,6 @@ class Context(NamedTuple):
         context = cls(
             array("words", WORD, n_labels),
             array("shapes", np.uint8, n_labels),
-            array("word_scores", np.int16, n_labels, N_SHAPES - 1),
             array("stage1", np.uint32, -1),
             array("stage2", np.uint32, -1),
             array("first_look", np.uint32, -1),
@@ -161,10 +161,13 @@ def context_of(starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Para
     words = np.zeros(len(lexicon.shapes), WORD)
     _fill_words(starts, lexicon, words)
     n_domains = lexicon.domain_log_odds.shape[1]
+    first = starts[:-1]
+    words["scores"] = parameters.word_scores
+    words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = NO_CASE
     language_log_odds = np.zeros((len(words), n_domains if lexicon.domains_are_languages else 0), np.int8)
     log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
-    log_odds[starts[:-1]] = lexicon.domain_log_odds
-    return Context(words, lexicon.shapes, *parameters, n_domains, language_log_odds)
+    log_odds[first] = lexicon.domain_log_odds
+    return Context(words, lexicon.shapes, *parameters[1:], n_domains, language_log_odds)
 
 
 @allocating

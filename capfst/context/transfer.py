@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.shapes import Shape
 from capfst.context.classes import RARE
 from capfst.context.model import LEAST_PENALTY, WORD, Context
-from capfst.context.words import SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
+from capfst.context.words import NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 
@@ -39,11 +40,13 @@ def transferred(
     words["lower_class"][first] = words["cased_class"][first] = RARE
     words["one_letter"][first] = hashes[:, SUFFIX + 1] == 0
     words[first[known]] = context.words[old[known]]
-    word_scores = np.zeros((len(symbols), context.word_scores.shape[1]), np.int16)
-    word_scores[first[known]] = context.word_scores[old[known]]
+    evidence = words["shape_evidence"][first]
+    evidence[evidence == NO_CASE] = UNSEEN
+    evidence[shapes[first] == Shape.CASELESS] = NO_CASE
+    words["shape_evidence"][first] = evidence
     log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
     log_odds[first[known]] = context.language_log_odds[old[known]]
-    return context._replace(words=words, shapes=shapes, word_scores=word_scores, language_log_odds=log_odds)
+    return context._replace(words=words, shapes=shapes, language_log_odds=log_odds)
 
 
 def labels_of(model: CapFst, symbols: Symbols) -> npt.NDArray[np.int64]:

@@ -3,7 +3,7 @@
 In: parts, each with a name, settings (anything that JSON holds) and arrays. Out: bytes behind an FST, which OpenFst
 does not read; and the parts again, mapped where they lie. Order in the file, all integers little-endian:
 
-    arrays       of all parts, each from the next multiple of 16 on
+    arrays       of all parts, each from the next multiple of 64 on (of 16 in older files): of a line of the cache
     contents     JSON: {part: {"settings": …, "arrays": {name: [offset, bytes]}}}
     footer       FOOTER: magic number, offset of the contents, their bytes, CRC-32 of all bytes of the file before it
 
@@ -26,7 +26,7 @@ from capfst.fst.symbols import DamagedError
 
 FOOTER = struct.Struct("<8sQII")
 MAGIC = b"capfst\0\1"
-ALIGNMENT = 16
+ALIGNMENT, _LINE = 16, 64
 _CRC = 4  # bytes, the last of the file
 
 
@@ -56,8 +56,7 @@ def append(file: BinaryIO, parts: Mapping[str, Part]) -> None:
     for name, part in parts.items():
         places = {}
         for array_name, array in part.arrays.items():
-            file.write(bytes(padding(offset)))
-            offset += padding(offset)
+            offset += file.write(bytes(-offset % _LINE))
             places[array_name] = [offset, len(array)]
             offset += file.write(array.data)
         contents[name] = {"settings": part.settings, "arrays": places}

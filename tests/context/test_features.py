@@ -94,8 +94,8 @@ def test_features_of_a_word_in_its_line(
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ([0, -3.5, -4, -9], 7),
-        ([0, -3.4, -9, -9], NO_DECISION),
+        ([0, -3.7, -4, -9], 7),
+        ([0, -3.6, -9, -9], NO_DECISION),
         ([-4, 0, -5, -9], 0),
         ([-4, -9, 0, -5], 8),
         ([-4, -9, -5, 0], 10),

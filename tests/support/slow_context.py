@@ -70,8 +70,7 @@ def casing_costs_of(
                 records[i] = first = stand_in
             if i in records:
                 known = context.words[first]
-                e = NO_CASE if context.shapes[first] == Shape.CASELESS else int(known["shape_evidence"])
-                hashed = int(known["word_hash"]), int(known["suffix2_hash"])
+                e, hashed = int(known["shape_evidence"]), (int(known["word_hash"]), int(known["suffix2_hash"]))
                 classes = known[["lower_class", "cased_class"]].tolist()
                 read[-1].append(Token(*hashed, e, int(known["frequency_rank"]), position, *classes))
                 continue
@@ -149,7 +148,7 @@ def line_costs(
             continue
         z = total(context.stage1, neighbour_features(tokens, t, domain))
         if tokens[t].shape_evidence != UNSEEN:
-            own = [0, *context.word_scores[records[i]].tolist()]
+            own = [0, *context.words[records[i]]["scores"].tolist()]
         else:
             own = total(context.stage1, word_features(hashes[i], UNSEEN, domain))
         p[t] = softmax([scale * (a + b) for a, b in zip(z, own, strict=True)])
