@@ -74,7 +74,7 @@ _MANY_OTHERS = 12
 
 # What the hash of a feature multiplies: the hashes of words, by their place, of the word's ending; classes, evidence,
 # decisions and the like, all in one number; and the number of its template.
-_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE = map(multiplier, range(1, 11))
+_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE = map(multiplier, range(101, 111))
 
 
 @kernel

@@ -119,7 +119,7 @@ def feature(template: int, rest: int = 0, **words: int) -> int:
     """The hash of a template's number and values: of words or endings by their place, of all others in one number."""
     names = ["left3", "left2", "left", "own", "right", "right2", "right3", "suffix", "rest", "template"]
     values = {**words, "rest": rest, "template": template}
-    total = sum(values[name] * (splitmix(k) | 1) for k, name in enumerate(names, 1) if name in values)
+    total = sum(values[name] * (splitmix(k) | 1) for k, name in enumerate(names, 101) if name in values)
     return total % 2**64 >> 32
 
 
