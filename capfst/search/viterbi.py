@@ -36,7 +36,7 @@ from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
 _DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
-_AT_ONCE = 4  # forms of a word, without asking how many there are: that is hard to predict
+_FEW = 4  # forms of a word: few words have more, and how many they have is hard to predict
 
 _PROGRESS = np.dtype(
     [
@@ -195,19 +195,24 @@ def _choose(words, unknown, leave_out, weighted, choices, path):  # type: ignore
     """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
     others; and `path` with the first ones."""
     costs = choices.arc_costs
-    offset, last = np.int64(0), costs.size - 1
+    offset = np.int64(0)
     for i in range(words.n_forms.size):
         n_forms = np.int64(words.n_forms[i])
         low, high = np.int64(0), n_forms
-        if leave_out and weighted:
+        if leave_out and weighted and n_forms <= _FEW and offset + _FEW <= costs.size:  # without a loop, as nearly all
+            has0, has1 = costs[offset] < np.inf, (n_forms > 1) & (costs[offset + 1] < np.inf)
+            has2, has3 = (n_forms > 2) & (costs[offset + 2] < np.inf), (n_forms > 3) & (costs[offset + 3] < np.inf)
+            low = np.int64(0) if has0 else np.int64(1) if has1 else np.int64(2) if has2 else np.int64(3)
+            high = np.int64(4) if has3 else np.int64(3) if has2 else np.int64(2) if has1 else np.int64(1)
+            low = low if low < high else np.int64(0)
+        elif leave_out and weighted:
             low, high = n_forms, np.int64(0)
-            for begin in range(0, n_forms, _AT_ONCE):
-                for k in range(begin, begin + _AT_ONCE):
-                    is_finite = (k < n_forms) & (costs[min(offset + k, last)] < np.inf)
-                    low = min(low, k) if is_finite else low
-                    high = k + 1 if is_finite else high
-            is_none = high == 0
-            low, high = 0 if is_none else low, 1 if is_none else high
+            for k in range(n_forms):
+                is_finite = costs[offset + k] < np.inf
+                low = min(low, k) if is_finite else low
+                high = k + 1 if is_finite else high
+            if high == 0:
+                low, high = np.int64(0), np.int64(1)
         label = words.first_labels[i] + low
         choices.first_labels[i] = label if n_forms > 0 else unknown
         choices.n_forms[i] = high - low if n_forms > 0 else 1
