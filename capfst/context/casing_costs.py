@@ -36,7 +36,7 @@ from capfst.context.features import (
     NO_DECISION,
     PADDING,
     PRIOR_WEIGHT,
-    STAGE1_SUFFICES,
+    STAGE1_LEAD,
     TOKEN,
     decision,
     decision_features,
@@ -44,6 +44,8 @@ from capfst.context.features import (
     gets_first_look,
     has_capitals,
     largest,
+    lead,
+    likeliest,
     neighbour_features,
     prefetch_rows,
     sentence_padding,
@@ -53,7 +55,7 @@ from capfst.context.features import (
 from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
 from capfst.context.spellings import add_spellings, tell_spellings
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import get_eight, inlined, kernel, outlined, part, power_of_two, prefetch
+from capfst.system.kernels import get_eight, inlined, kernel, outlined, part, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
@@ -145,7 +147,6 @@ class _Workspace(NamedTuple):
     word_features: npt.NDArray[np.uint32]  # [MAX_WORD_FEATURES]
     unsettled: npt.NDArray[np.int64]  # words with case for which the first look does not suffice
     decisions: npt.NDArray[np.uint8]  # of each token
-    p: npt.NDArray[np.float32]  # [N_SHAPES]
 
     @classmethod
     def of(cls, n_tokens: int) -> _Workspace:
@@ -154,7 +155,6 @@ class _Workspace(NamedTuple):
             np.empty(MAX_WORD_FEATURES, np.uint32),
             np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
-            np.empty(N_SHAPES, np.float32),
         )
 
 
@@ -273,30 +273,6 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
 
 
 @kernel
-def _exp(x):  # type: ignore[no-untyped-def]
-    """e^x of a float32 from −87 to 0, to five digits: without a call, in few steps that wait for each other."""
-    y = x * np.float32(1.4426950408889634)
-    n = np.floor(y)
-    f = (y - n) * np.float32(0.6931471805599453)
-    f2 = f * f
-    low = np.float32(1) + f + f2 * (np.float32(1 / 2) + f * np.float32(1 / 6))
-    high = np.float32(1 / 24) + f * np.float32(1 / 120) + f2 * np.float32(1 / 720)
-    return (low + f2 * f2 * high) * power_of_two(np.int32(n))
-
-
-@kernel
-def softmax(z, p):  # type: ignore[no-untyped-def]
-    """p_k = e^{z_k} / Σ_j e^{z_j}, of scores z; returns the largest p. As learn.softmax, faster. Of the scores the
-    largest one is subtracted, in place."""
-    _subtract_largest(z)
-    e0, e1 = _exp(max(z[0], np.float32(-87))), _exp(max(z[1], np.float32(-87)))
-    e2, e3 = _exp(max(z[2], np.float32(-87))), _exp(max(z[3], np.float32(-87)))
-    share = np.float32(1) / (e0 + e1 + e2 + e3)
-    p[0], p[1], p[2], p[3] = e0 * share, e1 * share, e2 * share, e3 * share
-    return share
-
-
-@kernel
 def _subtract_largest(z):  # type: ignore[no-untyped-def]
     most = largest(z)
     for k in range(N_SHAPES):
@@ -402,8 +378,9 @@ def _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, 
             for k in range(N_SHAPES):
                 z[k] *= learned.scale1
             work.unsettled[n_uncertain] = i
-            n_uncertain += np.int64(softmax(z, work.p) < np.float32(STAGE1_SUFFICES))
-            work.decisions[t] = decision(work.p)
+            n_uncertain += np.int64(lead(z, likeliest(z)) < STAGE1_LEAD)
+            _subtract_largest(z)
+            work.decisions[t] = decision(z)
             n_capitals += has_capitals(work.decisions[t])
     return n_uncertain, n_capitals
 

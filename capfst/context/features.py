@@ -56,10 +56,10 @@ N_FIRST_FEATURES = 8
 N_NEIGHBOUR_FEATURES = 41
 N_DECISION_FEATURES = 16
 
-FIRST_LOOK_LEAD = 3.7
-"""If the first look's best score is so far before the others (in nats: 40 to 1), stages 1 and 2 are not asked."""
-STAGE1_SUFFICES = 0.98
-"""If stage 1 gives some shape this probability, stage 2 is not asked."""
+FIRST_LOOK_LEAD = 3.5
+"""If the first look's best score is so far before the others (in nats: 33 to 1), stages 1 and 2 are not asked."""
+STAGE1_LEAD = 3.9
+"""As FIRST_LOOK_LEAD, of stage 1: with it, stage 2 is not asked."""
 PRIOR_WEIGHT = 0.5
 """Stage 2 adds its scores to stage 1's log-probabilities times this."""
 NO_DECISION = 15
@@ -69,6 +69,7 @@ BLOCK = 16
 """Words whose rows of weights are fetched from memory together."""
 
 _RANKED = 16  # a frequent word's rank, plus this, is told from a decision
+_ODDS_99, _ODDS_9, _ODDS_4, _ODDS_2 = np.log([99, 9, 4, 7 / 3]).tolist()
 _SHARES = 8
 _MANY_OTHERS = 12
 
@@ -219,24 +220,39 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
 
 
 @kernel
-def decision(p):  # type: ignore[no-untyped-def]
-    """What stage 1 decides on a word, given the probabilities of its shapes, float[N_SHAPES]; below NO_DECISION.
+def lead(scores, shape):  # type: ignore[no-untyped-def]
+    """By how much a shape's score, [N_SHAPES], is above the best one of the others: about the log-odds of its p."""
+    others = scores[1 if shape == 0 else 0]
+    for other in range(1, N_SHAPES):
+        others = others if other == shape else max(others, scores[other])
+    return scores[shape] - others
 
-    0 … 7: LOWER or CAPITALIZED, by the probability of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, from a
-    probability of 0.8 on and below it. 10: MIXED.
-    """
+
+@kernel
+def likeliest(scores):  # type: ignore[no-untyped-def]
+    """The shape with the best score, [N_SHAPES]; of equal ones the first."""
     best = 0
     for shape in range(1, N_SHAPES):
-        if p[shape] > p[best]:
-            best = shape
+        best = shape if scores[shape] > scores[best] else best
+    return best
+
+
+@kernel
+def decision(scores):  # type: ignore[no-untyped-def]
+    """What stage 1 decides on a word, given the scores of its shapes, [N_SHAPES]; below NO_DECISION.
+
+    0 … 7: LOWER or CAPITALIZED, by the lead of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, from a lead of
+    log-odds 4 on and below it. 10: MIXED.
+    """
+    best = likeliest(scores)
     if best == Shape.UPPER:
-        return 8 if p[Shape.UPPER.value] > 0.8 else 9
+        return 8 if lead(scores, Shape.UPPER.value) > _ODDS_4 else 9
     if best == Shape.MIXED:
         return 10
-    capitalized = p[Shape.CAPITALIZED.value]
-    if capitalized > 0.5:
-        return 0 if capitalized > 0.99 else 1 if capitalized > 0.9 else 2 if capitalized > 0.7 else 3
-    return 4 if capitalized > 0.3 else 5 if capitalized > 0.1 else 6 if capitalized > 0.01 else 7
+    odds = lead(scores, Shape.CAPITALIZED.value)
+    if odds > 0:
+        return 0 if odds > _ODDS_99 else 1 if odds > _ODDS_9 else 2 if odds > _ODDS_2 else 3
+    return 4 if odds > -_ODDS_2 else 5 if odds > -_ODDS_9 else 6 if odds > -_ODDS_99 else 7
 
 
 @kernel

@@ -31,7 +31,7 @@ from capfst.context.features import (
     NO_DECISION,
     PADDING,
     PRIOR_WEIGHT,
-    STAGE1_SUFFICES,
+    STAGE1_LEAD,
     TOKEN,
     decision,
     decision_features,
@@ -39,6 +39,8 @@ from capfst.context.features import (
     gets_first_look,
     has_capitals,
     largest,
+    lead,
+    likeliest,
     neighbour_features,
     prefetch_rows,
     sentence_padding,
@@ -106,7 +108,7 @@ class _Workspace(NamedTuple):
     features: npt.NDArray[np.uint32]  # [BLOCK, …]
     n_features: npt.NDArray[np.int64]  # [BLOCK]
     p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: the probabilities of the first look, or stage 1's
-    is_settled: npt.NDArray[np.bool_]  # [tokens]: whether the first look sufficed
+    is_settled: npt.NDArray[np.bool_]  # [tokens]: whether the first look sufficed, or stage 1
     decisions: npt.NDArray[np.uint8]  # [tokens]
     z: npt.NDArray[np.float64]  # [N_SHAPES]: scores, then probabilities
 
@@ -248,11 +250,12 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
             features, n = work.features[t - block], work.n_features[t - block]
             z[:] = 0
             add_scores(table, features, n, z)
+            decided, is_certain = decision(z), lead(z, likeliest(z)) >= STAGE1_LEAD
             softmax(z)
             if not work.is_settled[t]:
                 for k in range(N_SHAPES):
                     work.p[t, k] = z[k]
-                work.decisions[t] = decision(z)
+                work.decisions[t], work.is_settled[t] = decided, is_certain
             n_words += 1
             n_capitals += has_capitals(work.decisions[t])
             if truth < N_SHAPES:
@@ -272,13 +275,13 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for t in range(block, block_end):
-            if truths[t] < N_SHAPES and not work.is_settled[t] and largest(work.p[t]) < STAGE1_SUFFICES:
+            if truths[t] < N_SHAPES and not work.is_settled[t]:
                 features = work.features[t - block]
                 decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
                 prefetch_rows(rows, _ROW, features, N_DECISION_FEATURES)
         for t in range(block, block_end):
             truth = truths[t]
-            if truth >= N_SHAPES or work.is_settled[t] or largest(work.p[t]) >= STAGE1_SUFFICES:
+            if truth >= N_SHAPES or work.is_settled[t]:
                 continue
             for k in range(N_SHAPES):
                 z[k] = PRIOR_WEIGHT * np.log(work.p[t, k] + 1e-12)

@@ -30,7 +30,7 @@ from capfst.system.progress import Progress
 MIN_BITS = 8
 MAX_BITS2 = 20
 """Of the table of stage 2, as `max_bits`."""
-MAX_BITS_FIRST = 21
+MAX_BITS_FIRST = 22
 """Of the table of the first look, likewise."""
 CLASSED = 20_000_000
 """Of so many labels at most the classes are found."""

@@ -1,5 +1,5 @@
-"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, parts of arrays; and numbers
-from their bits. Kernels name these as kernels.py does.
+"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, and parts of arrays. Kernels
+name these as kernels.py does.
 """
 
 from __future__ import annotations
@@ -86,14 +86,3 @@ def part(typing_context, array, begin, size):  # type: ignore[no-untyped-def]
         return impl_ret_borrowed(context, builder, array, result._getvalue())
 
     return array(array, types.intp, types.intp), code
-
-
-@intrinsic
-def power_of_two(typing_context, exponent):  # type: ignore[no-untyped-def]
-    """The float32 2^exponent, for an int32 from −126 to 127."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bits = builder.shl(builder.add(arguments[0], _INT(127)), _INT(23))
-        return builder.bitcast(bits, ir.FloatType())
-
-    return types.float32(types.int32), code

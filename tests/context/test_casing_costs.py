@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import contextual
-from support import plain_context as twin
 from support import slow_context as slow
 
 from capfst.casing.shapes import AS_FORM, Shape
@@ -16,35 +15,10 @@ from capfst.context import casing_costs as module
 from capfst.context.casing_costs import casing_costs, leave_out_hopeless
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
-from capfst.system.kernels import kernel
 from capfst.text.tokenizer import NEWLINE
 
 BITS = 5
 rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
-
-
-@kernel
-def _exponential(x, out):  # type: ignore[no-untyped-def]
-    for i in range(x.size):
-        out[i] = module._exp(x[i])
-
-
-def test_exponential() -> None:
-    x = -np.arange(0, 87, 0.001, dtype=np.float32)
-    found = np.empty_like(x)
-    _exponential(x, found)
-    np.testing.assert_allclose(found, np.exp(x.astype(float)), rtol=2e-5)
-    assert found[0] == 1
-
-
-@settings(deadline=None)
-@given(z=st.lists(st.floats(-80, 80, width=32), min_size=4, max_size=4))
-def test_softmax(z: list[float]) -> None:
-    scores, p = np.array(z, np.float32), np.empty(4, np.float32)
-    most = module.softmax(scores, p)
-    assert p.tolist() == pytest.approx(twin.softmax(z), rel=1e-4, abs=1e-30)
-    assert most == max(p)
-    assert scores.tolist() == pytest.approx([score - max(z) for score in z], rel=1e-5, abs=1e-4)
 
 
 @settings(deadline=None)
@@ -129,7 +103,7 @@ def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
     texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
     texts += [UNSEEN_CASINGS, 'Module "faulthandler"']
     shapes = {shape for text in texts for shape in compare(recaser, text, guess).shapes}
-    assert shapes == ({Shape.LOWER, Shape.CAPITALIZED, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
+    assert shapes == ({Shape.LOWER, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
 
 
 def test_oov_words_are_known_as_what_they_are_without_diacritics(recaser: Recaser) -> None:

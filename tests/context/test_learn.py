@@ -93,9 +93,12 @@ class Learner:
         for t in (t for t in places if t in truths):
             hashed = twin.word_features(owns[t], tokens[t].shape_evidence, domain)
             hashed += twin.neighbour_features(tokens, t, domain)
-            q = twin.softmax(self.scores(0, hashed, [0.0] * 4))
+            z = self.scores(0, hashed, [0.0] * 4)
+            q = twin.softmax(z)
             if t not in settled:
-                p[t], decisions[t] = q, twin.decision(q)
+                p[t], decisions[t] = q, twin.decision(z)
+                if max(twin.leads(z)) >= features.STAGE1_LEAD:
+                    settled.add(t)
             if (truth := truths[t]) is not None:
                 self.count += 1
                 self.losses[0] -= math.log(p[t][truth])
@@ -103,7 +106,7 @@ class Learner:
                     self.step(0, hashed, q, truth)
         n_capitals = sum(twin.has_capitals(decisions[t]) for t in p)
         for t, q in p.items():
-            if (truth := truths[t]) is None or t in settled or max(q) >= features.STAGE1_SUFFICES:
+            if (truth := truths[t]) is None or t in settled:
                 continue
             hashed = twin.decision_features(tokens, decisions, t, len(p), n_capitals)
             z = twin.softmax(self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q]))

@@ -202,13 +202,19 @@ def decision_features(tokens: list[Token], decisions: list[int], t: int, n_words
     return numbered(50, listed)
 
 
-def decision(p: list[float]) -> int:
-    best = max(SHAPES, key=lambda shape: p[shape])
+def leads(scores: list[float]) -> list[float]:
+    """Of each score, by how much it is above the best other one."""
+    return [score - max(scores[:k] + scores[k + 1 :]) for k, score in enumerate(scores)]
+
+
+def decision(scores: list[float]) -> int:
+    best = max(SHAPES, key=lambda shape: scores[shape])
     if best == Shape.UPPER:
-        return 8 if p[Shape.UPPER] > 0.8 else 9
+        return 8 if leads(scores)[best] > math.log(4) else 9
     if best > Shape.UPPER:
         return 10
-    return sum(p[Shape.CAPITALIZED] <= bound for bound in (0.99, 0.9, 0.7, 0.5, 0.3, 0.1, 0.01))
+    odds = [sign * math.log(share / (1 - share)) for share in (0.99, 0.9, 0.7) for sign in (1, -1)]
+    return sum(leads(scores)[Shape.CAPITALIZED] <= bound for bound in (0, *odds))
 
 
 def settled_decision(scores: list[float]) -> int:

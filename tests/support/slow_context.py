@@ -13,6 +13,7 @@ from support.plain_context import (
     first_features,
     has_capitals,
     hash_word,
+    leads,
     neighbour_features,
     padded,
     settled_decision,
@@ -151,12 +152,14 @@ def line_costs(
             own = [0, *context.words[records[i]]["scores"].tolist()]
         else:
             own = total(context.stage1, word_features(hashes[i], UNSEEN, domain))
-        p[t] = softmax([scale * (a + b) for a, b in zip(z, own, strict=True)])
-        decisions[t] = decision(p[t])
+        z = [scale * (a + b) for a, b in zip(z, own, strict=True)]
+        p[t], decisions[t] = softmax(z), decision(z)
+        if max(leads(z)) >= features.STAGE1_LEAD:
+            settled.add(t)
     n_capitals = sum(has_capitals(decisions[t]) for t in p)
     costs = {}
     for t, q in p.items():
-        if t not in settled and max(q) < features.STAGE1_SUFFICES:
+        if t not in settled:
             z = total(context.stage2, decision_features(tokens, decisions, t, len(p), n_capitals))
             q = softmax([features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
         costs[line[t]] = [math.log(max(q)) - math.log(max(x, 1e-300)) for x in q]
