@@ -67,7 +67,7 @@ lm: $(VENV)/core
 
 # A ready model; its card, capfst/models/NAME.json, says which texts must be in the folder.
 NAME ?= en
-model: $(VENV)/core
+model: $(VENV)/words
 	@$(if $(SOURCES),,echo 'make model: say where the texts are: make model SOURCES=folder' >&2; exit 2)
 	$(BIN)/python scripts/ready_model.py make '$(NAME)' '$(SOURCES)'
 

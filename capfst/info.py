@@ -120,11 +120,13 @@ def render(description: dict[str, Any]) -> str:
 
 
 def _render_card(card: dict[str, Any]) -> list[str]:
+    words = card.get("words")
     return [
         card["about"],
         "learned from:",
         *(f"  {source['file']}: {source['origin']} ({source['licence']})" for source in card["sources"]),
         *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
+        *([f"  word lists: {', '.join(words['languages'])} ({words['origin']})"] if words else []),
         "figures (--sentence-case):",
         *(
             f"  {row['text']}: accuracy {row['accuracy']:.2f}, F1 {row['f1']:.2f}, CER {row['cer']:.2f}"

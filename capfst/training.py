@@ -32,10 +32,11 @@ from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.corpus.files import Source, sources
 from capfst.corpus.intern import Interner
-from capfst.corpus.labels import relabelled
+from capfst.corpus.labels import names, relabelled
 from capfst.corpus.languages import find_corpus
 from capfst.corpus.read import Errors, Hash
 from capfst.corpus.vocabulary import IdStreams, build_vocabulary, restricted
+from capfst.corpus.word_lists import read_word_lists
 from capfst.exceptions import CapfstError
 from capfst.formats.protocol import TextOptions
 from capfst.formats.read import OnWrapped, text_blocks
@@ -96,6 +97,7 @@ def train(
     corpus: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
     output: str | os.PathLike[str],
     *,
+    words: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] = (),
     order: int = 3,
     clean: bool = True,
     skip_filters: Sequence[str] = (),
@@ -126,6 +128,9 @@ def train(
             `.tsv`, `.csv`, `.parquet` and Wikimedia's `.xml`. `de=FILE` names the language of a file: of files in
             several languages the model learns to tell these apart (corpus/languages.py).
         output: the path of the model.
+        words: word lists: files of words and names, one a line, in the case that they have inside a sentence; named as
+            the corpus is, with the same languages. The model knows all of them, and learns how
+            names of several words are written.
         order: the length of the longest n-grams.
         clean: leave out lines that do not look like well-cased sentences.
         skip_filters: names of filters that do not take part in that (`capfst.corpus.filters.FILTERS`).
@@ -139,8 +144,9 @@ def train(
         field: the field of `.jsonl` objects that is the text.
         column: the column of `.tsv`, `.csv` and `.parquet` that is the text: a name, or a number from 1.
         errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
-        min_count: surface forms that are rarer become `<unk>`.
-        max_words: surface forms that are not among so many of the most frequent ones become `<unk>`.
+        min_count: surface forms that are rarer, and in no word list, become `<unk>`.
+        max_words: surface forms that are neither among so many of the most frequent ones nor in a word list become
+            `<unk>`.
         cutoffs: leave out n-grams of order 1, 2, … that occur at most so often; the last number holds for higher
             orders.
         max_ngrams: prune to so many n-grams in all (Stolcke 1998).
@@ -159,7 +165,7 @@ def train(
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order} is not between 1 and {MAX_ORDER}: use --order 3")
     threads = jobs or os.cpu_count() or 1
-    paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else list(corpus)
+    paths, lists = ([each] if isinstance(each, (str, os.PathLike)) else list(each) for each in (corpus, words))
     hash = hashlib.blake2b(digest_size=8)
     on = cleaning.select(skip_filters) if clean else 0
     report = cleaning.Report(on)
@@ -177,6 +183,8 @@ def train(
     cause = diagnose(beginnings(files, lambda file, size: text_blocks([file], lenient, size)))
     if cause:
         _log.warning("warning: %s: %s", where, cause)
+    list_hash = hashlib.blake2b(digest_size=8)
+    listed = read_word_lists(lists, file_languages, list_hash, errors, pretokenized, rules) if lists else None
     show = progress or _silent
     store = Store(memory, tmp)
     if spark is None:
@@ -187,7 +195,7 @@ def train(
             blocks = _blocks(every, options, hash, advance, begins, wrapped.setdefault)
             interners = read(blocks, streams, on, pretokenized, report, threads, rules)
         digest = hash.hexdigest()
-        vocabulary, labels = build_vocabulary(interners, streams, rules)
+        vocabulary, labels = build_vocabulary(interners, streams, rules, listed)
         del interners
         ends = np.array([0, *streams.ends])[[*begins[1:], -1]]
         labelled: LabelledCorpus = LocalCorpus(labels, ends)
@@ -198,9 +206,12 @@ def train(
         report.add(distributed.lines)
         wrapped = distributed.wrapped
         digest = distributed.digest
-        vocabulary, labels = build_vocabulary([distributed.words], distributed, rules)
+        vocabulary, labels = build_vocabulary([distributed.words], distributed, rules, listed)
         del distributed
         labelled = labels
+    if listed:
+        digest = hashlib.blake2b((digest + list_hash.hexdigest()).encode(), digest_size=8).hexdigest()
+        del listed
     if wrapped:
         _log.warning("warning: %s", _tell_wrapped(wrapped))
     sentences = int(vocabulary.counts[0])
@@ -214,7 +225,17 @@ def train(
     if context:
         wanted = context if isinstance(context, ContextOptions) else ContextOptions()
         fitting = partial(
-            fit, vocabulary.symbols, starts, vocabulary.counts, labelled, language_of, memory, show, wanted
+            fit,
+            vocabulary.symbols,
+            starts,
+            vocabulary.counts,
+            labelled,
+            language_of,
+            vocabulary.listed,
+            vocabulary.unknown,
+            memory,
+            show,
+            wanted,
         )
         fitted: Fitted | None = None
         if rules.restores_case:
@@ -226,24 +247,28 @@ def train(
             learned[SPELLINGS] = of_spellings(context_of(starts, *fitted))
         del fitting, fitted
     del labelled
-    if min_count > 1 or max_words is not None:
+    new_labels = np.arange(len(vocabulary.symbols), dtype=np.uint32)
+    is_restricted = min_count > 1 or max_words is not None
+    if is_restricted:
         # The context model has learned from all words: so it can tell the case of those that the LM will not know.
         vocabulary, new_labels, old_labels = restricted(vocabulary, starts, min_count, max_words)
-        labels = relabelled(labels, new_labels, store) if spark is None else labels.relabelled(new_labels)
         first_labels = check(vocabulary.symbols)
         words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
         for part, model in learned.items():
             shapes = model.shapes[old_labels] if part == SPELLINGS else None
             learned[part] = transferred(model, starts[words_before], vocabulary.symbols, first_labels, shapes)
+    if is_restricted or vocabulary.listed:
+        more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
+        labels = relabelled(labels, new_labels, more, store) if spark is None else labels.relabelled(new_labels, more)
     domains = max((model.n_domains for model in learned.values()), default=0)
     parts = grammar_part(rules)
     for part in [*learned]:
         model = learned.pop(part)
         parts[part] = model.part() if memory is None else _spooled(model.part(), store)
         del model
-    words = len(vocabulary.symbols) - 1
+    n_words = len(vocabulary.symbols) - 1
     estimation = EstimationOptions(tuple(cutoffs), max_ngrams, prune_threshold, _left(memory), tmp, threads)
-    _tell_space(4 * labels.size + temporary_space(words, labels.size, order, estimation), store.folder)
+    _tell_space(4 * labels.size + temporary_space(n_words, labels.size, order, estimation), store.folder)
     signature = Signature(
         version=__version__,
         order=order,
@@ -253,7 +278,7 @@ def train(
         lowercasing=rules.name,
         corpus=digest,
     )
-    with acceptor(labels, words, order, estimation) as lm:
+    with acceptor(labels, n_words, order, estimation) as lm:
         with show(lm.arcs, "writing", "arcs") as advance:
             write_chunks(output, lm, vocabulary.symbols, signature, parts, advance)
         return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(lm.ngrams), domains)

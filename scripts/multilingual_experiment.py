@@ -5,13 +5,15 @@ language apart costs.
 In: the corpora of DATA. Out: Markdown tables, sentence case restored, of lines that no model has seen: the language's
 `test` text, or, of Turkish, which has none, the last tenth of each training text.
 
-1. Accuracy, F1 and CER by language: of the levels (levels.py) of the language's own model; of the model of all; and of
-   one that has learned from the `dev` texts, too, so from a little text like the one it is tested on.
+1. Accuracy, F1 and CER by language: of the levels (levels.py) of the language's own model; of the model of all; of one
+   that knows word lists, too (word_lists.py); and of one that has learned from the `dev` texts instead, so from a
+   little text like the one it is tested on.
 2. Of how many lines the model of all finds another language; F1 without and with the line's language named; F1 on lines
    of the language and English ones, each by itself, and two in one line; and words per second of processor time.
-3. F1 by language of the model of all, pruned.
+3. F1 by language of the model of all, with word lists, without, and pruned.
 
-    python scripts/multilingual_experiment.py --document docs/languages.md
+    python scripts/word_lists.py de en es fr it nl pt tr -o words
+    python scripts/multilingual_experiment.py words --document docs/languages.md
 """
 
 from __future__ import annotations
@@ -41,37 +43,39 @@ TURNS = 3
 
 
 @click.command()
+@click.argument("words", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @data_option
 @click.option("--document", type=click.Path(exists=True, path_type=Path), help="Put the tables there.")
 @quick_option
-def main(data: Path, document: Path | None, quick: bool) -> None:
-    """Trains a model of each language and some of all, and measures them."""
+def main(words: Path, data: Path, document: Path | None, quick: bool) -> None:
+    """Trains a model of each language and some of all, with word lists of the folder WORDS, and measures them."""
     languages = LANGUAGES[:2] if quick else LANGUAGES
     with TemporaryDirectory() as name:
         folder = Path(name)
         tests = {language: split(data, language, FEW if quick else None, folder) for language in languages}
         texts = [f"{language}={folder}/{language}" for language in languages]
         dev = [f"{language}={file}" for language in languages for file in add_dev(data, language, tests, folder)]
-        together, more, own = folder / "together.fst", folder / "more.fst", folder / "own.fst"
+        together, listed, more, own = (folder / f"{name}.fst" for name in ("together", "listed", "more", "own"))
         capfst.train(texts, together)
+        capfst.train(texts, listed, words=[f"{language}={words}/{language}.txt" for language in languages])
         capfst.train(texts + dev, more)
         accuracies, companies = [], []
         for language, test in tests.items():
             capfst.train(f"{language}={folder}/{language}", own)
             outputs = [recase(test) for recase in levels(own).values()]
-            outputs += [capfst.load(model, sentence_case=True)(test) for model in (together, more)]
+            outputs += [capfst.load(model, sentence_case=True)(test) for model in (together, listed, more)]
             accuracies += measures(language, test, outputs)
             named = capfst.load(together, sentence_case=True, language=language)(test)
             wrong = sum(found != language for found in found_languages(together, test)) / len(test)
-            cells = [f"{100 * wrong:.1f} %", f1(test, outputs[-2]), f1(test, named)]
+            cells = [f"{100 * wrong:.1f} %", f1(test, outputs[-3]), f1(test, named)]
             cells += in_company(together, test, tests["en"]) if language != "en" else ["", ""]
             companies.append([language, *cells, *(f"{n:,.0f}" for n in words_per_second([own, together], test))])
             click.echo(" ".join(companies[-1]), err=True)
-        sizes = [of_size(together, tests)]
-        for words, ngrams in PRUNED:
-            capfst.train(texts, own, max_words=words, max_ngrams=ngrams)
+        sizes = [of_size(listed, tests), of_size(together, tests)]
+        for n_words, n_ngrams in PRUNED:
+            capfst.train(texts, own, max_words=n_words, max_ngrams=n_ngrams)
             sizes.append(of_size(own, tests))
-    systems = ["own unigram", "own LM", "own LM + context", "one model", "and dev text"]
+    systems = ["own unigram", "own LM", "own LM + context", "one model", "and word lists", "and dev text"]
     head = ["wrong language", "F1", "language named", "beside English", "two in a line", "words/s, own", "one model"]
     tables = [
         table(["", "measure", *systems], accuracies, 2),

@@ -12,6 +12,7 @@ sacremoses trained on a sample of the model's sources (the latter two if they ar
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import speech_and_chat  # beside this script, as command
+import speech_and_chat  # beside this script, as the next two
+import word_lists
 from command import run
 
 import capfst
@@ -84,7 +86,8 @@ def make(name: str, folder: Path) -> None:
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     with tempfile.TemporaryDirectory() as written:
         texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
-        trained = capfst.train(texts, model, progress=partial(progress, quiet=False), **options)
+        words = write_words(card["words"], Path(written)) if "words" in card else []
+        trained = capfst.train(texts, model, words=words, progress=partial(progress, quiet=False), **options)
     print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
@@ -102,6 +105,18 @@ def write(text: dict[str, Any], folder: Path, into: Path) -> Path:
         [text["kind"], *files, "--one-in", str(text["one_in"]), "-o", str(path)], standalone_mode=False
     )
     return path
+
+
+def write_words(words: dict[str, Any], into: Path) -> list[str]:
+    """Writes the word lists that the card describes (scripts/word_lists.py); as `capfst train --words` takes them."""
+    for package, version in words["packages"].items():
+        try:
+            found = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found = "none"
+        if found != version:
+            raise CapfstError(f"word lists are of {package} {version}, found {found}: pip install {package}=={version}")
+    return [f"{language}={word_lists.write(language, words['frequent'], into)}" for language in words["languages"]]
 
 
 Recase = Callable[[list[str]], list[str]]

@@ -51,18 +51,26 @@ language_options = together(
 @click.command()
 @click.argument("corpus", nargs=-1, required=True)
 @model_output_option
+@click.option(
+    "--words",
+    multiple=True,
+    metavar="FILE",
+    help="Word list: words and names that the model is to know, one a line, in the case that they have inside a"
+    " sentence (repeatable).",
+)
 @click.option("--order", type=click.IntRange(1, 5), default=3, show_default=True, help="Length of the longest n-grams.")
 @click.option(
     "--min-count",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Surface forms that occur less often than this become <unk>.",
+    help="Surface forms that occur less often than this become <unk>, but for those of word lists.",
 )
 @click.option(
     "--max-words",
     type=click.IntRange(1),
-    help="Keep this many surface forms, the most frequent; the others become <unk>.  [default: all]",
+    help="Keep this many surface forms, the most frequent, and those of word lists; the others become <unk>.  [default:"
+    " all]",
 )
 @click.option(
     "--cutoff",
@@ -129,6 +137,7 @@ def train(
     capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
     capfst train crawl.jsonl.xz simplewiki-20260101-pages-articles.xml.bz2 --field text -o cap.fst
     capfst train de=nachrichten/ fr='presse/*.zst' -o cap.fst
+    capfst train nieuws/ --words /usr/share/dict/dutch -o cap.fst
     """
     from capfst.system.progress import progress
     from capfst.training import train as run

@@ -128,6 +128,7 @@ class _Parameters(NamedTuple):
     stage1: _Table
     stage2: _Table
     first_look: _Table
+    language_evidence: npt.NDArray[np.uint8]  # see model.Context
     scale1: float
     scale2: float
     scale_first: float
@@ -137,7 +138,7 @@ class _Parameters(NamedTuple):
         tables = [
             _Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2, context.first_look)
         ]
-        return cls(tables[0], tables[1], tables[2], *context.scales)
+        return cls(tables[0], tables[1], tables[2], context.language_evidence, *context.scales)
 
 
 class _Workspace(NamedTuple):
@@ -262,7 +263,7 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
                 else:
                     label = np.uint32(0)
         text.labels[i] = label
-        token.position = min(position, MAX_POSITION)
+        token.position, token.language_evidence = min(position, MAX_POSITION), 0
         position += 1
         t += 1
     sentence_padding(text.tokens, t)
@@ -317,6 +318,10 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
     """
     tokens, table = text.tokens, learned.first_look
     n_unsettled, n_words, n_capitals = np.int64(0), np.int64(0), np.int64(0)
+    if learned.language_evidence.shape[1] != 0:
+        for i in range(begin, end):
+            if has_case(tokens[text.token_of[i]].shape_evidence):
+                tokens[text.token_of[i]].language_evidence = learned.language_evidence[text.labels[i], domain]
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for i in range(block, block_end):

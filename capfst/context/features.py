@@ -42,6 +42,7 @@ TOKEN = np.dtype(
         ("position", "u1"),  # in its line, at most MAX_POSITION
         ("lower_class", "u1"),  # the class of its form without capitals,
         ("cased_class", "u1"),  # and that of its most frequent form with capitals, as classes.word_classes
+        ("language_evidence", "u1"),  # shape evidence in the language of its line, if the model knows several, else 0
     ],
     align=True,
 )
@@ -74,8 +75,10 @@ _SHARES = 8
 _MANY_OTHERS = 12
 
 # What the hash of a feature multiplies: the hashes of words, by their place, of the word's ending; classes, evidence,
-# decisions and the like, all in one number; and the number of its template.
-_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE = map(multiplier, range(101, 111))
+# decisions and the like, all in one number; the number of its template; and the evidence in the line's language.
+_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE, _LANGUAGE = map(
+    multiplier, range(101, 112)
+)
 
 
 @kernel
@@ -85,7 +88,7 @@ def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
         boundary = BEGIN if k else END
         padding = tokens[t + k]
         padding.word_hash = padding.suffix2_hash = padding.shape_evidence = boundary
-        padding.frequency_rank = padding.position = 0
+        padding.frequency_rank = padding.position = padding.language_evidence = 0
         padding.lower_class = padding.cased_class = BOUNDARY
     return t + PADDING
 
@@ -114,7 +117,7 @@ def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
     word, w_left, w_right = _times(own.word_hash, _OWN), _times(left.word_hash, _LEFT), _times(right.word_hash, _RIGHT)
     e, d = np.int64(own.shape_evidence), np.int64(domain)
     around = (np.int64(left.shape_evidence) << 8 | e) << 8 | np.int64(right.shape_evidence)
-    in_25 = _times(evidence_in_25(e), _REST)
+    in_25, in_language = _times(evidence_in_25(e), _REST), _times(own.language_evidence, _LANGUAGE)
     f = features
     f[0] = _hash(70, word)
     f[1] = _hash(71, w_left + word)
@@ -122,7 +125,7 @@ def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
     f[3] = _hash(73, w_left + in_25)
     f[4] = _hash(74, w_right + in_25)
     f[5] = _hash(75, _times(around, _REST))
-    f[6] = _hash(76, _times((d << 8 | np.int64(own.position)) << 8 | e, _REST))
+    f[6] = _hash(76, in_language + _times((d << 8 | np.int64(own.position)) << 8 | e, _REST))
     f[7] = _hash(77, word + _times(d, _REST))
 
 
@@ -174,6 +177,7 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
     # How many unseen words are names is due to the text more than to its language, in which their letters differ.
     d = np.int64(domain) if e != UNSEEN else 0
     in_25, domain_in_25 = _times(e25, _REST), _times(d << 8 | e25, _REST)
+    in_language = _times(own.language_evidence, _LANGUAGE)
     f = features
     # The words around, with the evidence of the word.
     f[0] = _hash(4, w_left + in_25)
@@ -200,7 +204,7 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
     # Shape evidence.
     f[18] = _hash(22, _times((e_left << 8 | e) << 8 | e_right, _REST))
     f[19] = _hash(23, _times((e12_left << 8 | e12_right) << 8 | e, _REST))
-    f[20] = _hash(24, _times(np.int64(own.position) << 8 | e25, _REST))
+    f[20] = _hash(24, in_language + _times(np.int64(own.position) << 8 | e25, _REST))
     # Classes.
     f[21] = _hash(25, _times((lower_left << 8 | np.int64(left2.lower_class)) << 8 | lower, _REST))
     f[22] = _hash(26, _times((lower_right << 8 | np.int64(right2.lower_class)) << 8 | lower, _REST))
@@ -209,13 +213,13 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
         left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, 28, f
     )
     # What is a capital in one domain and none in another.
-    f[33] = _hash(37, _times(d << 8 | e, _REST))
+    f[33] = _hash(37, in_language + _times(d << 8 | e, _REST))
     f[34] = _hash(38, word + _times(d, _REST))
     f[35] = _hash(39, w_left + domain_in_25)
     f[36] = _hash(40, w_right + domain_in_25)
-    f[37] = _hash(41, suffix2 + domain_in_25)
+    f[37] = _hash(41, in_language + suffix2 + domain_in_25)
     f[38] = _hash(42, _times((d << 8 | lower) << 8 | e12_left, _REST))
-    f[39] = _hash(43, _times((d << 8 | np.int64(own.position)) << 8 | e25, _REST))
+    f[39] = _hash(43, in_language + _times((d << 8 | np.int64(own.position)) << 8 | e25, _REST))
     f[40] = _hash(44, _times(((d << 8 | e12_left) << 8 | e12_right) << 8 | e25, _REST))
 
 

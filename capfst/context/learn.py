@@ -76,6 +76,8 @@ class Lexicon(NamedTuple):
     domain_log_odds: npt.NDArray[np.int8]  # [words, domains], by domains.domain_log_odds
     positional: bool = True  # whether the first word of a sentence is written as its position demands
     domains_are_languages: bool = False
+    language_counts: npt.NDArray[np.int32] = np.zeros((0, 0, N_SHAPES), np.int32)
+    """[languages, words, N_SHAPES]: the shape counts of each language, if the domains are languages."""
 
 
 class Tables(NamedTuple):
@@ -133,9 +135,19 @@ def _usual_shape(counts):  # type: ignore[no-untyped-def]
     return shape if n >= _USUAL_COUNT and counts[shape] > _USUAL_SHARE * n else _NOT_LEARNED
 
 
+@kernel
+def _evidence_without(counts, shape):  # type: ignore[no-untyped-def]
+    """The shape evidence of counts without one occurrence in this shape, the one in question."""
+    counts[shape] -= 1
+    evidence = shape_evidence(counts)
+    counts[shape] += 1
+    return evidence
+
+
 @allocating
-def _read(labels, lexicon, examples):  # type: ignore[no-untyped-def]
-    """Fills the examples of whole sentences; returns how many tokens there are, with padding."""
+def _read(labels, lexicon, language_counts, examples):  # type: ignore[no-untyped-def]
+    """Fills the examples of whole sentences; returns how many tokens there are, with padding. language_counts: of their
+    language, [words, N_SHAPES]; [0, N_SHAPES] if there are not several."""
     tokens, truths = examples.tokens, examples.truths
     truths[:] = _NO_SHAPE
     t = sentence_padding(tokens, 0)
@@ -150,17 +162,20 @@ def _read(labels, lexicon, examples):  # type: ignore[no-untyped-def]
         token.word_hash, token.suffix2_hash = lexicon.hashes[word, WHOLE], lexicon.hashes[word, SUFFIX + 1]
         token.frequency_rank, token.position = lexicon.frequency_ranks[word], min(position, MAX_POSITION)
         token.lower_class, token.cased_class = lexicon.classes[word, 0], lexicon.classes[word, 1]
+        token.language_evidence = 0
         examples.words[t] = word
         if shape == Shape.CASELESS:
             token.shape_evidence = NO_CASE
         elif sentence_begins:
             token.shape_evidence = shape_evidence(counts)
+            if len(language_counts):
+                token.language_evidence = shape_evidence(language_counts[word])
             truths[t] = _usual_shape(counts)
             sentence_begins = False
         else:
-            counts[shape] -= 1  # the occurrence in question
-            token.shape_evidence = shape_evidence(counts)
-            counts[shape] += 1
+            token.shape_evidence = _evidence_without(counts, shape)
+            if len(language_counts):
+                token.language_evidence = _evidence_without(language_counts[word], shape)
             truths[t] = shape
         position += 1
         t += 1
@@ -330,7 +345,8 @@ def learn(
     before it had learned them, and the number of words with a true shape."""
     size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
-    n = _read(labels, lexicon, examples)
+    counts = lexicon.language_counts
+    n = _read(labels, lexicon, counts[domain] if len(counts) else counts.reshape(0, N_SHAPES), examples)
     rates = tuple(np.float32(rate) for rate in RATES)
     losses: tuple[float, float, int] = _learn(
         examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, rates

@@ -81,6 +81,7 @@ class Context(NamedTuple):
     scales: tuple[float, float, float]
     n_domains: int
     language_log_odds: npt.NDArray[np.int8]  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
+    language_evidence: npt.NDArray[np.uint8]  # likewise: the shape evidence of each language alone
 
     @classmethod
     def of(cls, model: CapFst, name: str = PART) -> Context | None:
@@ -106,12 +107,14 @@ class Context(NamedTuple):
         """ValueError, TypeError, KeyError or OverflowError if the part is not what `part` makes."""
         n_domains, (scale1, scale2, scale_first) = int(part.settings["domains"]), map(float, part.settings["scales"])
         scales = scale1, scale2, scale_first
-        log_odds = part.arrays.get("language_log_odds")
-        most_domains = MAX_DOMAINS if log_odds is None else MAX_LANGUAGES
+        n_languages = n_domains if "language_log_odds" in part.arrays else 0
+        most_domains = MAX_LANGUAGES if n_languages else MAX_DOMAINS
         if not (0 < n_domains <= most_domains and all(0 < scale < np.inf for scale in scales)):
             raise ValueError("its scales or its number of domains are impossible")
 
         def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
+            if 0 in shape:  # of languages, in a model that does not tell any apart
+                return np.empty(shape, dtype)
             return part.arrays[name].view(dtype).reshape(shape)
 
         context = cls(
@@ -122,9 +125,8 @@ class Context(NamedTuple):
             array("first_look", np.uint32, -1),
             scales,
             n_domains,
-            np.zeros((n_labels, 0), np.int8)
-            if log_odds is None
-            else log_odds.view(np.int8).reshape(n_labels, n_domains),
+            array("language_log_odds", np.int8, n_labels, n_languages),
+            array("language_evidence", np.uint8, n_labels, n_languages),
         )
         if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_look)):
             raise ValueError("the size of a table is no power of 2")
@@ -142,7 +144,7 @@ class Context(NamedTuple):
         arrays = self._asdict()
         settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
         if not self.n_languages:
-            del arrays["language_log_odds"]
+            del arrays["language_log_odds"], arrays["language_evidence"]
         return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
 
 
@@ -164,10 +166,13 @@ def context_of(starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Para
     first = starts[:-1]
     words["scores"] = parameters.word_scores
     words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = NO_CASE
-    language_log_odds = np.zeros((len(words), n_domains if lexicon.domains_are_languages else 0), np.int8)
+    n_languages = len(lexicon.language_counts)
+    language_log_odds = np.zeros((len(words), n_languages), np.int8)
+    language_evidence = np.zeros((len(words), n_languages), np.uint8)
+    _fill_evidence(starts, lexicon.language_counts, language_evidence)
     log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
     log_odds[first] = lexicon.domain_log_odds
-    return Context(words, lexicon.shapes, *parameters[1:], n_domains, language_log_odds)
+    return Context(words, lexicon.shapes, *parameters[1:], n_domains, language_log_odds, language_evidence)
 
 
 @allocating
@@ -180,6 +185,14 @@ def _fill_words(starts, lexicon, words):  # type: ignore[no-untyped-def]
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
         word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
         word.one_letter = word.suffix2_hash == 0
+
+
+@allocating
+def _fill_evidence(starts, language_counts, language_evidence):  # type: ignore[no-untyped-def]
+    """Fills the shape evidence of each language, [V + 1, languages], of the words whose first labels are `starts`."""
+    for number in range(starts.size - 1):
+        for language in range(len(language_counts)):
+            language_evidence[starts[number], language] = shape_evidence(language_counts[language, number])
 
 
 def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int64]) -> Parameters:

@@ -79,3 +79,11 @@ def slices(labels: npt.NDArray[np.uint32], n: int) -> list[npt.NDArray[np.uint32
     ends = np.append(0, np.flatnonzero(labels == 0) + 1)
     cuts = ends[np.searchsorted(ends, np.arange(n + 1) * labels.size // n)]
     return [labels[begin:end] for begin, end in pairwise(cuts.tolist())]
+
+
+def enclosed(sentences: npt.NDArray[np.uint32], label: int) -> npt.NDArray[np.uint32]:
+    """Sentences, a 0 after each, with the label before and behind each: so what is learned from them does not depend
+    on where a sentence begins or ends."""
+    ends = np.flatnonzero(sentences == 0)
+    begins = np.append(0, ends + 1)[: len(ends)]
+    return np.insert(sentences, np.concatenate([ends, begins]), np.uint32(label))

@@ -15,13 +15,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import Shape
+from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import sample, words
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.domains import MAX_DOMAINS, find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import ANY, Lexicon, Tables, learn
 from capfst.context.model import Parameters, quantize
+from capfst.corpus.labels import names
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols
 from capfst.system.budget import PROGRAM, resident
@@ -41,6 +42,7 @@ _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 # Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
 # made; of the tables, and packing them.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
+_PER_COUNTS = 4 * N_SHAPES  # of a word in a language
 _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run
 
 
@@ -105,6 +107,8 @@ def fit(
     occurrences: npt.NDArray[np.int64],
     corpus: LabelledCorpus,
     language_of: npt.NDArray[np.int64],
+    listed: list[npt.NDArray[np.uint32]],
+    unknown: int,
     memory: int | None,
     show: Progress,
     options: ContextOptions,
@@ -114,16 +118,19 @@ def fit(
     """What is known and was learned of a corpus.
 
     starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. language_of: the
-    language of each source, from 0 on; all 0 if they are of one, or none was named. memory: bytes that the program may
-    take; if they are few, fewer labels are learned from, in smaller tables. shape_of: what is decided on, by label: the
-    shapes of the surface forms if None, or their spellings (spellings.py). known: what is known of the words already,
-    but for what is decided on.
+    language of each source, from 0 on; all 0 if they are of one, or none was named. listed: of each language, as far as
+    there are any, the labels of the entries of its word lists (corpus/word_lists.py), a 0 after each: their words count
+    as occurrences, and names of several words are learned from. unknown: the label of `<unk>`. memory: bytes that the
+    program may take; if they are few, fewer labels are learned from, in smaller tables. shape_of: what is decided on,
+    by label: the shapes of the surface forms if None, or their spellings (spellings.py). known: what is known of the
+    words already, but for what is decided on.
 
     Raises:
         CapfstError: too little memory.
     """
     size = min(int(occurrences.sum()), options.max_labels)
-    size, rows = _affordable(size, options.max_bits, _KERNELS + _PER_WORD * len(starts), memory)
+    per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
+    size, rows = _affordable(size, options.max_bits, _KERNELS + per_word * len(starts), memory)
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)
@@ -131,13 +138,14 @@ def fit(
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     sources, languages = [samples[number] for number in kept], language_of[kept]
     if known is not None and shape_of is not None:
-        counts = corpus.shape_counts(word_of, shape_of, False)
-        lexicon = known._replace(shapes=shape_of, shape_counts=counts, positional=False)
+        lexicon = known._replace(shapes=shape_of, positional=False)
     else:
         lexicon = _lexicon(
-            symbols, starts, occurrences, totals, word_of, shape_of, corpus, sources, languages, options.max_domains
+            symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
         )
-    return Fitted(lexicon, _learned(lexicon, starts, sources, languages, Tables.of(rows), show))
+    lexicon = _with_counts(lexicon, corpus, sources, languages, listed)
+    learned_names = [sample.enclosed(names(entries), unknown) for entries in listed]
+    return Fitted(lexicon, _learned(lexicon, starts, sources, languages, learned_names, Tables.of(rows), show))
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
@@ -165,13 +173,12 @@ def _lexicon(
     totals: npt.NDArray[np.float64],
     word_of: npt.NDArray[np.int64],
     shape_of: npt.NDArray[np.uint8] | None,
-    corpus: LabelledCorpus,
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
     max_domains: int,
 ) -> Lexicon:
-    """What is known of labels and words. word_of: the word of each label. totals: the occurrences of each word.
-    shape_of: as for `fit`."""
+    """What is known of labels and words, but for their counts. word_of: the word of each label. totals: the occurrences
+    of each word. shape_of: as for `fit`."""
     shapes = words.label_shapes(symbols, starts)
     ranks = np.zeros(len(totals), np.uint8)
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
@@ -182,10 +189,35 @@ def _lexicon(
     positional = shape_of is None
     if shape_of is None:
         shape_of = shapes
-    counts = corpus.shape_counts(word_of, shape_of, positional)
     log_odds = find_domains(sources, languages, word_of, totals, max_domains)
     several = bool(languages.any())
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, counts, log_odds, positional, several)
+    none = np.zeros((0, N_SHAPES), np.int64)
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, none, log_odds, positional, several)
+
+
+def _with_counts(
+    lexicon: Lexicon,
+    corpus: LabelledCorpus,
+    sources: list[npt.NDArray[np.uint32]],
+    languages: npt.NDArray[np.int64],
+    listed: list[npt.NDArray[np.uint32]],
+) -> Lexicon:
+    """The lexicon with the shape counts of the corpus and of the word lists; and with those of each language, of the
+    sources that are learned from."""
+    counting = lexicon.word_of, lexicon.shapes, lexicon.positional
+    counts = corpus.shape_counts(*counting)
+    several = lexicon.domains_are_languages
+    of_languages = np.zeros((lexicon.domain_log_odds.shape[1] if several else 0, *counts.shape), np.int32)
+    if several:
+        for language, labels in zip(languages, sources, strict=True):
+            of_languages[language] += words.shape_counts(labels, *counting).astype(np.int32)
+    for language, entries in enumerate(listed):
+        forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
+        place = lexicon.word_of[forms], lexicon.shapes[forms]
+        np.add.at(counts, place, 1)
+        if several:
+            np.add.at(of_languages[language], place, 1)
+    return lexicon._replace(shape_counts=counts, language_counts=of_languages)
 
 
 def _learned(
@@ -193,15 +225,18 @@ def _learned(
     starts: npt.NDArray[np.int64],
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
+    learned_names: list[npt.NDArray[np.uint32]],
     tables: Tables,
     show: Progress,
 ) -> Parameters:
-    """What is learned from all sources in turn."""
-    domains = languages.tolist() if lexicon.domains_are_languages else [ANY] * len(sources)
-    sliced = [sample.slices(labels, _SLICES) for labels in sources]
-    with show(sum(labels.size for labels in sources), "learning contexts", "tokens") as advance:
+    """What is learned from all sources and from the names of each language in turn."""
+    several, without_positions = lexicon.domains_are_languages, lexicon._replace(positional=False)
+    texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
+    texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
+    sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]
+    with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
         for turn in range(_SLICES):
-            for slices, domain in zip(sliced, domains, strict=True):
-                learn(slices[turn], lexicon, tables, domain)
+            for slices, known, language in sliced:
+                learn(slices[turn], known, tables, language if several else ANY)
                 advance(slices[turn].size)
     return quantize(tables, lexicon, starts)

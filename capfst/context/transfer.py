@@ -44,9 +44,11 @@ def transferred(
     evidence[evidence == NO_CASE] = UNSEEN
     evidence[shapes[first] == Shape.CASELESS] = NO_CASE
     words["shape_evidence"][first] = evidence
+    of_languages = np.zeros((len(symbols), context.n_languages), np.uint8)
+    of_languages[first[known]] = context.language_evidence[old[known]]
     log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
     log_odds[first[known]] = context.language_log_odds[old[known]]
-    return context._replace(words=words, shapes=shapes, language_log_odds=log_odds)
+    return context._replace(words=words, shapes=shapes, language_log_odds=log_odds, language_evidence=of_languages)
 
 
 def labels_of(model: CapFst, symbols: Symbols) -> npt.NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """Walks through a labelled corpus, which may be larger than memory.
 
 In: labels, each sentence its words' labels 1..V and then a 0 (`</s>`), in memory or mapped from a file. Out:
-pieces of it; how often each label occurs; and the same corpus in other labels.
+pieces of it; how often each label occurs; and the same corpus in other labels, with more sentences.
 """
 
 import mmap
@@ -66,10 +66,19 @@ def mapped(descriptor: int, size: int) -> npt.NDArray[np.uint32]:
         return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
-def relabelled(labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], store: Store) -> npt.NDArray[np.uint32]:
-    """The corpus with new_labels[l] in the place of each label l, in a temporary file."""
+def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Of a word list's entries, a 0 after each, those of several words."""
+    sizes = np.diff(np.flatnonzero(entries == 0), prepend=-1)
+    return entries[np.repeat(sizes > 2, sizes)]
+
+
+def relabelled(
+    labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
+) -> npt.NDArray[np.uint32]:
+    """The corpus with new_labels[l] in the place of each label l, and `more` sentences, in a temporary file."""
     descriptor, size = store.open(), 0
     for piece, _ in pieces(labels):
         store.write(descriptor, new_labels[piece], 4 * size)
         size += len(piece)
-    return mapped(descriptor, size)
+    store.write(descriptor, more, 4 * size)
+    return mapped(descriptor, size + len(more))

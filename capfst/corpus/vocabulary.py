@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.labels import mapped
+from capfst.corpus.word_lists import WordLists
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.system.buckets import Store
@@ -214,20 +215,22 @@ class _Resolver(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the sentences; and the label of `<unk>`."""
+    """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the sentences; the label of `<unk>`; and of
+    each language, as far as there are any, the labels of the entries of its word lists, a 0 after each."""
 
     symbols: Symbols
     counts: npt.NDArray[np.int64]
     unknown: int
+    listed: list[npt.NDArray[np.uint32]]
 
 
 def build_vocabulary(
-    interners: list[Interner], streams: StreamedCorpus, language: Language = DEFAULT
+    interners: list[Interner], streams: StreamedCorpus, language: Language = DEFAULT, lists: WordLists | None = None
 ) -> tuple[Vocabulary, Any]:
-    """The vocabulary of the streams that these interners made, and the streams as labels, a 0 after each sentence: of
-    `IdStreams` an array, uint32[T]."""
+    """The vocabulary of the streams that these interners made, and of word lists; and the streams as labels, a 0 after
+    each sentence: of `IdStreams` an array, uint32[T]."""
     common = Interner()
-    common_ids = [common.absorb(interner) for interner in interners]
+    common_ids = [common.absorb(interner) for interner in [*interners, *([lists.interner] if lists else [])]]
     unknown = common.add(UNKNOWN.encode())
     words = common.words()
     lowercase, lower_of = lowercase_forms(words, language.lowering)
@@ -236,13 +239,14 @@ def build_vocabulary(
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
     resolver = _Resolver(common_ids, kept, _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]))
     counts = streams.count(resolver.tally, common.size + 1)
-    _refuse_reserved(words, counts)
+    listed = _in_lists(lists, resolver, len(interners))
+    _refuse_reserved(words, counts + listed)
     ranks = _ranks(lowercase)[lower_of]
 
     def lack_of_case(k: int) -> tuple[bool, bytes]:
         return words.utf8(k) == lowercase.utf8(lower_of[k]), words.utf8(k)
 
-    present = counts[1:] > 0
+    present = (counts[1:] > 0) | listed[1:]
     present[unknown - 1] = True
     order = np.flatnonzero(present)
     order = order[np.lexsort([-counts[1:][order], ranks[order]])]
@@ -251,10 +255,33 @@ def build_vocabulary(
 
     labels = np.zeros(common.size + 1, np.uint32)
     labels[order + 1] = np.arange(1, len(order) + 1)
+    label = partial(resolver.label, labels)
     vocabulary = Vocabulary(
-        _symbols(words, order, language), np.concatenate([counts[:1], counts[order + 1]]), int(labels[unknown])
+        _symbols(words, order, language),
+        np.concatenate([counts[:1], counts[order + 1]]),
+        int(labels[unknown]),
+        _entries(lists, label, len(interners)),
     )
-    return vocabulary, streams.rewrite(partial(resolver.label, labels))
+    return vocabulary, streams.rewrite(label)
+
+
+def _in_lists(lists: WordLists | None, resolver: _Resolver, k: int) -> npt.NDArray[np.bool_]:
+    """By common id: whether a word list has it. k: the number of the lists' interner."""
+    found = np.zeros(len(resolver.kept), np.int64)
+    for _, stream in lists.streams if lists else ():
+        resolver.tally(k, stream.copy(), found)
+    found[0] = 0
+    return found > 0
+
+
+def _entries(lists: WordLists | None, label: Label, k: int) -> list[npt.NDArray[np.uint32]]:
+    """Of each language, the labels of its lists' entries, a 0 after each."""
+    if lists is None:
+        return []
+    by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(1 + max(n for n, _ in lists.streams))]
+    for language, stream in lists.streams:
+        by_language[language].append(label(k, stream))
+    return [np.concatenate([np.zeros(0, np.uint32), *streams]) for streams in by_language]
 
 
 def _ends_sentences(
@@ -279,14 +306,16 @@ class Restricted(NamedTuple):
 def restricted(
     vocabulary: Vocabulary, starts: npt.NDArray[np.int64], min_count: int, max_words: int | None
 ) -> Restricted:
-    """The vocabulary of the forms that occur at least `min_count` times, of these the `max_words` most frequent ones.
+    """The vocabulary of the forms that occur at least `min_count` times, of these the `max_words` most frequent ones;
+    and of all that word lists have.
 
     starts: the words' first labels, as from symbols.check.
     """
-    symbols, counts, unknown = vocabulary
+    symbols, counts, unknown, listed = vocabulary
     kept = np.flatnonzero(counts >= min_count)
     kept = kept[(kept > 0) & (kept != unknown)]
     kept = kept[np.argsort(-counts[kept], kind="stable")][:max_words]
+    kept = np.union1d(kept, [label for entries in listed for label in np.unique(entries) if label]).astype(np.int64)
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
     counts = counts.copy()
@@ -297,7 +326,12 @@ def restricted(
     new_labels = np.zeros(len(counts), np.uint32)
     new_labels[old_labels] = np.arange(len(old_labels))
     new_labels[left_out] = new_labels[unknown]
-    left = Vocabulary(_symbols(symbols.strings, order, symbols.language), counts[old_labels], int(new_labels[unknown]))
+    left = Vocabulary(
+        _symbols(symbols.strings, order, symbols.language),
+        counts[old_labels],
+        int(new_labels[unknown]),
+        [new_labels[entries] for entries in listed],
+    )
     return Restricted(left, new_labels, old_labels)
 
 

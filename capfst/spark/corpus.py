@@ -145,10 +145,12 @@ class SparkLabels:
         self.rdd.unpersist()
         return counts
 
-    def relabelled(self, new_labels: npt.NDArray[np.uint32]) -> SparkLabels:
+    def relabelled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> SparkLabels:
         """As `corpus.labels.relabelled`; from then on, the old labels cannot be counted."""
-        again = copy.copy(self)
-        again.rdd = _kept(self.rdd.map(partial(_relabelled, self.rdd.context.broadcast(new_labels))))
+        again, context = copy.copy(self), self.rdd.context
+        with_new_labels = self.rdd.map(partial(_relabelled, context.broadcast(new_labels)))
+        again.rdd = _kept(with_new_labels.union(context.parallelize([(len(self.sources), more)], 1)))
+        again.size += len(more)
         return again
 
     def shape_counts(

@@ -114,8 +114,10 @@ class Learner:
             if z[truth] < learn.CERTAIN:
                 self.step(1, hashed, z, truth)
 
-    def corpus(self, corpus: Sequence[Sequence[str]], lexicon: Lexicon) -> tuple[float, float, int]:
-        """Learns from sentences, as learn.learn."""
+    def corpus(
+        self, corpus: Sequence[Sequence[str]], lexicon: Lexicon, language: int | None = None
+    ) -> tuple[float, float, int]:
+        """Learns from sentences, of a language if one is given, as learn.learn."""
         for sentence in corpus:
             counts = lexicon.shape_counts.copy()
             tokens, owns, truths = [], {}, {}
@@ -125,23 +127,26 @@ class Learner:
                 number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
                 votes = [vote + more for vote, more in zip(votes, LOG_ODDS[number].tolist(), strict=True)]
                 hashes = lexicon.hashes[number].tolist()
-                e = NO_CASE
+                e, known = NO_CASE, 0
                 if shape != Shape.CASELESS:
                     owns[place] = hashes
                     n = counts[number].tolist()
+                    m = [0] * 4 if language is None else lexicon.language_counts[language, number].tolist()
                     if begins:
                         best = max(twin.SHAPES, key=lambda k: n[k])
                         truths[place] = best if sum(n) >= 20 and n[best] > 0.98 * sum(n) else None
                     else:
                         n[shape] -= 1
+                        m[shape] -= language is not None
                         truths[place] = shape
                     begins = False
-                    e = twin.shape_evidence(n)
+                    e, known = twin.shape_evidence(n), twin.shape_evidence(m)
                 position = min(place - features.PADDING, features.MAX_POSITION)
                 classes = CLASSES[number].tolist()
-                tokens.append(twin.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes))
+                tokens.append(twin.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes, known))
             every, (places,) = twin.padded([tokens])
-            self.line(every, places, int(votes[1] > votes[0]), owns, truths)
+            domain = int(votes[1] > votes[0]) if language is None else language
+            self.line(every, places, domain, owns, truths)
         return self.losses[0], self.losses[1], self.count
 
 
@@ -166,6 +171,21 @@ def test_learning_is_the_twins(corpus: list[list[str]], times: int, seed: int | 
     expected = slow.corpus(corpus, lexicon)
     assert found == pytest.approx(expected, rel=1e-3, abs=1e-3)
     assert (lexicon.shape_counts == before).all()
+    for table, wanted in zip(learned, slow.tables, strict=True):
+        np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
+
+
+@settings(deadline=None, max_examples=30)
+@given(corpus=corpora, seed=st.none() | st.integers(0, 9))
+def test_of_a_language_what_is_known_in_it_is_learned_from(corpus: list[list[str]], seed: int | None) -> None:
+    lexicon = lexicon_of([*corpus, *MANY])
+    of_languages = [shape_counts(labels_of(lines), WORD_OF, SHAPE_OF) for lines in (MANY, corpus)]
+    lexicon = lexicon._replace(language_counts=np.array(of_languages, np.int32))
+    learned = tables(None if seed is None else np.random.default_rng(seed))
+    slow = Learner(learned)
+    found = learn.learn(labels_of(corpus), lexicon, learned, 1)
+    assert found == pytest.approx(slow.corpus(corpus, lexicon, 1), rel=1e-3, abs=1e-3)
+    assert (lexicon.language_counts == of_languages).all()
     for table, wanted in zip(learned, slow.tables, strict=True):
         np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
 

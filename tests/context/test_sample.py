@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.context.sample import quotas, sample, select, slices, smaller
+from capfst.context.sample import enclosed, quotas, sample, select, slices, smaller
 from capfst.corpus import labels as walks
 
 sentences = st.lists(st.integers(0, 6), max_size=40)
@@ -141,3 +141,10 @@ def test_a_smaller_sample_has_as_much_of_each_source() -> None:
     assert (small.tolist(), empty.size) == (sources[1].tolist(), 0)
     assert 480 <= large.size <= 500
     assert split(large)
+
+
+@settings(deadline=None)
+@given(lengths=sentences)
+def test_sentences_are_enclosed(lengths: list[int]) -> None:
+    labels = labels_of(lengths)
+    assert split(enclosed(labels, 9999)) == [[9999, *sentence[:-1], 9999, 0] for sentence in split(labels)]

@@ -134,6 +134,8 @@ def test_progress_and_memory() -> None:
         np.array([2, 0, 1, 1, 3]),
         LocalCorpus(labels, np.array([7])),
         np.zeros(1, np.int64),
+        [],
+        1,
     )
     done: list[int] = []
     totals: list[int] = []

@@ -118,7 +118,7 @@ def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -
     if cuts:
         full = vocabulary
         vocabulary, new_labels, old_labels = restricted(full, starts, *cuts)
-        labels = relabelled(labels, new_labels, Store(None))
+        labels = relabelled(labels, new_labels, np.zeros(0, np.uint32), Store(None))
         check(vocabulary.symbols)
         assert [full.symbols[label] for label in old_labels] == list(vocabulary.symbols)
     forms = [vocabulary.symbols.utf8(label) for label in range(1, len(vocabulary.symbols))]

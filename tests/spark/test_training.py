@@ -76,8 +76,10 @@ def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
 
 def test_languages_are_told_apart_as_here(spark, sources, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
+    (tmp_path / "words.txt").write_text("Xyzzy\nfrobnicate\nNew York\n")
+    languages, words = [f"de={sources}/[bh].txt", f"en={sources}/[a-dg]*"], f"de={tmp_path}/words.txt"
     for name, where in ("here", None), ("there", spark):
-        capfst.train([f"de={sources}/[bh].txt", f"en={sources}/[a-dg]*"], tmp_path / name, order=1, spark=where)
+        capfst.train(languages, tmp_path / name, words=words, order=1, spark=where)
     assert same_models(tmp_path / "here", tmp_path / "there")
     assert Context.of(CapFst.open(tmp_path / "here")).n_languages == 2
 

@@ -86,6 +86,7 @@ class Token(NamedTuple):
     position: int = 0
     lower_class: int = 0
     cased_class: int = 0
+    language_evidence: int = 0
 
 
 PADDING = [Token(END, END, END), *[Token(BEGIN, BEGIN, BEGIN)] * 2]
@@ -117,7 +118,7 @@ def splitmix(number: int) -> int:
 
 def feature(template: int, rest: int = 0, **words: int) -> int:
     """The hash of a template's number and values: of words or endings by their place, of all others in one number."""
-    names = ["left3", "left2", "left", "own", "right", "right2", "right3", "suffix", "rest", "template"]
+    names = ["left3", "left2", "left", "own", "right", "right2", "right3", "suffix", "rest", "template", "language"]
     values = {**words, "rest": rest, "template": template}
     total = sum(values[name] * (splitmix(k) | 1) for k, name in enumerate(names, 101) if name in values)
     return total % 2**64 >> 32
@@ -143,7 +144,7 @@ def first_features(tokens: list[Token], t: int, domain: int) -> list[int]:
         *[{"own": word}, {"own": word, "left": near.word_hash}, {"own": word, "right": after.word_hash}],
         *[{"left": near.word_hash, "rest": c}, {"right": after.word_hash, "rest": c}],
         {"rest": joined(near.shape_evidence, e, after.shape_evidence)},
-        {"rest": joined(domain, it.position, e)},
+        {"rest": joined(domain, it.position, e), "language": it.language_evidence},
         {"own": word, "rest": domain},
     ]
     return numbered(70, listed)
@@ -167,7 +168,7 @@ def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     d = domain if e != UNSEEN else 0
     own_word, w, s = {"own": word}, {"left": x}, {"right": y}
     w2, s2, ending, in_25 = {"left2": x2}, {"right2": y2}, {"suffix": suffix}, {"rest": c}
-    in_domain = {"rest": joined(d, c)}
+    in_domain, known = {"rest": joined(d, c)}, {"language": it.language_evidence}
     listed = [
         *[{**neighbour, **in_25} for neighbour in (w, s, w2, s2, {"left3": farther.word_hash})],
         {"right3": beyond.word_hash, **in_25},
@@ -176,13 +177,14 @@ def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
         *[{**w, **s, **own_word}, {**w, **w2, **own_word}, {**s, **s2, **own_word}],
         {**own_word, "rest": joined(k1, l1)},
         *[{**w, **ending}, {**s, **ending}, {**ending, "rest": b}],
-        *[
-            {"rest": joined(*f)}
-            for f in ((a, e, b), (a1, b1, e), (it.position, c), (k1, k2, own), (l1, l2, own), *classes)
-        ],
-        *[{"rest": joined(d, e)}, {**own_word, "rest": d}],
-        *[{**w, **in_domain}, {**s, **in_domain}, {**ending, **in_domain}],
-        *[{"rest": joined(*f)} for f in ((d, own, a1), (d, it.position, c), (d, a1, b1, c))],
+        *[{"rest": joined(*f)} for f in ((a, e, b), (a1, b1, e))],
+        {**known, "rest": joined(it.position, c)},
+        *[{"rest": joined(*f)} for f in ((k1, k2, own), (l1, l2, own), *classes)],
+        *[{**known, "rest": joined(d, e)}, {**own_word, "rest": d}],
+        *[{**w, **in_domain}, {**s, **in_domain}, {**known, **ending, **in_domain}],
+        {"rest": joined(d, own, a1)},
+        {**known, "rest": joined(d, it.position, c)},
+        {"rest": joined(d, a1, b1, c)},
     ]
     return numbered(4, listed)
 

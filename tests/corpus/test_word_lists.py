@@ -1,0 +1,131 @@
+"""corpus/word_lists.py: what a corpus lacks, from lists of words and names."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import run
+
+import capfst
+from capfst.context.model import Context
+from capfst.corpus.intern import BREAKS, COMPOUNDS, LINE_ENDS
+from capfst.corpus.word_lists import read_word_lists
+from capfst.exceptions import CapfstError
+from capfst.fst.read import CapFst
+
+SENTENCES = "".join(
+    f"We {verb} the {noun} in {city} and {other}.\nShe {verb} no {noun}.\n"
+    for verb in ("saw", "left", "met", "knew", "had", "lost", "won")
+    for noun in ("cat", "king", "train", "river", "park", "queen")
+    for city, other in (("York", "Leeds"), ("Leeds", "Bath"), ("Bath", "Ely"))
+)
+LIST = "Wells\nred panda\nNew Ulm\nvan Dyck\nWell-Known\niPhone\nMr.\n"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "text.txt").write_text(SENTENCES)
+    (tmp_path / "words.txt").write_text(LIST)
+    return tmp_path
+
+
+def test_the_model_knows_the_words_in_their_case(corpus: Path) -> None:
+    capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
+    for engine in "fast", "openfst":
+        for context in True, False:
+            recaser = capfst.load(corpus / "cap.fst", engine=engine, context=context)
+            assert all(map(recaser.knows, ["Wells", "panda", "dyck", "well-known", "mr"]))
+            line = "no red panda had the iphone and van dyck met in wells"
+            assert recaser.recase(line) == "no red panda had the iPhone and van Dyck met in Wells"
+    context_model = Context.of(CapFst.open(corpus / "cap.fst"))
+    assert context_model is not None
+    labels = {form: label for label, form in enumerate(CapFst.open(corpus / "cap.fst").symbols)}
+    assert [context_model.words["shape_evidence"][labels[form]] for form in ("panda", "Wells")] == [1, 31]
+
+
+def test_words_teach_no_contexts(corpus: Path) -> None:
+    """The n-grams are those of the corpus, but for one of each word."""
+    (corpus / "words.txt").write_text("Wells\nred\npanda\nWell-Known\n")
+    plain = capfst.train(corpus / "text.txt", corpus / "plain.fst")
+    listed = capfst.train(corpus / "text.txt", corpus / "cap.fst", words=[corpus / "words.txt"])
+    assert listed.ngrams[1:] == plain.ngrams[1:]
+    new = {"Wells", "red", "panda", "Well-Known"}
+    assert set(CapFst.open(corpus / "cap.fst").symbols) == set(CapFst.open(corpus / "plain.fst").symbols) | new
+    assert listed.ngrams[0] == plain.ngrams[0] + len(new)
+    assert (listed.sentences, listed.tokens) == (plain.sentences, plain.tokens)
+    assert listed.signature.corpus != plain.signature.corpus
+
+
+def test_names_of_several_words_are_sentences_of_their_own(corpus: Path) -> None:
+    (corpus / "words.txt").write_text("New Ulm\n")
+    (corpus / "text.txt").write_text(SENTENCES.replace("the ", "the new "))
+    for limit in None, 40:
+        capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt", max_words=limit)
+        recaser = capfst.load(corpus / "cap.fst", context=False)
+        assert recaser.recase("in new ulm the new king left") == "in New Ulm the new king left"
+
+
+def test_what_is_learned_from_names(corpus: Path) -> None:
+    (corpus / "words.txt").write_text("".join(f"New {name}\n" for name in ("Ulm", "Bern", "Rome", "Paris", "Oslo") * 9))
+    (corpus / "text.txt").write_text(SENTENCES.replace("the ", "the new "))
+    capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
+    recaser = capfst.load(corpus / "cap.fst")
+    assert recaser.recase("in new ulm and new york the new king left") == "in New Ulm and new York the new king left"
+
+
+def test_limits_leave_them(corpus: Path) -> None:
+    for limit in {"max_words": 5}, {"min_count": 1000}:
+        capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt", **limit)  # type: ignore[arg-type]
+        recaser = capfst.load(corpus / "cap.fst")
+        assert recaser.knows("panda")
+        assert not recaser.knows("ely")
+
+
+def test_each_entry_is_an_occurrence(corpus: Path) -> None:
+    (corpus / "again.txt").write_text("Wells\n\npanda\nBath Wells\n")
+    capfst.train(corpus / "text.txt", corpus / "cap.fst", words=[corpus / "words.txt", corpus / "again.txt"])
+    symbols, context = CapFst.open(corpus / "cap.fst").symbols, Context.of(CapFst.open(corpus / "cap.fst"))
+    assert context is not None
+    found = context.words["shape_evidence"][[list(symbols).index(word) for word in ("Ulm", "panda", "Wells")]]
+    assert found.tolist() == [31, 2, 33]
+
+
+def test_no_line_ends_a_sentence(corpus: Path) -> None:
+    lists = read_word_lists([corpus / "words.txt"], [], hashlib.blake2b())
+    assert not lists.interner.counts[:, [LINE_ENDS, BREAKS]].any()
+    assert lists.interner.counts[:, COMPOUNDS].max() == 2
+
+
+def test_of_each_language(corpus: Path) -> None:
+    """`gift` is no name in English, and one in German, where it is a noun."""
+    for language, text in ("de", "Wir sahen die Stadt.\nEr hat die Stadt nicht.\n" * 40), ("en", SENTENCES):
+        (corpus / language).mkdir()
+        (corpus / language / "text.txt").write_text(text)
+    (corpus / "de.txt").write_text("Gift\n")
+    (corpus / "en.txt").write_text("gift\n")
+    out = corpus / "cap.fst"
+    run("train", "-q", f"de={corpus}/de", f"en={corpus}/en", "-o", out, "--words", f"de={corpus}/de.txt", "--words",
+        f"en={corpus}/en.txt")  # fmt: skip
+    context = Context.of(CapFst.open(out))
+    assert context is not None
+    label = CapFst.open(out).symbols.forms("gift", CapFst.open(out).starts)[0]
+    assert context.language_evidence[label].tolist() == [31, 1]
+    assert not np.delete(context.language_evidence, CapFst.open(out).starts[:-1], 0).any()
+    with pytest.raises(CapfstError, match=r"words\.txt: name its language, as in de=.*words\.txt: those of the"):
+        capfst.train([f"de={corpus}/de"], out, words=corpus / "words.txt")
+    with pytest.raises(CapfstError, match=r"words\.txt: the corpus has no text in its language, fr: leave it out"):
+        capfst.train([f"de={corpus}/de"], out, words=f"fr={corpus}/words.txt")
+    with pytest.raises(CapfstError, match=r"words\.txt: leave out its language, de: those of the corpus were not"):
+        capfst.train(corpus / "de", out, words=f"de={corpus}/words.txt")
+
+
+def test_bad_lists(corpus: Path) -> None:
+    (corpus / "latin1.txt").write_bytes("Köln\n".encode("latin-1"))
+    (corpus / "reserved.txt").write_text("<s>\n")
+    for name, cause in ("none.txt", "no such file"), ("latin1.txt", "not UTF-8 at byte 1"):
+        with pytest.raises(CapfstError, match=cause):
+            capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / name)
+    with pytest.raises(CapfstError, match="'<s>', which is the LM's own"):
+        capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "reserved.txt", pretokenized=True)
+    assert not (corpus / "cap.fst").exists()
