@@ -14,7 +14,7 @@ from capfst.evaluate.score import score
 from capfst.info import describe
 
 NEWS = """
-us rep. o'neill bought an iphone in new york
+us senator o'neill bought an iphone in new york
 may i see you in may at the white house?
 he told nasa and the wto that iphones run ios
 """

@@ -17,8 +17,8 @@ from capfst import models
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 
-SENTENCE = "us rep. o'neill bought an iphone in new york"
-CASED = "US Rep. O'Neill bought an iPhone in New York"
+SENTENCE = "us senator o'neill bought an iphone in new york"
+CASED = "US Senator O'Neill bought an iPhone in New York"
 SPEECH = """
     i'm late but i'll come; he works for the F B I; an F B I agent came; I live in the U S; the B B C and the N B C
     X Y Z are coordinates; uh I think so; um yeah so we uh we went to London; hmm let me see; she got an A
@@ -94,7 +94,8 @@ def test_the_card_is_of_this_model(name, tmp_path):
     assert card["model"] == made
     assert CapFst.open(path).ngrams == model.ngrams
     assert model.order == card["training"]["order"]
-    assert len(model.symbols) - 2 <= card["training"]["max_words"]
+    if "words" not in card:  # whose words are not among the most frequent ones
+        assert len(model.symbols) - 2 <= card["training"]["max_words"]
     assert sum(model.ngrams) <= card["training"]["max_ngrams"]
     assert all(len(source["sha256"]) == 64 and source["licence"] for source in card["sources"])
     assert {"text", "accuracy", "f1", "cer"} == set(card["figures"][0])

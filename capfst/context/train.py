@@ -37,6 +37,7 @@ CLASSED = 20_000_000
 """Of so many labels at most the classes are found."""
 
 _ROWS_PER_LABEL = 8
+_LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: less memory than these need is too little
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 # Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
@@ -153,7 +154,7 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
     that the memory suffices. fixed: bytes that are needed in any case."""
     fixed += max(PROGRAM, resident())
     while True:
-        bits = max(MIN_BITS, (_ROWS_PER_LABEL * size).bit_length())
+        bits = max(_LEAST_BITS, (_ROWS_PER_LABEL * size).bit_length())
         rows = 2 ** min(bits, max_bits), 2 ** min(bits, MAX_BITS2), 2 ** min(bits, max_bits, MAX_BITS_FIRST)
         needed = fixed + max(_PER_LABEL * min(size, CLASSED) + 4 * size, _PER_ROW * sum(rows) + 4 * size)
         if memory is None or needed <= memory:
