@@ -73,6 +73,7 @@ class Trained:
     tokens: int  # without the sentence ends
     ngrams: tuple[int, ...]  # by order
     domains: int = 0  # that the context model tells apart; 0: there is no context model
+    listed: int = 0  # surface forms that only word lists have
 
     def __repr__(self) -> str:
         sizes = f"{self.sentences:,} sentences, {self.tokens:,} tokens, {sum(self.ngrams):,} n-grams"
@@ -86,6 +87,8 @@ class Trained:
         """What the corpus gave, for people."""
         lines = [str(self.cleaning)] if self.cleaning.lines else []
         lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
+        if self.listed:
+            lines.append(f"and {self.listed:,} surface forms of word lists")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
         if self.domains:
@@ -220,6 +223,7 @@ def train(
         raise CapfstError(f"there is no sentence to learn from in {where}: {_why(report, cause)}")
     if advice := report.advice():
         _log.warning("warning: %s: %s", where, advice)
+    n_listed = int(np.count_nonzero(vocabulary.counts[1:] == 0)) - int(vocabulary.counts[vocabulary.unknown] == 0)
     starts = check(vocabulary.symbols)
     learned: dict[str, Context] = {}
     if context:
@@ -281,7 +285,7 @@ def train(
     with acceptor(labels, n_words, order, estimation) as lm:
         with show(lm.arcs, "writing", "arcs") as advance:
             write_chunks(output, lm, vocabulary.symbols, signature, parts, advance)
-        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(lm.ngrams), domains)
+        return Trained(os.fspath(output), signature, report, sentences, tokens, tuple(lm.ngrams), domains, n_listed)
 
 
 def _spooled(part: Part, store: Store) -> Part:

@@ -144,6 +144,7 @@ def fit(
         lexicon = _lexicon(
             symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
         )
+    listed = listed[: int(languages.max()) + 1]  # of languages that are learned from
     lexicon = _with_counts(lexicon, corpus, sources, languages, listed)
     learned_names = [sample.enclosed(names(entries), unknown) for entries in listed]
     return Fitted(lexicon, _learned(lexicon, starts, sources, languages, learned_names, Tables.of(rows), show))

@@ -276,10 +276,9 @@ def _in_lists(lists: WordLists | None, resolver: _Resolver, k: int) -> npt.NDArr
 
 def _entries(lists: WordLists | None, label: Label, k: int) -> list[npt.NDArray[np.uint32]]:
     """Of each language, the labels of its lists' entries, a 0 after each."""
-    if lists is None:
-        return []
-    by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(1 + max(n for n, _ in lists.streams))]
-    for language, stream in lists.streams:
+    streams = lists.streams if lists else []
+    by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(1 + max((n for n, _ in streams), default=-1))]
+    for language, stream in streams:
         by_language[language].append(label(k, stream))
     return [np.concatenate([np.zeros(0, np.uint32), *streams]) for streams in by_language]
 
@@ -315,7 +314,7 @@ def restricted(
     kept = np.flatnonzero(counts >= min_count)
     kept = kept[(kept > 0) & (kept != unknown)]
     kept = kept[np.argsort(-counts[kept], kind="stable")][:max_words]
-    kept = np.union1d(kept, [label for entries in listed for label in np.unique(entries) if label]).astype(np.int64)
+    kept = np.union1d(kept, np.unique(np.concatenate([np.zeros(1, np.uint32), *listed]))[1:]).astype(np.int64)
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
     counts = counts.copy()

@@ -1,8 +1,8 @@
 """Word lists: words and names in their case, one a line, which tell what the text of a corpus lacks.
 
 In: files such as dictionaries and gazetteers, and the language of each, named as a corpus's are (languages.py). Out:
-the streams of their words (intern.py), of which build_vocabulary makes labels. Names of several
-words are learned as sentences of their own; single words have no context to learn from.
+the streams of their words (intern.py), of which build_vocabulary makes labels. Names of several words are learned as
+sentences of their own; single words have no context to learn from.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.corpus.intern import BREAKS, COMPOUNDS, LINE_ENDS, Interner
+from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.languages import find_corpus
 from capfst.corpus.read import Errors, Hash, read_blocks
 from capfst.exceptions import CapfstError
@@ -58,8 +58,14 @@ def read_word_lists(
             raise CapfstError(f"{file}: the corpus has no text in its language, {language}: leave it out, or add some")
         number = sorted(set(languages)).index(language) if language else 0
         for block in read_blocks([file], errors=errors, hash=hash):
-            lists.streams.append((number, lists.interner.block(block, pretokenized)))
+            lists.streams.append((number, _unbroken(lists.interner.block(block, pretokenized))))
     counts = lists.interner.counts
     counts[:, COMPOUNDS] *= _OF_ITS_OWN
     counts[:, LINE_ENDS] = counts[:, BREAKS] = 0  # its lines are no sentences
     return lists
+
+
+def _unbroken(stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """The stream without the places where a sentence may begin: in `St. Louis` none does."""
+    places = np.flatnonzero((stream[:-1] & COMPOUND_BIT != 0) & (stream[1:] == 0))
+    return np.delete(stream, [places, places + 1])

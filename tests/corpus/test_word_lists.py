@@ -54,6 +54,8 @@ def test_words_teach_no_contexts(corpus: Path) -> None:
     assert set(CapFst.open(corpus / "cap.fst").symbols) == set(CapFst.open(corpus / "plain.fst").symbols) | new
     assert listed.ngrams[0] == plain.ngrams[0] + len(new)
     assert (listed.sentences, listed.tokens) == (plain.sentences, plain.tokens)
+    assert (listed.listed, plain.listed) == (len(new), 0)
+    assert f"\nand {len(new)} surface forms of word lists\n" in listed.report()
     assert listed.signature.corpus != plain.signature.corpus
 
 
@@ -129,3 +131,26 @@ def test_bad_lists(corpus: Path) -> None:
     with pytest.raises(CapfstError, match="'<s>', which is the LM's own"):
         capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "reserved.txt", pretokenized=True)
     assert not (corpus / "cap.fst").exists()
+
+
+def test_names_with_a_period_stay_whole(corpus: Path) -> None:
+    (corpus / "words.txt").write_text("St. Louis\nDr. No\nMt. Fuji\n" * 9)
+    trained = capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt", min_count=2)
+    symbols = list(CapFst.open(corpus / "cap.fst").symbols)
+    assert {"St", "Louis", "Dr", "No", "Mt", "Fuji"} <= set(symbols)
+    plain = capfst.train(corpus / "text.txt", corpus / "plain.fst", min_count=2)
+    # <s> St, St ., . Louis, Louis </s> and so on; <s> St ., St . Louis, . Louis </s>: in all three names
+    assert trained.ngrams[1] == plain.ngrams[1] + 12
+    assert trained.ngrams[2] == plain.ngrams[2] + 9
+
+
+def test_lists_without_words_and_languages_without_text(corpus: Path) -> None:
+    (corpus / "empty.txt").write_text("")
+    (corpus / "en.txt").write_text(SENTENCES)
+    (corpus / "fr.txt").write_text("nothing that is kept\n")
+    capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "empty.txt")
+    plain = capfst.train(corpus / "text.txt", corpus / "plain.fst")
+    assert plain.ngrams == capfst.load(corpus / "cap.fst").model.ngrams
+    texts = [f"en={corpus}/en.txt", f"fr={corpus}/fr.txt"]
+    capfst.train(texts, corpus / "cap.fst", words=f"fr={corpus}/words.txt")
+    assert capfst.load(corpus / "cap.fst").knows("panda")
