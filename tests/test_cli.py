@@ -45,8 +45,8 @@ def test_train_reports_and_recase_restores(corpus, tmp_path):
     assert done.stdout == b""
     assert "kept 12 of 12 lines" in done.stderr.decode()
     assert "12 sentences" in done.stderr.decode()
-    text = "new york's mayor isn't in PARIS\n\n  the iphone,\tof ibm \r\nmr. o’neill"
-    expected = "New York's mayor isn't in Paris\n\n  the iPhone,\tof IBM \r\nMr. O’Neill"
+    text = "new york's mayor was made in PARIS\n\n  the iphone,\tof ibm \r\nmr. o’neill"
+    expected = "New York's mayor was made in Paris\n\n  the iPhone,\tof IBM \r\nMr. O’Neill"
     assert run_process("recase", "--lm", path, stdin=text).stdout.decode() == expected
 
 
