@@ -132,8 +132,8 @@ def train(
             several languages the model learns to tell these apart (corpus/languages.py).
         output: the path of the model.
         words: word lists: files of words and names, one a line, in the case that they have inside a sentence; named as
-            the corpus is, with the same languages. The model knows all of them, and learns how
-            names of several words are written.
+            the corpus is, with the same languages. The model knows all of them, and learns how names of several words
+            are written.
         order: the length of the longest n-grams.
         clean: leave out lines that do not look like well-cased sentences.
         skip_filters: names of filters that do not take part in that (`capfst.corpus.filters.FILTERS`).

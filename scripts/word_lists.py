@@ -98,7 +98,13 @@ def write(language: str, most: int | None, folder: Path) -> Path:
 
 @click.command(help=help_text(__doc__ or ""))
 @click.argument("languages", nargs=-1, required=True)
-@click.option("-o", "--output", default="words", type=click.Path(path_type=Path), help="The folder to write into.")
+@click.option(
+    "-o",
+    "--output",
+    default="words",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder to write into.",
+)
 @click.option("--frequent", "most", type=click.IntRange(1), help="Of dictionaries, take the N most frequent words.")
 def main(languages: tuple[str, ...], output: Path, most: int | None) -> None:
     for language in languages:

@@ -591,10 +591,13 @@ def casing_costs(
     costs = np.zeros(n_forms + _FEW, np.float32)
     arc_costs = costs[:n_forms]
     found = CasingCosts(arc_costs)
+
+    def score(model: Context) -> None:
+        work = _Workspace.of(len(text.tokens))
+        _score(buf, words, text, model.words, lowercase, _Parameters.of(model), work, log_p)
+
     if context is not None:
-        _score(
-            buf, words, text, context.words, lowercase, _Parameters.of(context), _Workspace.of(len(text.tokens)), log_p
-        )
+        score(context)
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
@@ -604,16 +607,7 @@ def casing_costs(
         found = CasingCosts(arc_costs, shapes, options if every else None)
     if spellings is not None:
         tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
-        _score(
-            buf,
-            words,
-            text,
-            spellings.words,
-            lowercase,
-            _Parameters.of(spellings),
-            _Workspace.of(len(text.tokens)),
-            log_p,
-        )
+        score(spellings)
         add_spellings(words, spellings.shapes, log_p, found)
         if not every:
             leave_out_hopeless(words.n_forms, arc_costs)

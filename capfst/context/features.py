@@ -70,7 +70,7 @@ BLOCK = 16
 """Words whose rows of weights are fetched from memory together."""
 
 _RANKED = 16  # a frequent word's rank, plus this, is told from a decision
-_ODDS_99, _ODDS_9, _ODDS_4, _ODDS_2 = np.log([99, 9, 4, 7 / 3]).tolist()
+_LN_99, _LN_9, _LN_4, _LN_7_3 = np.log([99, 9, 4, 7 / 3]).tolist()
 _SHARES = 8
 _MANY_OTHERS = 12
 
@@ -100,8 +100,8 @@ def gets_first_look(evidence):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _times(number, multiplier):  # type: ignore[no-untyped-def]
-    return np.uint64(number) * multiplier
+def _times(number, factor):  # type: ignore[no-untyped-def]
+    return np.uint64(number) * factor
 
 
 @kernel
@@ -245,18 +245,18 @@ def likeliest(scores):  # type: ignore[no-untyped-def]
 def decision(scores):  # type: ignore[no-untyped-def]
     """What stage 1 decides on a word, given the scores of its shapes, [N_SHAPES]; below NO_DECISION.
 
-    0 … 7: LOWER or CAPITALIZED, by the lead of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, from a lead of
-    log-odds 4 on and below it. 10: MIXED.
+    0 … 7: LOWER or CAPITALIZED, by the lead of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, with a
+    lead above ln 4, as at odds of 4 to 1, and with a smaller one. 10: MIXED.
     """
     best = likeliest(scores)
     if best == Shape.UPPER:
-        return 8 if lead(scores, Shape.UPPER.value) > _ODDS_4 else 9
+        return 8 if lead(scores, Shape.UPPER.value) > _LN_4 else 9
     if best == Shape.MIXED:
         return 10
-    odds = lead(scores, Shape.CAPITALIZED.value)
-    if odds > 0:
-        return 0 if odds > _ODDS_99 else 1 if odds > _ODDS_9 else 2 if odds > _ODDS_2 else 3
-    return 4 if odds > -_ODDS_2 else 5 if odds > -_ODDS_9 else 6 if odds > -_ODDS_99 else 7
+    above = lead(scores, Shape.CAPITALIZED.value)
+    if above > 0:
+        return 0 if above > _LN_99 else 1 if above > _LN_9 else 2 if above > _LN_7_3 else 3
+    return 4 if above > -_LN_7_3 else 5 if above > -_LN_9 else 6 if above > -_LN_99 else 7
 
 
 @kernel
