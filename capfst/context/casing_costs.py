@@ -53,7 +53,7 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
-from capfst.context.spellings import add_spellings, tell_spellings
+from capfst.context.spellings import add_spellings, has_spellings, tell_spellings
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.system.kernels import get_eight, inlined, kernel, outlined, part, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -500,9 +500,10 @@ def _leave_out(costs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
-    """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not. leave_out:
-    whether hopeless forms cost +inf. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
+def _fill(words, text, context, guess, log_p, every, ranks, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
+    """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not; else
+    hopeless forms cost +inf, but for words that have several spellings, whose costs are to be added. ranks: of the
+    spellings, or none. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
     first_arc, last = np.int64(0), words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
@@ -523,6 +524,7 @@ def _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, arc
             shape_costs[shape] = np.float32(-SCALE) * log_p[i, shape]
         shape_costs[Shape.LOWER.value] += np.float32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
+            leave_out = not every and not has_spellings(n_forms, label, ranks)
             if not (leave_out and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
@@ -602,22 +604,26 @@ def casing_costs(
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
-        leave_out, shape_costs = not every and spellings is None, np.empty(_NO_FORM + 1, np.float32)
-        _fill(words, text, context, guess, log_p, every, leave_out, shape_costs, costs, shapes, options)
+        ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes
+        shape_costs = np.empty(_NO_FORM + 1, np.float32)
+        _fill(words, text, context, guess, log_p, every, ranks, shape_costs, costs, shapes, options)
         found = CasingCosts(arc_costs, shapes, options if every else None)
     if spellings is not None:
         tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
         score(spellings)
         add_spellings(words, spellings.shapes, log_p, found)
         if not every:
-            leave_out_hopeless(words.n_forms, arc_costs)
+            _leave_out_hopeless(words.n_forms, words.first_labels, spellings.shapes, arc_costs)
     return found
 
 
 @kernel
-def leave_out_hopeless(n_forms, arc_costs):  # type: ignore[no-untyped-def]
-    """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place; n_forms: of each word."""
+def _leave_out_hopeless(n_forms, first_labels, ranks, arc_costs):  # type: ignore[no-untyped-def]
+    """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place, of the words that have
+    several spellings. n_forms, first_labels: of each word. ranks: of the spellings, by label."""
     first_arc = np.int64(0)
-    for n in n_forms:
-        _leave_out(part(arc_costs, first_arc, np.int64(n)))
+    for i in range(n_forms.size):
+        n = np.int64(n_forms[i])
+        if has_spellings(n, first_labels[i], ranks):
+            _leave_out(part(arc_costs, first_arc, n))
         first_arc += n

@@ -16,7 +16,7 @@ from capfst.context.model import Context
 from capfst.context.words import NO_CASE
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import kernel
+from capfst.system.kernels import inlined, kernel
 from capfst.text.tokenizer import NEWLINE
 
 PART = "spellings"
@@ -53,6 +53,12 @@ def of_spellings(context: Context) -> Context:
     return context
 
 
+@inlined
+def has_spellings(n_forms, label, ranks):  # type: ignore[no-untyped-def]
+    """Whether a word of so many surface forms from this label on has several spellings. ranks: by label; or none."""
+    return n_forms > 1 and ranks.size != 0 and ranks[label] != Shape.CASELESS
+
+
 @kernel
 def tell_spellings(words, records, ranks, token_of, tokens):  # type: ignore[no-untyped-def]
     """Puts what a context model of spellings knows of words into their tokens, in the place of what one of shapes
@@ -60,7 +66,7 @@ def tell_spellings(words, records, ranks, token_of, tokens):  # type: ignore[no-
     for i in range(words.n_forms.size):
         if words.token_types[i] != NEWLINE:
             label = words.first_labels[i]
-            has_choice = words.n_forms[i] > 1 and ranks[label] != Shape.CASELESS
+            has_choice = has_spellings(np.int64(words.n_forms[i]), label, ranks)
             tokens[token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
 
 
@@ -71,7 +77,7 @@ def _add(n_forms, first_labels, ranks, log_p, arc_costs, options):  # type: igno
     first_arc = np.int64(0)
     for i in range(n_forms.size):
         label, n = first_labels[i], np.int64(n_forms[i])
-        if n > 1 and ranks[label] != Shape.CASELESS:
+        if has_spellings(n, label, ranks):
             for k in range(n):
                 if ranks[label + k] != Shape.CASELESS:
                     arc_costs[first_arc + k] -= np.float32(SCALE) * log_p[i, ranks[label + k]]

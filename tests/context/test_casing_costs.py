@@ -12,7 +12,7 @@ from support import slow_context as slow
 
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.context import casing_costs as module
-from capfst.context.casing_costs import casing_costs, leave_out_hopeless
+from capfst.context.casing_costs import casing_costs
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
 from capfst.text.tokenizer import NEWLINE
@@ -84,9 +84,6 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None
-    hopeful_costs = found.arc_costs.copy()
-    leave_out_hopeless(words.n_forms, hopeful_costs)
-    assert usual.arc_costs.tolist() == hopeful_costs.tolist()
     begin = 0
     for n_forms in words.n_forms.tolist():
         every, hopeful = (costs[begin : begin + n_forms] for costs in (found.arc_costs, usual.arc_costs))
