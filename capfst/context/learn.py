@@ -4,9 +4,9 @@ In: labels, and what is known of the words. Out: tables, float32[rows, 2 N_SHAPE
 weights that a feature has for each shape, the second half AdaGrad's sums of squared gradients. A word's score for a
 shape is the sum of its features' weights, p = softmax(scores), and the loss is −ln p of the true shape.
 
-One pass only, and the shape evidence of a word is without the occurrence in question. So every word is met as in new
-text: an only occurrence as an unseen word; stage 2 reads decisions that stage 1 took before it learned the sentence;
-and the model does not rely too much on the LM, which has seen the whole corpus.
+One pass only, and the shape evidence of a word is that of other text. So every word is met as in new text: a name that
+one novel alone has as an unseen word, wherever it stands in it; stage 2 reads decisions that stage 1 took before it
+learned the sentence; and the model does not rely too much on the LM, which has seen the whole corpus.
 
 The first word of a sentence is written as its position demands. It teaches its usual shape if that is beyond doubt,
 else nothing.
@@ -135,15 +135,6 @@ def _usual_shape(counts):  # type: ignore[no-untyped-def]
     return shape if n >= _USUAL_COUNT and counts[shape] > _USUAL_SHARE * n else _NOT_LEARNED
 
 
-@kernel
-def _evidence_without(counts, shape):  # type: ignore[no-untyped-def]
-    """The shape evidence of counts without one occurrence in this shape, the one in question."""
-    counts[shape] -= 1
-    evidence = shape_evidence(counts)
-    counts[shape] += 1
-    return evidence
-
-
 @allocating
 def _read(labels, lexicon, language_counts, examples):  # type: ignore[no-untyped-def]
     """Fills the examples of whole sentences; returns how many tokens there are, with padding. language_counts: of their
@@ -166,17 +157,12 @@ def _read(labels, lexicon, language_counts, examples):  # type: ignore[no-untype
         examples.words[t] = word
         if shape == Shape.CASELESS:
             token.shape_evidence = NO_CASE
-        elif sentence_begins:
+        else:
             token.shape_evidence = shape_evidence(counts)
             if len(language_counts):
                 token.language_evidence = shape_evidence(language_counts[word])
-            truths[t] = _usual_shape(counts)
+            truths[t] = _usual_shape(counts) if sentence_begins else shape
             sentence_begins = False
-        else:
-            token.shape_evidence = _evidence_without(counts, shape)
-            if len(language_counts):
-                token.language_evidence = _evidence_without(language_counts[word], shape)
-            truths[t] = shape
         position += 1
         t += 1
     return t
@@ -342,7 +328,8 @@ def learn(
     labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables, domain: int = ANY
 ) -> tuple[float, float, int]:
     """Has the tables learn from whole sentences of a domain, or of any; the sum of each stage's losses on them, −ln p
-    before it had learned them, and the number of words with a true shape."""
+    before it had learned them, and the number of words with a true shape. lexicon: what is known without these
+    sentences."""
     size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
     counts = lexicon.language_counts

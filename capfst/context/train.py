@@ -40,6 +40,7 @@ _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: less memory than these need is too little
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
+_NEW = 4  # slices of each source that are new text together: what is known of a word is without them
 # Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
 # made; of the tables, and packing them.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
@@ -236,9 +237,23 @@ def _learned(
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
     texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
     sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]
+
+    def count(turns: range, step: int) -> None:
+        """Adds `step` times the shape counts of the slices of these turns to what is known."""
+        for slices, known, language in sliced:
+            for labels in slices[turns.start : turns.stop]:
+                counting = labels, known.word_of, known.shapes, known.positional, step
+                words.add_shape_counts(*counting, known.shape_counts)
+                if several:
+                    words.add_shape_counts(*counting, known.language_counts[language])
+
     with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
-        for turn in range(_SLICES):
-            for slices, known, language in sliced:
-                learn(slices[turn], known, tables, language if several else ANY)
-                advance(slices[turn].size)
+        for first in range(0, _SLICES, _NEW):
+            turns = range(first, first + _NEW)
+            count(turns, -1)
+            for turn in turns:
+                for slices, known, language in sliced:
+                    learn(slices[turn], known, tables, language if several else ANY)
+                    advance(slices[turn].size)
+            count(turns, 1)
     return quantize(tables, lexicon, starts)

@@ -171,15 +171,29 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray
 
 
 @allocating
-def _count(labels, word_of, shapes, positional, sentence_begins, counts):  # type: ignore[no-untyped-def]
+def _count(labels, word_of, shapes, positional, sentence_begins, step, counts):  # type: ignore[no-untyped-def]
     for label in labels:
         if label == 0:
             sentence_begins = positional
         elif shapes[label] != Shape.CASELESS:
             if not sentence_begins:
-                counts[word_of[label], shapes[label]] += 1
+                counts[word_of[label], shapes[label]] += step
             sentence_begins = False
     return sentence_begins
+
+
+def add_shape_counts(
+    labels: npt.NDArray[np.uint32],
+    word_of: npt.NDArray[np.int64],
+    shapes: npt.NDArray[np.uint8],
+    positional: bool,
+    step: int,
+    counts: npt.NDArray[np.int64] | npt.NDArray[np.int32],
+) -> None:
+    """Adds what `shape_counts` counts, `step` times, to counts, [words, N_SHAPES]."""
+    sentence_begins = positional
+    for piece, _ in pieces(labels):
+        sentence_begins = _count(piece, word_of, shapes, positional, sentence_begins, step, counts)
 
 
 def shape_counts(
@@ -194,7 +208,5 @@ def shape_counts(
     whole sentences, a 0 after each. word_of, shapes: the word and the shape of each label.
     """
     counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
-    sentence_begins = positional
-    for piece, _ in pieces(labels):
-        sentence_begins = _count(piece, word_of, shapes, positional, sentence_begins, counts)
+    add_shape_counts(labels, word_of, shapes, positional, 1, counts)
     return counts

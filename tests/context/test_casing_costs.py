@@ -98,7 +98,7 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
 def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
     texts = [MADE_UP.rstrip("\n"), "", "\n\n", "\n".join(contextual.OTHERS[:20] + contextual.LINES[:20])]
     texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
-    texts += [UNSEEN_CASINGS, 'Module "faulthandler"']
+    texts += [UNSEEN_CASINGS, 'is no longer wrapped to form a new "exceptiongroups".']
     shapes = {shape for text in texts for shape in compare(recaser, text, guess).shapes}
     assert shapes == ({Shape.LOWER, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
 

@@ -10,8 +10,10 @@ from support import contextual
 
 import capfst
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context import train
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
+from capfst.context.learn import Lexicon, Tables
 from capfst.context.train import ContextOptions, LocalCorpus, fit
 from capfst.corpus import files as corpus_files
 from capfst.exceptions import CapfstError
@@ -118,6 +120,30 @@ def test_words_that_the_lm_leaves_out_are_learned_from(tmp_path: Path) -> None:
     for label in part.model.starts[:-1].tolist():
         forms = whole.model.symbols.forms(lower(part.model.symbols[label]), whole.model.starts)
         assert part.context.words[label] == whole.context.words[forms[0]]
+
+
+@pytest.mark.parametrize("languages", [[0, 0], [0, 1]])
+def test_what_is_known_is_without_the_text_that_is_learned_from(
+    monkeypatch: pytest.MonkeyPatch, languages: list[int]
+) -> None:
+    symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
+    starts = check(symbols)
+    texts = [np.array([4, a, 4, 0] * n, np.uint32) for a, n in ((2, 400), (3, 200))]
+    corpus = LocalCorpus(np.concatenate(texts), np.cumsum([text.size for text in texts]))
+    known: list[list[np.ndarray]] = []
+
+    def learn(labels: np.ndarray, lexicon: Lexicon, tables: Tables, domain: int) -> None:
+        known.append([lexicon.shape_counts.copy(), *lexicon.language_counts.copy()])
+
+    monkeypatch.setattr(train, "learn", learn)
+    occurrences = np.bincount(corpus.labels, minlength=5)
+    arguments = symbols, starts, occurrences, corpus, np.array(languages), [], 1, None, silent, ContextOptions()
+    lexicon = fit(*arguments).lexicon
+    of_all = [lexicon.shape_counts, *lexicon.language_counts]
+    assert lexicon.shape_counts[1:].tolist() == [[400, 200, 0, 0], [600, 0, 0, 0]]
+    for counts in known:
+        for some, every in zip(counts, of_all, strict=True):
+            assert some.sum() == pytest.approx(every.sum() * 15 / 16, rel=0.01)
 
 
 @contextmanager
