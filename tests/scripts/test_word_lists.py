@@ -24,7 +24,7 @@ def test_a_list(tmp_path):
     assert "words and names" in done.stdout
     assert lines == sorted(lines)
     assert {"Germania", "gennaio", "lunedì", "La Spezia", "acqua", "Tokyo"} <= set(lines)
-    assert {"1 gennaio 1904", "500 km", "la Seconda guerra mondiale", "dell'Unione Sovietica"} <= set(lines)
+    assert {"2 gennaio 1905", "500 km", "la Seconda guerra mondiale", "dell'Unione Sovietica"} <= set(lines)
     assert lines.count("acqua") > lines.count("acquario") > lines.count("La Spezia") == 1
     assert not any("{" in line for line in lines)
 
