@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import date, timedelta
 from importlib.util import find_spec
 from itertools import cycle, product, repeat
@@ -41,6 +40,12 @@ TIMES = 3
 """A list has a name of several words so often behind each word that stands before names."""
 LARGEST = 1000
 """So many cities are filled into names."""
+UNITS = (
+    *("length-kilometer", "length-meter", "length-centimeter", "length-mile", "area-square-kilometer", "area-hectare"),
+    *("mass-kilogram", "mass-gram", "volume-liter", "duration-hour", "duration-minute", "duration-second"),
+    *("speed-kilometer-per-hour", "power-kilowatt", "concentr-percent"),
+)
+"""Those of CLDR's that texts have."""
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
@@ -104,18 +109,16 @@ def cities(population: int, language: str | None = None) -> list[str]:
 
 def amounts(language: str) -> Iterator[str]:
     """Each day of a year, months with a year, and amounts of units: what stands beside numbers."""
-    from babel import Locale  # noqa: PLC0415
     from babel.dates import format_date  # noqa: PLC0415
-    from babel.units import UnknownUnitError, format_unit  # noqa: PLC0415
+    from babel.units import format_unit  # noqa: PLC0415
 
     for k in range(366):
         day = date(1904 + k % 120, 1, 1) + timedelta(k)
         yield format_date(day, "long" if k % 4 else "full", locale=language)
         yield format_date(day, "MMMM y", locale=language)
-    for unit, number in product(Locale(language).unit_display_names, (2, 30, 500)):
-        with suppress(UnknownUnitError):
-            yield format_unit(number, unit, "long", locale=language)
-            yield format_unit(number, unit, "short", locale=language)
+    for unit, number in product(UNITS, (2, 30, 500)):
+        yield format_unit(number, unit, "long", locale=language)
+        yield format_unit(number, unit, "short", locale=language)
 
 
 def phrases(language: str) -> Iterator[str]:
@@ -128,7 +131,7 @@ def phrases(language: str) -> Iterator[str]:
     if language not in header:
         return
     column = header.index(language)
-    before = first[column].split()
+    before = [word if word.endswith("'") else f"{word} " for word in first[column].split()]  # l'Aquila, la Spezia
     countries = [str(name) for code, name in Locale(language).territories.items() if code.isalpha()]
     fillings = {"{city}": cities(15_000, language)[:LARGEST], "{country}": countries}
     turns = cycle(before)
@@ -136,7 +139,7 @@ def phrases(language: str) -> Iterator[str]:
         blank = next((blank for blank in fillings if blank in title), None)
         filled = [title.replace(blank, name) for name in fillings[blank]] if blank else [title] * len(before) * TIMES
         for name in filled:
-            yield f"{next(turns)} {name}".replace("' ", "'")  # l' and Aquila: l'Aquila
+            yield next(turns) + name
 
 
 def repeated(words: set[str], certain: set[str], language: str) -> Iterator[str]:
