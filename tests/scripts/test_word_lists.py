@@ -1,5 +1,6 @@
 """scripts/word_lists.py: a list of a language's words and names, from packages."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,22 @@ def test_a_list(tmp_path):
         assert not (tmp_path / "words").exists()
         pytest.skip("the packages of the extra `words` are not installed")
     lines = (tmp_path / "words" / "it.txt").read_text("utf-8").splitlines()
-    assert f"{len(lines):,} words and names" in done.stdout
-    assert lines == sorted(set(lines))
+    assert "words and names" in done.stdout
+    assert lines == sorted(lines)
     assert {"Germania", "gennaio", "lunedì", "La Spezia", "acqua", "Tokyo"} <= set(lines)
+    assert {"2 gennaio 1905", "500 km", "la Seconda guerra mondiale", "dell'Unione Sovietica"} <= set(lines)
+    assert lines.count("acqua") > lines.count("acquario") > lines.count("La Spezia") == 1
+    assert not any("{" in line for line in lines)
+
+
+def test_titles():
+    """A cell for each language in each row; blanks that the script knows."""
+    rows = SCRIPT.with_name("titles.tsv").read_text("utf-8").splitlines()
+    header, before, *titles = (row.split("\t") for row in rows if not row.startswith("#"))
+    assert header == sorted(header)
+    assert all(before)
+    for row in titles:
+        assert len(row) == len(header)
+        assert any(row)
+        assert all(set(re.findall(r"\{\w*\}", cell)) <= {"{city}", "{country}"} for cell in row)
+        assert all(cell == " ".join(cell.split()) for cell in row)
