@@ -4,7 +4,8 @@ In: the labels of the sources of a corpus. Out: the sources grouped into a few d
 for each word how much it speaks for each domain, by which the domain of any line is found (naive Bayes, see
 casing_costs.py). Features that are of one domain alone (features.py) learn in what it differs from the others.
 
-If the sources are in several languages, and these were named, the languages are the domains.
+If the sources are in several languages, and these were named, the languages are the domains. Names say less about those
+than other words: they are most frequent in the language with the most text about the world, but may be in any.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _N_FREQUENT = 5000  # words by which sources are compared
 _N_COMPARED = 32  # sources that are compared with each other; smaller ones join what they are most like
 _MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word that speaks for a domain, for a language
 _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
+_OF_CAPITALISED = 0.25  # of the log-odds of languages
 
 Counts = npt.NDArray[np.int64]
 
@@ -101,25 +103,29 @@ def find_domains(
     languages: npt.NDArray[np.int64],
     word_of: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
+    capitalised: npt.NDArray[np.bool_],
     most: int = MAX_DOMAINS,
 ) -> npt.NDArray[np.int8]:
     """The `domain_log_odds` of each word, of labelled sources.
 
     languages: of each source, from 0 on; if they are several, they are the domains. word_of: the word of each label.
-    totals: the occurrences of each word. most: domains.
+    totals: the occurrences of each word. capitalised: whether it has capitals in its most frequent form. most: domains.
     """
     frequent = np.argsort(-totals, kind="stable")[:_N_FREQUENT]
 
     def count(labels: npt.NDArray[np.uint32]) -> Counts:
         return np.bincount(word_of[labels[labels > 0]], minlength=len(totals))
 
-    domains, min_count = languages, _MIN_COUNT_IN_LANGUAGES
-    if not languages.any():
-        domains, min_count = group_sources(np.array([count(labels)[frequent] for labels in sources]), most), _MIN_COUNT
+    several = languages.any()
+    domains = languages if several else group_sources(np.array([count(labels)[frequent] for labels in sources]), most)
     counts = np.zeros((int(domains.max()) + 1, len(totals)), np.int64)
     for domain, labels in zip(domains, sources, strict=True):
         counts[domain] += count(labels)
-    return domain_log_odds(counts, min_count)
+    if not several:
+        return domain_log_odds(counts)
+    log_odds = domain_log_odds(counts, _MIN_COUNT_IN_LANGUAGES)
+    log_odds[capitalised] = np.rint(_OF_CAPITALISED * log_odds[capitalised])
+    return log_odds
 
 
 @kernel

@@ -192,7 +192,7 @@ def _lexicon(
     positional = shape_of is None
     if shape_of is None:
         shape_of = shapes
-    log_odds = find_domains(sources, languages, word_of, totals, max_domains)
+    log_odds = find_domains(sources, languages, word_of, totals, ~lower[starts[:-1]], max_domains)
     several = bool(languages.any())
     none = np.zeros((0, N_SHAPES), np.int64)
     return Lexicon(word_of, shape_of, hashes, ranks, classes, none, log_odds, positional, several)

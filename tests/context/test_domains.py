@@ -128,7 +128,19 @@ def test_sources_of_labels() -> None:
 
     sources = [source(0), source(1), source(0), np.zeros(0, np.uint32)]
     totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=WORDS) for labels in sources).astype(float)
-    log_odds = find_domains(sources, np.zeros(4, np.int64), word_of, totals)
+    log_odds = find_domains(sources, np.zeros(4, np.int64), word_of, totals, np.ones(WORDS, np.bool_))
     for labels, domain in zip(sources, [0, 1, 0], strict=False):
         votes = log_odds[word_of[labels[labels > 0]]].sum(0, dtype=np.int64)
         assert likeliest_domain(votes) == domain
+
+
+def test_names_say_less_about_languages() -> None:
+    """Text of the first language alone has the words 0 and 1, of which 1 is a name; of the second, words 2 and 3."""
+    word_of = np.array([0, 0, 1, 2, 3])  # label 0 is none
+    sources = [np.array([1, 2, 0] * 500, np.uint32), np.array([3, 4, 0] * 500, np.uint32)]
+    capitalised = np.array([False, True, False, False])
+    log_odds = find_domains(sources, np.array([0, 1]), word_of, np.full(4, 500.0), capitalised)
+    assert log_odds[1].tolist() == np.rint(log_odds[0] / 4).tolist()
+    names, words = 2 * log_odds[1].astype(np.int64), log_odds[2].astype(np.int64)
+    assert likeliest_domain(names + words) == 1
+    assert likeliest_domain(names) == 0
