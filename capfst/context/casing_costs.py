@@ -236,12 +236,17 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
     t = sentence_padding(text.tokens, 0)
     position, domain = 0, 0
     last = words.starts.size - 1
+    several = context.language_log_odds.shape[1] != 0
     for i in range(words.starts.size):
-        prefetch(context.words, words.first_labels[min(i + _AHEAD, last)])
+        ahead = np.int64(words.first_labels[min(i + _AHEAD, last)])
+        prefetch(context.words, ahead)
+        if several:
+            prefetch(context.language_log_odds[ahead], 0)
+            prefetch(context.language_evidence[ahead], 0)
         if begins[i]:
             t = sentence_padding(text.tokens, t)
             position = 0
-            if context.language_log_odds.shape[1] != 0:
+            if several:
                 domain = _end_domain(text, domain, i, log_odds, language)
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
