@@ -1,8 +1,8 @@
 """Machine code in memory, as Python calls it.
 
 In: the object file of a kernel, and how it is called, as compiling.py makes and kernel_cache.py keeps them. Out: a
-function of the numbers in its arguments (`kernels.Kernel` finds these). LLVM loads the code; numba is not needed, unless
-the code calls functions of numba's.
+function of the numbers in its arguments (`kernels.Kernel` finds these). LLVM loads the code; numba is not needed, but
+for code that calls functions of numba's.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Entry:
         if not all(map(binding.address_of_symbol, code.externals)):
             from numba.core.registry import cpu_target  # noqa: PLC0415
 
-            assert cpu_target.target_context  # whose making brings what is called
+            _ = cpu_target.target_context  # whose making brings what is called
         engine = _engine()
         engine.add_object_file(binding.ObjectFileRef.from_data(code.object_file))
         engine.finalize_object()
