@@ -118,6 +118,15 @@ def total(table: npt.NDArray[np.uint32], hashed: list[int]) -> list[int]:
     return [sum(column) for column in zip(*(row(table, feature) for feature in hashed), strict=True)]
 
 
+def without_hopeless(words: Words, arc_costs: npt.NDArray[np.float32]) -> list[float]:
+    """The arc costs of words, +inf for the hopeless surface forms of each."""
+    return [
+        cost if cost <= costs.min() + np.float32(casing_costs.MARGIN) else math.inf
+        for costs in np.split(arc_costs, np.cumsum(words.n_forms)[:-1])
+        for cost in costs.tolist()
+    ]
+
+
 def line_costs(
     context: Context,
     listed: list,

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import message, run
 from support.models import in_one_folder
+from support.slow_context import without_hopeless
 
 import capfst
 from capfst.bilingual_training import train_bilingual
@@ -241,8 +242,8 @@ def test_the_costs_of_spellings_are_added_to_those_of_casings(folder: Path) -> N
     buf = np.frombuffer(TEXT.lower().encode() + b"ou xyz foret, 12 etienne\n\na", np.uint8)
     words = recaser.transducer.words(buf)
 
-    def costs(context: Context | None, spellings: Context | None) -> CasingCosts:
-        return casing_costs(context, buf, words, recaser.transducer, True, True, spellings=spellings)
+    def costs(context: Context | None, spellings: Context | None, every: bool = True) -> CasingCosts:
+        return casing_costs(context, buf, words, recaser.transducer, True, every, spellings=spellings)
 
     of_shapes, of_spellings, of_both = costs(shapes, None), costs(None, spellings), costs(shapes, spellings)
     assert of_spellings.arc_costs is not None and of_spellings.arc_costs.any()
@@ -252,6 +253,12 @@ def test_the_costs_of_spellings_are_added_to_those_of_casings(folder: Path) -> N
     of_shapes.options[words.n_forms > 0] += of_spellings.arc_costs[first, None]
     np.testing.assert_allclose(of_both.options, of_shapes.options, rtol=1e-5)
     assert (of_both.shapes == of_shapes.shapes).all()
+    usual = costs(shapes, spellings, every=False).arc_costs
+    assert usual.tolist() == without_hopeless(words, of_both.arc_costs)
+    each = np.split(of_spellings.arc_costs, np.cumsum(words.n_forms)[:-1])
+    has_several = np.repeat([costs.any() for costs in each], words.n_forms)
+    assert np.isinf(usual[has_several]).any()
+    assert np.isinf(usual[~has_several]).any()
 
 
 # ---- The command line
