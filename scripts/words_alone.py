@@ -27,6 +27,7 @@ from typing import NamedTuple
 import click
 from command import run
 
+from capfst.batch.folder import make_folder
 from capfst.corpus.filters import clean
 from capfst.corpus.read import read_blocks
 from capfst.system.atomic import replacing
@@ -176,7 +177,7 @@ def _as_sentence(words: list[str]) -> str:
 def write(files: Sequence[Path], folder: Path) -> list[Path]:
     """Writes both halves of each file to a folder; the files there."""
     cases = Cases(split(each) for file in files for each in islice(sentences(file), 1, None, 2))
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     written = []
     for file in files:
         name = file.name.partition(".")[0]

@@ -21,7 +21,7 @@ def test_a_list(tmp_path):
         assert not (tmp_path / "words").exists()
         pytest.skip("the packages of the extra `words` are not installed")
     lines = (tmp_path / "words" / "it.txt").read_text("utf-8").splitlines()
-    assert "words and names" in done.stdout
+    assert f"{len(set(lines)):,} words and names" in done.stdout
     assert lines == sorted(lines)
     assert {"Germania", "gennaio", "lunedì", "La Spezia", "acqua", "Tokyo"} <= set(lines)
     assert {"2 gennaio 1905", "500 km", "la Seconda guerra mondiale", "dell'Unione Sovietica"} <= set(lines)
