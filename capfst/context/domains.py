@@ -30,7 +30,7 @@ _N_FREQUENT = 5000  # words by which sources are compared
 _N_COMPARED = 32  # sources that are compared with each other; smaller ones join what they are most like
 _MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word that speaks for a domain, for a language
 _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
-_OF_CAPITALISED = 0.25  # of the log-odds of languages
+_CAPITALISED = 0.25  # the share of its log-odds that a word with capitals has where languages are told apart
 
 Counts = npt.NDArray[np.int64]
 
@@ -124,7 +124,7 @@ def find_domains(
     if not several:
         return domain_log_odds(counts)
     log_odds = domain_log_odds(counts, _MIN_COUNT_IN_LANGUAGES)
-    log_odds[capitalised] = np.rint(_OF_CAPITALISED * log_odds[capitalised])
+    log_odds[capitalised] = np.rint(_CAPITALISED * log_odds[capitalised])
     return log_odds
 
 
