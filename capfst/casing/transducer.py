@@ -7,6 +7,7 @@ the empty range 0, 0. Input of any casing is lowercased on the way.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from capfst.text.code import is_identifier, is_version
 from capfst.text.restoring import stripping
 from capfst.text.sentences import mark_beginnings
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
-from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, decode, is_plain, lower_into, within
+from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, Lowering, decode, is_plain, lower_into, within
 
 _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
@@ -36,7 +37,7 @@ class Index(NamedTuple):
 
     slots: npt.NDArray  # SLOT
     parts: npt.NDArray[np.uint64]  # of each longer word its size, and its bytes eight by eight, filled up with 0
-    places: npt.NDArray[np.int64]  # where a longer word is in `parts`, by its most frequent form's label
+    places: npt.NDArray[np.int32]  # where a longer word is in `parts`, by its most frequent form's label
 
 
 @kernel
@@ -171,7 +172,7 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     index = Index(
         np.zeros(1 << max(4, int(2 * starts.size - 1).bit_length()), SLOT),
         np.empty(symbols.data.size * GROWTH // 8 + 2 * starts.size + 2, np.uint64),
-        np.empty(len(symbols), np.int64),
+        np.empty(len(symbols), np.int32),
     )
     room = _Room.of(0, int(np.diff(symbols.offsets).max()))
     _build(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, index, room)
@@ -379,7 +380,11 @@ class Transducer:
         self.symbols = symbols
         self.pretokenized = pretokenized
         self.index = build_index(symbols, starts)
-        self.stripping = stripping(symbols.language.name.partition("/")[0])
+
+    @cached_property
+    def stripping(self) -> Lowering:
+        """The lowering of the model's language, and then without diacritics."""
+        return stripping(self.symbols.language.name.partition("/")[0])
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """The words of valid UTF-8, any number of lines."""

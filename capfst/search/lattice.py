@@ -24,11 +24,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.search.lookup import STEP, first_bucket, guessed_place, search_sparse_index, skip_lower_labels
+from capfst.search.lookup import (
+    STEP,
+    first_bucket,
+    guessed_place,
+    look_into_bucket,
+    search_sparse_index,
+    skip_lower_labels,
+)
 from capfst.system.kernels import inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
-_AHEAD = 12  # words
 _LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
 NO_ROOM, IRREGULAR = -1, -2
 GAP = 255
@@ -41,7 +47,7 @@ NODE = np.dtype(
         ("link", "i8"),  # the node before it on that path << 32 | the form it takes from there, 0 for the first
         ("backoff_cost", "f8"),  # of all backoffs from it to its resolved node
         ("resolved", "i4"),  # the first of it, its backoff, its backoff's … that has a row; itself at a line's end
-        ("row", "i4"),  # the first of its edges
+        ("row", "i4"),  # the first of its edges, or of those of its resolved node
     ]
 )
 """What the search needs of a node. The first node of a position is the root, then come the states of one form."""
@@ -50,14 +56,14 @@ PLACE = np.dtype(
         ("state", "i4"),
         ("next", "i4"),  # node of the position; behind the last is the first, the root
         ("position", "i4"),
+        ("label", "u4"),  # the first one of the word behind the position, if there is one
         ("backoff", "i4"),  # the node of its backoff state
-        ("pos", "u4"),  # its state's first arc
-        ("narcs", "u4"),
-        ("cursor", "u4"),  # how far its look-up is: a bucket, an entry of the sparse index, an arc; 0: there is none
+        ("arc", "u4"),  # how far its look-up is: its state's first arc, a bucket, the first arc to read
+        ("end", "u4"),  # the arc behind its state's last one
         ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
 )
-"""What composition needs of a node. Behind the root the longest contexts come first, so that backoffs come last."""
+"""What composition needs of a node. A line begins with the longest context behind the root, and backoffs come last."""
 EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
@@ -83,7 +89,7 @@ class Lattice(NamedTuple):
     places: npt.NDArray  # PLACE, by node
     edges: npt.NDArray  # EDGE
     queue: npt.NDArray[np.int32]  # nodes of longer contexts, in the order in which they are found
-    pending: npt.NDArray[np.int32]  # nodes whose arcs for the word are found, or known to be missing
+    pending: npt.NDArray[np.int32]  # nodes of one word of context that are looked up
 
 
 def new_lattice(words: int, room: int) -> Lattice:
@@ -127,19 +133,29 @@ def compose(chunk, lattice, tables, starts, here):  # type: ignore[no-untyped-de
 
     Paths begin in the state `here`; behind a line's end, and where a sentence may begin, in those of `starts`.
     """
-    n_nodes, n_edges, n_queued = _short_contexts(chunk, lattice, tables, starts, here)
-    if n_nodes < 0:
-        return n_nodes
-    n_pending = _look_up_short(chunk, lattice, tables)
+    n_nodes, n_edges, n_queued, n_short = _short_contexts(chunk, lattice, tables, starts, here)
+    if n_nodes >= 0:
+        n_nodes, n_edges, n_queued = _look_up_short(chunk, lattice, tables, n_short, n_nodes, n_edges, n_queued)
     n_done = np.int64(0)
-    while True:
-        n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued)
-        if n_nodes < 0 or n_done == n_queued:
-            return n_nodes
-        n_pending = _look_up_longer(chunk, lattice, tables, n_done, n_queued)
-        if n_pending < 0:
-            return n_pending
-        n_done = n_queued
+    while n_nodes >= 0 and n_done < n_queued:
+        begin, n_done = n_done, n_queued
+        n_nodes, n_edges, n_queued = _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued)
+    return n_nodes
+
+
+@inlined
+def _add_root(lattice, position, n_nodes, n_edges):  # type: ignore[no-untyped-def]
+    """Makes the root of a position: the number of nodes."""
+    node, place = lattice.nodes[n_nodes], lattice.places[n_nodes]
+    lattice.roots[position] = lattice.first_expanded[position] = n_nodes
+    lattice.next_expanded[n_nodes] = -1
+    node.best = np.inf
+    node.backoff_cost = 0
+    node.resolved = n_nodes
+    node.row = n_edges
+    place.state = 0
+    place.next = n_nodes
+    return n_nodes + 1
 
 
 @kernel
@@ -147,89 +163,86 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
     """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start,
     and those of a sentence's start.
 
-    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    (number of nodes, or NO_ROOM; edges; longer contexts, in the queue; those of one word to look up, pending)
     """
     nodes, places, edges, queue = lattice.nodes, lattice.places, lattice.edges, lattice.queue
-    forms, arcs, buckets, arc_costs = tables.forms, tables.arcs, tables.buckets, chunk.arc_costs
+    forms, buckets, arc_costs, pending = tables.forms, tables.buckets, chunk.arc_costs, lattice.pending
     size = chunk.token_types.size
-    room = min(nodes.size, edges.size)
-    n_nodes, n_edges, n_queued = np.int64(0), np.int64(0), np.int64(0)
-    for position in range(size + 1):
-        if position + _AHEAD < size:
-            prefetch(forms, chunk.first_labels[position + _AHEAD])
+    room = min(nodes.size, edges.size) - _LONGEST_CONTEXT - 1
+    n_nodes, n_edges, n_queued, n_short = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for position in range(size):
+        label = np.int64(chunk.first_labels[position])
+        prefetch(forms, label)
+        prefetch(forms, label + np.int64(chunk.n_forms[position]) - 1)
+    root = n_nodes
+    n_nodes = _add_root(lattice, 0, root, n_edges)
+    n_nodes = _add_context(tables, here, 0, root, n_nodes, nodes, places)
+    for position in range(size):
+        label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
+        if max(n_nodes, n_edges) + n_forms > room:
+            return np.int64(NO_ROOM), n_edges, n_queued, n_short
+        token_type = chunk.token_types[position]
+        if ends_paths(token_type):
+            _end_paths(nodes, root, n_nodes)
+            root = n_nodes
+            n_nodes = _add_root(lattice, position + 1, root, n_edges)
+            if token_type == NEWLINE:
+                n_nodes = _add_context(tables, starts.line, position + 1, root, n_nodes, nodes, places)
+            continue
+        share = forms[label].share
+        for node in range(root + 1, n_nodes):
+            nodes[node].resolved = root
+            nodes[node].row = nodes[root].row
+            nodes[node].backoff_cost = places[node].backoff_arc
+            places[node].label = label
+            arc = np.int64(places[node].arc)
+            if arc < tables.n_short:
+                bucket = first_bucket(arc)
+                bucket += guessed_place(first_bucket(np.int64(places[node].end)) - bucket, share)
+                places[node].arc = bucket
+                prefetch(buckets, bucket)
+                pending[n_short] = node
+                n_short += 1
+            else:
+                queue[n_queued] = node
+                n_queued += 1
         root = n_nodes
-        if root == room:
-            return np.int64(NO_ROOM), n_edges, n_queued
-        lattice.roots[position] = lattice.first_expanded[position] = root
-        lattice.next_expanded[root] = -1
-        nodes[root].best = np.inf
-        nodes[root].backoff_cost = 0
-        nodes[root].resolved = root
-        nodes[root].row = n_edges
-        places[root].state = 0
-        places[root].next = root
-        n_nodes += 1
-        if position == 0 or ends_paths(chunk.token_types[position - 1]):
-            if n_nodes + _LONGEST_CONTEXT > room:
-                return np.int64(NO_ROOM), n_edges, n_queued
-            state = here if position == 0 else starts.line if chunk.token_types[position - 1] == NEWLINE else 0
-            n_nodes = _add_context(tables, state, position, root, n_nodes, nodes, places)
-        else:
-            label, n_forms = np.int64(chunk.first_labels[position - 1]), np.int64(chunk.n_forms[position - 1])
-            if n_nodes + n_forms > room:
-                return np.int64(NO_ROOM), n_edges, n_queued
-            for k in range(n_forms):
-                form = forms[label + k]
+        n_nodes = _add_root(lattice, position + 1, root, n_edges + n_forms)
+        offset = chunk.offsets[position]
+        for k in range(n_forms):
+            form = forms[label + k]
+            cost = np.float64(form.cost)
+            if offset >= 0:
+                cost += arc_costs[offset + k]
+            edges[n_edges].cost = cost
+            edges[n_edges].target = root
+            n_edges += 1
+            if form.state != 0:
+                edges[n_edges - 1].target = n_nodes
                 nodes[n_nodes].best = np.inf
                 place = places[n_nodes]
                 place.state = form.state
-                place.position = position
+                place.position = position + 1
                 place.backoff = root
                 place.next = places[root].next
                 places[root].next = n_nodes
-                place.pos = form.pos
-                place.narcs = form.narcs
+                place.arc = form.pos
+                place.end = form.end
                 place.backoff_arc = form.backoff_cost
                 n_nodes += 1
-            if chunk.may_begin[position]:
-                if n_nodes + _LONGEST_CONTEXT > room:
-                    return np.int64(NO_ROOM), n_edges, n_queued
-                n_nodes = _add_context(tables, starts.sentence, position, root, n_nodes, nodes, places)
-        if position < size and not ends_paths(chunk.token_types[position]):
-            label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
-            if n_edges + n_forms > room:
-                return np.int64(NO_ROOM), n_edges, n_queued
-            share = forms[label].share
-            for node in range(root + 1, n_nodes):
-                nodes[node].resolved = root
-                nodes[node].row = n_edges
-                nodes[node].backoff_cost = places[node].backoff_arc
-                pos, narcs = np.int64(places[node].pos), np.int64(places[node].narcs)
-                if pos < tables.n_short:
-                    first = first_bucket(pos)
-                    n_buckets = first_bucket(pos + narcs) - first
-                    if n_buckets > 0:
-                        bucket = first + guessed_place(n_buckets, share)
-                        places[node].cursor = bucket
-                        prefetch(buckets, bucket)
-                    else:
-                        prefetch(arcs, pos)
-                else:
-                    queue[n_queued] = node
-                    n_queued += 1
-            offset = chunk.offsets[position]
-            for k in range(n_forms):
-                edges[n_edges].cost = forms[label + k].cost
-                if offset >= 0:
-                    edges[n_edges].cost += arc_costs[offset + k]
-                edges[n_edges].target = n_nodes + 1 + k
-                n_edges += 1
-        else:
-            for node in range(root + 1, n_nodes):
-                nodes[node].resolved = node
-                nodes[node].backoff_cost = 0
+        if chunk.may_begin[position + 1]:
+            n_nodes = _add_context(tables, starts.sentence, position + 1, root, n_nodes, nodes, places)
+    _end_paths(nodes, root, n_nodes)
     lattice.roots[size + 1] = n_nodes
-    return n_nodes, n_edges, n_queued
+    return n_nodes, n_edges, n_queued, n_short
+
+
+@inlined
+def _end_paths(nodes, root, n_nodes):  # type: ignore[no-untyped-def]
+    """Has paths end in the nodes of the last position."""
+    for node in range(root + 1, n_nodes):
+        nodes[node].resolved = node
+        nodes[node].backoff_cost = 0
 
 
 @kernel
@@ -247,165 +260,156 @@ def _add_context(tables, state, position, root, n_nodes, nodes, places):  # type
         place.state = state
         place.position = position
         place.backoff = node - 1 if node > n_nodes else root
-        place.pos = states[state].pos
-        place.narcs = states[state].narcs
-        place.backoff_arc = arcs[place.pos].weight
+        pos = np.int64(states[state].pos)
+        place.arc = pos
+        place.end = pos + np.int64(states[state].narcs)
+        place.backoff_arc = arcs[pos].weight
         nodes[node].best = np.inf
         while places[places[before].next].state > state:
             before = np.int64(places[before].next)
         place.next = places[before].next
         places[before].next = before = node
-        state = arcs[place.pos].nextstate
+        state = arcs[pos].nextstate
     return n_nodes + length
 
 
 @kernel
-def _look_up_short(chunk, lattice, tables):  # type: ignore[no-untyped-def]
-    """Looks up the words behind contexts of one word, which have buckets; the number of pending nodes."""
-    places, pending, arcs = lattice.places, lattice.pending, tables.arcs
-    n_asked = np.int64(0)
-    for position in range(chunk.token_types.size):
-        if ends_paths(chunk.token_types[position]):
-            continue
-        for node in range(np.int64(lattice.roots[position]) + 1, np.int64(lattice.roots[position + 1])):
-            place = places[node]
-            pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-            if pos < tables.n_short and narcs > 1:
-                arc = pos + 1
-                if first_bucket(pos + narcs) > first_bucket(pos):
-                    arc = np.int64(tables.buckets[place.cursor])
-                place.cursor = arc
-                prefetch(arcs, arc)
-                prefetch(arcs, arc + 3)
-                pending[n_asked] = node
-                n_asked += 1
-    n_pending = np.int64(0)
-    for k in range(n_asked):
-        place = places[pending[k]]
-        label, n_forms = np.int64(chunk.first_labels[place.position]), np.int64(chunk.n_forms[place.position])
-        arc, end = np.int64(place.cursor), np.int64(place.pos) + np.int64(place.narcs)
-        arc = skip_lower_labels(arcs, arc, end, label)
-        place.cursor = arc
-        pending[n_pending] = pending[k]
-        n_pending += arc < end and arcs[arc].ilabel < label + n_forms
-    return n_pending
-
-
-@kernel
-def _expand(chunk, lattice, tables, n_pending, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
-    """Gives the pending nodes rows of their own, if they have an arc for the word, and makes the nodes of the longer
-    contexts that these arcs lead to.
+def _look_up_short(chunk, lattice, tables, n_short, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+    """Looks up the words behind contexts of one word, which have buckets, and expands the nodes.
 
     (number of nodes, or NO_ROOM; edges; nodes in the queue)
     """
-    nodes, places, edges, queue = lattice.nodes, lattice.places, lattice.edges, lattice.queue
-    first_expanded, next_expanded = lattice.first_expanded, lattice.next_expanded
-    states, arcs, arc_costs = tables.states, tables.arcs, chunk.arc_costs
-    size = chunk.token_types.size
-    room = min(nodes.size, edges.size)
-    for k in range(n_pending):
-        node = np.int64(lattice.pending[k])
+    places, pending, arcs = lattice.places, lattice.pending, tables.arcs
+    n_likely = np.int64(0)
+    for k in range(n_short):
+        node = np.int64(pending[k])
         place = places[node]
-        backoff = np.int64(place.backoff)
-        nodes[node].resolved = nodes[backoff].resolved
-        row = np.int64(nodes[backoff].row)
-        nodes[node].row = row
-        backoff_cost = nodes[backoff].backoff_cost + place.backoff_arc
-        nodes[node].backoff_cost = backoff_cost
-        arc = np.int64(place.cursor)
-        if arc == 0:
-            continue
-        position = np.int64(place.position)
-        label, n_forms = np.int64(chunk.first_labels[position]), np.int64(chunk.n_forms[position])
-        if max(n_nodes, n_edges, n_queued) + n_forms > room:
-            return np.int64(NO_ROOM), n_edges, n_queued
-        has_next = 1 if position + 1 < size and not ends_paths(chunk.token_types[position + 1]) else 0
-        end = np.int64(place.pos) + np.int64(place.narcs)
-        nodes[node].resolved = node
-        nodes[node].backoff_cost = 0
-        nodes[node].row = n_edges
-        next_expanded[node] = first_expanded[position]
-        first_expanded[position] = node
-        offset = chunk.offsets[position]
-        for form in range(n_forms):
-            target = edges[row + form].target
-            if arc < end and arcs[arc].ilabel == label + form:
-                edges[n_edges].cost = arcs[arc].weight
-                if offset >= 0:
-                    edges[n_edges].cost += arc_costs[offset + form]
-                state = arcs[arc].nextstate
-                shorter = target
-                if places[target].state != state:
-                    before = np.int64(lattice.roots[position + 1])
-                    target = np.int64(places[before].next)
-                    while places[target].state > state:
-                        before = target
-                        target = np.int64(places[target].next)
-                    if places[target].state != state:
-                        places[n_nodes].state = state
-                        places[n_nodes].position = position + 1
-                        places[n_nodes].backoff = shorter
-                        places[n_nodes].next = target
-                        places[before].next = n_nodes
-                        nodes[n_nodes].best = np.inf
-                        nodes[n_nodes].resolved = n_nodes  # until it is looked up
-                        nodes[n_nodes].backoff_cost = 0
-                        target = n_nodes
-                        n_nodes += 1
-                        prefetch(states, state)
-                        queue[n_queued] = target
-                        n_queued += has_next
-                arc += 1
-            else:
-                edges[n_edges].cost = backoff_cost + edges[row + form].cost
-            edges[n_edges].target = target
-            n_edges += 1
+        is_likely, arc = look_into_bucket(
+            tables, np.int64(place.arc), np.int64(place.state), np.int64(place.end), np.int64(place.label)
+        )
+        place.arc = arc
+        pending[n_likely] = node
+        n_likely += is_likely
+        arc = arc if is_likely else np.int64(0)  # without a branch, nothing is fetched for the others
+        prefetch(arcs, arc)
+        prefetch(arcs, arc + 3)
+    for k in range(n_likely):
+        node = np.int64(pending[k])
+        place = places[node]
+        label, end = np.int64(place.label), np.int64(place.end)
+        arc = skip_lower_labels(arcs, np.int64(place.arc), end, label)
+        if arc < end and arcs[arc].ilabel < label + np.int64(chunk.n_forms[place.position]):
+            n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued)
+            if n_nodes < 0:
+                break
     return n_nodes, n_edges, n_queued
 
 
 @kernel
-def _look_up_longer(chunk, lattice, tables, begin, end):  # type: ignore[no-untyped-def]
-    """Looks up the words behind the longer contexts queue[begin:end]; the number of pending nodes, or IRREGULAR."""
-    places, queue, pending = lattice.places, lattice.queue, lattice.pending
-    states, arcs, forms, sparse_index = tables.states, tables.arcs, tables.forms, tables.sparse_index
-    for k in range(begin, end):
+def _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+    """Looks up the words behind the longer contexts queue[begin:n_queued], and expands the nodes.
+
+    (number of nodes, NO_ROOM, or IRREGULAR; edges; nodes in the queue)
+    """
+    nodes, places, queue = lattice.nodes, lattice.places, lattice.queue
+    arcs, forms, contexts, sparse_index = tables.arcs, tables.forms, tables.contexts, tables.sparse_index
+    behind = n_queued
+    for k in range(begin, behind):
+        prefetch(contexts, np.int64(places[queue[k]].state) - tables.n_short_states)
+    for k in range(begin, behind):
         place = places[queue[k]]
-        state = np.int64(place.state)
-        pos, narcs = np.int64(states[state].pos), np.int64(states[state].narcs)
-        place.pos = pos
-        place.narcs = narcs
-        prefetch(arcs, pos)
-        if narcs > STEP:
-            share = forms[chunk.first_labels[place.position]].share
-            prefetch(sparse_index, (pos + guessed_place(narcs, share)) // STEP)
-        else:
-            for line in range(pos + 4, pos + narcs, 4):
-                prefetch(arcs, line)
-    for k in range(begin, end):
+        number = np.int64(place.state) - tables.n_short_states
+        pos, end = np.int64(contexts[number].pos), np.int64(contexts[number + 1].pos)
+        place.arc, place.end = pos, end
+        if contexts[number].backoff_cost == 0:
+            if places[place.backoff].state != arcs[pos].nextstate:
+                return np.int64(IRREGULAR), n_edges, n_queued
+            contexts[number].backoff_cost = arcs[pos].weight
+        place.backoff_arc = contexts[number].backoff_cost
+        prefetch(sparse_index, pos - tables.origin + guessed_place(end - pos, forms[place.label].share) >> STEP)
+    for k in range(begin, behind):
         place = places[queue[k]]
-        pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-        if narcs > STEP:
-            low, high = (pos + STEP) // STEP, (pos + narcs + STEP - 1) // STEP
-            label = np.int64(chunk.first_labels[place.position])
-            guess = (pos + guessed_place(narcs, forms[label].share)) // STEP
+        pos, end, label = np.int64(place.arc), np.int64(place.end), np.int64(place.label)
+        arc = pos + 1  # behind the backoff
+        if end - pos > 1 << STEP:
+            low, high = (pos - tables.origin >> STEP) + 1, (end - 1 - tables.origin >> STEP) + 1
+            guess = pos - tables.origin + guessed_place(end - pos, forms[label].share) >> STEP
             entry = search_sparse_index(sparse_index, low, high, guess, label)
-            place.cursor = entry
-            for line in range((entry - 1) * STEP, entry * STEP, 4):
-                prefetch(arcs, line)
-    n_pending = np.int64(0)
-    for k in range(begin, end):
+            arc = max(arc, tables.origin + (entry - 1 << STEP))
+        place.arc = arc
+    for k in range(begin, behind):
+        place = places[queue[k]]
+        arc, last = np.int64(place.arc), np.int64(place.end) - 1
+        for line in range(arc, arc + (1 << STEP), 4):
+            prefetch(arcs, min(line, last))
+        prefetch(arcs, min(arc + (1 << STEP) - 1, last))
+    for k in range(begin, behind):
         node = np.int64(queue[k])
         place = places[node]
-        label, n_forms = np.int64(chunk.first_labels[place.position]), np.int64(chunk.n_forms[place.position])
-        pos, narcs = np.int64(place.pos), np.int64(place.narcs)
-        if places[place.backoff].state != arcs[pos].nextstate:
-            return np.int64(IRREGULAR)
-        place.backoff_arc = arcs[pos].weight
-        arc, last = pos + 1, pos + narcs
-        if narcs > STEP:
-            arc = max(arc, (np.int64(place.cursor) - 1) * STEP)
-        arc = skip_lower_labels(arcs, arc, last, label)
-        place.cursor = arc if arc < last and arcs[arc].ilabel < label + n_forms else 0
-        pending[n_pending] = node
-        n_pending += 1
-    return n_pending
+        label, end = np.int64(place.label), np.int64(place.end)
+        arc = skip_lower_labels(arcs, np.int64(place.arc), end, label)
+        if arc < end and arcs[arc].ilabel < label + np.int64(chunk.n_forms[place.position]):
+            n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued)
+            if n_nodes < 0:
+                break
+        else:
+            backoff = np.int64(place.backoff)
+            nodes[node].resolved = nodes[backoff].resolved
+            nodes[node].row = nodes[backoff].row
+            nodes[node].backoff_cost = nodes[backoff].backoff_cost + place.backoff_arc
+    return n_nodes, n_edges, n_queued
+
+
+@inlined
+def _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+    """Gives a node a row of its own, as it has arcs for the word from `arc` on, and makes the nodes of the longer
+    contexts that these lead to.
+
+    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    """
+    nodes, places, edges = lattice.nodes, lattice.places, lattice.edges
+    arcs, arc_costs = tables.arcs, chunk.arc_costs
+    place = places[node]
+    position = np.int64(place.position)
+    label, n_forms = np.int64(place.label), np.int64(chunk.n_forms[position])
+    if max(n_nodes, n_edges, n_queued) + n_forms > min(nodes.size, edges.size):
+        return np.int64(NO_ROOM), n_edges, n_queued
+    row = np.int64(nodes[place.backoff].row)
+    backoff_cost = nodes[place.backoff].backoff_cost + place.backoff_arc
+    nodes[node].resolved = node
+    nodes[node].backoff_cost = 0
+    nodes[node].row = n_edges
+    lattice.next_expanded[node] = lattice.first_expanded[position]
+    lattice.first_expanded[position] = node
+    for form in range(n_forms):
+        edges[n_edges + form].cost = backoff_cost + edges[row + form].cost
+        edges[n_edges + form].target = edges[row + form].target
+    end = np.int64(place.end)
+    offset = chunk.offsets[position]
+    root = np.int64(lattice.roots[position + 1])
+    is_followed = position + 1 < chunk.token_types.size and not ends_paths(chunk.token_types[position + 1])
+    while arc < end and arcs[arc].ilabel < label + n_forms:
+        form = arcs[arc].ilabel - label
+        edge = n_edges + form
+        edges[edge].cost = arcs[arc].weight
+        if offset >= 0:
+            edges[edge].cost += arc_costs[offset + form]
+        state = np.int64(arcs[arc].nextstate)
+        target = np.int64(edges[edge].target)
+        if places[target].state != state:
+            place = places[n_nodes]
+            place.state = state
+            place.position = position + 1
+            place.label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
+            place.backoff = target
+            place.next = places[root].next
+            places[root].next = n_nodes
+            nodes[n_nodes].best = np.inf
+            nodes[n_nodes].resolved = n_nodes  # until it is looked up
+            nodes[n_nodes].backoff_cost = 0
+            edges[edge].target = n_nodes
+            lattice.queue[n_queued] = n_nodes
+            n_nodes += 1
+            n_queued += is_followed
+        arc += 1
+    return n_nodes, n_edges + n_forms, n_queued

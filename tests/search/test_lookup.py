@@ -1,6 +1,6 @@
 """The tables that look-ups use tell the same as the model's arcs."""
 
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 import numpy as np
 from hypothesis import given
@@ -9,10 +9,14 @@ from support.models import Model, arcs_of, backoff_models, backoff_of, in_one_fo
 
 from capfst.fst.write import ARC, STATE
 from capfst.search.lookup import (
+    FORM,
+    NEAR,
     STEP,
+    LookupTables,
     fill_buckets,
     first_bucket,
     guessed_place,
+    look_into_bucket,
     lookup_tables,
     search_sparse_index,
 )
@@ -23,30 +27,48 @@ from capfst.search.lookup import (
 def test_tables(tmp_path, model: Model) -> None:
     fst = model.save(tmp_path / "cap.fst")
     made = lookup_tables(fst)
-    np.testing.assert_array_equal(made.sparse_index, fst.arcs["ilabel"][::STEP])
     singles = list(takewhile(lambda s: backoff_of(fst, s)[1] == 0, range(1, len(fst.states))))
-    for state in singles:
-        pos, narcs = int(fst.states["pos"][state]), int(fst.states["narcs"][state])
-        first, last = first_bucket(pos), first_bucket(pos + narcs)
-        for label in range(1, len(fst.symbols)):
-            below = np.searchsorted(arcs_of(fst, state)["ilabel"][1:], label)
-            if first < last:  # the bucket of the label begins with its arc, or before
-                bucket = first + guessed_place(last - first, int(made.forms[label]["share"]))
-                assert pos < made.buckets[bucket] <= pos + 1 + below
     n_short = len(fst.symbols) - 1 + sum(int(fst.states["narcs"][s]) for s in singles)
-    assert (made.n_short, len(made.buckets)) == (n_short, first_bucket(n_short))
-    some = made.sparse_index[len(fst.symbols) // STEP + 1 : n_short // STEP]
+    assert (made.n_short_states, made.n_short) == (1 + len(singles), n_short)
+    assert 0 <= made.origin - n_short < 4
+    np.testing.assert_array_equal(made.sparse_index, fst.arcs["ilabel"][made.origin :: 1 << STEP])
+    np.testing.assert_array_equal(made.contexts["pos"], [*fst.states["pos"][1 + len(singles) :], len(fst.arcs)])
+    assert not made.contexts["backoff_cost"].any()
     for label in range(1, len(fst.symbols)):
         form, arc = made.forms[label], fst.arcs[label - 1]
         assert (form["cost"], form["state"]) == (arc["weight"], arc["nextstate"])
-        assert form["share"] == min((some < label).mean() * 2**32 if len(some) else 0, 2**32 - 1) // 1
         if form["state"]:
             state = fst.states[form["state"]]
-            assert (form["pos"], form["narcs"], form["backoff_cost"]) == (
+            assert (form["pos"], form["end"] - form["pos"], form["backoff_cost"]) == (
                 state["pos"],
                 state["narcs"],
                 backoff_of(fst, form["state"])[0],
             )
+    shares = made.forms["share"] >> 4  # the last bits tell words of one bucket apart
+    assert (np.diff(shares.astype(int)) >= 0).all()
+    for number, (first, behind) in enumerate(pairwise(fst.starts.tolist())):
+        assert (made.forms["share"][first:behind] == made.forms["share"][first]).all()
+        assert made.forms["share"][first] & 15 == number & 15
+
+
+@in_one_folder
+@given(model=backoff_models())
+def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
+    fst = model.save(tmp_path / "cap.fst")
+    made = lookup_tables(fst)
+    tables = made._replace(states=made.states.view(np.recarray), arcs=made.arcs.view(np.recarray))
+    tables = tables._replace(forms=made.forms.view(np.recarray))
+    for state in range(1, made.n_short_states):
+        pos, end = int(fst.states["pos"][state]), int(fst.states["pos"][state] + fst.states["narcs"][state])
+        first, last = (first_bucket.py_func(arc) for arc in (pos, end))
+        labels = arcs_of(fst, state)["ilabel"][1:]
+        for first_label, behind in pairwise(fst.starts.tolist()):
+            bucket = first + guessed_place.py_func(last - first, int(made.forms["share"][first_label]))
+            is_likely, arc = look_into_bucket.py_func(tables, bucket, state, end, first_label)
+            below = int(np.searchsorted(labels, first_label))
+            if below < len(labels) and labels[below] < behind:
+                assert is_likely
+                assert pos < arc <= pos + 1 + below
 
 
 @given(
@@ -61,18 +83,42 @@ def test_buckets(sizes: list[int], shares: list[int], seed: int) -> None:
     for state in states:
         labels = generator.choice(np.arange(1, 100), int(state["narcs"]) - 1, replace=False)
         arcs["ilabel"][state["pos"] + 1 : state["pos"] + state["narcs"]] = np.sort(labels)
-    buckets = np.zeros(first_bucket(len(arcs)), np.uint32)
+    buckets = np.zeros(first_bucket(len(arcs)) + 1, np.uint32)
     fill_buckets(states, arcs, sorted_shares, 0, len(states), buckets)
     for state in states:
         pos, behind = int(state["pos"]), int(state["pos"] + state["narcs"])
         first, last = first_bucket(pos), first_bucket(behind)
-        for label in range(1, 100 if first < last else 1):
-            bucket = first + guessed_place(last - first, int(sorted_shares[label]))
-            arc = pos + 1 + np.searchsorted(arcs["ilabel"][pos + 1 : behind], label)
-            assert first <= bucket < last
-            assert pos < buckets[bucket] <= arc
-            in_bucket = arcs["ilabel"][buckets[bucket] : arc]  # what is read in vain is in the label's own bucket
-            assert all(first + guessed_place(last - first, int(sorted_shares[k])) == bucket for k in in_bucket)
+        assert first < last or behind == pos + 1  # only a state without arcs has no bucket
+        begins: dict[int, int] = {}
+        filters: dict[int, int] = {}
+        for arc in range(pos + 1, behind):
+            share = int(sorted_shares[arcs["ilabel"][arc]])
+            bucket = first + guessed_place(last - first, share)
+            begins.setdefault(bucket, arc)
+            filters[bucket] = filters.get(bucket, 0) | 1 << (share & 15)
+        for bucket in range(first, last):
+            if bucket in begins:
+                assert (int(buckets[bucket]) >> 16) - NEAR == begins[bucket] - (bucket << 1)
+            assert int(buckets[bucket]) & 0xFFFF == filters.get(bucket, 0)
+
+
+def test_a_bucket_far_from_its_place_is_searched() -> None:
+    """As of a state with very many arcs, nearly all of which are of low labels."""
+    n = 3 * NEAR
+    states, arcs = np.zeros(1, STATE), np.zeros(n + 1, ARC)
+    states["narcs"] = n + 1
+    arcs["ilabel"][1:] = np.arange(1, n + 1)
+    shares = np.full(n + 1, 2**31, np.uint32)  # half of the arcs are below all
+    shares[-1] += 1
+    buckets = np.zeros(first_bucket(n + 1) + 1, np.uint32)
+    fill_buckets(states, arcs, shares, 0, 1, buckets)
+    bucket = guessed_place(first_bucket(n + 1), int(shares[1]))
+    assert int(buckets[bucket]) >> 16 == 0
+    forms = np.zeros(n + 1, FORM)
+    forms["share"] = shares
+    records = [a.view(np.recarray) for a in (states, arcs, forms)]
+    tables = LookupTables(*records, buckets, np.zeros(1), np.zeros(1, np.int32), 0, 1, n + 1, 0)
+    assert look_into_bucket.py_func(tables, bucket, 0, n + 1, 1234) == (1, 1234)
 
 
 def test_entries_of_the_sparse_index_are_found_from_anywhere() -> None:
