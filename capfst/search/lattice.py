@@ -174,6 +174,8 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
         label = np.int64(chunk.first_labels[position])
         prefetch(forms, label)
         prefetch(forms, label + np.int64(chunk.n_forms[position]) - 1)
+    if room < 0:
+        return np.int64(NO_ROOM), n_edges, n_queued, n_short
     root = n_nodes
     n_nodes = _add_root(lattice, 0, root, n_edges)
     n_nodes = _add_context(tables, here, 0, root, n_nodes, nodes, places)
