@@ -5,7 +5,7 @@ that look up a word in them. How many arcs of a state have a lower label is gues
 The states of one word of context are the most asked and the largest: they have buckets of words, of about as many arcs
 each, which tell of most words that are missing that they are, and of others where to begin to read. In a longer context
 a sparse index (the label of every few arcs) is searched from the guess on. Both touch as few lines of memory as can be,
-as one that is not in the cache takes as long as some fifty instructions even if it is prefetched, and tell early enough
+as one that is not in the cache takes as long as a hundred instructions even if it is prefetched, and tell early enough
 what they will touch.
 """
 
