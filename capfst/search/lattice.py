@@ -63,7 +63,7 @@ PLACE = np.dtype(
         ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
 )
-"""What composition needs of a node. A line begins with the longest context behind the root, and backoffs come last."""
+"""What composition needs of a node. Behind the root the longest contexts come first, so that backoffs come last."""
 EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
@@ -317,17 +317,17 @@ def _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued): 
     arcs, forms, contexts, sparse_index = tables.arcs, tables.forms, tables.contexts, tables.sparse_index
     behind = n_queued
     for k in range(begin, behind):
-        prefetch(contexts, np.int64(places[queue[k]].state) - tables.n_short_states)
+        prefetch(contexts, places[queue[k]].state)
     for k in range(begin, behind):
         place = places[queue[k]]
-        number = np.int64(place.state) - tables.n_short_states
-        pos, end = np.int64(contexts[number].pos), np.int64(contexts[number + 1].pos)
+        state = np.int64(place.state)
+        pos, end = np.int64(contexts[state].pos), np.int64(contexts[state + 1].pos)
         place.arc, place.end = pos, end
-        if contexts[number].backoff_cost == 0:
+        if contexts[state].backoff_cost == 0:
             if places[place.backoff].state != arcs[pos].nextstate:
                 return np.int64(IRREGULAR), n_edges, n_queued
-            contexts[number].backoff_cost = arcs[pos].weight
-        place.backoff_arc = contexts[number].backoff_cost
+            contexts[state].backoff_cost = arcs[pos].weight
+        place.backoff_arc = contexts[state].backoff_cost
         prefetch(sparse_index, pos - tables.origin + guessed_place(end - pos, forms[place.label].share) >> STEP)
     for k in range(begin, behind):
         place = places[queue[k]]
@@ -399,19 +399,25 @@ def _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # t
         state = np.int64(arcs[arc].nextstate)
         target = np.int64(edges[edge].target)
         if places[target].state != state:
-            place = places[n_nodes]
-            place.state = state
-            place.position = position + 1
-            place.label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
-            place.backoff = target
-            place.next = places[root].next
-            places[root].next = n_nodes
-            nodes[n_nodes].best = np.inf
-            nodes[n_nodes].resolved = n_nodes  # until it is looked up
-            nodes[n_nodes].backoff_cost = 0
-            edges[edge].target = n_nodes
-            lattice.queue[n_queued] = n_nodes
-            n_nodes += 1
-            n_queued += is_followed
+            shorter, before = target, root
+            target = np.int64(places[before].next)
+            while places[target].state > state:
+                before = target
+                target = np.int64(places[target].next)
+            if places[target].state != state:
+                place = places[n_nodes]
+                place.state = state
+                place.position = position + 1
+                place.label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
+                place.backoff = shorter
+                place.next = target
+                places[before].next = n_nodes
+                nodes[n_nodes].best = np.inf
+                nodes[n_nodes].resolved = n_nodes  # until it is looked up
+                nodes[n_nodes].backoff_cost = 0
+                lattice.queue[n_queued] = target = n_nodes
+                n_nodes += 1
+                n_queued += is_followed
+            edges[edge].target = target
         arc += 1
     return n_nodes, n_edges + n_forms, n_queued

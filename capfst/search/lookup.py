@@ -59,11 +59,10 @@ class LookupTables(NamedTuple):
     arcs: npt.NDArray  # ARC
     forms: npt.NDArray  # FORM, by label
     buckets: npt.NDArray[np.uint32]  # of the states of one word (`fill_buckets`)
-    contexts: npt.NDArray  # CONTEXT, by state, from n_short_states on; behind the last the number of arcs
+    contexts: npt.NDArray  # CONTEXT, by state; behind the last the number of arcs
     sparse_index: npt.NDArray[np.int32]  # the labels of every 2**STEP-th arc, from `origin` on
-    origin: int  # the first arc behind those of the states of one word where a line of the cache begins
-    n_short_states: int  # the states of no word and of one, which come first
-    n_short: int  # their arcs
+    origin: int  # the first arc behind the unigrams where a line of the cache begins
+    n_short: int  # the arcs of the states of one word at most, which come first
     context: int  # behind so many words the state depends on no word before; −1: some words are impossible
 
 
@@ -173,13 +172,13 @@ def lookup_tables(model: CapFst) -> LookupTables:
     _fill_forms(states, arcs, shares, forms)
     buckets = np.zeros(first_bucket.py_func(n_short) + 1, np.uint32)  # a last state without arcs asks for one behind it
     fill_buckets(states, arcs, shares, 1, short, buckets)
-    contexts = np.zeros(len(states) - short + 1, CONTEXT)
-    contexts["pos"] = np.append(states["pos"][short:], np.uint32(len(arcs)))
-    origin = n_short + -(n_short + arcs.ctypes.data // arcs.itemsize) % _LINE
+    contexts = np.zeros(len(states) + 1, CONTEXT)
+    contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
+    origin = labels + -(labels + arcs.ctypes.data // arcs.itemsize) % _LINE
     sparse_index = arcs["ilabel"][origin :: 1 << STEP].copy()
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
-    return LookupTables(states, arcs, forms, buckets, contexts, sparse_index, origin, short, n_short, context)
+    return LookupTables(states, arcs, forms, buckets, contexts, sparse_index, origin, n_short, context)
 
 
 def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:

@@ -29,10 +29,10 @@ def test_tables(tmp_path, model: Model) -> None:
     made = lookup_tables(fst)
     singles = list(takewhile(lambda s: backoff_of(fst, s)[1] == 0, range(1, len(fst.states))))
     n_short = len(fst.symbols) - 1 + sum(int(fst.states["narcs"][s]) for s in singles)
-    assert (made.n_short_states, made.n_short) == (1 + len(singles), n_short)
-    assert 0 <= made.origin - n_short < 4
+    assert made.n_short == n_short
+    assert 0 <= made.origin - len(fst.symbols) < 4
     np.testing.assert_array_equal(made.sparse_index, fst.arcs["ilabel"][made.origin :: 1 << STEP])
-    np.testing.assert_array_equal(made.contexts["pos"], [*fst.states["pos"][1 + len(singles) :], len(fst.arcs)])
+    np.testing.assert_array_equal(made.contexts["pos"], [*fst.states["pos"], len(fst.arcs)])
     assert not made.contexts["backoff_cost"].any()
     for label in range(1, len(fst.symbols)):
         form, arc = made.forms[label], fst.arcs[label - 1]
@@ -58,7 +58,7 @@ def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
     made = lookup_tables(fst)
     tables = made._replace(states=made.states.view(np.recarray), arcs=made.arcs.view(np.recarray))
     tables = tables._replace(forms=made.forms.view(np.recarray))
-    for state in range(1, made.n_short_states):
+    for state in takewhile(lambda s: backoff_of(fst, s)[1] == 0, range(1, len(fst.states))):
         pos, end = int(fst.states["pos"][state]), int(fst.states["pos"][state] + fst.states["narcs"][state])
         first, last = (first_bucket.py_func(arc) for arc in (pos, end))
         labels = arcs_of(fst, state)["ilabel"][1:]
@@ -117,7 +117,7 @@ def test_a_bucket_far_from_its_place_is_searched() -> None:
     forms = np.zeros(n + 1, FORM)
     forms["share"] = shares
     records = [a.view(np.recarray) for a in (states, arcs, forms)]
-    tables = LookupTables(*records, buckets, np.zeros(1), np.zeros(1, np.int32), 0, 1, n + 1, 0)
+    tables = LookupTables(*records, buckets, np.zeros(1), np.zeros(1, np.int32), 0, n + 1, 0)
     assert look_into_bucket.py_func(tables, bucket, 0, n + 1, 1234) == (1, 1234)
 
 
