@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.search.lookup import (
+    LINE,
     STEP,
     first_bucket,
     guessed_place,
@@ -134,13 +135,18 @@ def compose(chunk, lattice, tables, starts, here):  # type: ignore[no-untyped-de
     Paths begin in the state `here`; behind a line's end, and where a sentence may begin, in those of `starts`.
     """
     n_nodes, n_edges, n_queued, n_short = _short_contexts(chunk, lattice, tables, starts, here)
-    if n_nodes >= 0:
-        n_nodes, n_edges, n_queued = _look_up_short(chunk, lattice, tables, n_short, n_nodes, n_edges, n_queued)
+    if n_nodes < 0:
+        return n_nodes
+    found, begin, end = lattice.pending, np.int64(0), _look_up_short(lattice, tables, n_short)
     n_done = np.int64(0)
-    while n_nodes >= 0 and n_done < n_queued:
-        begin, n_done = n_done, n_queued
-        n_nodes, n_edges, n_queued = _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued)
-    return n_nodes
+    while True:
+        n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, found, begin, end, n_nodes, n_edges, n_queued)
+        if n_nodes < 0 or n_done == n_queued:
+            return n_nodes
+        found, begin, end = lattice.queue, n_done, n_queued
+        if not _look_up_longer(lattice, tables, begin, end):
+            return np.int64(IRREGULAR)
+        n_done = n_queued
 
 
 @inlined
@@ -276,11 +282,9 @@ def _add_context(tables, state, position, root, n_nodes, nodes, places):  # type
 
 
 @kernel
-def _look_up_short(chunk, lattice, tables, n_short, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
-    """Looks up the words behind contexts of one word, which have buckets, and expands the nodes.
-
-    (number of nodes, or NO_ROOM; edges; nodes in the queue)
-    """
+def _look_up_short(lattice, tables, n_short):  # type: ignore[no-untyped-def]
+    """Finds where to begin to read the arcs of contexts of one word, which have buckets; the number of nodes that are
+    likely to have one for the word, which stay pending."""
     places, pending, arcs = lattice.places, lattice.pending, tables.arcs
     n_likely = np.int64(0)
     for k in range(n_short):
@@ -294,28 +298,16 @@ def _look_up_short(chunk, lattice, tables, n_short, n_nodes, n_edges, n_queued):
         n_likely += is_likely
         arc = arc if is_likely else np.int64(0)  # without a branch, nothing is fetched for the others
         prefetch(arcs, arc)
-        prefetch(arcs, arc + 3)
-    for k in range(n_likely):
-        node = np.int64(pending[k])
-        place = places[node]
-        label, end = np.int64(place.label), np.int64(place.end)
-        arc = skip_lower_labels(arcs, np.int64(place.arc), end, label)
-        if arc < end and arcs[arc].ilabel < label + np.int64(chunk.n_forms[place.position]):
-            n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued)
-            if n_nodes < 0:
-                break
-    return n_nodes, n_edges, n_queued
+        prefetch(arcs, arc + LINE - 1)
+    return n_likely
 
 
 @kernel
-def _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
-    """Looks up the words behind the longer contexts queue[begin:n_queued], and expands the nodes.
-
-    (number of nodes, NO_ROOM, or IRREGULAR; edges; nodes in the queue)
-    """
-    nodes, places, queue = lattice.nodes, lattice.places, lattice.queue
+def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-def]
+    """Finds where to begin to read the arcs of the longer contexts queue[begin:behind]; whether these are as in a model
+    of n-grams."""
+    places, queue = lattice.places, lattice.queue
     arcs, forms, contexts, sparse_index = tables.arcs, tables.forms, tables.contexts, tables.sparse_index
-    behind = n_queued
     for k in range(begin, behind):
         prefetch(contexts, places[queue[k]].state)
     for k in range(begin, behind):
@@ -325,7 +317,7 @@ def _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued): 
         place.arc, place.end = pos, end
         if contexts[state].backoff_cost == 0:
             if places[place.backoff].state != arcs[pos].nextstate:
-                return np.int64(IRREGULAR), n_edges, n_queued
+                return False
             contexts[state].backoff_cost = arcs[pos].weight
         place.backoff_arc = contexts[state].backoff_cost
         prefetch(sparse_index, pos - tables.origin + guessed_place(end - pos, forms[place.label].share) >> STEP)
@@ -342,30 +334,41 @@ def _look_up_longer(chunk, lattice, tables, begin, n_nodes, n_edges, n_queued): 
     for k in range(begin, behind):
         place = places[queue[k]]
         arc, last = np.int64(place.arc), np.int64(place.end) - 1
-        for line in range(arc, arc + (1 << STEP), 4):
+        for line in range(arc, arc + (1 << STEP), LINE):
             prefetch(arcs, min(line, last))
         prefetch(arcs, min(arc + (1 << STEP) - 1, last))
+    return True
+
+
+@kernel
+def _expand(chunk, lattice, tables, found, begin, behind, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+    """Gives rows of their own to those of the nodes found[begin:behind] that have an arc for the word, to be read from
+    their place's `arc` on, and has the others resolve to their backoffs.
+
+    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    """
+    nodes, arcs = lattice.nodes, tables.arcs
     for k in range(begin, behind):
-        node = np.int64(queue[k])
-        place = places[node]
+        node = np.int64(found[k])
+        place = lattice.places[node]
         label, end = np.int64(place.label), np.int64(place.end)
         arc = skip_lower_labels(arcs, np.int64(place.arc), end, label)
         if arc < end and arcs[arc].ilabel < label + np.int64(chunk.n_forms[place.position]):
-            n_nodes, n_edges, n_queued = _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued)
+            n_nodes, n_edges, n_queued = _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued)
             if n_nodes < 0:
                 break
         else:
-            backoff = np.int64(place.backoff)
-            nodes[node].resolved = nodes[backoff].resolved
-            nodes[node].row = nodes[backoff].row
-            nodes[node].backoff_cost = nodes[backoff].backoff_cost + place.backoff_arc
+            backoff = nodes[place.backoff]
+            nodes[node].resolved = backoff.resolved
+            nodes[node].row = backoff.row
+            nodes[node].backoff_cost = backoff.backoff_cost + place.backoff_arc
     return n_nodes, n_edges, n_queued
 
 
 @inlined
-def _expand(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
-    """Gives a node a row of its own, as it has arcs for the word from `arc` on, and makes the nodes of the longer
-    contexts that these lead to.
+def _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+    """Gives a node a row, as it has arcs for the word from `arc` on, and makes the nodes of the longer contexts that
+    these lead to.
 
     (number of nodes, or NO_ROOM; edges; nodes in the queue)
     """

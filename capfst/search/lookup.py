@@ -1,7 +1,7 @@
 """Where a state's arcs for a word are: the forms of a word are neighbours in every state, so one search finds them all.
 
-In: the mapped model. Out: `LookupTables`, derived from it in a few hundredths of a second, and kernels
-that look up a word in them. How many arcs of a state have a lower label is guessed from how many have one elsewhere.
+In: the mapped model. Out: `LookupTables`, derived from it in a few hundredths of a second, and kernels that look up a
+word in them. How many arcs of a state have a lower label is guessed from how many have one elsewhere.
 The states of one word of context are the most asked and the largest: they have buckets of words, of about as many arcs
 each, which tell of most words that are missing that they are, and of others where to begin to read. In a longer context
 a sparse index (the label of every few arcs) is searched from the guess on. Both touch as few lines of memory as can be,
@@ -26,7 +26,7 @@ _BUCKET = 1
 """Binary logarithm of the arcs in a bucket, on average: 32 bytes. So each state that has an arc has a bucket."""
 NEAR = 1 << 15
 """A bucket is near if its first arc is less than so many arcs from where it would be if all were of the same size."""
-_LINE = 4
+LINE = 4
 """Arcs in a line of the cache."""
 
 FORM = np.dtype(
@@ -36,17 +36,14 @@ FORM = np.dtype(
         ("state", "i4"),  # the context of this one form; 0 if nothing follows it
         ("pos", "u4"),  # of the state's arcs, the backoff first
         ("end", "u4"),  # behind the last of them
-        (
-            "share",
-            "u4",
-        ),  # of all arcs of states of one word: those of lower words, times 2³² (`_shares`)
+        ("share", "u4"),  # of the arcs of states of one word: those of lower words, times 2³² (`_shares`)
     ]
 )
 """A surface form. The forms of a word are in one place, which is what their states are not."""
 CONTEXT = np.dtype(
     [
         ("pos", "u4"),  # of its state's arcs, the backoff first
-        ("backoff_cost", "f4"),  # 0 until it is needed
+        ("backoff_cost", "f4"),  # 0 until it is needed; threads that write it at once write the same
     ]
 )
 """A context of several words: what is in its state and its first arc, in fewer lines of memory."""
@@ -155,9 +152,9 @@ def _fill_forms(states, arcs, shares, forms):  # type: ignore[no-untyped-def]
         form.cost, form.share = unigram.weight, shares[label]
         state = np.int64(unigram.nextstate)
         if state != 0:
-            form.state, form.pos = state, states[state].pos
-            form.end = states[state].pos + states[state].narcs
-            form.backoff_cost = arcs[states[state].pos].weight
+            pos = np.int64(states[state].pos)
+            form.state, form.pos, form.end = state, pos, pos + np.int64(states[state].narcs)
+            form.backoff_cost = arcs[pos].weight
 
 
 def lookup_tables(model: CapFst) -> LookupTables:
@@ -174,7 +171,7 @@ def lookup_tables(model: CapFst) -> LookupTables:
     fill_buckets(states, arcs, shares, 1, short, buckets)
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
-    origin = labels + -(labels + arcs.ctypes.data // arcs.itemsize) % _LINE
+    origin = labels + -(labels + arcs.ctypes.data // arcs.itemsize) % LINE
     sparse_index = arcs["ilabel"][origin :: 1 << STEP].copy()
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
