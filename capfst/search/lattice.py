@@ -64,7 +64,7 @@ PLACE = np.dtype(
         ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
 )
-"""What composition needs of a node. Behind the root the longest contexts come first, so that backoffs come last."""
+"""What composition needs of a node. Behind the root comes the context in which paths begin at the position, if any."""
 EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
@@ -115,7 +115,7 @@ def ends_paths(token_type):  # type: ignore[no-untyped-def]
 
 @inlined
 def first_node(lattice, position):  # type: ignore[no-untyped-def]
-    """The node of a position's longest context."""
+    """The node of the context in which paths begin at a position, the longest there."""
     return np.int64(lattice.places[np.int64(lattice.roots[position])].next)
 
 
@@ -273,8 +273,6 @@ def _add_context(tables, state, position, root, n_nodes, nodes, places):  # type
         place.end = pos + np.int64(states[state].narcs)
         place.backoff_arc = arcs[pos].weight
         nodes[node].best = np.inf
-        while places[places[before].next].state > state:
-            before = np.int64(places[before].next)
         place.next = places[before].next
         places[before].next = before = node
         state = arcs[pos].nextstate
@@ -401,26 +399,21 @@ def _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # 
             edges[edge].cost += arc_costs[offset + form]
         state = np.int64(arcs[arc].nextstate)
         target = np.int64(edges[edge].target)
-        if places[target].state != state:
-            shorter, before = target, root
-            target = np.int64(places[before].next)
-            while places[target].state > state:
-                before = target
-                target = np.int64(places[target].next)
-            if places[target].state != state:
-                place = places[n_nodes]
-                place.state = state
-                place.position = position + 1
-                place.label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
-                place.backoff = shorter
-                place.next = target
-                places[before].next = n_nodes
-                nodes[n_nodes].best = np.inf
-                nodes[n_nodes].resolved = n_nodes  # until it is looked up
-                nodes[n_nodes].backoff_cost = 0
-                lattice.queue[n_queued] = target = n_nodes
-                n_nodes += 1
-                n_queued += is_followed
-            edges[edge].target = target
+        if state == 0:
+            edges[edge].target = root
+        elif places[target].state != state:
+            place = places[n_nodes]
+            place.state = state
+            place.position = position + 1
+            place.label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
+            place.backoff = target
+            place.next = places[root].next
+            places[root].next = n_nodes
+            nodes[n_nodes].best = np.inf
+            nodes[n_nodes].resolved = n_nodes  # until it is looked up
+            nodes[n_nodes].backoff_cost = 0
+            lattice.queue[n_queued] = edges[edge].target = n_nodes
+            n_nodes += 1
+            n_queued += is_followed
         arc += 1
     return n_nodes, n_edges + n_forms, n_queued
