@@ -26,11 +26,9 @@ import numpy.typing as npt
 
 from capfst.search.lookup import (
     LINE,
-    STEP,
-    first_bucket,
-    guessed_place,
+    bucket_of,
+    has_buckets,
     look_into_bucket,
-    search_sparse_index,
     skip_lower_labels,
 )
 from capfst.system.kernels import inlined, kernel, prefetch
@@ -172,7 +170,7 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
     (number of nodes, or NO_ROOM; edges; longer contexts, in the queue; those of one word to look up, pending)
     """
     nodes, places, edges, queue = lattice.nodes, lattice.places, lattice.edges, lattice.queue
-    forms, buckets, arc_costs, pending = tables.forms, tables.buckets, chunk.arc_costs, lattice.pending
+    forms, arc_costs, pending = tables.forms, chunk.arc_costs, lattice.pending
     size = chunk.token_types.size
     room = min(nodes.size, edges.size) - _LONGEST_CONTEXT - 1
     n_nodes, n_edges, n_queued, n_short = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
@@ -204,11 +202,10 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
             nodes[node].backoff_cost = places[node].backoff_arc
             places[node].label = label
             arc = np.int64(places[node].arc)
-            if arc < tables.n_short:
-                bucket = first_bucket(arc)
-                bucket += guessed_place(first_bucket(np.int64(places[node].end)) - bucket, share)
+            if arc < tables.longer.origin:
+                bucket = bucket_of(tables.short, arc, np.int64(places[node].end), share)
                 places[node].arc = bucket
-                prefetch(buckets, bucket)
+                prefetch(tables.short.entries, bucket)
                 pending[n_short] = node
                 n_short += 1
             else:
@@ -289,7 +286,7 @@ def _look_up_short(lattice, tables, n_short):  # type: ignore[no-untyped-def]
         node = np.int64(pending[k])
         place = places[node]
         is_likely, arc = look_into_bucket(
-            tables, np.int64(place.arc), np.int64(place.state), np.int64(place.end), np.int64(place.label)
+            tables, tables.short, np.int64(place.arc), np.int64(place.state), np.int64(place.end), np.int64(place.label)
         )
         place.arc = arc
         pending[n_likely] = node
@@ -305,36 +302,33 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
     """Finds where to begin to read the arcs of the longer contexts queue[begin:behind]; whether these are as in a model
     of n-grams."""
     places, queue = lattice.places, lattice.queue
-    arcs, forms, contexts, sparse_index = tables.arcs, tables.forms, tables.contexts, tables.sparse_index
+    arcs, forms, contexts, buckets = tables.arcs, tables.forms, tables.contexts, tables.longer
     for k in range(begin, behind):
         prefetch(contexts, places[queue[k]].state)
     for k in range(begin, behind):
         place = places[queue[k]]
         state = np.int64(place.state)
         pos, end = np.int64(contexts[state].pos), np.int64(contexts[state + 1].pos)
-        place.arc, place.end = pos, end
         if contexts[state].backoff_cost == 0:
             if places[place.backoff].state != arcs[pos].nextstate:
                 return False
             contexts[state].backoff_cost = arcs[pos].weight
         place.backoff_arc = contexts[state].backoff_cost
-        prefetch(sparse_index, pos - tables.origin + guessed_place(end - pos, forms[place.label].share) >> STEP)
+        place.end = end
+        bucket = np.int64(0)
+        if has_buckets(buckets, pos, end):
+            bucket = bucket_of(buckets, pos, end, forms[place.label].share)
+        place.arc = bucket
+        prefetch(buckets.entries, bucket)
     for k in range(begin, behind):
         place = places[queue[k]]
-        pos, end, label = np.int64(place.arc), np.int64(place.end), np.int64(place.label)
-        arc = pos + 1  # behind the backoff
-        if end - pos > 1 << STEP:
-            low, high = (pos - tables.origin >> STEP) + 1, (end - 1 - tables.origin >> STEP) + 1
-            guess = pos - tables.origin + guessed_place(end - pos, forms[label].share) >> STEP
-            entry = search_sparse_index(sparse_index, low, high, guess, label)
-            arc = max(arc, tables.origin + (entry - 1 << STEP))
-        place.arc = arc
-    for k in range(begin, behind):
-        place = places[queue[k]]
-        arc, last = np.int64(place.arc), np.int64(place.end) - 1
-        for line in range(arc, arc + (1 << STEP), LINE):
-            prefetch(arcs, min(line, last))
-        prefetch(arcs, min(arc + (1 << STEP) - 1, last))
+        state, end = np.int64(place.state), np.int64(place.end)
+        pos = np.int64(contexts[state].pos)
+        is_likely, arc = look_into_bucket(tables, buckets, np.int64(place.arc), state, end, np.int64(place.label))
+        arc = arc if is_likely else end
+        place.arc = arc = arc if has_buckets(buckets, pos, end) else pos + 1  # behind the backoff
+        prefetch(arcs, arc)
+        prefetch(arcs, arc + LINE - 1)
     return True
 
 

@@ -20,10 +20,8 @@ from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
 from capfst.system.kernels import inlined, kernel
 
-STEP = 4
-"""Binary logarithm of the arcs from one entry of the sparse index to the next: 256 bytes."""
-_BUCKET = 1
-"""Binary logarithm of the arcs in a bucket, on average: 32 bytes. So each state that has an arc has a bucket."""
+_SHORT, _LONG = 1, 2
+"""Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
 NEAR = 1 << 15
 """A bucket is near if its first arc is less than so many arcs from where it would be if all were of the same size."""
 LINE = 4
@@ -49,54 +47,45 @@ CONTEXT = np.dtype(
 """A context of several words: what is in its state and its first arc, in fewer lines of memory."""
 
 
+class Buckets(NamedTuple):
+    """Parts of about as many arcs each, of the arcs of some states; each state has its own."""
+
+    entries: npt.NDArray[np.uint32]  # what is in a bucket, and where (`fill_buckets`)
+    log_size: int  # binary logarithm of how many arcs a bucket has on average
+    origin: int  # the first arc of all the states
+
+
 class LookupTables(NamedTuple):
     """What kernels know of a model."""
 
     states: npt.NDArray  # STATE
     arcs: npt.NDArray  # ARC
     forms: npt.NDArray  # FORM, by label
-    buckets: npt.NDArray[np.uint32]  # of the states of one word (`fill_buckets`)
     contexts: npt.NDArray  # CONTEXT, by state; behind the last the number of arcs
-    sparse_index: npt.NDArray[np.int32]  # the labels of every 2**STEP-th arc, from `origin` on
-    origin: int  # the first arc behind the unigrams where a line of the cache begins
-    n_short: int  # the arcs of the states of one word at most, which come first
+    short: Buckets  # of the states of one word
+    longer: Buckets
     context: int  # behind so many words the state depends on no word before; −1: some words are impossible
 
 
 @inlined
-def first_bucket(arc):  # type: ignore[no-untyped-def]
-    """The number of a state's first bucket, by its first arc; by the arc behind its last one, that of the bucket behind
-    its last one. A state of few arcs may have none."""
-    return arc >> _BUCKET
+def bucket_of(buckets, pos, end, share):  # type: ignore[no-untyped-def]
+    """Where words that have this share are, of a state that has the arcs pos:end, and buckets."""
+    first = pos - buckets.origin >> buckets.log_size
+    n_buckets = (end - buckets.origin >> buckets.log_size) - first
+    return first + (n_buckets * np.int64(share) >> 32)
 
 
 @inlined
-def guessed_place(n, share):  # type: ignore[no-untyped-def]
-    """Where in n things in the order of labels a label is that has this share: 0 … n − 1."""
-    return n * np.int64(share) >> 32
+def has_buckets(buckets, pos, end):  # type: ignore[no-untyped-def]
+    """Whether a state that has the arcs pos:end is one of these, and has so many that it has buckets wherever they
+    begin."""
+    return pos >= buckets.origin and end - pos >= 1 << buckets.log_size
 
 
-@kernel
-def search_sparse_index(sparse_index, low, high, guess, label):  # type: ignore[no-untyped-def]
-    """The first of the entries low:high that is not below the label (`high` if there is none), sought from `guess` on
-    in steps that double."""
-    if low < high:
-        step = np.int64(1)
-        guess = min(max(guess, low), high - 1)
-        if sparse_index[guess] < label:
-            low = guess + 1
-            while low + step <= high and sparse_index[low + step - 1] < label:
-                low += step
-                step *= 2
-            high = min(high, low + step - 1)
-        else:
-            high = guess
-            while high - step >= low and sparse_index[high - step] >= label:
-                high -= step
-                step *= 2
-            low = max(low, high - step + 1)
-        low = lower_bound(sparse_index, low, high, label)
-    return low
+@inlined
+def _even_place(buckets, bucket):  # type: ignore[no-untyped-def]
+    """Where a bucket would begin if all were of the same size."""
+    return buckets.origin + (bucket << buckets.log_size)
 
 
 @inlined
@@ -116,29 +105,33 @@ def skip_lower_labels(arcs, arc, end, label):  # type: ignore[no-untyped-def]
 def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-untyped-def]
     """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label.
 
-    A bucket's lower half is a filter: a bit for each of its words, that of the last four bits of its share. In its
-    upper half is how far its first arc is from where the bucket would begin if all were of the same size, and NEAR
+    An entry's lower half is a filter: a bit for each word in the bucket, that of the last four bits of its share. In
+    its upper half is how far its first arc is from where the bucket would begin if all were of the same size, and NEAR
     more; 0 if it is not near.
     """
     for state in range(begin, end):
         pos = np.int64(states[state].pos)
         behind = pos + np.int64(states[state].narcs)
-        first, last = first_bucket(pos), first_bucket(behind)
-        for arc in range(behind - 1, pos, -1):  # but for the backoff; the first one of a bucket stays
+        if not has_buckets(buckets, pos, behind):
+            continue
+        bucket, entry = np.int64(-1), np.int64(0)
+        for arc in range(pos + 1, behind):  # but for the backoff
             share = np.int64(shares[arcs[arc].ilabel])
-            bucket = first + guessed_place(last - first, share)
-            place = arc - (bucket << _BUCKET) + NEAR
-            place = place if 0 < place < 2 * NEAR else np.int64(0)
-            buckets[bucket] = place << 16 | np.int64(buckets[bucket]) & 0xFFFF | 1 << (share & 15)
+            before, bucket = bucket, bucket_of(buckets, pos, behind, share)
+            if bucket != before:
+                place = arc - _even_place(buckets, bucket) + NEAR
+                entry = (place if 0 < place < 2 * NEAR else np.int64(0)) << 16
+            entry |= 1 << (share & 15)
+            buckets.entries[bucket] = entry
 
 
 @inlined
-def look_into_bucket(tables, bucket, state, end, label):  # type: ignore[no-untyped-def]
-    """Whether a state of one word is likely to have an arc for the word that has this label; and if it has, the first
-    one or one before it."""
-    entry = np.int64(tables.buckets[bucket])
+def look_into_bucket(tables, buckets, bucket, state, end, label):  # type: ignore[no-untyped-def]
+    """Whether a state is likely to have an arc for the word that has this label; and if it has, the first one or one
+    before it."""
+    entry = np.int64(buckets.entries[bucket])
     is_likely = entry >> (np.int64(tables.forms[label].share) & 15) & 1
-    arc = (bucket << _BUCKET) + (entry >> 16) - NEAR
+    arc = _even_place(buckets, bucket) + (entry >> 16) - NEAR
     if is_likely and entry >> 16 == 0:
         arc = lower_bound(tables.arcs.ilabel, np.int64(tables.states[state].pos) + 1, end, label)
     return is_likely, arc
@@ -163,19 +156,23 @@ def lookup_tables(model: CapFst) -> LookupTables:
     # As many words, and `<s>`, are the states of one word of context at most, which come first.
     is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
     short = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
-    n_short = int(states["pos"][short]) if short < len(states) else len(arcs)
-    shares = _shares(arcs["ilabel"][labels:n_short:16], model.starts)
-    forms = np.zeros(labels, FORM)
-    _fill_forms(states, arcs, shares, forms)
-    buckets = np.zeros(first_bucket.py_func(n_short) + 1, np.uint32)  # a last state without arcs asks for one behind it
-    fill_buckets(states, arcs, shares, 1, short, buckets)
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
-    origin = labels + -(labels + arcs.ctypes.data // arcs.itemsize) % LINE
-    sparse_index = arcs["ilabel"][origin :: 1 << STEP].copy()
+    shares = _shares(arcs["ilabel"][labels : contexts["pos"][short] : 16], model.starts)
+    forms = np.zeros(labels, FORM)
+    _fill_forms(states, arcs, shares, forms)
+
+    def buckets(begin: int, end: int, log_size: int) -> Buckets:
+        origin, behind = contexts["pos"][[begin, end]].tolist()
+        made = Buckets(np.zeros((behind - origin >> log_size) + 1, np.uint32), log_size, origin)
+        fill_buckets(states, arcs, shares, begin, end, made)
+        return made
+
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
-    return LookupTables(states, arcs, forms, buckets, contexts, sparse_index, origin, n_short, context)
+    return LookupTables(
+        states, arcs, forms, contexts, buckets(1, short, _SHORT), buckets(short, len(states), _LONG), context
+    )
 
 
 def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:

@@ -11,14 +11,13 @@ from capfst.fst.write import ARC, STATE
 from capfst.search.lookup import (
     FORM,
     NEAR,
-    STEP,
+    Buckets,
     LookupTables,
+    bucket_of,
     fill_buckets,
-    first_bucket,
-    guessed_place,
+    has_buckets,
     look_into_bucket,
     lookup_tables,
-    search_sparse_index,
 )
 
 
@@ -29,9 +28,7 @@ def test_tables(tmp_path, model: Model) -> None:
     made = lookup_tables(fst)
     singles = list(takewhile(lambda s: backoff_of(fst, s)[1] == 0, range(1, len(fst.states))))
     n_short = len(fst.symbols) - 1 + sum(int(fst.states["narcs"][s]) for s in singles)
-    assert made.n_short == n_short
-    assert 0 <= made.origin - len(fst.symbols) < 4
-    np.testing.assert_array_equal(made.sparse_index, fst.arcs["ilabel"][made.origin :: 1 << STEP])
+    assert (made.short.origin, made.longer.origin) == (len(fst.symbols) - 1, n_short)
     np.testing.assert_array_equal(made.contexts["pos"], [*fst.states["pos"], len(fst.arcs)])
     assert not made.contexts["backoff_cost"].any()
     for label in range(1, len(fst.symbols)):
@@ -58,13 +55,15 @@ def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
     made = lookup_tables(fst)
     tables = made._replace(states=made.states.view(np.recarray), arcs=made.arcs.view(np.recarray))
     tables = tables._replace(forms=made.forms.view(np.recarray))
-    for state in takewhile(lambda s: backoff_of(fst, s)[1] == 0, range(1, len(fst.states))):
+    for state in range(1, len(fst.states)):
         pos, end = int(fst.states["pos"][state]), int(fst.states["pos"][state] + fst.states["narcs"][state])
-        first, last = (first_bucket.py_func(arc) for arc in (pos, end))
+        buckets = made.short if pos < made.longer.origin else made.longer
+        if not has_buckets.py_func(buckets, pos, end):
+            continue
         labels = arcs_of(fst, state)["ilabel"][1:]
         for first_label, behind in pairwise(fst.starts.tolist()):
-            bucket = first + guessed_place.py_func(last - first, int(made.forms["share"][first_label]))
-            is_likely, arc = look_into_bucket.py_func(tables, bucket, state, end, first_label)
+            bucket = bucket_of.py_func(buckets, pos, end, int(made.forms["share"][first_label]))
+            is_likely, arc = look_into_bucket.py_func(tables, buckets, bucket, state, end, first_label)
             below = int(np.searchsorted(labels, first_label))
             if below < len(labels) and labels[below] < behind:
                 assert is_likely
@@ -74,32 +73,37 @@ def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=8),
     shares=st.lists(st.integers(0, 2**32 - 1), min_size=100, max_size=100),
+    log_size=st.integers(1, 3),
     seed=st.integers(0, 2**32),
 )
-def test_buckets(sizes: list[int], shares: list[int], seed: int) -> None:
+def test_buckets(sizes: list[int], shares: list[int], log_size: int, seed: int) -> None:
     generator, sorted_shares = np.random.default_rng(seed), np.sort(np.array(shares, np.uint32))
     states, arcs = np.zeros(len(sizes), STATE), np.zeros(sum(sizes), ARC)
     states["narcs"], states["pos"] = sizes, np.cumsum([0, *sizes[:-1]])
     for state in states:
         labels = generator.choice(np.arange(1, 100), int(state["narcs"]) - 1, replace=False)
         arcs["ilabel"][state["pos"] + 1 : state["pos"] + state["narcs"]] = np.sort(labels)
-    buckets = np.zeros(first_bucket(len(arcs)) + 1, np.uint32)
-    fill_buckets(states, arcs, sorted_shares, 0, len(states), buckets)
-    for state in states:
+    origin = int(states["pos"][1]) if len(states) > 1 else 0
+    made = Buckets(np.zeros((len(arcs) - origin >> log_size) + 1, np.uint32), log_size, origin)
+    fill_buckets(states, arcs, sorted_shares, 1, len(states), made)
+    begins: dict[int, int] = {}
+    filters: dict[int, int] = {}
+    owners: dict[int, int] = {}
+    for number, state in enumerate(states[1:]):
         pos, behind = int(state["pos"]), int(state["pos"] + state["narcs"])
-        first, last = first_bucket(pos), first_bucket(behind)
-        assert first < last or behind == pos + 1  # only a state without arcs has no bucket
-        begins: dict[int, int] = {}
-        filters: dict[int, int] = {}
+        if not has_buckets(made, pos, behind):
+            assert behind - pos < 1 << log_size
+            continue
         for arc in range(pos + 1, behind):
             share = int(sorted_shares[arcs["ilabel"][arc]])
-            bucket = first + guessed_place(last - first, share)
+            bucket = bucket_of(made, pos, behind, share)
+            assert owners.setdefault(bucket, number) == number
             begins.setdefault(bucket, arc)
             filters[bucket] = filters.get(bucket, 0) | 1 << (share & 15)
-        for bucket in range(first, last):
-            if bucket in begins:
-                assert (int(buckets[bucket]) >> 16) - NEAR == begins[bucket] - (bucket << 1)
-            assert int(buckets[bucket]) & 0xFFFF == filters.get(bucket, 0)
+    for bucket, entry in enumerate(made.entries.tolist()):
+        assert entry & 0xFFFF == filters.get(bucket, 0)
+        if bucket in begins:
+            assert (entry >> 16) - NEAR == begins[bucket] - (origin + (bucket << log_size))
 
 
 def test_a_bucket_far_from_its_place_is_searched() -> None:
@@ -110,22 +114,12 @@ def test_a_bucket_far_from_its_place_is_searched() -> None:
     arcs["ilabel"][1:] = np.arange(1, n + 1)
     shares = np.full(n + 1, 2**31, np.uint32)  # half of the arcs are below all
     shares[-1] += 1
-    buckets = np.zeros(first_bucket(n + 1) + 1, np.uint32)
+    buckets = Buckets(np.zeros((n + 1 >> 1) + 1, np.uint32), 1, 0)
     fill_buckets(states, arcs, shares, 0, 1, buckets)
-    bucket = guessed_place(first_bucket(n + 1), int(shares[1]))
-    assert int(buckets[bucket]) >> 16 == 0
+    bucket = bucket_of(buckets, 0, n + 1, int(shares[1]))
+    assert int(buckets.entries[bucket]) >> 16 == 0
     forms = np.zeros(n + 1, FORM)
     forms["share"] = shares
     records = [a.view(np.recarray) for a in (states, arcs, forms)]
-    tables = LookupTables(*records, buckets, np.zeros(1), np.zeros(1, np.int32), 0, n + 1, 0)
-    assert look_into_bucket.py_func(tables, bucket, 0, n + 1, 1234) == (1, 1234)
-
-
-def test_entries_of_the_sparse_index_are_found_from_anywhere() -> None:
-    sparse_index = np.array([3, 5, 9, 11, 40, 41, 100], np.int32)
-    for low in range(8):
-        for high in range(low, 8):
-            for label in (2, 3, 4, 11, 12, 41, 99, 101):
-                for guess in range(-3, 12):
-                    found = search_sparse_index(sparse_index, low, high, guess, label)
-                    assert found == low + np.searchsorted(sparse_index[low:high], label)
+    tables = LookupTables(*records, np.zeros(1), buckets, buckets, 0)
+    assert look_into_bucket.py_func(tables, buckets, bucket, 0, n + 1, 1234) == (1, 1234)
