@@ -27,6 +27,7 @@ from capfst.text.unicode import (
     encode,
     find_sequence,
     is_in,
+    mapped,
     put_sequence,
 )
 
@@ -220,10 +221,9 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
             if code == FINAL_SIGMA:
                 code = np.int64(CAPITAL_SIGMA)
             else:
-                table = spelling.capital if code < spelling.capital.size else spelling.title
-                code = np.int64(table[code])
+                code = mapped(spelling.capital, code)
         elif wanted and spelling.info[code] & IS_CASED:
-            code = np.int64(spelling.title[code])
+            code = mapped(spelling.title, code)
             wanted = False
         j = encode(code, out, j)
         i = after

@@ -26,6 +26,7 @@ from capfst.text.unicode import (
     find_sequence,
     is_final_sigma,
     lower_into,
+    mapped,
 )
 
 
@@ -141,7 +142,7 @@ def _restores(out, start, end, word, size, info, lowering):  # type: ignore[no-u
                     return False
         else:
             code, after = decode(out, i, end)
-            wanted = np.int64(lowering.table[code])
+            wanted = mapped(lowering.table, code)
             if code == CAPITAL_SIGMA and is_final_sigma(out, i, after, start, end, info):
                 wanted = np.int64(FINAL_SIGMA)
             if k == size:

@@ -17,7 +17,7 @@ from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch, put_eight
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
-from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, lower_into, within
+from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, lower_into, mapped, within
 
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -35,7 +35,7 @@ def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def
         if spelling.info[code] & IS_UPPER:
             return end
     first = decode(out, start, end)[0]
-    return end if spelling.title[first] == first else spell(out, start, end, Shape.CAPITALIZED, room, spelling)
+    return end if mapped(spelling.title, first) == first else spell(out, start, end, Shape.CAPITALIZED, room, spelling)
 
 
 @outlined

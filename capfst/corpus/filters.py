@@ -17,7 +17,7 @@ import numpy.typing as npt
 from capfst.exceptions import CapfstError
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import allocating, kernel
-from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode
+from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode, mapped
 
 
 class Filter(NamedTuple):
@@ -124,7 +124,7 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
         if not role & CLOSING:
             well_ended = role & ENDING != 0
         if char_class in (LETTER, NUMBER, MARK):
-            word = (word ^ np.uint64(lower[code])) * PRIME
+            word = (word ^ np.uint64(mapped(lower, code))) * PRIME
             mark = np.int64(0)
             if char_class == LETTER:
                 letters += 1

@@ -20,6 +20,7 @@ from capfst.system.kernels import allocating
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     CLASS,
+    CODE_POINTS,
     DOT_ABOVE,
     DOTLESS_I,
     DOTTED_CAPITAL_I,
@@ -51,7 +52,8 @@ STRETCH = 1 << 12  # capitals that are aligned at once: a line with more is cut,
 _REMEMBERED = 1 << 20  # tokens whose vocabulary look-up is remembered
 
 # A final sigma is a sigma: some Greek text is lowercased without regard to the ends of words.
-FOLD = TO_LOWER.copy()
+FOLD = np.arange(CODE_POINTS, dtype=np.uint32)
+FOLD[: len(TO_LOWER)] = TO_LOWER
 FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
 _TURKISH_FOLD = FOLD.copy()
 _TURKISH_FOLD[ord("I")] = DOTLESS_I

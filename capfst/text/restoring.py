@@ -20,7 +20,6 @@ from capfst.grammars import rows
 from capfst.text.language import NAME, Language, languages, longest_first, padded
 from capfst.text.unicode import (
     CLASS,
-    CODE_POINTS,
     GROWTH,
     INFO,
     IS_INNER,
@@ -116,7 +115,7 @@ def diacritics(names: str) -> dict[str, str]:
 @cache
 def _unchanged() -> Lowering:
     """The lowering that changes nothing."""
-    table = np.arange(CODE_POINTS, dtype=np.uint32)
+    table = np.arange(128, dtype=np.uint32)
     table.flags.writeable = False
     return Lowering.of(table, np.empty((0, 2 * WIDTH), np.uint32))
 
@@ -142,20 +141,22 @@ def _respelled(language: Language, restore: str, left: Map) -> Language:
 def _then(lowering: Lowering, characters: Map) -> Lowering:
     """A lowering, and then a map of its characters."""
     left = {ord(character): [*map(ord, rest)] for character, rest in characters.items()}
-    onto = np.arange(CODE_POINTS + 1, dtype=np.uint32)
+    onto = np.arange(1 + max(len(lowering.table), *left), dtype=np.uint32)
+    lowered = onto.copy()
+    lowered[: len(lowering.table)] = lowering.table
     for code, rest in left.items():
         if len(rest) < 2:
             onto[code] = rest[0] if rest else NOTHING
     sequences = []
     for row in lowering.sequences.tolist():
-        rest = [code for lowered in row[WIDTH:] if lowered for code in left.get(lowered, [lowered])]
+        rest = [code for small in row[WIDTH:] if small for code in left.get(small, [small])]
         sequences.append([*row[:WIDTH], *padded(rest)])
     begun = {row[0] for row in sequences if not row[1]}
     for code, rest in left.items():
         if len(rest) > 1:
-            surfaces = np.flatnonzero(lowering.table == code).tolist()
+            surfaces = np.flatnonzero(lowered == code).tolist()
             sequences += [padded([surface]) + padded(rest) for surface in surfaces if surface not in begun]
-    table = onto[lowering.table]
+    table = onto[lowered]
     table.flags.writeable = False
     return Lowering.of(table, longest_first(sequences, 0, 2 * WIDTH))
 

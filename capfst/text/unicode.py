@@ -43,29 +43,21 @@ _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
 
 
 def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
-    ranges = np.array(
-        [
-            (int(first, 16), int(last, 16) + 1, sum(map(_BITS.__getitem__, names)))
-            for first, last, *names in rows("characters.tsv")
-        ]
-    )
-    # Each range is followed by a (maybe empty) gap of OTHER characters.
-    bounds = np.append(ranges[:, :2].ravel(), CODE_POINTS)
-    bits = np.stack([ranges[:, 2], np.zeros_like(ranges[:, 2])], axis=1).ravel()
-    info = np.zeros(CODE_POINTS, np.uint8)
-    info[bounds[0] :] = np.repeat(bits.astype(np.uint8), np.diff(bounds))
+    info = np.zeros(CODE_POINTS, np.uint8)  # of which most pages stay untouched, and take no memory
+    for first, last, *names in rows("characters.tsv"):
+        info[int(first, 16) : int(last, 16) + 1] = sum(map(_BITS.__getitem__, names))
 
     table = rows("lower.tsv")
     capital = np.array([int(row[0], 16) for row in table])
     small = np.array([int(row[1].split(" ")[0], 16) for row in table])
     begins = np.array(["TITLE" in row for row in table])
     only_upper = np.array(["UPPER" in row for row in table])
-    lower = np.arange(CODE_POINTS, dtype=np.uint32)
+    lower = np.arange(1 + max(capital.max(), small.max()), dtype=np.uint32)
+    title = lower.copy()
     lower[capital] = small
     info[capital] |= IS_UPPER
-    title = np.arange(CODE_POINTS, dtype=np.uint32)
     title[small[begins]] = capital[begins]
-    upper = title[: small[only_upper].max() + 1].copy()
+    upper = title.copy()
     upper[small[only_upper]] = capital[only_upper]
     for made in (info, lower, title, upper):
         made.flags.writeable = False
@@ -73,10 +65,17 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
 
 
 # INFO  uint8[0x110000]: class in the low three bits, and the flags.
-# LOWER uint32[0x110000]: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
-# TITLE uint32[0x110000]: the capital that begins a word that c began, if its lowercase is c; else c itself.
-# CAPITAL uint32[0x1100]: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise; later ones as TITLE.
+# The others are uint32[up to the last character that has case]; `mapped` reads them.
+# LOWER: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
+# TITLE: the capital that begins a word that c began, if its lowercase is c; else c itself.
+# CAPITAL: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise.
 INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
+
+
+@kernel
+def mapped(table: CodePoints, code: int) -> np.int64:
+    """What a table has in the place of a code point: that itself if the table ends before it."""
+    return np.int64(table[code]) if code < table.size else np.int64(code)
 
 
 def ascii_set(characters: str) -> tuple[np.uint64, np.uint64]:
@@ -95,7 +94,7 @@ def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
 class Lowering(NamedTuple):
     """How a language lowercases, for kernels; or what else a model takes for lowering (restoring.py)."""
 
-    table: CodePoints  # [0x110000]: as LOWER, or NOTHING
+    table: CodePoints  # as LOWER, or NOTHING; of all of ASCII at least
     ascii: Bytes  # [128]: the same for ASCII; 128 of what is lowered to no ASCII, or begins a sequence
     sequences: CodePoints  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
     irregular: np.uint64  # the character of ASCII, eight times, that is not lowered as others are; or no character
@@ -322,17 +321,19 @@ def lower_into(
         code, after = decode(buf, i, end)
         if (
             code == CAPITAL_SIGMA
-            and lowering.table[code] == SMALL_SIGMA
+            and mapped(lowering.table, code) == SMALL_SIGMA
             and is_final_sigma(buf, i, after, context_start, context_end, info)
         ):
-            j = encode(np.int64(lowering.table[FINAL_SIGMA]), out, j)
+            j = encode(mapped(lowering.table, FINAL_SIGMA), out, j)
         else:
             row, behind = find_sequence(buf, i, end, lowering.sequences, 0)
             if row >= 0:
                 after = behind
                 j = put_sequence(lowering.sequences, row, WIDTH, out, j)
-            elif lowering.table[code] != NOTHING:
-                j = encode(np.int64(lowering.table[code]), out, j)
+            else:
+                small = mapped(lowering.table, code)
+                if small != NOTHING:
+                    j = encode(small, out, j)
         i = after
     if j == begin:
         for i in range(start, end):

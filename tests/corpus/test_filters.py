@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from capfst.corpus.filters import CLOSES, ENDS, FILTERS, OPENS, Report, clean, select
 from capfst.corpus.read import read_blocks
 from capfst.exceptions import CapfstError
-from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER
+from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, mapped
 
 NAMES = ("kept", *(filter.name for filter in FILTERS))
 
@@ -100,7 +100,7 @@ def twin(line: str) -> str:
     letters = [c for c, kind in zip(line, kinds, strict=True) if kind == LETTER]
     marks = [c for c in visible if c not in alphanumeric]
     pieces = "".join(" " if kind == SPACE else c for c, kind in zip(line, kinds, strict=True)).split(" ")
-    words = [tuple(TO_LOWER[ord(c)] for c in piece if c in alphanumeric) for piece in pieces]
+    words = [tuple(mapped(TO_LOWER, ord(c)) for c in piece if c in alphanumeric) for piece in pieces]
     words = [word for word in words if word]
     spelled = [spelling for piece in pieces if (spelling := [c for c in piece if c in letters])]
 
