@@ -27,17 +27,19 @@ _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
 _LENGTH = np.uint32(15)  # the bits of a slot's `n_forms_length` that hold the length
 
-SLOT = np.dtype([("key", "u8"), ("first_label", "u4"), ("n_forms_length", "u4")])
-"""A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form; and how many
-forms it has << 4 | how many bytes, 9 if more than 8. 0 in `n_forms_length`: the slot is empty."""
+SLOT = np.dtype([("key", "u8"), ("label_or_place", "u4"), ("n_forms_length", "u4")])
+"""A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form, or of a
+longer word its place in the parts; and how many forms it has << 4 | how many bytes, 9 if more than 8. 0 if empty."""
+_SLOTS = 1.6  # for each word
 
 
 class Index(NamedTuple):
     """A hash table over lowercase words."""
 
     slots: npt.NDArray  # SLOT
-    parts: npt.NDArray[np.uint64]  # of each longer word its size, and its bytes eight by eight, filled up with 0
-    places: npt.NDArray[np.int32]  # where a longer word is in `parts`, by its most frequent form's label
+    parts: npt.NDArray[np.uint64]
+    """0; and of each longer word the label of its most frequent form << 32 | its size, and its bytes eight by eight,
+    filled up with 0."""
 
 
 @kernel
@@ -82,7 +84,7 @@ def _key(parts, begin, size):  # type: ignore[no-untyped-def]
 def _first_slot(key, size, slots):  # type: ignore[no-untyped-def]
     """The slot where the search for a key begins."""
     hashed = (key + np.uint64(size)) * PRIME
-    return np.int64((hashed ^ hashed >> np.uint64(32)) & np.uint64(slots.size - 1))
+    return np.int64((hashed >> np.uint64(32)) * np.uint64(slots.size) >> np.uint64(32))
 
 
 @kernel
@@ -94,14 +96,21 @@ def _find_slot(slot, key, parts, begin, size, index):  # type: ignore[no-untyped
         if slots[slot].key == key and slots[slot].n_forms_length & _LENGTH == length:
             is_same = True
             if size > _EIGHT:
-                other = index.places[slots[slot].first_label]
-                is_same = index.parts[other] == np.uint64(size)
+                other = slots[slot].label_or_place
+                is_same = index.parts[other] & np.uint64(0xFFFFFFFF) == np.uint64(size)
                 for i in range((size + 7) >> 3):
                     is_same = is_same and index.parts[other + 1 + i] == parts[begin + i]
             if is_same:
                 break
         slot = slot + 1 if slot + 1 < slots.size else 0
     return slot
+
+
+@kernel
+def _first_label(slot, size, index):  # type: ignore[no-untyped-def]
+    """The first label of the word of `size` bytes in a slot; 0 if the slot is empty."""
+    found = index.slots[slot].label_or_place
+    return found if size <= _EIGHT else np.uint32(index.parts[found] >> np.uint64(32))
 
 
 class _Room(NamedTuple):
@@ -142,7 +151,7 @@ def _build(data, offsets, starts, info, lowering, index, room):  # type: ignore[
     """Fills an index."""
     slots, parts, begins, lengths = index.slots, index.parts, room.begins, room.lengths
     keys, first_slots = room.keys, room.first_slots
-    used = np.int64(0)
+    parts[0], used = np.uint64(0), np.int64(1)
     for block in range(0, starts.size - 1, _BLOCK):
         block_end = min(starts.size - 1, block + _BLOCK)
         for k in range(block, block_end):
@@ -156,23 +165,21 @@ def _build(data, offsets, starts, info, lowering, index, room):  # type: ignore[
             first_slots[b] = _first_slot(keys[b], size, slots)
             prefetch(slots, first_slots[b])
             if size > _EIGHT:
-                index.places[starts[k]] = used
-                parts[used] = size
+                parts[used] = np.uint64(starts[k]) << np.uint64(32) | np.uint64(size)
                 used += 1 + ((size + 7) >> 3)
         for k in range(block, block_end):
             b = k - block
             slot = _find_slot(first_slots[b], keys[b], parts, begins[b], lengths[b], index)
             slots[slot].key = keys[b]
-            slots[slot].first_label = starts[k]
+            slots[slot].label_or_place = starts[k] if lengths[b] <= _EIGHT else begins[b] - 1
             slots[slot].n_forms_length = (starts[k + 1] - starts[k]) << 4 | min(lengths[b], 9)
 
 
 def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
     """The index of T; `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`)."""
     index = Index(
-        np.zeros(1 << max(4, int(2 * starts.size - 1).bit_length()), SLOT),
-        np.empty(symbols.data.size * GROWTH // 8 + 2 * starts.size + 2, np.uint64),
-        np.empty(len(symbols), np.int32),
+        np.zeros(int(_SLOTS * starts.size) + 1, SLOT),
+        np.empty(symbols.data.size * GROWTH // 8 + 2 * starts.size + 3, np.uint64),
     )
     room = _Room.of(0, int(np.diff(symbols.offsets).max()))
     _build(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, index, room)
@@ -186,7 +193,8 @@ def find_label(word, size, index, parts):  # type: ignore[no-untyped-def]
     for i in range(0, size, _EIGHT):
         parts[i >> 3] = _eight(word, i, size)
     key = _key(parts, 0, size)
-    return index.slots[_find_slot(_first_slot(key, size, index.slots), key, parts, 0, size, index)].first_label
+    slot = _find_slot(_first_slot(key, size, index.slots), key, parts, 0, size, index)
+    return _first_label(slot, size, index)
 
 
 @outlined
@@ -273,12 +281,10 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
             prefetch(slots, first_slots[b])
             room.longer[n_longer] = b
             n_longer += np.int64(lengths[b] > _EIGHT)
-        for k in range(n_longer):  # a word's bytes are found by way of its slot and its label
-            prefetch(index.places, slots[first_slots[room.longer[k]]].first_label)
         for k in range(n_longer):
             slot = first_slots[room.longer[k]]
             if slots[slot].n_forms_length & _LENGTH == 9:
-                prefetch(index.parts, index.places[slots[slot].first_label])
+                prefetch(index.parts, slots[slot].label_or_place)
         for i in range(block, min(n_tokens, block + _BLOCK)):
             start, end, token_type = starts[i], ends[i], token_types[i]
             label, n_forms = np.uint32(0), np.uint32(0)
@@ -293,7 +299,7 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
                     or np.int64(slots[slot].n_forms_length & _LENGTH) != length
                 ):
                     slot = _find_slot(slot, keys[b], parts, begins[b], length, index)
-                label, n_forms = slots[slot].first_label, slots[slot].n_forms_length >> np.uint32(4)
+                label, n_forms = _first_label(slot, length, index), slots[slot].n_forms_length >> np.uint32(4)
                 # A form that the lowercase of the whole line would not give back is not offered.
                 may_change = not are_plain[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):

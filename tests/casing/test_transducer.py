@@ -172,23 +172,24 @@ def test_many_words():
 )
 def test_equal_hashes(words):
     """Words in the same slot, even with the same hash, are told apart."""
-    table = transducer.Index(np.zeros(4, transducer.SLOT), np.zeros(100, np.uint64), np.zeros(4, np.int64))
+    table = transducer.Index(np.zeros(4, transducer.SLOT), np.zeros(100, np.uint64))
     key = np.uint64(0x61)
-    used = 0
+    used = 1
     slots = []
     probes = [np.frombuffer(word.ljust(-len(word) % 8 + len(word), b"\0"), np.uint64) for word in words]
     for label, (word, parts) in enumerate(zip(words, probes, strict=True), 1):
         slot = transducer._find_slot(3, key, parts, 0, len(word), table)
         assert table.slots[slot]["n_forms_length"] == 0
-        table.slots[slot] = (key, label, 1 << 4 | min(len(word), 9))
-        table.parts[used] = len(word)
+        assert transducer._first_label(slot, len(word), table) == 0
+        table.slots[slot] = (key, label if len(word) <= 8 else used, 1 << 4 | min(len(word), 9))
+        table.parts[used] = label << 32 | len(word)
         table.parts[used + 1 : used + 1 + len(parts)] = parts
-        table.places[label] = used
         used += 1 + len(parts)
         slots.append(slot)
     assert len(set(slots)) == 3
-    for word, parts, slot in zip(words, probes, slots, strict=True):
+    for label, (word, parts, slot) in enumerate(zip(words, probes, slots, strict=True), 1):
         assert transducer._find_slot(3, key, parts, 0, len(word), table) == slot
+        assert transducer._first_label(slot, len(word), table) == label
 
 
 def test_kinds_are_kept():
