@@ -59,7 +59,7 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_PIECE = 4 << 20  # bytes of a text that are recased at once
+_PIECE = 1 << 20  # bytes of a text that are recased at once: as many as a document may have
 _MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search
 
@@ -532,7 +532,7 @@ def _no_str(value: object, wanted: str) -> TypeError:
 
 def pieces(text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
     """A text as pieces that are recased one after the other, so that memory does not grow with it: whole lines, but of
-    a line of more than 4 MB pieces that end behind a blank."""
+    a line of more than 1 MB pieces that end behind a blank."""
     start = 0
     while len(text) - start > _PIECE:
         end = text.rfind(b"\n", start, start + _PIECE) + 1

@@ -1,6 +1,6 @@
 """Lines → documents: blank lines part them.
 
-Of a longer document each stretch of LONGEST lines, or of about LARGEST bytes, is a document of its own, so that memory
+Of a longer document each stretch of LONGEST lines, or of LARGEST bytes, is a document of its own, so that memory
 is bounded. Where a document ends depends on nothing but its lines.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import AnyStr
 
 LONGEST = 200  # lines
-LARGEST = 1 << 20  # bytes, or characters
+LARGEST = 1 << 18  # bytes, or characters
 
 
 def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
@@ -19,7 +19,7 @@ def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
     size, was_blank = 0, False
     for line in lines:
         is_blank = not line.strip()
-        if (was_blank and not is_blank) or len(held) == LONGEST or size >= LARGEST:
+        if (was_blank and not is_blank) or len(held) == LONGEST or (held and size + len(line) > LARGEST):
             yield held
             held, size = [], 0
         held.append(line)

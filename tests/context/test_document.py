@@ -40,7 +40,8 @@ def test_documents() -> None:
     assert list(documents([""])) == [[""]]
     assert list(documents([])) == []  # type: ignore[misc]
     assert [len(part) for part in documents(["a"] * 450)] == [200, 200, 50]
-    assert [len(part) for part in documents(["a" * 400_000] * 4)] == [3, 1]
+    assert [len(part) for part in documents(["a" * 100_000] * 4)] == [2, 2]
+    assert [len(part) for part in documents(["a" * 400_000, "a"])] == [1, 1]
 
 
 @given(
