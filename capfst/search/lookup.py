@@ -1,16 +1,16 @@
 """Where a state's arcs for a word are: the forms of a word are neighbours in every state, so one search finds them all.
 
-In: the mapped model. Out: `LookupTables`, derived from it in a few hundredths of a second, and kernels that look up a
-word in them. How many arcs of a state have a lower label is guessed from how many have one elsewhere.
-The states of one word of context are the most asked and the largest: they have buckets of words, of about as many arcs
-each, which tell of most words that are missing that they are, and of others where to begin to read. In a longer context
-a sparse index (the label of every few arcs) is searched from the guess on. Both touch as few lines of memory as can be,
-as one that is not in the cache takes as long as a hundred instructions even if it is prefetched, and tell early enough
-what they will touch.
+In: the mapped model. Out: `LookupTables`, derived from it in one or two tenths of a second, and kernels that look up a
+word in them. A state has buckets of words, of about as many arcs each, which tell of most words that are missing that
+they are, and of others where to begin to read. A word's bucket is known beforehand: it is as far into the state's
+buckets as the word is, on average, into the arcs of a state. So a look-up touches as few lines of memory as can be, as
+one that is not in the cache takes as long as a hundred instructions even if it is prefetched; and it tells early enough
+what it will touch.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -72,7 +72,7 @@ def bucket_of(buckets, pos, end, share):  # type: ignore[no-untyped-def]
     """Where words that have this share are, of a state that has the arcs pos:end, and buckets."""
     first = pos - buckets.origin >> buckets.log_size
     n_buckets = (end - buckets.origin >> buckets.log_size) - first
-    return first + (n_buckets * np.int64(share) >> 32)
+    return first + (n_buckets * (np.int64(share) >> 4) >> 28)  # in the order of labels, as the last bits are not
 
 
 @inlined
@@ -118,9 +118,9 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
         for arc in range(pos + 1, behind):  # but for the backoff
             share = np.int64(shares[arcs[arc].ilabel])
             before, bucket = bucket, bucket_of(buckets, pos, behind, share)
-            if bucket != before:
-                place = arc - _even_place(buckets, bucket) + NEAR
-                entry = (place if 0 < place < 2 * NEAR else np.int64(0)) << 16
+            place = arc - _even_place(buckets, bucket) + NEAR
+            place = place if 0 < place < 2 * NEAR else np.int64(0)
+            entry = entry if bucket == before else place << 16  # without a branch, as above
             entry |= 1 << (share & 15)
             buckets.entries[bucket] = entry
 
@@ -155,24 +155,22 @@ def lookup_tables(model: CapFst) -> LookupTables:
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
     # As many words, and `<s>`, are the states of one word of context at most, which come first.
     is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
-    short = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
+    first_longer = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
-    shares = _shares(arcs["ilabel"][labels : contexts["pos"][short] : 16], model.starts)
+    begin, middle, end = contexts["pos"][[1, first_longer, -1]].tolist()
+    shares = _shares(arcs["ilabel"][labels:middle:16], model.starts)
     forms = np.zeros(labels, FORM)
     _fill_forms(states, arcs, shares, forms)
-
-    def buckets(begin: int, end: int, log_size: int) -> Buckets:
-        origin, behind = contexts["pos"][[begin, end]].tolist()
-        made = Buckets(np.zeros((behind - origin >> log_size) + 1, np.uint32), log_size, origin)
-        fill_buckets(states, arcs, shares, begin, end, made)
-        return made
-
+    short = Buckets(np.zeros((middle - begin >> _SHORT) + 1, np.uint32), _SHORT, begin)
+    longer = Buckets(np.zeros((end - middle >> _LONG) + 1, np.uint32), _LONG, middle)
+    with ThreadPoolExecutor(1) as pool:
+        filling = pool.submit(fill_buckets, states, arcs, shares, first_longer, len(states), longer)
+        fill_buckets(states, arcs, shares, 1, first_longer, short)
+        filling.result()
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
-    return LookupTables(
-        states, arcs, forms, contexts, buckets(1, short, _SHORT), buckets(short, len(states), _LONG), context
-    )
+    return LookupTables(states, arcs, forms, contexts, short, longer, context)
 
 
 def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:

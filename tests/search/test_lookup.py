@@ -88,16 +88,19 @@ def test_buckets(sizes: list[int], shares: list[int], log_size: int, seed: int) 
     fill_buckets(states, arcs, sorted_shares, 1, len(states), made)
     begins: dict[int, int] = {}
     filters: dict[int, int] = {}
-    owners: dict[int, int] = {}
-    for number, state in enumerate(states[1:]):
+    filled: set[int] = set()
+    for state in states[1:]:
         pos, behind = int(state["pos"]), int(state["pos"] + state["narcs"])
         if not has_buckets(made, pos, behind):
             assert behind - pos < 1 << log_size
             continue
+        own = set(range(pos - origin >> log_size, behind - origin >> log_size))
+        assert own.isdisjoint(filled)
+        filled |= own
         for arc in range(pos + 1, behind):
             share = int(sorted_shares[arcs["ilabel"][arc]])
             bucket = bucket_of(made, pos, behind, share)
-            assert owners.setdefault(bucket, number) == number
+            assert bucket in own
             begins.setdefault(bucket, arc)
             filters[bucket] = filters.get(bucket, 0) | 1 << (share & 15)
     for bucket, entry in enumerate(made.entries.tolist()):
