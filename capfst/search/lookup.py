@@ -120,7 +120,7 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
             before, bucket = bucket, bucket_of(buckets, pos, behind, share)
             place = arc - _even_place(buckets, bucket) + NEAR
             place = place if 0 < place < 2 * NEAR else np.int64(0)
-            entry = entry if bucket == before else place << 16  # without a branch, as above
+            entry = entry if bucket == before else place << 16  # no branch: nobody can predict it
             entry |= 1 << (share & 15)
             buckets.entries[bucket] = entry
 
