@@ -189,14 +189,15 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the examples, to work in, and a command `capfst` that is the one under test."""
+    """A copy of the examples, to work in, and commands `capfst` and `python` that are those under test."""
     shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
-    command = tmp_path / "bin" / "capfst"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m capfst "$@"\n')
-    command.chmod(0o755)
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, arguments in (("capfst", "-m capfst"), ("python", "")):
+        (commands / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
+        (commands / name).chmod(0o755)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
     return tmp_path
 
 
