@@ -24,17 +24,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.search.lookup import (
-    LINE,
-    bucket_of,
-    has_buckets,
-    look_into_bucket,
-    skip_lower_labels,
-)
+from capfst.search.lookup import has_buckets, look_into_bucket, sixteenth_of
 from capfst.system.kernels import inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
 _LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
+FEW = 4  # forms of a word: few words have more, and how many they have is hard to predict
 NO_ROOM, IRREGULAR = -1, -2
 GAP = 255
 """In the place of a token type: words that are left out, as all paths through them are alike. Whatever state is before
@@ -57,7 +52,7 @@ PLACE = np.dtype(
         ("position", "i4"),
         ("label", "u4"),  # the first one of the word behind the position, if there is one
         ("backoff", "i4"),  # the node of its backoff state
-        ("arc", "u4"),  # how far its look-up is: its state's first arc, a bucket, the first arc to read
+        ("arc", "u4"),  # how far its look-up is: its state's first arc, the sixteenth of a bucket, the arc to read
         ("end", "u4"),  # the arc behind its state's last one
         ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
@@ -203,9 +198,9 @@ def _short_contexts(chunk, lattice, tables, starts, here):  # type: ignore[no-un
             places[node].label = label
             arc = np.int64(places[node].arc)
             if arc < tables.longer.origin:
-                bucket = bucket_of(tables.short, arc, np.int64(places[node].end), share)
-                places[node].arc = bucket
-                prefetch(tables.short.entries, bucket)
+                sixteenth = sixteenth_of(tables.short, arc, np.int64(places[node].end), share)
+                places[node].arc = sixteenth
+                prefetch(tables.short.entries, sixteenth >> 4)
                 pending[n_short] = node
                 n_short += 1
             else:
@@ -293,7 +288,7 @@ def _look_up_short(lattice, tables, n_short):  # type: ignore[no-untyped-def]
         n_likely += is_likely
         arc = arc if is_likely else np.int64(0)  # without a branch, nothing is fetched for the others
         prefetch(arcs, arc)
-        prefetch(arcs, arc + LINE - 1)
+        prefetch(arcs, arc + 1)
     return n_likely
 
 
@@ -315,11 +310,9 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
             contexts[state].backoff_cost = arcs[pos].weight
         place.backoff_arc = contexts[state].backoff_cost
         place.end = end
-        bucket = np.int64(0)
-        if has_buckets(buckets, pos, end):
-            bucket = bucket_of(buckets, pos, end, forms[place.label].share)
-        place.arc = bucket
-        prefetch(buckets.entries, bucket)
+        sixteenth = sixteenth_of(buckets, pos, end, forms[place.label].share)
+        place.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else np.int64(0)
+        prefetch(buckets.entries, sixteenth >> 4)
     for k in range(begin, behind):
         place = places[queue[k]]
         state, end = np.int64(place.state), np.int64(place.end)
@@ -328,7 +321,7 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
         arc = arc if is_likely else end
         place.arc = arc = arc if has_buckets(buckets, pos, end) else pos + 1  # behind the backoff
         prefetch(arcs, arc)
-        prefetch(arcs, arc + LINE - 1)
+        prefetch(arcs, arc + 1)
     return True
 
 
@@ -344,7 +337,9 @@ def _expand(chunk, lattice, tables, found, begin, behind, n_nodes, n_edges, n_qu
         node = np.int64(found[k])
         place = lattice.places[node]
         label, end = np.int64(place.label), np.int64(place.end)
-        arc = skip_lower_labels(arcs, np.int64(place.arc), end, label)
+        arc = np.int64(place.arc)
+        while arc < end and arcs[arc].ilabel < label:
+            arc += 1
         if arc < end and arcs[arc].ilabel < label + np.int64(chunk.n_forms[place.position]):
             n_nodes, n_edges, n_queued = _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued)
             if n_nodes < 0:
@@ -369,7 +364,7 @@ def _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # 
     place = places[node]
     position = np.int64(place.position)
     label, n_forms = np.int64(place.label), np.int64(chunk.n_forms[position])
-    if max(n_nodes, n_edges, n_queued) + n_forms > min(nodes.size, edges.size):
+    if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, edges.size):
         return np.int64(NO_ROOM), n_edges, n_queued
     row = np.int64(nodes[place.backoff].row)
     backoff_cost = nodes[place.backoff].backoff_cost + place.backoff_arc
@@ -378,13 +373,17 @@ def _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # 
     nodes[node].row = n_edges
     lattice.next_expanded[node] = lattice.first_expanded[position]
     lattice.first_expanded[position] = node
-    for form in range(n_forms):
+    for form in range(FEW):  # what is too much is overwritten
+        edges[n_edges + form].cost = backoff_cost + edges[row + form].cost
+        edges[n_edges + form].target = edges[row + form].target
+    for form in range(FEW, n_forms):
         edges[n_edges + form].cost = backoff_cost + edges[row + form].cost
         edges[n_edges + form].target = edges[row + form].target
     end = np.int64(place.end)
     offset = chunk.offsets[position]
     root = np.int64(lattice.roots[position + 1])
     is_followed = position + 1 < chunk.token_types.size and not ends_paths(chunk.token_types[position + 1])
+    next_label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
     while arc < end and arcs[arc].ilabel < label + n_forms:
         form = arcs[arc].ilabel - label
         edge = n_edges + form
@@ -393,21 +392,21 @@ def _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # 
             edges[edge].cost += arc_costs[offset + form]
         state = np.int64(arcs[arc].nextstate)
         target = np.int64(edges[edge].target)
-        if state == 0:
-            edges[edge].target = root
-        elif places[target].state != state:
-            place = places[n_nodes]
-            place.state = state
-            place.position = position + 1
-            place.label = chunk.first_labels[position + 1] if is_followed else np.uint32(0)
-            place.backoff = target
-            place.next = places[root].next
-            places[root].next = n_nodes
-            nodes[n_nodes].best = np.inf
-            nodes[n_nodes].resolved = n_nodes  # until it is looked up
-            nodes[n_nodes].backoff_cost = 0
-            lattice.queue[n_queued] = edges[edge].target = n_nodes
-            n_nodes += 1
-            n_queued += is_followed
+        # A node is written in any case, but stays only if it is new: no branch, as nobody can predict it.
+        is_new = (state != 0) & (places[target].state != state)
+        place = places[n_nodes]
+        place.state = state
+        place.position = position + 1
+        place.label = next_label
+        place.backoff = target
+        place.next = places[root].next
+        places[root].next = n_nodes if is_new else place.next
+        nodes[n_nodes].best = np.inf
+        nodes[n_nodes].resolved = n_nodes  # until it is looked up
+        nodes[n_nodes].backoff_cost = 0
+        lattice.queue[n_queued] = n_nodes
+        edges[edge].target = n_nodes if is_new else target if state != 0 else root
+        n_nodes += is_new
+        n_queued += is_new & is_followed
         arc += 1
     return n_nodes, n_edges + n_forms, n_queued

@@ -2,10 +2,10 @@
 
 In: the mapped model. Out: `LookupTables`, derived from it in one or two tenths of a second, and kernels that look up a
 word in them. A state has buckets of words, of about as many arcs each, which tell of most words that are missing that
-they are, and of others where to begin to read. A word's bucket is known beforehand: it is as far into the state's
-buckets as the word is, on average, into the arcs of a state. So a look-up touches as few lines of memory as can be, as
-one that is not in the cache takes as long as a hundred instructions even if it is prefetched; and it tells early enough
-what it will touch.
+they are, and of most others where they are. A word's place in the buckets is known beforehand: it is as far into them
+as the word is, on average, into the arcs of a state. So a look-up touches as few lines of memory as can be, as one that
+is not in the cache takes as long as a hundred instructions even if it is prefetched; it tells early enough what it will
+touch; and it asks little that a processor cannot predict, as each wrong guess takes as long as twenty instructions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
-from capfst.system.kernels import inlined, kernel
+from capfst.system.kernels import count_ones, inlined, kernel
 
 _SHORT, _LONG = 1, 2
 """Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
 NEAR = 1 << 15
 """A bucket is near if its first arc is less than so many arcs from where it would be if all were of the same size."""
-LINE = 4
-"""Arcs in a line of the cache."""
 
 FORM = np.dtype(
     [
@@ -34,7 +32,7 @@ FORM = np.dtype(
         ("state", "i4"),  # the context of this one form; 0 if nothing follows it
         ("pos", "u4"),  # of the state's arcs, the backoff first
         ("end", "u4"),  # behind the last of them
-        ("share", "u4"),  # of the arcs of states of one word: those of lower words, times 2³² (`_shares`)
+        ("share", "u4"),  # of the arcs of states of one word: about those of lower words, times 2³² (`_shares`)
     ]
 )
 """A surface form. The forms of a word are in one place, which is what their states are not."""
@@ -68,11 +66,12 @@ class LookupTables(NamedTuple):
 
 
 @inlined
-def bucket_of(buckets, pos, end, share):  # type: ignore[no-untyped-def]
-    """Where words that have this share are, of a state that has the arcs pos:end, and buckets."""
+def sixteenth_of(buckets, pos, end, share):  # type: ignore[no-untyped-def]
+    """Where words that have this share are, of a state that has the arcs pos:end, and buckets: the number of the bucket
+    << 4 | which sixteenth of it."""
     first = pos - buckets.origin >> buckets.log_size
     n_buckets = (end - buckets.origin >> buckets.log_size) - first
-    return first + (n_buckets * (np.int64(share) >> 4) >> 28)  # in the order of labels, as the last bits are not
+    return (first << 4) + (n_buckets * np.int64(share) >> 28)
 
 
 @inlined
@@ -88,26 +87,13 @@ def _even_place(buckets, bucket):  # type: ignore[no-untyped-def]
     return buckets.origin + (bucket << buckets.log_size)
 
 
-@inlined
-def skip_lower_labels(arcs, arc, end, label):  # type: ignore[no-untyped-def]
-    """The first of arcs[arc:end] that has no lower label; `end` if all have."""
-    while arc + 4 <= end and arcs[arc + 3].ilabel < label:
-        arc += 4
-    if arc + 4 <= end:  # where of four cannot be predicted: no branch asks
-        lower = np.int64(arcs[arc].ilabel < label) + np.int64(arcs[arc + 1].ilabel < label)
-        return arc + lower + np.int64(arcs[arc + 2].ilabel < label)
-    while arc < end and arcs[arc].ilabel < label:
-        arc += 1
-    return arc
-
-
 @kernel
 def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-untyped-def]
     """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label.
 
-    An entry's lower half is a filter: a bit for each word in the bucket, that of the last four bits of its share. In
-    its upper half is how far its first arc is from where the bucket would begin if all were of the same size, and NEAR
-    more; 0 if it is not near.
+    An entry's lower half has a bit for each sixteenth of the bucket: whether there are words. In its upper half is how
+    far its first arc is from where the bucket would begin if all were of the same size, and NEAR more; 0 if it is not
+    near.
     """
     for state in range(begin, end):
         pos = np.int64(states[state].pos)
@@ -116,25 +102,26 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
             continue
         bucket, entry = np.int64(-1), np.int64(0)
         for arc in range(pos + 1, behind):  # but for the backoff
-            share = np.int64(shares[arcs[arc].ilabel])
-            before, bucket = bucket, bucket_of(buckets, pos, behind, share)
+            sixteenth = sixteenth_of(buckets, pos, behind, np.int64(shares[arcs[arc].ilabel]))
+            before, bucket = bucket, sixteenth >> 4
             place = arc - _even_place(buckets, bucket) + NEAR
             place = place if 0 < place < 2 * NEAR else np.int64(0)
             entry = entry if bucket == before else place << 16  # no branch: nobody can predict it
-            entry |= 1 << (share & 15)
+            entry |= 1 << (sixteenth & 15)
             buckets.entries[bucket] = entry
 
 
 @inlined
-def look_into_bucket(tables, buckets, bucket, state, end, label):  # type: ignore[no-untyped-def]
+def look_into_bucket(tables, buckets, sixteenth, state, end, label):  # type: ignore[no-untyped-def]
     """Whether a state is likely to have an arc for the word that has this label; and if it has, the first one or one
     before it."""
+    bucket, part = sixteenth >> 4, sixteenth & 15
     entry = np.int64(buckets.entries[bucket])
-    is_likely = entry >> (np.int64(tables.forms[label].share) & 15) & 1
-    arc = _even_place(buckets, bucket) + (entry >> 16) - NEAR
-    if is_likely and entry >> 16 == 0:
+    # In each sixteenth before the word's that has words is an arc at least, and seldom more.
+    arc = _even_place(buckets, bucket) + (entry >> 16) - NEAR + count_ones(entry & (1 << part) - 1)
+    if 0 < entry < 1 << 16:
         arc = lower_bound(tables.arcs.ilabel, np.int64(tables.states[state].pos) + 1, end, label)
-    return is_likely, arc
+    return entry >> part & 1, arc
 
 
 @kernel
@@ -162,8 +149,7 @@ def lookup_tables(model: CapFst) -> LookupTables:
     shares = _shares(arcs["ilabel"][labels:middle:16], model.starts)
     forms = np.zeros(labels, FORM)
     _fill_forms(states, arcs, shares, forms)
-    short = Buckets(np.zeros((middle - begin >> _SHORT) + 1, np.uint32), _SHORT, begin)
-    longer = Buckets(np.zeros((end - middle >> _LONG) + 1, np.uint32), _LONG, middle)
+    short, longer = _empty_buckets(begin, middle, _SHORT), _empty_buckets(middle, end, _LONG)
     with ThreadPoolExecutor(1) as pool:
         filling = pool.submit(fill_buckets, states, arcs, shares, first_longer, len(states), longer)
         fill_buckets(states, arcs, shares, 1, first_longer, short)
@@ -173,10 +159,15 @@ def lookup_tables(model: CapFst) -> LookupTables:
     return LookupTables(states, arcs, forms, contexts, short, longer, context)
 
 
+def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:
+    """For the states of the arcs begin … end − 1; with more arcs in each if their sixteenths had no 32-bit numbers."""
+    log_size = max(log_size, (end - begin >> 28).bit_length())
+    return Buckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)
+
+
 def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """The share of each label, the same for all forms of a word, from the labels of some arcs. Its last four bits are
-    those of the word's number, so that the words of a bucket differ in them."""
-    counts = np.bincount(some, minlength=starts[-1])
-    shares = np.minimum((np.cumsum(counts) - counts) / max(1, len(some)) * 2**32, 2**32 - 1).astype(np.uint32)
-    words = shares[starts[:-1]] & 0xFFFFFFF0 | np.arange(len(starts) - 1, dtype=np.uint32) & 15
-    return np.append(np.zeros(starts[0], np.uint32), np.repeat(words, np.diff(starts)))
+    """The share of each label, the same for all forms of a word, from the labels of some arcs."""
+    counts = np.add.reduceat(np.bincount(some, minlength=starts[-1]), starts[:-1])
+    counts = counts + (counts.mean() / 2 or 1)  # words that have none of these arcs are told apart, too
+    shares = ((np.cumsum(counts) - counts) * (2**32 / counts.sum())).astype(np.uint32)
+    return np.append(np.zeros(starts[0], np.uint32), np.repeat(shares, np.diff(starts)))

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from capfst.casing.transducer import ArcCosts, LabelPath, Words
 from capfst.fst.backoff import Starts, final_cost
 from capfst.search.lattice import (
+    FEW,
     GAP,
     NO_ROOM,
     WordChunk,
@@ -36,7 +37,6 @@ from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
 _DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
-_FEW = 4  # forms of a word: few words have more, and how many they have is hard to predict
 
 _PROGRESS = np.dtype(
     [
@@ -181,17 +181,17 @@ def _common_node(lattice, position):  # type: ignore[no-untyped-def]
 
 class Choices(NamedTuple):
     """The forms among which the search chooses: of each word the labels first_labels[i] … first_labels[i] + n_forms[i]
-    − 1, whose costs are arc_costs[offsets[i]:], or none if offsets[i] is −1. An OOV word has the form `<unk>`, as which
-    it passes through."""
+    − 1, whose costs are arc_costs[offsets[i]:], if there are any."""
 
     first_labels: npt.NDArray[np.uint32]
     n_forms: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]  # [0] without costs
     arc_costs: ArcCosts  # what forms cost beside the LM, −ln
+    unknown: int  # the label of `<unk>`, as which an OOV word passes through, at no cost beside the LM
 
 
 @kernel
-def _choose(words, unknown, leave_out, weighted, choices, path):  # type: ignore[no-untyped-def]
+def _choose(words, leave_out, choices, path):  # type: ignore[no-untyped-def]
     """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
     others; and `path` with the first ones."""
     costs = choices.arc_costs
@@ -199,13 +199,13 @@ def _choose(words, unknown, leave_out, weighted, choices, path):  # type: ignore
     for i in range(words.n_forms.size):
         n_forms = np.int64(words.n_forms[i])
         low, high = np.int64(0), n_forms
-        if leave_out and weighted and n_forms <= _FEW and offset + _FEW <= costs.size:  # without a loop, as nearly all
+        if leave_out and n_forms <= FEW and offset + FEW <= costs.size:  # without a loop, as nearly all
             has0, has1 = costs[offset] < np.inf, (n_forms > 1) & (costs[offset + 1] < np.inf)
             has2, has3 = (n_forms > 2) & (costs[offset + 2] < np.inf), (n_forms > 3) & (costs[offset + 3] < np.inf)
             low = np.int64(0) if has0 else np.int64(1) if has1 else np.int64(2) if has2 else np.int64(3)
             high = np.int64(4) if has3 else np.int64(3) if has2 else np.int64(2) if has1 else np.int64(1)
             low = low if low < high else np.int64(0)
-        elif leave_out and weighted:
+        elif leave_out:
             low, high = n_forms, np.int64(0)
             for k in range(n_forms):
                 is_finite = costs[offset + k] < np.inf
@@ -214,22 +214,22 @@ def _choose(words, unknown, leave_out, weighted, choices, path):  # type: ignore
             if high == 0:
                 low, high = np.int64(0), np.int64(1)
         label = words.first_labels[i] + low
-        choices.first_labels[i] = label if n_forms > 0 else unknown
-        choices.n_forms[i] = high - low if n_forms > 0 else 1
-        choices.offsets[i] = offset + low if weighted and n_forms > 0 else -1
+        choices.first_labels[i] = label
+        choices.n_forms[i] = high - low if n_forms > 0 else 0
+        choices.offsets[i] = offset + low
         path.labels[i] = label if n_forms > 0 else 0
-        path.begins[i] = False
         offset += n_forms
 
 
 def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> tuple[Choices, LabelPath]:
-    """All forms of the words, or, to leave some out, those that may be on a path of finite cost; and the path through
-    the first ones."""
+    """All forms of the words, or, to leave some out, those that may be on a path of finite cost; and a path that is
+    through the first ones if there are costs, and otherwise through none."""
     n = len(words.n_forms)
-    costs = np.empty(0, np.float32) if arc_costs is None else arc_costs
-    choices = Choices(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.int64), costs)
-    path = LabelPath(np.empty(n, np.uint32), np.empty(n, np.bool_))
-    _choose(words, unknown, leave_out, arc_costs is not None, choices, path)
+    path = LabelPath(np.zeros(n, np.uint32), np.zeros(n, np.bool_))
+    if arc_costs is None:
+        return Choices(words.first_labels, words.n_forms, np.empty(0, np.int64), np.empty(0, np.float32), unknown), path
+    choices = Choices(np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.int64), arc_costs, unknown)
+    _choose(words, leave_out, choices, path)
     return choices, path
 
 
@@ -277,8 +277,10 @@ def fill_chunk(words, choices, begin, context, chunk):  # type: ignore[no-untype
         if context >= 0 and token_type != NEWLINE and _is_open(words, choices, i):
             needed = max(needed, i + context)
         chunk.token_types[k], chunk.may_begin[k], chunk.numbers[k] = token_type, words.may_begin[i], i
-        chunk.first_labels[k], chunk.n_forms[k] = choices.first_labels[i], choices.n_forms[i]
-        chunk.offsets[k] = choices.offsets[i]
+        n_forms = choices.n_forms[i]
+        chunk.first_labels[k] = choices.first_labels[i] if n_forms > 0 else choices.unknown
+        chunk.n_forms[k] = max(n_forms, np.uint32(1))
+        chunk.offsets[k] = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
         k += 1
         i += 1
     chunk.may_begin[k] = i < n and words.may_begin[i]

@@ -1,5 +1,5 @@
-"""What kernels ask of memory beyond numpy's indexing: prefetching, eight bytes at a time, and parts of arrays. Kernels
-name these as kernels.py does.
+"""What kernels ask beyond numpy's indexing and arithmetic: prefetching, eight bytes at a time, parts of arrays, and
+counting bits. Kernels name these as kernels.py does.
 """
 
 from __future__ import annotations
@@ -57,6 +57,16 @@ def put_eight(typing_context, array, index, value):  # type: ignore[no-untyped-d
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.uint64), code
+
+
+@intrinsic
+def count_ones(typing_context, value):  # type: ignore[no-untyped-def]
+    """How many bits of an int64 are 1."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), code
 
 
 @intrinsic

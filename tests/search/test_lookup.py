@@ -3,21 +3,24 @@
 from itertools import pairwise, takewhile
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.models import Model, arcs_of, backoff_models, backoff_of, in_one_folder
 
 from capfst.fst.write import ARC, STATE
 from capfst.search.lookup import (
+    CONTEXT,
     FORM,
     NEAR,
     Buckets,
     LookupTables,
-    bucket_of,
+    _empty_buckets,
     fill_buckets,
     has_buckets,
     look_into_bucket,
     lookup_tables,
+    sixteenth_of,
 )
 
 
@@ -41,11 +44,9 @@ def test_tables(tmp_path, model: Model) -> None:
                 state["narcs"],
                 backoff_of(fst, form["state"])[0],
             )
-    shares = made.forms["share"] >> 4  # the last bits tell words of one bucket apart
-    assert (np.diff(shares.astype(int)) >= 0).all()
-    for number, (first, behind) in enumerate(pairwise(fst.starts.tolist())):
-        assert (made.forms["share"][first:behind] == made.forms["share"][first]).all()
-        assert made.forms["share"][first] & 15 == number & 15
+    shares = made.forms["share"][fst.starts[:-1]].astype(int)
+    assert (np.diff(shares) > 0).all()
+    np.testing.assert_array_equal(made.forms["share"][1:], np.repeat(shares, np.diff(fst.starts)))
 
 
 @in_one_folder
@@ -53,17 +54,15 @@ def test_tables(tmp_path, model: Model) -> None:
 def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
     fst = model.save(tmp_path / "cap.fst")
     made = lookup_tables(fst)
-    tables = made._replace(states=made.states.view(np.recarray), arcs=made.arcs.view(np.recarray))
-    tables = tables._replace(forms=made.forms.view(np.recarray))
     for state in range(1, len(fst.states)):
         pos, end = int(fst.states["pos"][state]), int(fst.states["pos"][state] + fst.states["narcs"][state])
         buckets = made.short if pos < made.longer.origin else made.longer
-        if not has_buckets.py_func(buckets, pos, end):
+        if not has_buckets(buckets, pos, end):
             continue
         labels = arcs_of(fst, state)["ilabel"][1:]
         for first_label, behind in pairwise(fst.starts.tolist()):
-            bucket = bucket_of.py_func(buckets, pos, end, int(made.forms["share"][first_label]))
-            is_likely, arc = look_into_bucket.py_func(tables, buckets, bucket, state, end, first_label)
+            sixteenth = sixteenth_of(buckets, pos, end, int(made.forms["share"][first_label]))
+            is_likely, arc = look_into_bucket(made, buckets, sixteenth, state, end, first_label)
             below = int(np.searchsorted(labels, first_label))
             if below < len(labels) and labels[below] < behind:
                 assert is_likely
@@ -87,7 +86,7 @@ def test_buckets(sizes: list[int], shares: list[int], log_size: int, seed: int) 
     made = Buckets(np.zeros((len(arcs) - origin >> log_size) + 1, np.uint32), log_size, origin)
     fill_buckets(states, arcs, sorted_shares, 1, len(states), made)
     begins: dict[int, int] = {}
-    filters: dict[int, int] = {}
+    sixteenths: dict[int, int] = {}
     filled: set[int] = set()
     for state in states[1:]:
         pos, behind = int(state["pos"]), int(state["pos"] + state["narcs"])
@@ -99,14 +98,23 @@ def test_buckets(sizes: list[int], shares: list[int], log_size: int, seed: int) 
         filled |= own
         for arc in range(pos + 1, behind):
             share = int(sorted_shares[arcs["ilabel"][arc]])
-            bucket = bucket_of(made, pos, behind, share)
+            bucket, part = divmod(sixteenth_of(made, pos, behind, share), 16)
             assert bucket in own
             begins.setdefault(bucket, arc)
-            filters[bucket] = filters.get(bucket, 0) | 1 << (share & 15)
+            sixteenths[bucket] = sixteenths.get(bucket, 0) | 1 << part
     for bucket, entry in enumerate(made.entries.tolist()):
-        assert entry & 0xFFFF == filters.get(bucket, 0)
+        assert entry & 0xFFFF == sixteenths.get(bucket, 0)
         if bucket in begins:
             assert (entry >> 16) - NEAR == begins[bucket] - (origin + (bucket << log_size))
+
+
+@pytest.mark.parametrize(("arcs", "log_size"), [(0, 1), (2**28 - 1, 1), (2**29 - 1, 1), (2**29, 2), (2**32 - 1, 4)])
+def test_sixteenths_have_numbers_of_32_bits(monkeypatch: pytest.MonkeyPatch, arcs: int, log_size: int) -> None:
+    monkeypatch.setattr("numpy.zeros", lambda size, dtype: range(size))
+    buckets = _empty_buckets(0, arcs, 1)
+    assert buckets.log_size == log_size
+    assert len(buckets.entries) << 4 <= 2**32
+    assert arcs >> log_size in buckets.entries
 
 
 def test_a_bucket_far_from_its_place_is_searched() -> None:
@@ -119,10 +127,7 @@ def test_a_bucket_far_from_its_place_is_searched() -> None:
     shares[-1] += 1
     buckets = Buckets(np.zeros((n + 1 >> 1) + 1, np.uint32), 1, 0)
     fill_buckets(states, arcs, shares, 0, 1, buckets)
-    bucket = bucket_of(buckets, 0, n + 1, int(shares[1]))
-    assert int(buckets.entries[bucket]) >> 16 == 0
-    forms = np.zeros(n + 1, FORM)
-    forms["share"] = shares
-    records = [a.view(np.recarray) for a in (states, arcs, forms)]
-    tables = LookupTables(*records, np.zeros(1), buckets, buckets, 0)
-    assert look_into_bucket.py_func(tables, buckets, bucket, 0, n + 1, 1234) == (1, 1234)
+    sixteenth = sixteenth_of(buckets, 0, n + 1, int(shares[1]))
+    assert int(buckets.entries[sixteenth >> 4]) >> 16 == 0
+    tables = LookupTables(states, arcs, np.zeros(n + 1, FORM), np.zeros(1, CONTEXT), buckets, buckets, 0)
+    assert look_into_bucket(tables, buckets, sixteenth, 0, n + 1, 1234) == (1, 1234)
