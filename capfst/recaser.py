@@ -151,7 +151,8 @@ class Recaser:
         if context:
             self.context = Context.of(self.model)
             self.spellings = Context.of(self.model, SPELLINGS)
-        self.transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized)
+        unigrams = self.model.arcs["weight"][: len(self.model.symbols) - 1]
+        self.transducer = Transducer(self.model.symbols, self.model.starts, self.pretokenized, unigrams)
         line = np.frombuffer(b"\n", np.uint8)
         words = self.transducer.words(line)
         self._write(line, words, LabelPath(words.first_labels, words.may_begin), self._casing_costs(line, words))

@@ -31,6 +31,7 @@ SLOT = np.dtype([("key", "u8"), ("label_or_place", "u4"), ("n_forms_length", "u4
 """A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form, or of a
 longer word its place in the parts; and how many forms it has << 4 | how many bytes, 9 if more than 8. 0 if empty."""
 _SLOTS = 1.6  # for each word
+_FREQUENT = 12.0  # −ln P of a word at most, if it is frequent: every 163,000th is it, or more
 
 
 class Index(NamedTuple):
@@ -147,15 +148,16 @@ def _put_plain(text, start, end, pretokenized, lowering, parts, begin):  # type:
 
 
 @kernel
-def _build(data, offsets, starts, info, lowering, index, room):  # type: ignore[no-untyped-def]
-    """Fills an index."""
+def _build(data, offsets, starts, order, info, lowering, index, room):  # type: ignore[no-untyped-def]
+    """Fills an index with the words, in this order."""
     slots, parts, begins, lengths = index.slots, index.parts, room.begins, room.lengths
     keys, first_slots = room.keys, room.first_slots
     parts[0], used = np.uint64(0), np.int64(1)
-    for block in range(0, starts.size - 1, _BLOCK):
-        block_end = min(starts.size - 1, block + _BLOCK)
+    for block in range(0, order.size, _BLOCK):
+        block_end = min(order.size, block + _BLOCK)
         for k in range(block, block_end):
-            b, start, end = k - block, offsets[starts[k]], offsets[starts[k] + 1]
+            b, label = k - block, starts[order[k]]
+            start, end = offsets[label], offsets[label + 1]
             size = end - start
             if not _put_plain(data, start, end, True, lowering, parts, used + 1):
                 size = lower_into(data, start, end, start, end, room.word, 0, info, lowering)
@@ -165,24 +167,27 @@ def _build(data, offsets, starts, info, lowering, index, room):  # type: ignore[
             first_slots[b] = _first_slot(keys[b], size, slots)
             prefetch(slots, first_slots[b])
             if size > _EIGHT:
-                parts[used] = np.uint64(starts[k]) << np.uint64(32) | np.uint64(size)
+                parts[used] = np.uint64(label) << np.uint64(32) | np.uint64(size)
                 used += 1 + ((size + 7) >> 3)
         for k in range(block, block_end):
-            b = k - block
+            b, word = k - block, order[k]
             slot = _find_slot(first_slots[b], keys[b], parts, begins[b], lengths[b], index)
             slots[slot].key = keys[b]
-            slots[slot].label_or_place = starts[k] if lengths[b] <= _EIGHT else begins[b] - 1
-            slots[slot].n_forms_length = (starts[k + 1] - starts[k]) << 4 | min(lengths[b], 9)
+            slots[slot].label_or_place = starts[word] if lengths[b] <= _EIGHT else begins[b] - 1
+            slots[slot].n_forms_length = (starts[word + 1] - starts[word]) << 4 | min(lengths[b], 9)
 
 
-def build_index(symbols: Symbols, starts: npt.NDArray[np.int64]) -> Index:
-    """The index of T; `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`)."""
+def build_index(symbols: Symbols, starts: npt.NDArray[np.int64], costs: npt.NDArray[np.float32] | None = None) -> Index:
+    """The index of T. `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`). costs: −ln P of
+    labels 1..V, by which frequent words come first, so that most are found in the slot where their search begins."""
+    is_rare = np.zeros(len(starts) - 1, np.bool_) if costs is None else costs[starts[:-1] - 1] > _FREQUENT
     index = Index(
         np.zeros(int(_SLOTS * starts.size) + 1, SLOT),
         np.empty(symbols.data.size * GROWTH // 8 + 2 * starts.size + 3, np.uint64),
     )
     room = _Room.of(0, int(np.diff(symbols.offsets).max()))
-    _build(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, index, room)
+    order = np.argsort(is_rare, kind="stable")
+    _build(symbols.data, symbols.offsets, starts, order, INFO, symbols.language.lowering, index, room)
     return index
 
 
@@ -380,12 +385,19 @@ def longest(starts, ends):  # type: ignore[no-untyped-def]
 
 
 class Transducer:
-    """S ∘ T for whole buffers: which surface forms each word of the text may have, and where sentences may begin."""
+    """S ∘ T for whole buffers: which surface forms each word of the text may have, and where sentences may begin.
+    Arguments as of `build_index`."""
 
-    def __init__(self, symbols: Symbols, starts: npt.NDArray[np.int64], pretokenized: bool) -> None:
+    def __init__(
+        self,
+        symbols: Symbols,
+        starts: npt.NDArray[np.int64],
+        pretokenized: bool,
+        costs: npt.NDArray[np.float32] | None = None,
+    ) -> None:
         self.symbols = symbols
         self.pretokenized = pretokenized
-        self.index = build_index(symbols, starts)
+        self.index = build_index(symbols, starts, costs)
 
     @cached_property
     def stripping(self) -> Lowering:

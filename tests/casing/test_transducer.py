@@ -1,6 +1,7 @@
 """transducer.py: T's ranges against the symbol table's own search, and its hash table in tight corners."""
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,16 +10,16 @@ from hypothesis import strategies as st
 from support.models import FORMS
 
 from capfst.casing import transducer
-from capfst.casing.transducer import Transducer
+from capfst.casing.transducer import Transducer, _first_slot
 from capfst.fst.symbols import Symbols, check
 from capfst.text.code import is_identifier
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, canonical, tokenize
 from capfst.text.unicode import INFO, LOWERING, lower, lower_bytes, lower_into
 
 
-def transducer_of(forms: list[str], pretokenized: bool = False) -> Transducer:
+def transducer_of(forms: list[str], pretokenized: bool = False, costs: np.ndarray | None = None) -> Transducer:
     symbols = Symbols.from_words(sorted(forms, key=lambda form: (lower(form).encode(), forms.index(form))))
-    return Transducer(symbols, check(symbols), pretokenized)
+    return Transducer(symbols, check(symbols), pretokenized, costs)
 
 
 def forms_of(t: Transducer, text: str) -> list[tuple[str, list[str]]]:
@@ -83,15 +84,35 @@ TEXTS = st.lists(
 
 
 @settings(deadline=None, max_examples=400)
-@given(vocabulary=st.lists(st.sampled_from(VOCABULARY), unique=True), text=TEXTS | st.text(), plain=st.booleans())
-def test_ranges_are_those_of_the_symbol_table(vocabulary, text, plain):
-    t = transducer_of([*vocabulary, "<unk>"] if "<unk>" not in vocabulary else vocabulary, plain)
+@given(
+    vocabulary=st.lists(st.sampled_from(VOCABULARY), unique=True),
+    text=TEXTS | st.text(),
+    plain=st.booleans(),
+    costs=st.none() | st.lists(st.sampled_from([1, 20]), min_size=3 * len(VOCABULARY), max_size=3 * len(VOCABULARY)),
+)
+def test_ranges_are_those_of_the_symbol_table(vocabulary, text, plain, costs):
+    forms = [*vocabulary, "<unk>"] if "<unk>" not in vocabulary else vocabulary
+    t = transducer_of(forms, plain, costs if costs is None else np.array(costs[: len(forms)], np.float32))
     words = t.words(np.frombuffer(text.encode(), np.uint8))
     found = [
         (int(s), int(e), int(kind), range(first, first + forms))
         for s, e, kind, first, forms in zip(*words[:5], strict=True)
     ]
     assert found == reference(t, check(t.symbols), text)
+
+
+def test_frequent_words_are_found_at_once():
+    """Of words whose search begins in the same slot a frequent one has it."""
+    words = ["<unk>", *("".join(letters) for letters in product("abcdef", repeat=4))]
+    costs = np.where(np.arange(len(words)) % 10, 20, 2).astype(np.float32)
+    frequent = set(1 + np.flatnonzero(costs == 2))
+
+    def at_once(costs: np.ndarray | None) -> int:
+        slots = transducer_of(words, costs=costs).index.slots
+        places = [place for place, slot in enumerate(slots) if slot["label_or_place"] in frequent]
+        return sum(_first_slot(slots["key"][place], len("abcd"), slots) == place for place in places)
+
+    assert at_once(costs) > 1.1 * at_once(None)
 
 
 GOLDEN = [
