@@ -8,12 +8,15 @@ a period, too, and a straight quote may open the next sentence.
 
 from __future__ import annotations
 
+import numpy as np
+
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
 _OPENING = ascii_set("\"&'(*-[`{")
 _CLOSING = ascii_set("\"')]}")
+_ENDING = ascii_set(".?!")
 
 
 @kernel
@@ -54,13 +57,16 @@ def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[
     for i in range(starts.size):
         may_begin[i] = has_ended and token_types[i] != NEWLINE and starts[i] > ends[i - 1]
         last = ends[i] - 1
-        while last > starts[i] and buf[last] & 0xC0 == 0x80:
-            last -= 1
-        code = decode(buf, last, ends[i])[0]
-        if token_types[i] == NEWLINE or token_types[i] == PROTECTED:
-            has_ended = False
+        code = np.int64(buf[last])
+        if code < 128:  # without a branch
+            ends_here, closes = is_in(code, _ENDING), is_in(code, _CLOSING)
         else:
-            has_ended = _ends(code) or (has_ended and _closes(code))
+            while last > starts[i] and buf[last] & 0xC0 == 0x80:
+                last -= 1
+            code = decode(buf, last, ends[i])[0]
+            ends_here, closes = _ends(code), _closes(code)
+        is_text = (token_types[i] != NEWLINE) & (token_types[i] != PROTECTED)
+        has_ended = is_text & (ends_here | (has_ended & closes))
 
 
 @kernel
