@@ -385,6 +385,15 @@ def test_digits_and_several_marks_come_back() -> None:
     assert lower("-", rules.lowering) == "-"  # of which nothing would be left
 
 
+def test_a_grammar_of_characters_behind_those_that_have_case() -> None:
+    """The tables end with the last character that they change, a language's or a grammar's."""
+    left = {"😀": "", "𠀀": "a"}
+    both, taken_away = (restoring("default", restore, left).lowering for restore in (BOTH, DIACRITICS))
+    for text, lowered, stripped in ("A😀B", "ab", "AB"), ("𠀀É", "aé", "aÉ"), ("😁𝐀𞤀", "😁𝐀𞤢", "😁𝐀𞤀"):
+        assert lower(text, both) == lowered
+        assert lower(text, taken_away) == stripped
+
+
 MAPS = [
     ({"a": "a"}, "changes nothing: so there is nothing to restore"),
     ({"0": ""}, "lowers '0' to '': digits and white space must stay as they are"),
