@@ -1,5 +1,6 @@
 """What starting loads: a first line comes soon only if nothing gets ready for compiling."""
 
+import os
 import subprocess
 import sys
 import time
@@ -29,3 +30,25 @@ def test_compiled_kernels_are_all_that_is_loaded(tmp_path: Path, contextual_mode
     subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)  # compiles what is not
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.stdout.split("\n")[1] == "False"
+
+
+THREADS = """
+import atexit, os, time
+def print_threads():
+    time.sleep(0.5)  # until those that have ended are gone
+    print(len(os.listdir("/proc/self/task")))
+atexit.register(print_threads)
+from capfst.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="Linux lists a process's threads there")
+def test_the_command_line_has_no_idle_threads(tmp_path: Path) -> None:
+    tiny().save(tmp_path / "cap.fst")
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", THREADS, "recase", "--quiet", "--lm", str(tmp_path / "cap.fst")]
+    done = subprocess.run(
+        command, env=environment, input=b"it works\n", check=True, capture_output=True, timeout=TIMEOUT
+    )
+    assert done.stdout == b"It works\n1\n"

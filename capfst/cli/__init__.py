@@ -10,6 +10,8 @@ A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from capfst.cli import compiling, looking, measuring, recasing, training
@@ -36,5 +38,8 @@ for _module in training, recasing, measuring, looking, compiling:
 
 def main() -> None:
     """Runs the command line."""
+    # Matrices are hardly multiplied here, but NumPy's threads for that, one for each core, begin with a tenth of a
+    # second's work.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with exit_status():
         cli.main(standalone_mode=False)
