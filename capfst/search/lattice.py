@@ -373,10 +373,7 @@ def _add_row(chunk, lattice, tables, node, arc, n_nodes, n_edges, n_queued):  # 
     nodes[node].row = n_edges
     lattice.next_expanded[node] = lattice.first_expanded[position]
     lattice.first_expanded[position] = node
-    for form in range(FEW):  # what is too much is overwritten
-        edges[n_edges + form].cost = backoff_cost + edges[row + form].cost
-        edges[n_edges + form].target = edges[row + form].target
-    for form in range(FEW, n_forms):
+    for form in range(max(n_forms, FEW)):  # what is too much is overwritten
         edges[n_edges + form].cost = backoff_cost + edges[row + form].cost
         edges[n_edges + form].target = edges[row + form].target
     end = np.int64(place.end)

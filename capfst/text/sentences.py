@@ -8,8 +8,6 @@ a period, too, and a straight quote may open the next sentence.
 
 from __future__ import annotations
 
-import numpy as np
-
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
@@ -41,7 +39,7 @@ def _is_angular(code):  # type: ignore[no-untyped-def]
 
 @kernel
 def _ends(code):  # type: ignore[no-untyped-def]
-    return code == 46 or code == 63 or code == 33 or code == 0x2026  # . ? ! …
+    return is_in(code, _ENDING) if code < 128 else code == 0x2026  # …
 
 
 @kernel
@@ -57,16 +55,11 @@ def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[
     for i in range(starts.size):
         may_begin[i] = has_ended and token_types[i] != NEWLINE and starts[i] > ends[i - 1]
         last = ends[i] - 1
-        code = np.int64(buf[last])
-        if code < 128:  # without a branch
-            ends_here, closes = is_in(code, _ENDING), is_in(code, _CLOSING)
-        else:
-            while last > starts[i] and buf[last] & 0xC0 == 0x80:
-                last -= 1
-            code = decode(buf, last, ends[i])[0]
-            ends_here, closes = _ends(code), _closes(code)
+        while last > starts[i] and buf[last] & 0xC0 == 0x80:
+            last -= 1
+        code = decode(buf, last, ends[i])[0]
         is_text = (token_types[i] != NEWLINE) & (token_types[i] != PROTECTED)
-        has_ended = is_text & (ends_here | (has_ended & closes))
+        has_ended = is_text & (_ends(code) | (has_ended & _closes(code)))  # no branch: nobody can predict it
 
 
 @kernel
