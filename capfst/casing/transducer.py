@@ -31,7 +31,7 @@ SLOT = np.dtype([("key", "u8"), ("label_or_place", "u4"), ("n_forms_length", "u4
 """A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form, or of a
 longer word its place in the parts; and how many forms it has << 4 | how many bytes, 9 if more than 8. 0 if empty."""
 _SLOTS = 1.6  # for each word
-_FREQUENT = 12.0  # −ln P of a word at most, if it is frequent: every 163,000th is it, or more
+_FREQUENT = 12.0  # −ln P at most of a frequent word: one that occurs once in 163,000 words, or more often
 
 
 class Index(NamedTuple):

@@ -119,7 +119,7 @@ def look_into_bucket(tables, buckets, sixteenth, state, end, label):  # type: ig
     entry = np.int64(buckets.entries[bucket])
     # In each sixteenth before the word's that has words is an arc at least, and seldom more.
     arc = _even_place(buckets, bucket) + (entry >> 16) - NEAR + count_ones(entry & (1 << part) - 1)
-    if 0 < entry < 1 << 16:
+    if 0 < entry < 1 << 16:  # the bucket is not near
         arc = lower_bound(tables.arcs.ilabel, np.int64(tables.states[state].pos) + 1, end, label)
     return entry >> part & 1, arc
 
@@ -160,7 +160,8 @@ def lookup_tables(model: CapFst) -> LookupTables:
 
 
 def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:
-    """For the states of the arcs begin … end − 1; with more arcs in each if their sixteenths had no 32-bit numbers."""
+    """For the states of the arcs begin … end − 1; larger ones where the numbers of sixteenths would need more than 32
+    bits."""
     log_size = max(log_size, (end - begin >> 28).bit_length())
     return Buckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)
 

@@ -222,8 +222,8 @@ def _choose(words, leave_out, choices, path):  # type: ignore[no-untyped-def]
 
 
 def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> tuple[Choices, LabelPath]:
-    """All forms of the words, or, to leave some out, those that may be on a path of finite cost; and a path that is
-    through the first ones if there are costs, and otherwise through none."""
+    """All forms of the words, or, to leave some out, those that may be on a path of finite cost; and a path to be
+    filled in, which has the first ones if there are costs, as the search may leave out words then."""
     n = len(words.n_forms)
     path = LabelPath(np.zeros(n, np.uint32), np.zeros(n, np.bool_))
     if arc_costs is None:
