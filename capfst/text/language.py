@@ -127,7 +127,7 @@ def _joined(names: tuple[str, ...]) -> Language:
         title,
         upper,
         longest_first(raised, WIDTH, 2 * WIDTH + 1),
-        np.unique([_key(word) for name in names for word in _elisions(name)]).astype(np.uint64),
+        np.array(sorted({_key(word) for name in names for word in _elisions(name)}), np.uint64),
     )
 
 

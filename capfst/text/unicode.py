@@ -110,12 +110,12 @@ class Lowering(NamedTuple):
         has_case = letters[ord("A")] != ord("A")
         expected = np.frombuffer(bytes(range(128)).lower() if has_case else bytes(range(128)), np.uint8)
         alone = sequences[(sequences[:, 0] < 128) & (sequences[:, 1] == 0), 0]
-        irregular = np.union1d(np.flatnonzero(letters != expected), alone).astype(np.uint64)
+        irregular = sorted({*np.flatnonzero(letters != expected).tolist(), *alone.tolist()})
         return cls(
             table,
             ascii,
             sequences,
-            irregular[0] * _EACH if len(irregular) else _NEVER,
+            np.uint64(irregular[0]) * _EACH if irregular else _NEVER,
             np.uint64(128) * _EACH if len(irregular) < 2 else _NEVER,
             np.uint64(32) * _EACH if has_case else np.uint64(0),
         )

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -164,8 +165,11 @@ def test_compile_needs_a_folder(monkeypatch):
 
 @pytest.mark.slow
 def test_compile_then_recase_at_once(tmp_path, contextual_model):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    bytecode = Path(cache_from_source(capfst.version.__file__))
+    bytecode.unlink(missing_ok=True)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     done = run_process("compile", env=environment)
+    assert bytecode.is_file()
     assert done.stderr.decode().startswith(f"capfst: compiled kernels are in {tmp_path}")
     before = kept(tmp_path)
     for options in [], ["--nbest", "2"], ["--confidence"], ["--sentence-case"], ["--no-context"]:
