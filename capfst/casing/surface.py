@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from capfst.casing.names import spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
-from capfst.casing.transducer import Copies, LabelPath, Words, is_joined, longest
+from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch, put_eight
 from capfst.text.sentences import opens
@@ -244,13 +244,12 @@ def write(
     With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
     """
     spelling = spelling_of(symbols.language)
-    most, size = longest(words.starts, words.ends), buf.size
+    size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
-        lengths = symbols.offsets[labels + 1] - symbols.offsets[labels]
-        most, size = max(most, int(lengths.max(initial=0))), size + int(lengths.sum())
+        size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
     # room for a lowercase word, and for it in a shape
-    room = np.empty((GROWTH + GROWTH * GROWTH) * most + 8, np.uint8)
+    room = np.empty((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     size = _write(
         buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,

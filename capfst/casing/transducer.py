@@ -375,15 +375,6 @@ Casing = tuple[float, LabelPath]
 """A cost, and a path of a line."""
 
 
-@kernel
-def longest(starts, ends):  # type: ignore[no-untyped-def]
-    """The length of the longest of the tokens starts[i] … ends[i] − 1, in bytes; 0 if there is none."""
-    most = np.int64(0)
-    for i in range(starts.size):
-        most = max(most, ends[i] - starts[i])
-    return most
-
-
 class Transducer:
     """S ∘ T for whole buffers: which surface forms each word of the text may have, and where sentences may begin.
     Arguments as of `build_index`."""
@@ -413,7 +404,7 @@ class Transducer:
             n = scan_spaced(buf, buf.size, *words[:3])
         else:
             n = scan(buf, buf.size, language.info, language.elisions, *words[:3])
-        room = _Room.of(buf.size, longest(words.starts[:n], words.ends[:n]))
+        room = _Room.of(buf.size, buf.size)
         n = _match(
             buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
             self.index, room,
