@@ -41,6 +41,12 @@ from capfst.fst.read import CapFst
 from capfst.recaser import load
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
+CALLS = """
+import sys, capfst
+recaser = capfst.load("en", sentence_case=True)
+for line in sys.stdin:
+    sys.stdout.write(recaser.recase(line))
+"""
 TRUECASE = """
 import sys, truecase
 case = truecase.get_truecaser().get_true_case_from_tokens
@@ -136,6 +142,7 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
     recase = [python, "-m", "capfst", "recase", "--sentence-case"]
     everyone = [
         Contender("capfst, the ready model", [*recase, "--jobs", "1", "--lm", "en"]),
+        Contender("capfst, the ready model, a call of Python for each line", [python, "-c", CALLS], scale=0.2),
         Contender("capfst, dictionary only (order 1)", [*recase, "--jobs", "1", "--lm", str(folder / "order1.fst")]),
     ]
     for size in SIZES:

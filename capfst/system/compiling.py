@@ -236,16 +236,13 @@ class Dispatcher(CPUDispatcher):
             arg_types = tuple(map(type_of, values))
             _, _, part_types, _ = self.get_call_template(arg_types, {})
             part = self._parts[part_types][1]
-            results = entry.results(part.signature.return_type)
-            if results is None:
-                return b""
             library = _Whole(self.targetctx.codegen(), name)
             with self.targetctx.push_code_library(library):
-                arguments = entry.add(self.targetctx, library, name, arg_types, part)
+                if not entry.add(self.targetctx, library, name, arg_types, part):
+                    return b""
             library.add_linking_library(part.library)
             library.link()
-            is_tuple = isinstance(part.signature.return_type, types.BaseTuple)  # type: ignore[attr-defined]
-            return pickle.dumps((name, arguments, results, is_tuple, *library.emit(name)))
+            return pickle.dumps((name, *library.emit(name)))
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """What the typing of a kernel that calls this one asks for: the part for these types."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from capfst.system import kernel_cache
+from capfst.system import kernel_cache, machine_code
 from capfst.system.machine_code import Entry
 
 _lock = threading.RLock()
@@ -34,29 +34,37 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], signature: str | None = None) -> None:
         self.py_func = function
         self.options, self.signature = options, signature
-        self._entries: dict[tuple[Any, ...], Entry | None] = {}
+        self._entries: dict[tuple[Any, ...], Entry] = {}
+        self._functions: dict[tuple[Any, ...], Any] = {}
 
     def __call__(self, *args: Any) -> Any:
-        if self.options:  # it allocates nothing
-            types: list[Any] = []
-            cells: list[Any] = []
-            _take_apart(args, types, cells)
-            key = tuple(types)
-            entry = self._entries[key] if key in self._entries else self._load(key, args)
-            if entry:
-                return entry(cells)
-        return self.dispatcher(*args)
+        for entry in self._entries.values():
+            result = entry(args)
+            if result is not NotImplemented:
+                return result
+        loaded = self._load(args) if self.options else None  # without options it allocates
+        return loaded(args) if loaded else self.dispatcher(*args)
 
-    def _load(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Entry | None:
+    def _load(self, args: tuple[Any, ...]) -> Entry | None:
         """The machine code for arguments of these types; None if it returns what only numba can make of it."""
+        types: list[Any] = []
+        expected: list[Any] = [NotImplemented]
+        for value in args:
+            _add_types(value, types, expected)
+        key = tuple(types)
         with _lock:
-            if key not in self._entries:
+            if key not in self._functions:
                 data = kernel_cache.load(self.py_func, key)
                 if data is None:
                     data = self.dispatcher.compile_entry(args, kernel_cache.name(self.py_func, key))
                     kernel_cache.save(self.py_func, key, data)
-                self._entries[key] = Entry.of(data)
-            return self._entries[key]
+                self._functions[key] = machine_code.load(data)
+            if self._functions[key] is None:
+                return None
+            # Equal dtypes may be different objects; those of the last call are expected.
+            entry = Entry(self._functions[key], tuple(expected))
+            self._entries = {**self._entries, key: entry}  # other threads may go through the former
+            return entry
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -70,32 +78,24 @@ class Kernel:
         return self.dispatcher._numba_type_
 
 
-def _take_apart(values: tuple[Any, ...], types: list[Any], cells: list[Any]) -> None:
-    """Appends the types of arguments, and the numbers that machine code takes for them (compiling.py): of an array,
-    where the object is."""
-    for value in values:
-        kind = type(value)
-        if kind is np.ndarray:
-            types += (value.dtype, value.ndim, value.flags.num & _LAYOUT)
-            cells.append(id(value))
-        elif kind is int or kind is float or kind is bool:
-            types.append(kind)
-            cells.append(value)
-        elif isinstance(value, tuple):
-            types += (kind, len(value))
-            _take_apart(value, types, cells)
-        elif isinstance(value, np.generic):
-            types.append(kind)
-            cells.append(value.item())
-        elif isinstance(value, int):  # of an enumeration
-            types.append(int)
-            cells.append(int(value))
-        else:
-            raise TypeError(f"kernels take arrays, numbers and tuples of them, not {kind.__name__}")
+def _add_types(value: Any, types: list[Any], expected: list[Any]) -> None:
+    """Appends the types that a kernel is compiled for, and what entry.py says of them, of one argument."""
+    kind = type(value)
+    types.append(kind)
+    expected.append(kind)
+    if kind is np.ndarray:
+        types += (value.dtype, value.ndim, value.flags.num & (C_CONTIGUOUS | ALIGNED))
+        expected.append(value.dtype)
+    elif isinstance(value, tuple):
+        types.append(len(value))
+        for item in value:
+            _add_types(item, types, expected)
+    elif not isinstance(value, (int, float, np.generic)):
+        raise TypeError(f"kernels take arrays, numbers and tuples of them, not {kind.__name__}")
 
 
-_LAYOUT = 0x001 | 0x100
-"""NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_ALIGNED"""
+C_CONTIGUOUS, ALIGNED = 0x001, 0x100
+"""What the flags of arrays say (NPY_ARRAY_…)."""
 
 
 def allocating(function: Callable[..., Any]) -> Kernel:

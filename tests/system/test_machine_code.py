@@ -14,9 +14,10 @@ SCRIPT = """
 import sys
 from pathlib import Path
 import numpy as np
-from capfst.system.machine_code import Entry
+from capfst.system.machine_code import Entry, load
 matrix = np.arange(6.0).reshape(2, 3)
-print(Entry.of(Path(sys.argv[1]).read_bytes())([id(matrix)]))
+entry = Entry(load(Path(sys.argv[1]).read_bytes()), (NotImplemented, np.ndarray, matrix.dtype))
+print(entry((matrix,)), entry((matrix.T,)), entry((matrix, 1)))
 """
 
 
@@ -32,4 +33,4 @@ def test_functions_of_numba_are_found(tmp_path):
     (tmp_path / "code").write_bytes(code)
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "code")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-    assert done.stdout == "5.0\n"
+    assert done.stdout == "5.0 NotImplemented NotImplemented\n"
