@@ -55,7 +55,7 @@ from capfst.context.features import (
 from capfst.context.model import EMPTY_ROW, LEAST_PENALTY, ROWS_PER_SLOT, Context
 from capfst.context.spellings import add_spellings, has_spellings, tell_spellings
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import get_eight, inlined, kernel, outlined, part, prefetch
+from capfst.system.kernels import count_ones, get_eight, inlined, kernel, outlined, part, prefetch
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
@@ -113,32 +113,6 @@ class _Text(NamedTuple):
     labels: npt.NDArray[np.uint32]  # [n]: the first label of each word, or of an OOV word's stand-in, or 0
     domains: npt.NDArray[np.int64]  # of each line; if they are languages, of each sentence
     ends: npt.NDArray[np.int64]  # the word behind each of these
-
-
-class _Table(NamedTuple):
-    """A table of weights as the file has it, see model.Parameters."""
-
-    rows: npt.NDArray[np.uint32]  # [2^bits]
-    bits: int
-
-
-class _Parameters(NamedTuple):
-    """What was learned, see model.Parameters."""
-
-    stage1: _Table
-    stage2: _Table
-    first_look: _Table
-    language_evidence: npt.NDArray[np.uint8]  # see model.Context
-    scale1: float
-    scale2: float
-    scale_first: float
-
-    @classmethod
-    def of(cls, context: Context) -> _Parameters:
-        tables = [
-            _Table(rows, rows.size.bit_length() - 1) for rows in (context.stage1, context.stage2, context.first_look)
-        ]
-        return cls(tables[0], tables[1], tables[2], context.language_evidence, *context.scales)
 
 
 class _Workspace(NamedTuple):
@@ -286,17 +260,17 @@ def _subtract_largest(z):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _sum_rows(table, features, n):  # type: ignore[no-untyped-def]
+def _sum_rows(rows, features, n):  # type: ignore[no-untyped-def]
     """The sums of the first and third weights of the rows of n features, and of the second ones, in the low and the
-    high 16 bits of two numbers; a row that another feature has counts as EMPTY_ROW.
+    high 16 bits of two numbers; a row that another feature has counts as EMPTY_ROW. rows: as in model.Parameters.
 
     All numbers have 32 bits, so that most rows are added at once.
     """
     odd, even = np.uint32(0), np.uint32(0)
-    mask, bits = np.uint32(table.rows.size - 1), np.uint32(table.bits)
+    mask, bits = np.uint32(rows.size - 1), np.uint32(count_ones(rows.size - 1))
     for i in range(n):
         feature = features[i]
-        row = table.rows[feature & mask]
+        row = rows[feature & mask]
         owner = np.uint32(np.uint32(feature >> bits & np.uint32(ROWS_PER_SLOT - 1)) + np.uint32(1))
         row = row if np.uint32(row >> np.uint32(24)) == owner else EMPTY_ROW
         odd = np.uint32(odd + np.uint32(row & np.uint32(0x00FF00FF)))
@@ -315,33 +289,33 @@ def _score_of(sums, shape, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _first_look(text, begin, end, domain, context, work, log_p):  # type: ignore[no-untyped-def]
     """log_p[begin:end], of the words of a line of a domain, for words for which the first look suffices; and
     work.decisions. The other words with case are put into work.unsettled.
 
     Returns how many these are; how many others have case, and for how many of those the decision has capitals.
     """
-    tokens, table = text.tokens, learned.first_look
+    tokens, rows = text.tokens, context.first_look
     n_unsettled, n_words, n_capitals = np.int64(0), np.int64(0), np.int64(0)
-    if learned.language_evidence.shape[1] != 0:
+    if context.language_evidence.shape[1] != 0:
         for i in range(begin, end):
             if has_case(tokens[text.token_of[i]].shape_evidence):
-                tokens[text.token_of[i]].language_evidence = learned.language_evidence[text.labels[i], domain]
+                tokens[text.token_of[i]].language_evidence = context.language_evidence[text.labels[i], domain]
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for i in range(block, block_end):
             t = text.token_of[i]
             if gets_first_look(tokens[t].shape_evidence):
                 first_features(tokens, t, domain, work.features[i - block])
-                prefetch_rows(table.rows, 1, work.features[i - block], N_FIRST_FEATURES)
+                prefetch_rows(rows, 1, work.features[i - block], N_FIRST_FEATURES)
         for i in range(block, block_end):
             t, z = text.token_of[i], log_p[i]
             if not has_case(tokens[t].shape_evidence):
                 continue
             if gets_first_look(tokens[t].shape_evidence):
-                sums = _sum_rows(table, work.features[i - block], N_FIRST_FEATURES)
+                sums = _sum_rows(rows, work.features[i - block], N_FIRST_FEATURES)
                 for k in range(N_SHAPES):
-                    z[k] = learned.scale_first * _score_of(sums, k, N_FIRST_FEATURES)
+                    z[k] = context.scales[2] * _score_of(sums, k, N_FIRST_FEATURES)
                 work.decisions[t] = settled_decision(z)
                 if work.decisions[t] != NO_DECISION:
                     _subtract_largest(z)
@@ -354,10 +328,9 @@ def _first_look(text, begin, end, domain, learned, work, log_p):  # type: ignore
 
 
 @kernel
-def _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _stage1(buf, words, text, n_unsettled, domain, lowercase, context, work, log_p):  # type: ignore[no-untyped-def]
     """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain; and
-    work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain. records:
-    model.WORD, by label.
+    work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain.
 
     Returns how many stay, and for how many of all the decision has capitals.
     """
@@ -368,25 +341,25 @@ def _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, 
         for j in range(block, block_end):
             i, features = work.unsettled[j], work.features[j - block]
             neighbour_features(tokens, text.token_of[i], domain, features)
-            prefetch_rows(learned.stage1.rows, 1, features, N_NEIGHBOUR_FEATURES)
-            prefetch(records, text.labels[i])
+            prefetch_rows(context.stage1, 1, features, N_NEIGHBOUR_FEATURES)
+            prefetch(context.words, text.labels[i])
         for j in range(block, block_end):
             i = work.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            sums = _sum_rows(learned.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
+            sums = _sum_rows(context.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
             for k in range(N_SHAPES):
                 z[k] = _score_of(sums, k, N_NEIGHBOUR_FEATURES)
             if tokens[t].shape_evidence != UNSEEN:
                 for k in range(1, N_SHAPES):
-                    z[k] += records[text.labels[i]].scores[k - 1]
+                    z[k] += context.words[text.labels[i]].scores[k - 1]
             else:
                 _hash(buf, words, i, lowercase)
                 n = word_features(lowercase.hashes, UNSEEN, domain, work.word_features)
-                sums = _sum_rows(learned.stage1, work.word_features, n)
+                sums = _sum_rows(context.stage1, work.word_features, n)
                 for k in range(1, N_SHAPES):
                     z[k] += _score_of(sums, k, n)
             for k in range(N_SHAPES):
-                z[k] *= learned.scale1
+                z[k] *= context.scales[0]
             work.unsettled[n_uncertain] = i
             n_uncertain += np.int64(lead(z, likeliest(z)) < STAGE1_LEAD)
             _subtract_largest(z)
@@ -396,33 +369,33 @@ def _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, 
 
 
 @kernel
-def _stage2(text, n_uncertain, n_words, n_capitals, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _stage2(text, n_uncertain, n_words, n_capitals, context, work, log_p):  # type: ignore[no-untyped-def]
     """Corrects log_p of the first `n_uncertain` words of work.unsettled: PRIOR_WEIGHT · ln p + stage 2's scores."""
     for block in range(0, n_uncertain, BLOCK):
         block_end = min(n_uncertain, block + BLOCK)
         for j in range(block, block_end):
             t, features = text.token_of[work.unsettled[j]], work.features[j - block]
             decision_features(text.tokens, work.decisions, t, n_words, n_capitals, features)
-            prefetch_rows(learned.stage2.rows, 1, features, N_DECISION_FEATURES)
+            prefetch_rows(context.stage2, 1, features, N_DECISION_FEATURES)
         for j in range(block, block_end):
             z = log_p[work.unsettled[j]]
-            sums = _sum_rows(learned.stage2, work.features[j - block], N_DECISION_FEATURES)
+            sums = _sum_rows(context.stage2, work.features[j - block], N_DECISION_FEATURES)
             for k in range(N_SHAPES):
-                score = learned.scale2 * _score_of(sums, k, N_DECISION_FEATURES)
+                score = context.scales[1] * _score_of(sums, k, N_DECISION_FEATURES)
                 z[k] = np.float32(PRIOR_WEIGHT) * z[k] + np.float32(score)
             _subtract_largest(z)
 
 
 @kernel
-def _score(buf, words, text, records, lowercase, learned, work, log_p):  # type: ignore[no-untyped-def]
+def _score(buf, words, text, lowercase, context, work, log_p):  # type: ignore[no-untyped-def]
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest."""
     begin = 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
-        n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, learned, work, log_p)
+        n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, context, work, log_p)
         n_words += n_unsettled
-        n, more = _stage1(buf, words, text, records, n_unsettled, domain, lowercase, learned, work, log_p)
-        _stage2(text, n, n_words, n_capitals + more, learned, work, log_p)
+        n, more = _stage1(buf, words, text, n_unsettled, domain, lowercase, context, work, log_p)
+        _stage2(text, n, n_words, n_capitals + more, context, work, log_p)
         begin = end
 
 
@@ -601,7 +574,7 @@ def casing_costs(
 
     def score(model: Context) -> None:
         work = _Workspace.of(len(text.tokens))
-        _score(buf, words, text, model.words, lowercase, _Parameters.of(model), work, log_p)
+        _score(buf, words, text, lowercase, model, work, log_p)
 
     if context is not None:
         score(context)

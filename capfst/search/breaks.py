@@ -53,7 +53,8 @@ class Breaks:
         """Where a sentence may begin, and what `_mark` says of these places."""
         places = np.flatnonzero(words.may_begin)
         marked = np.empty(len(places), np.bool_), np.empty(len(places), np.bool_)
-        _mark(words, places, self.model.states, self.model.arcs, self._closing, *marked)
+        if places.size != 0:  # which is seldom in a single line
+            _mark(words, places, self.model.states, self.model.arcs, self._closing, *marked)
         return places, *marked
 
     def leave_out_abbreviations(self, words: Words) -> None:
