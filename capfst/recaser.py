@@ -38,7 +38,7 @@ from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
 from capfst.context.spellings import PART as SPELLINGS
-from capfst.corpus.documents import documents, whole_documents
+from capfst.corpus.documents import LARGEST, documents, whole_documents
 from capfst.exceptions import CapfstError
 from capfst.formats.alignment import parse
 from capfst.fst.backoff import LanguageModel, Starts
@@ -59,7 +59,8 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_PIECE = 1 << 20  # bytes of a text that are recased at once: as many as a document may have
+_PIECE = LARGEST  # bytes of a text that are recased at once: as many as a document may have,
+_LONGEST_PIECE = 1 << 20  # or a line
 _MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search
 
@@ -536,9 +537,9 @@ def pieces(text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
     a line of more than 1 MB pieces that end behind a blank."""
     start = 0
     while len(text) - start > _PIECE:
-        end = text.rfind(b"\n", start, start + _PIECE) + 1
+        end = (text.rfind(b"\n", start, start + _PIECE) + 1) or (text.find(b"\n", start, start + _LONGEST_PIECE) + 1)
         if not end:
-            blank = _BLANK(text, start + _PIECE)
+            blank = _BLANK(text, start + _LONGEST_PIECE)
             end = blank.end() if blank else len(text)
         yield np.frombuffer(text, np.uint8, end - start, start)
         start = end

@@ -333,21 +333,28 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     monkeypatch.setattr(recaser.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf))
     monkeypatch.setattr("capfst.formats.lines._LONG", 50)
     monkeypatch.setattr("capfst.recaser._PIECE", 100)
+    monkeypatch.setattr("capfst.recaser._LONGEST_PIECE", 100)
     assert recased(path, recaser, **options) == whole
     assert whole[0] != text
     assert max(sizes) < 200
 
 
-@given(text=st.text("ab é\t\n"), size=st.integers(1, 9))
-def test_pieces(text, size):
-    """They are the text; they end with lines if they hold any, else behind the first blank or line end after `size`."""
+@given(text=st.text("ab é\t\n"), size=st.integers(1, 9), longest=st.integers(9, 12))
+def test_pieces(text, size, longest):
+    """They are the text; they end with lines if they hold any; a line of more than `size` is whole up to `longest`, and
+    ends behind the first blank or line end after that."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("capfst.recaser._PIECE", size)
+        patch.setattr("capfst.recaser._LONGEST_PIECE", longest)
         found = [piece.tobytes() for piece in pieces(text.encode())]
     assert b"".join(found) == text.encode()
     for piece in found[:-1]:
         assert piece.endswith((b" ", b"\t", b"\n"))
-        assert piece.endswith(b"\n") if b"\n" in piece[:size] else not re.search(rb"[ \t\n]", piece[size:-1])
+        if b"\n" in piece[:longest]:
+            assert piece.endswith(b"\n")
+            assert len(piece) <= size or b"\n" not in piece[:-1]
+        else:
+            assert not re.search(rb"[ \t\n]", piece[longest:-1])
         assert piece
 
 
