@@ -59,8 +59,8 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_PIECE = LARGEST  # bytes of a text that are recased at once: as many as a document may have,
-_LONGEST_PIECE = 1 << 20  # or a line
+_PIECE = LARGEST  # bytes of a text that are recased at once, in whole lines: as many as a document may have
+_LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 _MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search
 
@@ -537,7 +537,8 @@ def pieces(text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
     a line of more than 1 MB pieces that end behind a blank."""
     start = 0
     while len(text) - start > _PIECE:
-        end = (text.rfind(b"\n", start, start + _PIECE) + 1) or (text.find(b"\n", start, start + _LONGEST_PIECE) + 1)
+        end = text.rfind(b"\n", start, start + _PIECE) + 1
+        end = end or text.find(b"\n", start + _PIECE, start + _LONGEST_PIECE) + 1
         if not end:
             blank = _BLANK(text, start + _LONGEST_PIECE)
             end = blank.end() if blank else len(text)

@@ -53,7 +53,7 @@ class Breaks:
         """Where a sentence may begin, and what `_mark` says of these places."""
         places = np.flatnonzero(words.may_begin)
         marked = np.empty(len(places), np.bool_), np.empty(len(places), np.bool_)
-        if places.size != 0:  # which is seldom in a single line
+        if places.size != 0:  # most single lines have none
             _mark(words, places, self.model.states, self.model.arcs, self._closing, *marked)
         return places, *marked
 

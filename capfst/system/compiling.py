@@ -230,7 +230,7 @@ class Dispatcher(CPUDispatcher):
 
     def compile_entry(self, values: tuple[Any, ...], name: str) -> bytes:
         """The kernel for arguments of the types of these, to be called as machine_code.py does, under a name: the bytes
-        of a `Code`. None if it returns what that cannot."""
+        of a `Code`; none if it returns what that cannot."""
         with global_compiler_lock, _compiling():
             self.targetctx.refresh()
             arg_types = tuple(map(type_of, values))

@@ -79,7 +79,7 @@ class Kernel:
 
 
 def _add_types(value: Any, types: list[Any], expected: list[Any]) -> None:
-    """Appends the types that a kernel is compiled for, and what entry.py says of them, of one argument."""
+    """Appends what a kernel is compiled for, of one argument, and what its function expects of it (entry.py)."""
     kind = type(value)
     types.append(kind)
     expected.append(kind)

@@ -1,7 +1,7 @@
 """Machine code in memory, as Python calls it.
 
 In: the object file of a kernel, as compiling.py makes and kernel_cache.py keeps it, and what its function expects
-(entry.py). Out: a function of arguments that says if they are not of its types (`kernels.Kernel` has them). LLVM loads
+(entry.py). Out: a function of arguments, which `kernels.Kernel` calls; it says if they are not of its types. LLVM loads
 the code; numba is not needed, but for code that calls functions of numba's.
 """
 

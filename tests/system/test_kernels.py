@@ -116,7 +116,7 @@ def test_errors():
 def test_other_threads_run_while_a_kernel_does():
     flags = np.array([0, 0, 3, 0])
     wait(np.ones_like(flags))  # which compiles it
-    thread = threading.Thread(target=wait, args=(flags,))
+    thread = threading.Thread(target=wait, args=(flags,), daemon=True)
     thread.start()
     while not flags[0]:
         assert thread.is_alive()
