@@ -17,7 +17,7 @@ from capfst.casing.transducer import Words
 from capfst.recaser import Recaser
 from capfst.search.lattice import NO_ROOM, Lattice, compose, new_lattice
 from capfst.search.nbest import line_lattice
-from capfst.search.viterbi import choose, fill_chunk, new_chunk
+from capfst.search.viterbi import choose, fill_chunk
 
 WORDS = [
     *FORMS,
@@ -93,24 +93,23 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
     engine = recaser.engine
     choices, _ = choose(words, costs, engine.unknown, leave_out=False)
-    _, whole, n_whole = line_lattice(words, choices, engine.starts, engine.tables)
+    whole, n_whole = line_lattice(words, choices, engine.starts, engine.tables)
     size = words.token_types.size
-    chunk = new_chunk(size, choices.arc_costs)
-    fill_chunk(words, choices, 0, -1, chunk)
     enough = 0
     for room in range(1, 9999):
         arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, room)]
         for array in arrays:
             array.view(np.uint8)[:] = 0xA5
-        parts = [array[:-1] for array in arrays]
-        found = compose(chunk, Lattice(*parts), engine.tables, engine.starts, engine.starts.line)
+        lattice = Lattice(*(array[:-1] for array in arrays))
+        fill_chunk(words, choices, 0, -1, size, lattice.positions)
+        found = compose(size, choices.arc_costs, lattice, engine.tables, engine.starts, engine.starts.line)
         assert all((array[-1:].view(np.uint8) == 0xA5).all() for array in arrays), room
         if found == NO_ROOM:
             assert not enough
             continue
         enough = enough or room
         assert found == n_whole
-        assert (parts[3]["resolved"][:found] == whole.nodes["resolved"][:found]).all()
+        assert (lattice.nodes["resolved"][:found] == whole.nodes["resolved"][:found]).all()
         if room > enough + 20:
             break
     assert enough

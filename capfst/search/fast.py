@@ -83,10 +83,10 @@ class Engine:
 
     def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
         choices, _ = choose(words, arc_costs, self.unknown, leave_out=False)
-        chunk, lattice, n_nodes = line_lattice(words, choices, self.starts, self.tables)
+        lattice, n_nodes = line_lattice(words, choices, self.starts, self.tables)
         if n_nodes == IRREGULAR:
             raise self._irregular()
-        return chunk, lattice, self.tables, self.starts, n_nodes
+        return lattice, self.tables, self.starts, n_nodes
 
     def _irregular(self) -> CapfstError:
         return CapfstError(

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.backoff import Starts, final_cost
-from capfst.search.lattice import NO_ROOM, Lattice, WordChunk, compose, first_node, new_lattice, node_of_state
+from capfst.search.lattice import NO_ROOM, Lattice, compose, first_node, new_lattice, node_of_state
 from capfst.search.lookup import LookupTables
-from capfst.search.viterbi import Choices, fill_chunk, new_chunk
+from capfst.search.viterbi import Choices, fill_chunk
 from capfst.system.kernels import allocating, inlined, kernel
 
 
@@ -37,18 +37,17 @@ def line_lattice(
     choices: Choices,
     starts: Starts,
     tables: LookupTables,
-) -> tuple[WordChunk, Lattice, int]:
-    """A line's chunk and lattice, and its number of nodes, or IRREGULAR. Arguments as in `viterbi.search`."""
+) -> tuple[Lattice, int]:
+    """A line's lattice, and its number of nodes, or IRREGULAR. Arguments as in `viterbi.search`."""
     size = len(words.token_types)
     room = 16 * size + 256
-    chunk, lattice = new_chunk(size, choices.arc_costs), new_lattice(size, room)
-    fill_chunk(words, choices, 0, -1, chunk)
-    n_nodes = compose(chunk, lattice, tables, starts, starts.line)
+    n_nodes = NO_ROOM
     while n_nodes == NO_ROOM:
-        room *= 2
         lattice = new_lattice(size, room)
-        n_nodes = compose(chunk, lattice, tables, starts, starts.line)
-    return chunk, lattice, n_nodes
+        fill_chunk(words, choices, 0, -1, size, lattice.positions)
+        n_nodes = compose(size, choices.arc_costs, lattice, tables, starts, starts.line)
+        room *= 2
+    return lattice, n_nodes
 
 
 @inlined
@@ -61,13 +60,14 @@ def _step(lattice, tables, node, step, restart):  # type: ignore[no-untyped-def]
         return edge.cost, target
     if restart < 0:
         return np.inf, target
-    return edge.cost + final_cost(tables.states, tables.arcs, lattice.places[target].state), restart
+    return edge.cost + final_cost(tables.states, tables.arcs, lattice.nodes[target].state), restart
 
 
 @inlined
-def _restart(chunk, lattice, starts, position):  # type: ignore[no-untyped-def]
+def _restart(lattice, starts, position):  # type: ignore[no-untyped-def]
     """The node where a sentence begins at a position inside a line; −1 if none does."""
-    return node_of_state(lattice, position, starts.sentence) if chunk.may_begin[position] else np.int64(-1)
+    may_begin = lattice.positions[position].may_begin
+    return node_of_state(lattice, position, starts.sentence) if may_begin else np.int64(-1)
 
 
 @kernel
@@ -89,47 +89,47 @@ def _merge(lattice, tables, node, n_forms, restart, completions, taken):  # type
 
 
 @allocating
-def _completions(chunk, lattice, tables, starts, n_nodes, n):  # type: ignore[no-untyped-def]
+def _completions(lattice, tables, starts, n_nodes, n):  # type: ignore[no-untyped-def]
     """The n cheapest ways of each node to the end of the line."""
-    nodes, places = lattice.nodes, lattice.places
-    size = chunk.n_forms.size
+    nodes, positions = lattice.nodes, lattice.positions
+    size = positions.size - 2
     costs = np.empty((n_nodes, n))
     steps, ranks = np.empty((n_nodes, n), np.int32), np.empty((n_nodes, n), np.int32)
     completions = Completions(costs, steps, ranks)
     most_forms = np.int64(1)
-    for n_forms in chunk.n_forms:
-        most_forms = max(most_forms, np.int64(n_forms))
+    for position in range(size):
+        most_forms = max(most_forms, np.int64(positions[position].n_forms))
     taken = np.empty(2 * most_forms, np.int64)
     for position in range(size, -1, -1):
-        root = np.int64(lattice.roots[position])
-        restart = _restart(chunk, lattice, starts, position + 1) if position < size else np.int64(-1)
+        root = np.int64(positions[position].root)
+        restart = _restart(lattice, starts, position + 1) if position < size else np.int64(-1)
         node = root
         while True:  # those with a row first
             if position == size:
-                costs[node, 0] = final_cost(tables.states, tables.arcs, places[node].state)
+                costs[node, 0] = final_cost(tables.states, tables.arcs, nodes[node].state)
                 costs[node, 1:] = np.inf
             elif nodes[node].resolved == node:
-                _merge(lattice, tables, node, np.int64(chunk.n_forms[position]), restart, completions, taken)
-            node = np.int64(places[node].next)
+                _merge(lattice, tables, node, np.int64(positions[position].n_forms), restart, completions, taken)
+            node = np.int64(nodes[node].next)
             if node == root:
                 break
-        node = np.int64(places[root].next)
+        node = np.int64(nodes[root].next)
         while position < size and node != root:
             resolved = np.int64(nodes[node].resolved)
             if resolved != node:
                 for rank in range(n):
                     costs[node, rank] = nodes[node].backoff_cost + costs[resolved, rank]
                     steps[node, rank], ranks[node, rank] = steps[resolved, rank], ranks[resolved, rank]
-            node = np.int64(places[node].next)
+            node = np.int64(nodes[node].next)
     return completions
 
 
 @allocating
-def best_paths(words, chunk, lattice, tables, starts, n_nodes, n):  # type: ignore[no-untyped-def]
+def best_paths(words, lattice, tables, starts, n_nodes, n):  # type: ignore[no-untyped-def]
     """(costs float64[m], (labels uint32[m, words], begins bool[m, words])) of the m ≤ n cheapest paths, +inf being no
     cost of any; OOV words have the label 0."""
-    completions = _completions(chunk, lattice, tables, starts, n_nodes, n)
-    size = chunk.n_forms.size
+    completions = _completions(lattice, tables, starts, n_nodes, n)
+    size = words.n_forms.size
     start = first_node(lattice, 0)
     n_paths = 0
     while n_paths < n and completions.costs[start, n_paths] < np.inf:
@@ -143,30 +143,32 @@ def best_paths(words, chunk, lattice, tables, starts, n_nodes, n):  # type: igno
                 labels[path, word] = words.first_labels[word] + (step >> 1)
             if step & 1:
                 begins[path, word + 1] = True
-            restart = _restart(chunk, lattice, starts, word + 1)
+            restart = _restart(lattice, starts, word + 1)
             node, rank = _step(lattice, tables, node, step, restart)[1], rank_behind
     return completions.costs[start, :n_paths].copy(), (labels, begins)
 
 
 @allocating
-def max_marginals(words, stays_first, chunk, lattice, tables, starts, n_nodes):  # type: ignore[no-untyped-def]
+def max_marginals(words, stays_first, lattice, tables, starts, n_nodes):  # type: ignore[no-untyped-def]
     """float64[2, forms]: the cost of the cheapest path through each form of each word, in the words' order, where the
     word is not the first of a sentence, and where it is. An OOV word has one form.
 
     stays_first: bool[words], whether the word behind a first word is one, too.
     """
-    nodes = lattice.nodes
-    size = chunk.n_forms.size
-    to_go = _completions(chunk, lattice, tables, starts, n_nodes, 1).costs
+    nodes, positions = lattice.nodes, lattice.positions
+    size, n_all = words.n_forms.size, np.int64(0)
+    for word in range(size):
+        n_all += np.int64(positions[word].n_forms)
+    to_go = _completions(lattice, tables, starts, n_nodes, 1).costs
     best = np.full((n_nodes, 2), np.inf)  # what the cheapest paths to the nodes cost
     start = first_node(lattice, 0)
     best[np.int64(nodes[start].resolved), 1] = nodes[start].backoff_cost
-    least = np.full((2, np.int64(chunk.n_forms.sum())), np.inf)
+    least = np.full((2, n_all), np.inf)
     begin = np.int64(0)
     for word in range(size):
-        n_forms = np.int64(chunk.n_forms[word])
-        restart = _restart(chunk, lattice, starts, word + 1)
-        node = np.int64(lattice.first_expanded[word])
+        n_forms = np.int64(positions[word].n_forms)
+        restart = _restart(lattice, starts, word + 1)
+        node = np.int64(positions[word].first_expanded)
         while node >= 0:
             for step in range(2 * n_forms):
                 more, target = _step(lattice, tables, node, step, restart)
@@ -176,6 +178,6 @@ def max_marginals(words, stays_first, chunk, lattice, tables, starts, n_nodes): 
                     least[first, form] = min(least[first, form], cost + to_go[target, 0])
                     after = 1 if step & 1 or (first and stays_first[word]) else 0
                     best[resolved, after] = min(best[resolved, after], cost + nodes[target].backoff_cost)
-            node = np.int64(lattice.next_expanded[node])
+            node = np.int64(nodes[node].next_expanded)
         begin += n_forms
     return least

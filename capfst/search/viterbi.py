@@ -24,7 +24,6 @@ from capfst.search.lattice import (
     FEW,
     GAP,
     NO_ROOM,
-    WordChunk,
     compose,
     ends_paths,
     first_node,
@@ -32,7 +31,7 @@ from capfst.search.lattice import (
     node_of_state,
 )
 from capfst.search.lookup import LookupTables
-from capfst.system.kernels import inlined, kernel, outlined, part
+from capfst.system.kernels import inlined, kernel, outlined
 from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
@@ -70,7 +69,7 @@ def _relax(nodes, target, cost, link):  # type: ignore[no-untyped-def]
     is_less = cost < old
     nodes[target].best = cost if is_less else old
     nodes[target].link = link if is_less else old_link
-    if (cost == old) & (cost < np.inf) and _precedes(nodes, link, old_link):
+    if cost == old and cost < np.inf and _precedes(nodes, link, old_link):
         nodes[target].link = link
 
 
@@ -78,10 +77,10 @@ def _relax(nodes, target, cost, link):  # type: ignore[no-untyped-def]
 def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
     """Has the paths begin at a position's longest context, or where its backoffs lead."""
     nodes = lattice.nodes
-    node = first_node(lattice, position)
-    resolved = np.int64(nodes[node].resolved)
-    nodes[resolved].best = cost + nodes[node].backoff_cost
-    nodes[resolved].link = 0
+    node = nodes[first_node(lattice, position)]
+    resolved = nodes[node.resolved]
+    resolved.best = cost + node.backoff_cost
+    resolved.link = 0
 
 
 @inlined
@@ -89,58 +88,57 @@ def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
     """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
     have rows for the next word."""
     nodes, edges = lattice.nodes, lattice.edges
-    node = np.int64(lattice.first_expanded[position])
-    while node >= 0:
-        row = np.int64(nodes[node].row)
-        best = nodes[node].best
-        for k in range(n_forms):
-            target = np.int64(edges[row + k].target)
-            cost = best + (edges[row + k].cost + nodes[target].backoff_cost)
-            _relax(nodes, np.int64(nodes[target].resolved), cost, node << 32 | k << 1)
-        node = np.int64(lattice.next_expanded[node])
+    number = np.int64(lattice.positions[position].first_expanded)
+    while number >= 0:
+        node = nodes[number]
+        row, best, link = np.int64(node.row), node.best, number << 32
+        for k in range(row, row + n_forms):
+            target = nodes[edges[k].target]
+            _relax(nodes, np.int64(target.resolved), best + (edges[k].cost + target.backoff_cost), link)
+            link += 2
+        number = np.int64(node.next_expanded)
 
 
 @inlined
 def break_sentence(lattice, tables, position, n_forms, starts):  # type: ignore[no-untyped-def]
     """As `advance`, but behind the word the sentence ends (`</s>`), and the next one begins."""
-    nodes, places, edges = lattice.nodes, lattice.places, lattice.edges
-    restart = node_of_state(lattice, position + 1, starts.sentence)
-    resolved, backoff_cost = np.int64(nodes[restart].resolved), nodes[restart].backoff_cost
-    node = np.int64(lattice.first_expanded[position])
-    while node >= 0:
-        row = np.int64(nodes[node].row)
+    nodes, edges = lattice.nodes, lattice.edges
+    restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
+    number = np.int64(lattice.positions[position].first_expanded)
+    while number >= 0:
+        node = nodes[number]
+        row = np.int64(node.row)
         for k in range(n_forms):
-            state = places[np.int64(edges[row + k].target)].state
-            end = final_cost(tables.states, tables.arcs, state)
-            cost = nodes[node].best + (edges[row + k].cost + end + backoff_cost)
-            _relax(nodes, resolved, cost, node << 32 | k << 1 | 1)
-        node = np.int64(lattice.next_expanded[node])
+            end = final_cost(tables.states, tables.arcs, nodes[edges[row + k].target].state)
+            cost = node.best + (edges[row + k].cost + end + restart.backoff_cost)
+            _relax(nodes, np.int64(restart.resolved), cost, number << 32 | k << 1 | 1)
+        number = np.int64(node.next_expanded)
 
 
 @kernel
-def _trace_back(lattice, chunk, node, begin, end, words, path):  # type: ignore[no-untyped-def]
+def _trace_back(lattice, node, begin, end, words, path):  # type: ignore[no-untyped-def]
     """Writes `path` for the words begin … end − 1 of a chunk from the best one to `node`, at the position behind
     them."""
     for k in range(end - 1, begin - 1, -1):
-        link, word = lattice.nodes[node].link, chunk.numbers[k]
+        link, place = lattice.nodes[node].link, lattice.positions[k]
         form = np.uint32((link & _STEP) >> 1)
-        path.labels[word] = chunk.first_labels[k] + form if words.n_forms[word] > 0 else np.uint32(0)
+        path.labels[place.number] = place.label + form if words.n_forms[place.number] > 0 else np.uint32(0)
         if link & 1:
-            path.begins[word + 1] = True
+            path.begins[place.number + 1] = True
         node = link >> 32
 
 
 @inlined
 def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
     """The node of the position where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
-    nodes, places = lattice.nodes, lattice.places
+    nodes = lattice.nodes
     best, least = np.int64(-1), np.inf
-    root = np.int64(lattice.roots[position])
+    root = np.int64(lattice.positions[position].root)
     node = root
     while True:
-        node = np.int64(places[node].next)
+        node = np.int64(nodes[node].next)
         if nodes[node].best < np.inf:
-            cost = nodes[node].best + final_cost(tables.states, tables.arcs, places[node].state)
+            cost = nodes[node].best + final_cost(tables.states, tables.arcs, nodes[node].state)
             is_tie = cost == least and cost < np.inf
             if cost < least or (is_tie and _precedes(nodes, nodes[node].link, nodes[best].link)):
                 best, least = node, cost
@@ -152,15 +150,15 @@ def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
 def _common_node(lattice, position):  # type: ignore[no-untyped-def]
     """The last position up to this one where all paths to this one are in one node, and that node; −1 if there is no
     path. Uses the room of the lattice's queue."""
-    nodes, places, alive = lattice.nodes, lattice.places, lattice.queue
+    nodes, alive = lattice.nodes, lattice.queue
     n_alive = np.int64(0)
-    root = np.int64(lattice.roots[position])
+    root = np.int64(lattice.positions[position].root)
     node = root
     while True:
         if nodes[node].best < np.inf:
             alive[n_alive] = node
             n_alive += 1
-        node = np.int64(places[node].next)
+        node = np.int64(nodes[node].next)
         if node == root:
             break
     if n_alive == 0:
@@ -240,14 +238,13 @@ def _is_open(words, choices, i):  # type: ignore[no-untyped-def]
 
 
 @outlined
-def fill_chunk(words, choices, begin, context, chunk):  # type: ignore[no-untyped-def]
-    """Fills a chunk with the words from `begin` on, as far as it holds them; how many places are filled, and the number
-    of the next word.
+def fill_chunk(words, choices, begin, context, size, positions):  # type: ignore[no-untyped-def]
+    """Fills up to `size` positions with the words from `begin` on; how many, and the number of the next word.
 
     With a context of 0 or more, words are left out that have nothing to choose as far as `context` words before and
     behind them: a GAP is in their place.
     """
-    n, size = words.token_types.size, chunk.token_types.size
+    n = words.token_types.size
     needed = begin - 1 if context >= 0 else n  # no word up to this one is left out
     i = begin
     while context >= 0 and i > 0 and begin - i < context and words.token_types[i - 1] != NEWLINE:
@@ -257,7 +254,7 @@ def fill_chunk(words, choices, begin, context, chunk):  # type: ignore[no-untype
             break
     k, i = 0, begin
     while k < size and i < n:
-        token_type = words.token_types[i]
+        token_type, place = words.token_types[i], positions[k]
         if token_type == NEWLINE:
             needed = i if context >= 0 else n
         elif i > needed:
@@ -267,42 +264,24 @@ def fill_chunk(words, choices, begin, context, chunk):  # type: ignore[no-untype
             is_end = ahead == n or words.token_types[ahead] == NEWLINE
             behind = ahead if is_end else max(i, ahead - context)
             if behind > i:
-                chunk.token_types[k], chunk.may_begin[k], chunk.n_forms[k], chunk.numbers[k] = GAP, False, 0, i
-                chunk.first_labels[k] = 0
-                chunk.offsets[k] = -1
+                place.token_type, place.may_begin, place.n_forms, place.number = GAP, False, 0, i
+                place.label = 0
+                place.offset = -1
                 k += 1
                 i, needed = behind, ahead
                 continue
             needed = ahead
         if context >= 0 and token_type != NEWLINE and _is_open(words, choices, i):
             needed = max(needed, i + context)
-        chunk.token_types[k], chunk.may_begin[k], chunk.numbers[k] = token_type, words.may_begin[i], i
         n_forms = choices.n_forms[i]
-        chunk.first_labels[k] = choices.first_labels[i] if n_forms > 0 else choices.unknown
-        chunk.n_forms[k] = max(n_forms, np.uint32(1))
-        chunk.offsets[k] = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
+        place.token_type, place.may_begin, place.number = token_type, words.may_begin[i], i
+        place.label = choices.first_labels[i] if n_forms > 0 else choices.unknown
+        place.n_forms = max(n_forms, np.uint32(1))
+        place.offset = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
         k += 1
         i += 1
-    chunk.may_begin[k] = i < n and words.may_begin[i]
+    positions[k].may_begin = i < n and words.may_begin[i]
     return k, i
-
-
-def new_chunk(size: int, arc_costs: ArcCosts) -> WordChunk:
-    """A chunk of so many words, to be filled."""
-    return WordChunk(
-        np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint32), np.empty(size, np.int64),
-        arc_costs, np.empty(size + 1, np.bool_), np.empty(size, np.int64),
-    )  # fmt: skip
-
-
-@inlined
-def _first_words(chunk, size):  # type: ignore[no-untyped-def]
-    """The part of a chunk that so many words fill."""
-    return WordChunk(
-        part(chunk.token_types, 0, size), part(chunk.first_labels, 0, size),
-        part(chunk.n_forms, 0, size), part(chunk.offsets, 0, size), chunk.arc_costs,
-        part(chunk.may_begin, 0, size + 1), part(chunk.numbers, 0, size),
-    )  # fmt: skip
 
 
 def search(
@@ -326,8 +305,8 @@ def search(
     progress = np.zeros(1, _PROGRESS)
     progress["size"], progress["here"] = usual_size, starts.line
     while True:
-        buffer, lattice = new_chunk(longest, choices.arc_costs), new_lattice(longest, room)
-        status = _search(words, choices, context, starts, tables, usual_size, buffer, lattice, progress, path, costs)
+        lattice = new_lattice(longest, room)
+        status = _search(words, choices, context, starts, tables, usual_size, lattice, progress, path, costs)
         if status == NO_ROOM:
             room *= 2
         elif status == _TOO_LONG:
@@ -340,37 +319,36 @@ def search(
 
 
 @kernel
-def _search(words, choices, context, starts, tables, usual_size, buffer, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
-    """Goes on from progress[0] as far as buffer and lattice have room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
+def _search(words, choices, context, starts, tables, usual_size, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
+    """Goes on from progress[0] as far as the lattice has room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
     where it has come to; or _IMPOSSIBLE, a line that no path of finite cost goes through, if words are left out."""
-    n = words.token_types.size
+    n, positions = words.token_types.size, lattice.positions
     at = progress[0]
     line, lines, begin, size, here, cost = at.line, at.lines, at.begin, at.size, at.here, at.cost
     while begin <= n:
         size = min(size, n - begin)
         status, filled, behind = np.int64(_TOO_LONG), np.int64(0), begin
-        chunk = _first_words(buffer, min(size, buffer.token_types.size))
-        if size <= buffer.token_types.size:
-            filled, behind = fill_chunk(words, choices, begin, context, chunk)
-            chunk = _first_words(buffer, filled)
-            status = compose(chunk, lattice, tables, starts, here)
+        if size <= positions.size - 2:
+            filled, behind = fill_chunk(words, choices, begin, context, size, positions)
+            status = compose(filled, choices.arc_costs, lattice, tables, starts, here)
         if status < 0:
             at.line, at.lines, at.begin, at.size, at.here, at.cost = line, lines, begin, size, here, cost
             return status
         start_paths(lattice, 0, cost)
         traced = 0  # the words of the chunk whose path is written
         for position in range(filled + 1):
-            if position < filled and not ends_paths(chunk.token_types[position]):
-                advance(lattice, position, np.int64(chunk.n_forms[position]))
-                if chunk.may_begin[position + 1]:
-                    break_sentence(lattice, tables, position, np.int64(chunk.n_forms[position]), starts)
+            place = positions[position]
+            if position < filled and not ends_paths(place.token_type):
+                advance(lattice, position, np.int64(place.n_forms))
+                if positions[position + 1].may_begin:
+                    break_sentence(lattice, tables, position, np.int64(place.n_forms), starts)
                 continue
             if position == filled and behind < n:
                 break
             node, least = best_final(lattice, tables, position)
-            word = behind if position == filled else chunk.numbers[position]
+            word = behind if position == filled else place.number
             if node >= 0:
-                _trace_back(lattice, chunk, node, traced, position, words, path)
+                _trace_back(lattice, node, traced, position, words, path)
             elif context >= 0:
                 return np.int64(_IMPOSSIBLE)
             else:
@@ -378,7 +356,7 @@ def _search(words, choices, context, starts, tables, usual_size, buffer, lattice
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
                     path.begins[i] = False
             traced = position + 1
-            if position == filled or chunk.token_types[position] == NEWLINE:
+            if position == filled or place.token_type == NEWLINE:
                 costs[lines] = least
                 line = word + 1
                 lines += 1
@@ -392,7 +370,7 @@ def _search(words, choices, context, starts, tables, usual_size, buffer, lattice
         elif position == 0:
             size *= 2  # the paths through the chunk part in its first word
         else:
-            _trace_back(lattice, chunk, node, traced, position, words, path)
-            here, cost = np.int64(lattice.places[node].state), lattice.nodes[node].best
-            begin, size = behind if position == filled else np.int64(chunk.numbers[position]), usual_size
+            _trace_back(lattice, node, traced, position, words, path)
+            here, cost = np.int64(lattice.nodes[node].state), lattice.nodes[node].best
+            begin, size = behind if position == filled else np.int64(positions[position].number), usual_size
     return np.int64(_DONE)
