@@ -25,7 +25,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
 from capfst.casing.transducer import CasingCosts, Index, Transducer, Words, canonical_lowercase, find_label
 from capfst.context.classes import RARE
 from capfst.context.document import remember
-from capfst.context.domains import ANY, likeliest_domain
+from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import (
     BLOCK,
     MAX_POSITION,
@@ -188,17 +188,17 @@ def _stand_in(lowercase, size):  # type: ignore[no-untyped-def]
 def _add_log_odds(known, of_languages, sums):  # type: ignore[no-untyped-def]
     """Adds a known word's log-odds to the sums: those of languages, if the context model tells several apart."""
     if of_languages.size != 0:
-        for language in range(sums.size):
+        for language in range(of_languages.size):
             sums[language] += of_languages[language]
     else:
-        for domain in range(sums.size):
+        for domain in range(MAX_DOMAINS):  # at once; those that the context model has not are 0
             sums[domain] += known.domain_log_odds[domain]
 
 
 @kernel
-def _end_domain(text, number, end, log_odds, language):  # type: ignore[no-untyped-def]
+def _end_domain(text, number, end, log_odds, n_domains, language):  # type: ignore[no-untyped-def]
     """Sets a domain, the likeliest one or the given language, and where it ends; the number of the next one."""
-    text.domains[number] = likeliest_domain(log_odds) if language == ANY else language
+    text.domains[number] = likeliest_domain(part(log_odds, 0, n_domains)) if language == ANY else language
     text.ends[number] = end
     return number + 1
 
@@ -221,11 +221,11 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
             t = sentence_padding(text.tokens, t)
             position = 0
             if several:
-                domain = _end_domain(text, domain, i, log_odds, language)
+                domain = _end_domain(text, domain, i, log_odds, context.n_domains, language)
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
-            domain = _end_domain(text, domain, i, log_odds, language)
+            domain = _end_domain(text, domain, i, log_odds, context.n_domains, language)
             position = 0
             continue
         token, label = text.tokens[t], words.first_labels[i]
@@ -246,7 +246,7 @@ def _read(buf, words, begins, oov, context, lowercase, log_odds, language, text)
         position += 1
         t += 1
     sentence_padding(text.tokens, t)
-    _end_domain(text, domain, words.starts.size, log_odds, language)
+    _end_domain(text, domain, words.starts.size, log_odds, context.n_domains, language)
 
 
 # ---- tokens → ln p of the shapes
@@ -565,7 +565,7 @@ def casing_costs(
         np.empty(n_domains, np.int64),
     )
     lowercase = _Lowercase.of(transducer, longest)
-    log_odds, oov = np.zeros(known.n_domains, np.int64), context is not None
+    log_odds, oov = np.zeros(max(MAX_DOMAINS, known.n_domains), np.int64), context is not None
     _read(buf, words, begins, oov, known, lowercase, log_odds, language, text)
     log_p = np.empty((n, N_SHAPES), np.float32)
     costs = np.zeros(n_forms + _FEW, np.float32)
