@@ -536,7 +536,7 @@ def pieces(text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
     """A text as pieces that are recased one after the other, so that memory does not grow with it: whole lines, but of
     a line of more than 1 MB pieces that end behind a blank."""
     start = 0
-    while len(text) - start > _PIECE:
+    while len(text) - start > _PIECE + _PIECE // 8:  # a few lines more are no piece of their own
         end = text.rfind(b"\n", start, start + _PIECE) + 1
         end = end or text.find(b"\n", start + _PIECE, start + _LONGEST_PIECE) + 1
         if not end:

@@ -46,19 +46,19 @@ def _number(numbers, node, n):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore[no-untyped-def]
-    """Fills `edges`; their number, and that of the nodes."""
-    nodes, size = lattice.nodes, chunk.n_forms.size
+def _list_edges(size, lattice, tables, starts, n_nodes, edges):  # type: ignore[no-untyped-def]
+    """Fills `edges` from the lattice of a line of so many words; their number, and that of the nodes."""
+    positions, nodes = lattice.positions, lattice.nodes
     numbers = np.full(n_nodes, -1, np.int32)
     n, n_edges, first_arc = 0, 0, 0
     start = first_node(lattice, 0)
     n = _number(numbers, np.int64(nodes[start].resolved), n)
     for word in range(size):
-        n_forms = np.int64(chunk.n_forms[word])
+        n_forms = np.int64(positions[word].n_forms)
         restart = np.int64(-1)
-        if chunk.may_begin[word + 1]:
+        if positions[word + 1].may_begin:
             restart = node_of_state(lattice, word + 1, starts.sentence)
-        node = np.int64(lattice.first_expanded[word])
+        node = np.int64(positions[word].first_expanded)
         while node >= 0:
             for k in range(n_forms if numbers[node] >= 0 else 0):
                 edge = lattice.edges[np.int64(nodes[node].row) + k]
@@ -67,24 +67,24 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
                     behind, cost = target, edge.cost + (nodes[start].backoff_cost if word == 0 else 0.0)
                     if ends:
                         behind = restart
-                        cost += final_cost(tables.states, tables.arcs, lattice.places[target].state)
+                        cost += final_cost(tables.states, tables.arcs, nodes[target].state)
                     resolved = np.int64(nodes[behind].resolved)
                     n = _number(numbers, resolved, n)
                     if n_edges < edges.source.size:
                         edges.source[n_edges], edges.target[n_edges] = numbers[node], numbers[resolved]
                         edges.arc[n_edges], edges.cost[n_edges] = first_arc + k, cost + nodes[behind].backoff_cost
                     n_edges += 1
-            node = np.int64(lattice.next_expanded[node])
+            node = np.int64(nodes[node].next_expanded)
         first_arc += n_forms
-    root = np.int64(lattice.roots[size])
+    root = np.int64(positions[size].root)
     node = root
     while True:
         if numbers[node] >= 0:
             if n_edges < edges.source.size:
                 edges.source[n_edges], edges.target[n_edges], edges.arc[n_edges] = numbers[node], n, END
-                edges.cost[n_edges] = final_cost(tables.states, tables.arcs, lattice.places[node].state)
+                edges.cost[n_edges] = final_cost(tables.states, tables.arcs, nodes[node].state)
             n_edges += 1
-        node = np.int64(lattice.places[node].next)
+        node = np.int64(nodes[node].next)
         if node == root:
             break
     return n_edges, n + 1
@@ -93,12 +93,12 @@ def _list_edges(chunk, lattice, tables, starts, n_nodes, edges):  # type: ignore
 def line_edges(words: Words, unknown: int, starts: Starts, tables: LookupTables) -> tuple[Edges, int]:
     """The edges of a line, and the number of its nodes; IRREGULAR in its place if the model is not one of n-grams."""
     choices, _ = choose(words, None, unknown, leave_out=False)
-    chunk, lattice, n_nodes = line_lattice(words, choices, starts, tables)
+    lattice, n_nodes = line_lattice(words, choices, starts, tables)
     if n_nodes < 0:
         return _room(0), n_nodes
-    n_edges = _list_edges(chunk, lattice, tables, starts, n_nodes, _room(0))[0]
-    edges = _room(n_edges)
-    return edges, _list_edges(chunk, lattice, tables, starts, n_nodes, edges)[1]
+    size = len(words.token_types)
+    edges = _room(_list_edges(size, lattice, tables, starts, n_nodes, _room(0))[0])
+    return edges, _list_edges(size, lattice, tables, starts, n_nodes, edges)[1]
 
 
 def _room(n: int) -> Edges:

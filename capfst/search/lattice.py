@@ -116,8 +116,8 @@ def node_of_state(lattice, position, state):  # type: ignore[no-untyped-def]
 
 @kernel
 def compose(size, arc_costs, lattice, tables, starts, here):  # type: ignore[no-untyped-def]
-    """The lattice of the first `size` positions' words; the number of nodes, NO_ROOM for them, or IRREGULAR, a model not
-    of n-grams.
+    """The lattice of the words of the first `size` positions; the number of nodes, NO_ROOM for them, or IRREGULAR, a
+    model not of n-grams.
 
     Paths begin in the state `here`; behind a line's end, and where a sentence may begin, in those of `starts`.
     arc_costs: what forms cost beside the LM, −ln.

@@ -205,7 +205,7 @@ def sketch(text: str) -> str:
         kind = INFO[ord(c)] & CLASS
         if c == "\n" or kind == PUNCT or (c.isascii() and kind in (LETTER, NUMBER)):
             return c
-        return "I" if c == "İ" else SPECIAL[kind]
+        return "I" if c in "İı" else SPECIAL[kind]
 
     return "".join(map(stand_in, text))
 
@@ -314,6 +314,7 @@ texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(ma
 @given(texts)
 @example("o'n@x 1,2!b@c a-1,2!c@d a-b.c-d@e isn't@x")
 @example("../.x ~/.x ~./x ~.. ./. \\\\. /.")
+@example("ı. İ. i. ä. a.ı.")
 def test_against_regular_expressions(text):
     data = text.encode()
     places = np.cumsum([0, *(len(c.encode()) for c in text)])
