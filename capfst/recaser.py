@@ -38,7 +38,7 @@ from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
 from capfst.context.spellings import PART as SPELLINGS
-from capfst.corpus.documents import LARGEST, documents, whole_documents
+from capfst.corpus.documents import documents, whole_documents
 from capfst.exceptions import CapfstError
 from capfst.formats.alignment import parse
 from capfst.fst.backoff import LanguageModel, Starts
@@ -59,7 +59,7 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_PIECE = LARGEST  # bytes of a text that are recased at once, in whole lines: as many as a document may have
+_PIECE = 3 << 17  # bytes of a text that are recased at once, in whole lines; a document has fewer
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 _MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search
