@@ -59,7 +59,7 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_PIECE = 3 << 17  # bytes of a text that are recased at once, in whole lines; a document has fewer
+_PIECE = 5 << 16  # bytes of a text that are recased at once, in whole lines; a document has fewer
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 _MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search

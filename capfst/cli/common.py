@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from capfst.corpus.compression import OnRead
 
 _SOON = 0.05  # seconds
-_BLOCK = 3 << 17  # bytes: as many as are recased at once, and all threads have some to the end, also of small files
+_BLOCK = 5 << 16  # bytes: as many as are recased at once, and all threads have some to the end, also of small files
 
 
 class Bytes(click.ParamType):

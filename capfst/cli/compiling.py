@@ -14,7 +14,7 @@ from capfst.exceptions import CapfstError
 
 _TEXT = """\
 The European Space Agency launched a new satellite from French Guiana on Monday.
-Marie O'Neill bought an iPhone in New York, and she wrote to John McDonald about it.
+Marie O'Neill bought an iPhone in New York, and she wrote to John McDonald about it. He has one, too.
 """
 
 

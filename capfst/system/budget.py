@@ -21,8 +21,10 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 
 
 def keep_freed_memory() -> None:
-    """Has the process keep up to 256 MiB that are freed, if its C library is glibc. One block of text after the other
-    takes and frees arrays of the same sizes: the system would clear their pages each time."""
-    if os.name == "posix" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
-        mallopt(_MMAP_THRESHOLD, 32 << 20)
-        mallopt(_TRIM_THRESHOLD, 256 << 20)
+    """Has the process keep up to 256 MiB that are freed from now on, if its C library is glibc; what is free by now, in
+    all threads, goes back to the system. One block of text after the other takes and frees arrays of the same sizes:
+    the system would clear their pages each time."""
+    if os.name == "posix" and hasattr(library := ctypes.CDLL(None), "mallopt"):
+        library.malloc_trim(0)
+        library.mallopt(_MMAP_THRESHOLD, 32 << 20)
+        library.mallopt(_TRIM_THRESHOLD, 256 << 20)

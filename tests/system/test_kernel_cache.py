@@ -173,5 +173,6 @@ def test_compile_then_recase_at_once(tmp_path, contextual_model):
     assert done.stderr.decode().startswith(f"capfst: compiled kernels are in {tmp_path}")
     before = kept(tmp_path)
     for options in [], ["--nbest", "2"], ["--confidence"], ["--sentence-case"], ["--no-context"]:
-        run_process("recase", "--lm", contextual_model, *options, stdin="new york\n", env=environment)
+        line = "new york. über 1,000 o'neills (a 'well-known' name): see example.com!\n"
+        run_process("recase", "--lm", contextual_model, *options, stdin=line, env=environment)
     assert kept(tmp_path) == before
