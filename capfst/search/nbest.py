@@ -97,8 +97,8 @@ def _completions(lattice, tables, starts, n_nodes, n):  # type: ignore[no-untype
     steps, ranks = np.empty((n_nodes, n), np.int32), np.empty((n_nodes, n), np.int32)
     completions = Completions(costs, steps, ranks)
     most_forms = np.int64(1)
-    for position in range(size):
-        most_forms = max(most_forms, np.int64(positions[position].n_forms))
+    for n_forms in positions.n_forms[:size]:
+        most_forms = max(most_forms, np.int64(n_forms))
     taken = np.empty(2 * most_forms, np.int64)
     for position in range(size, -1, -1):
         root = np.int64(positions[position].root)
@@ -156,14 +156,12 @@ def max_marginals(words, stays_first, lattice, tables, starts, n_nodes):  # type
     stays_first: bool[words], whether the word behind a first word is one, too.
     """
     nodes, positions = lattice.nodes, lattice.positions
-    size, n_all = words.n_forms.size, np.int64(0)
-    for word in range(size):
-        n_all += np.int64(positions[word].n_forms)
+    size = words.n_forms.size
     to_go = _completions(lattice, tables, starts, n_nodes, 1).costs
     best = np.full((n_nodes, 2), np.inf)  # what the cheapest paths to the nodes cost
     start = first_node(lattice, 0)
     best[np.int64(nodes[start].resolved), 1] = nodes[start].backoff_cost
-    least = np.full((2, n_all), np.inf)
+    least = np.full((2, np.int64(positions.n_forms[:size].sum())), np.inf)
     begin = np.int64(0)
     for word in range(size):
         n_forms = np.int64(positions[word].n_forms)
