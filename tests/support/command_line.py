@@ -89,7 +89,9 @@ def _checked(done: subprocess.CompletedProcess, code: int) -> subprocess.Complet
 
 @contextmanager
 def start(*arguments, **options) -> Iterator[subprocess.Popen]:
-    """A process of capfst, which outlives no test. It takes the options of `subprocess.Popen`."""
+    """A process of capfst, which outlives no test. It takes the options of `subprocess.Popen`. SIGHUP ends it, even if
+    the tests run under nohup."""
+    options = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)} | options
     with subprocess.Popen([*CAPFST, *map(str, arguments)], **options) as process:
         try:
             yield process
