@@ -38,7 +38,7 @@ from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.context.model import Context
 from capfst.context.spellings import PART as SPELLINGS
-from capfst.corpus.documents import documents, whole_documents
+from capfst.corpus.documents import PIECE, documents, whole_documents
 from capfst.exceptions import CapfstError
 from capfst.formats.alignment import parse
 from capfst.fst.backoff import LanguageModel, Starts
@@ -59,7 +59,6 @@ Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
 
 _LINES = 4096  # at most so many lines of an iterable are recased at once
-_PIECE = 5 << 16  # bytes of a text that are recased at once, in whole lines; a document has fewer
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 _MOST_PATHS = 256  # for one casing
 _BLANK = re.compile(rb"[ \t\n]").search
@@ -510,7 +509,7 @@ def _line_block(text: str, source: str | None, alignment: str | None) -> Block:
 def _line_blocks(text: str) -> Iterator[bytes]:
     """A text in blocks of whole lines."""
     file = BytesIO(_utf8(text))
-    return iter(lambda: b"".join(file.readlines(_PIECE)), b"")
+    return iter(lambda: b"".join(file.readlines(PIECE)), b"")
 
 
 def _lines_of(lines: object) -> list[str]:
@@ -536,9 +535,9 @@ def pieces(text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
     """A text as pieces that are recased one after the other, so that memory does not grow with it: whole lines, but of
     a line of more than 1 MB pieces that end behind a blank."""
     start = 0
-    while len(text) - start > _PIECE + _PIECE // 8:  # a few lines more are no piece of their own
-        end = text.rfind(b"\n", start, start + _PIECE) + 1
-        end = end or text.find(b"\n", start + _PIECE, start + _LONGEST_PIECE) + 1
+    while len(text) - start > PIECE + PIECE // 8:  # a few lines more are no piece of their own
+        end = text.rfind(b"\n", start, start + PIECE) + 1
+        end = end or text.find(b"\n", start + PIECE, start + _LONGEST_PIECE) + 1
         if not end:
             blank = _BLANK(text, start + _LONGEST_PIECE)
             end = blank.end() if blank else len(text)

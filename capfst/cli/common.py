@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from capfst.corpus.compression import OnRead
 
 _SOON = 0.05  # seconds
-_BLOCK = 5 << 16  # bytes: as many as are recased at once, and all threads have some to the end, also of small files
 
 
 class Bytes(click.ParamType):
@@ -199,15 +198,16 @@ def note(text: str, quiet: bool = False) -> None:
 
 
 def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:
-    """The text of all files, or of stdin, in blocks of whole lines; a file's last line is ended if another file
-    follows. `on_read` is given what is read, before decompression."""
+    """The text of all files, or of stdin, in blocks of whole lines, of about a PIECE; a file's last line is ended if
+    another file follows. `on_read` is given what is read, before decompression."""
+    from capfst.corpus.documents import PIECE
     from capfst.corpus.read import read_stream
 
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"
         # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
-        for block in read_stream(source, size=_BLOCK, errors=errors, on_read=on_read):  # type: ignore[arg-type]
+        for block in read_stream(source, size=PIECE, errors=errors, on_read=on_read):  # type: ignore[arg-type]
             yield block
         if k < len(files) and not block.endswith(b"\n"):
             yield b"\n"

@@ -12,6 +12,10 @@ from typing import AnyStr
 LONGEST = 200  # lines
 LARGEST = 1 << 18  # bytes, or characters
 
+PIECE = 5 << 16
+"""Bytes of text, in whole lines, that are recased at once: larger pieces take less time, and more memory, and leave
+threads without work at the end of small files. A document, which is smaller, is never in two of them."""
+
 
 def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
     """The lines of each document; the blank lines behind it are the last of them."""

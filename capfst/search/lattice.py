@@ -67,8 +67,8 @@ NODE = np.dtype(
         ("backoff_arc", "f4"),  # the cost of its state's backoff arc
     ]
 )
-"""A node, in a line of the cache. The first one of a position is the root, behind which comes by `next` the context in
-which paths begin at the position, if any; the states of one form follow the root in memory."""
+"""A node, of as many bytes as a line of the cache. The first one of a position is the root, behind which comes by
+`next` the context in which paths begin at the position, if any; in memory, the states of one form follow the root."""
 EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
@@ -219,8 +219,11 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
 
 @inlined
 def _await_word(lattice, tables, place, share, root, n_nodes, n_queued, n_short):  # type: ignore[no-untyped-def]
-    """Has the nodes behind the root look the next word up, which has this share, and resolve to the root if it is not
-    found: longer contexts, in the queue; those of one word to look up, pending."""
+    """Has the nodes behind the root wait for the word behind the position, which has this share; they resolve to the
+    root unless they turn out to have an arc for it.
+
+    (longer contexts, in the queue; those of one word to look up, pending)
+    """
     nodes, queue, pending = lattice.nodes, lattice.queue, lattice.pending
     place.share = share
     row = nodes[root].row

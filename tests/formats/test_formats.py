@@ -332,7 +332,7 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     words_of = recaser.transducer.words
     monkeypatch.setattr(recaser.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf))
     monkeypatch.setattr("capfst.formats.lines._LONG", 50)
-    monkeypatch.setattr("capfst.recaser._PIECE", 100)
+    monkeypatch.setattr("capfst.recaser.PIECE", 100)
     monkeypatch.setattr("capfst.recaser._LONGEST_PIECE", 100)
     assert recased(path, recaser, **options) == whole
     assert whole[0] != text
@@ -344,7 +344,7 @@ def test_pieces(text, size, longest):
     """They are the text; they end with lines if they hold any; a line of more than `size` is whole up to `longest`, and
     ends behind the first blank or line end after that."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("capfst.recaser._PIECE", size)
+        patch.setattr("capfst.recaser.PIECE", size)
         patch.setattr("capfst.recaser._LONGEST_PIECE", longest)
         found = [piece.tobytes() for piece in pieces(text.encode())]
     assert b"".join(found) == text.encode()
