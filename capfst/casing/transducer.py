@@ -19,7 +19,7 @@ from capfst.system.hashing import PRIME
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
 from capfst.text.code import is_identifier, is_version
 from capfst.text.restoring import stripping
-from capfst.text.sentences import mark_beginnings
+from capfst.text.sentences import has_ended
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
 from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, Lowering, decode, is_plain, lower_into, within
 
@@ -114,26 +114,35 @@ def _first_label(slot, size, index):  # type: ignore[no-untyped-def]
     return found if size <= _EIGHT else np.uint32(index.parts[found] >> np.uint64(32))
 
 
+_TOKEN = np.dtype(
+    [
+        ("key", "u8"),
+        ("slot", "i8"),  # where the search for it begins
+        ("begin", "i8"),  # of its bytes, in the parts; −1 if they are the key
+        ("length", "i8"),
+        ("is_plain", "?"),
+    ],
+    align=True,
+)
+"""A token of a block."""
+
+
 class _Room(NamedTuple):
-    """Memory for the words of a block."""
+    """Memory for the tokens of a block."""
 
     lowered: npt.NDArray[np.uint8]  # for a word
     word: npt.NDArray[np.uint8]
-    parts: npt.NDArray[np.uint64]  # the bytes of the tokens of a block, eight by eight
-    begins: npt.NDArray[np.int64]  # of each token of a block: where these begin,
-    lengths: npt.NDArray[np.int64]
-    keys: npt.NDArray[np.uint64]
-    first_slots: npt.NDArray[np.int64]
-    are_plain: npt.NDArray[np.bool_]
+    parts: npt.NDArray[np.uint64]  # the bytes of the tokens, eight by eight
+    tokens: npt.NDArray  # _TOKEN
     longer: npt.NDArray[np.int64]  # those of more than eight bytes
 
     @classmethod
     def of(cls, size: int, longest: int) -> _Room:
         """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
         word = longest * GROWTH + 8
-        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK, _BLOCK + 1
-        types = np.uint8, np.uint8, np.uint64, np.int64, np.int64, np.uint64, np.int64, np.bool_, np.int64
-        return cls(*map(np.empty, sizes, types))
+        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK + 1
+        types: tuple[npt.DTypeLike, ...] = np.uint8, np.uint8, np.uint64, _TOKEN, np.int64
+        return cls._make(np.empty(n, t) for n, t in zip(sizes, types, strict=True))
 
 
 @kernel
@@ -150,31 +159,30 @@ def _put_plain(text, start, end, pretokenized, lowering, parts, begin):  # type:
 @kernel
 def _build(data, offsets, starts, order, info, lowering, index, room):  # type: ignore[no-untyped-def]
     """Fills an index with the words, in this order."""
-    slots, parts, begins, lengths = index.slots, index.parts, room.begins, room.lengths
-    keys, first_slots = room.keys, room.first_slots
+    slots, parts = index.slots, index.parts
     parts[0], used = np.uint64(0), np.int64(1)
     for block in range(0, order.size, _BLOCK):
         block_end = min(order.size, block + _BLOCK)
         for k in range(block, block_end):
-            b, label = k - block, starts[order[k]]
+            token, label = room.tokens[k - block], starts[order[k]]
             start, end = offsets[label], offsets[label + 1]
             size = end - start
             if not _put_plain(data, start, end, True, lowering, parts, used + 1):
                 size = lower_into(data, start, end, start, end, room.word, 0, info, lowering)
                 for i in range(0, size, _EIGHT):
                     parts[used + 1 + (i >> 3)] = _eight(room.word, i, size)
-            begins[b], lengths[b], keys[b] = used + 1, size, _key(parts, used + 1, size)
-            first_slots[b] = _first_slot(keys[b], size, slots)
-            prefetch(slots, first_slots[b])
+            token.begin, token.length, token.key = used + 1, size, _key(parts, used + 1, size)
+            token.slot = _first_slot(token.key, size, slots)
+            prefetch(slots, token.slot)
             if size > _EIGHT:
                 parts[used] = np.uint64(label) << np.uint64(32) | np.uint64(size)
                 used += 1 + ((size + 7) >> 3)
         for k in range(block, block_end):
-            b, word = k - block, order[k]
-            slot = _find_slot(first_slots[b], keys[b], parts, begins[b], lengths[b], index)
-            slots[slot].key = keys[b]
-            slots[slot].label_or_place = starts[word] if lengths[b] <= _EIGHT else begins[b] - 1
-            slots[slot].n_forms_length = (starts[word + 1] - starts[word]) << 4 | min(lengths[b], 9)
+            token, word = room.tokens[k - block], order[k]
+            slot = slots[_find_slot(token.slot, token.key, parts, token.begin, token.length, index)]
+            slot.key = token.key
+            slot.label_or_place = starts[word] if token.length <= _EIGHT else token.begin - 1
+            slot.n_forms_length = (starts[word + 1] - starts[word]) << 4 | min(token.length, 9)
 
 
 def build_index(symbols: Symbols, starts: npt.NDArray[np.int64], costs: npt.NDArray[np.float32] | None = None) -> Index:
@@ -251,62 +259,51 @@ def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowere
 
 
 @kernel
-def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, index, room):  # type: ignore[no-untyped-def]
-    """Fills in the surface forms of the first n_tokens words.
+def _match(buf, pretokenized, words, n_tokens, keys, data, offsets, info, lowering, index, room):  # type: ignore[no-untyped-def]
+    """Fills in the surface forms of the first n_tokens words, and where sentences may begin.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of words left.
     """
     starts, ends, token_types = words.starts, words.ends, words.token_types
-    slots, parts, begins, lengths, keys = index.slots, room.parts, room.begins, room.lengths, room.keys
-    first_slots, are_plain = room.first_slots, room.are_plain
+    slots, parts = index.slots, room.parts
     n_words = 0
     covered = 0  # by a compound
+    ended, last_end = False, np.int64(0)  # whether a sentence may have ended with the last word
     for block in range(0, n_tokens, _BLOCK):
         used, n_longer = np.int64(0), np.int64(0)
         for i in range(block, min(n_tokens, block + _BLOCK)):
-            if token_types[i] == NEWLINE:
-                continue
-            b = i - block
-            begins[b] = used
-            size = ends[i] - starts[i]
-            part = _eight(buf, starts[i], ends[i])
-            is_one = size <= _EIGHT and (token_types[i] == WORD or size == 1)
-            if is_one and is_plain(part, lowering.irregular, lowering.not_plain):
-                lengths[b], are_plain[b] = size, True
-                is_backtick = part == np.uint64(96) and token_types[i] != WORD
-                keys[b] = np.uint64(39) if is_backtick else _canonical_eight(part, pretokenized, lowering.case)
-            else:
-                lengths[b], are_plain[b] = _normalize(
-                    buf, starts[i], ends[i], token_types[i], pretokenized, info, lowering, room.lowered,
-                    room.word, parts, used,
+            token, key = room.tokens[i - block], keys[i]
+            token.length, token.begin, token.is_plain = ends[i] - starts[i], -1, True
+            if key == 0 or not lowering.is_regular:
+                token.begin = used
+                token.length, token.is_plain = _normalize(
+                    buf, starts[i], ends[i], token_types[i], pretokenized, info, lowering, room.lowered, room.word,
+                    parts, used,
                 )  # fmt: skip
-                used += (lengths[b] + 7) >> 3
-                keys[b] = _key(parts, begins[b], lengths[b])
-            first_slots[b] = _first_slot(keys[b], lengths[b], slots)
-            prefetch(slots, first_slots[b])
-            room.longer[n_longer] = b
-            n_longer += np.int64(lengths[b] > _EIGHT)
+                key = _key(parts, used, token.length)
+                used += (token.length + 7) >> 3
+                room.longer[n_longer] = i - block
+                n_longer += np.int64(token.length > _EIGHT)
+            token.key, token.slot = key, _first_slot(key, token.length, slots)
+            prefetch(slots, token.slot)
         for k in range(n_longer):
-            slot = first_slots[room.longer[k]]
-            if slots[slot].n_forms_length & _LENGTH == 9:
-                prefetch(index.parts, slots[slot].label_or_place)
+            slot = slots[room.tokens[room.longer[k]].slot]
+            if slot.n_forms_length & _LENGTH == 9:
+                prefetch(index.parts, slot.label_or_place)
         for i in range(block, min(n_tokens, block + _BLOCK)):
             start, end, token_type = starts[i], ends[i], token_types[i]
-            label, n_forms = np.uint32(0), np.uint32(0)
-            if token_type != NEWLINE:
+            token = room.tokens[i - block]
+            slot = slots[token.slot]
+            label, n_forms = slot.label_or_place, slot.n_forms_length >> np.uint32(4)
+            is_found = slot.key == token.key and np.int64(slot.n_forms_length & _LENGTH) == token.length
+            if not is_found or token.begin >= 0:
                 if start < covered:
                     continue
-                b = i - block
-                slot, length = first_slots[b], lengths[b]
-                if (
-                    length > _EIGHT
-                    or slots[slot].key != keys[b]
-                    or np.int64(slots[slot].n_forms_length & _LENGTH) != length
-                ):
-                    slot = _find_slot(slot, keys[b], parts, begins[b], length, index)
-                label, n_forms = _first_label(slot, length, index), slots[slot].n_forms_length >> np.uint32(4)
+                length = token.length
+                k = _find_slot(token.slot, token.key, parts, token.begin, length, index)
+                label, n_forms = _first_label(k, length, index), slots[k].n_forms_length >> np.uint32(4)
                 # A form that the lowercase of the whole line would not give back is not offered.
-                may_change = not are_plain[b] and has_sigma(data, offsets[label], offsets[label + n_forms])
+                may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
                     label, n_forms = np.uint32(0), np.uint32(0)
                 if buf[start] | 32 == 118 and n_forms != 0 and not pretokenized and is_version(buf, start, end):
@@ -321,6 +318,8 @@ def _match(buf, pretokenized, words, n_tokens, data, offsets, info, lowering, in
                     covered = end
             starts[n_words], ends[n_words], token_types[n_words] = start, end, token_type
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
+            words.may_begin[n_words] = ended and token_type != NEWLINE and start > last_end
+            ended, last_end = has_ended(buf, start, end, token_type, ended), end
             n_words += 1
     return n_words
 
@@ -399,16 +398,15 @@ class Transducer:
         """The words of valid UTF-8, any number of lines."""
         types = (np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_)
         words = Words._make(np.empty(capacity(buf.size), t) for t in types)
+        keys = np.empty(capacity(buf.size), np.uint64)
         language = self.symbols.language
         if self.pretokenized:
-            n = scan_spaced(buf, buf.size, *words[:3])
+            n = scan_spaced(buf, buf.size, *words[:3], keys)
         else:
-            n = scan(buf, buf.size, language.info, language.elisions, *words[:3])
+            n = scan(buf, buf.size, language.info, language.elisions, *words[:3], keys)
         room = _Room.of(buf.size, buf.size)
         n = _match(
-            buf, self.pretokenized, words, n, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
+            buf, self.pretokenized, words, n, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
             self.index, room,
         )  # fmt: skip
-        words = Words._make(a[:n] for a in words)
-        mark_beginnings(buf, *words[:3], words.may_begin)
-        return words
+        return Words._make(a[:n] for a in words)

@@ -165,12 +165,13 @@ class Interner:
         """The stream of a block of whole lines, uint32[·]."""
         buf = np.frombuffer(block, np.uint8)
         if not self._tokens or self._tokens[0].size < capacity(buf.size):
-            self._tokens = tuple(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8, np.bool_))
-        starts, ends, token_types, begins = self._tokens
+            types = np.int64, np.int64, np.uint8, np.uint64, np.bool_
+            self._tokens = tuple(np.empty(capacity(buf.size), t) for t in types)
+        starts, ends, token_types, keys, begins = self._tokens
         if pretokenized:
-            n = scan_spaced(buf, buf.size, starts, ends, token_types)
+            n = scan_spaced(buf, buf.size, starts, ends, token_types, keys)
         else:
-            n = scan(buf, buf.size, self.info, self.elisions, starts, ends, token_types)
+            n = scan(buf, buf.size, self.info, self.elisions, starts, ends, token_types, keys)
         tokens = Tokens(starts[:n], ends[:n], token_types[:n])
         if pretokenized:
             begins[:n] = False

@@ -8,6 +8,8 @@ a period, too, and a straight quote may open the next sentence.
 
 from __future__ import annotations
 
+import numpy as np
+
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
@@ -49,17 +51,23 @@ def _closes(code):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def has_ended(buf, start, end, token_type, before):  # type: ignore[no-untyped-def]
+    """Whether a sentence may have ended with the token buf[start:end], if it may or may not have ended before it."""
+    last = end - 1
+    while last > start and buf[last] & 0xC0 == 0x80:
+        last -= 1
+    code = decode(buf, last, end)[0]
+    is_text = (token_type != NEWLINE) & (token_type != PROTECTED)
+    return is_text & (_ends(code) | (before & _closes(code)))  # no branch: nobody can predict it
+
+
+@kernel
 def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[no-untyped-def]
     """Fills may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
-    has_ended = False
+    ended, last_end = False, np.int64(0)
     for i in range(starts.size):
-        may_begin[i] = has_ended and token_types[i] != NEWLINE and starts[i] > ends[i - 1]
-        last = ends[i] - 1
-        while last > starts[i] and buf[last] & 0xC0 == 0x80:
-            last -= 1
-        code = decode(buf, last, ends[i])[0]
-        is_text = (token_types[i] != NEWLINE) & (token_types[i] != PROTECTED)
-        has_ended = is_text & (_ends(code) | (has_ended & _closes(code)))  # no branch: nobody can predict it
+        may_begin[i] = ended and token_types[i] != NEWLINE and starts[i] > last_end
+        ended, last_end = has_ended(buf, starts[i], ends[i], token_types[i], ended), ends[i]
 
 
 @kernel

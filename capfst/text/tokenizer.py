@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined
+from capfst.system.kernels import copy_bytes, count_ones, get_eight, kernel, outlined
 from capfst.text.code import (
     back_quoted_end,
     command_end,
@@ -72,8 +72,9 @@ _BEHIND_JOINED = ascii_set(":/(=-")
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _BEGINS_CODE = ascii_set("`$\\_")
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
-"""Marks that are tokens of their own between white space, whatever stands around."""
-_SMALL, _ASCII, _HIGHEST, _EACH = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80, 1))
+"""Marks that are tokens of their own before white space, whatever stands around."""
+_ENDS_WORD = ascii_set('!"),.:;?]}')
+_SMALL, _ASCII, _HIGHEST = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80))
 _IN_ADDRESS = ascii_set("._%+-")
 
 
@@ -122,17 +123,20 @@ def _is_elision(buf, start, end, elisions):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _letters_end(buf, i, end):  # type: ignore[no-untyped-def]
-    """The end of the ASCII letters from `i` on, as far as eight bytes at a time are to be had."""
+def _letters(buf, start, end):  # type: ignore[no-untyped-def]
+    """The end of the ASCII letters from `start` on, as far as eight bytes at a time are to be had; and their key, 0 if
+    there are none or more than eight."""
+    i, key = start, np.uint64(0)
     while i + 8 <= end:
         part = get_eight(buf, i)
-        letters = within((part | _SMALL) & _ASCII, 97, 122) & ~part
-        others = ~letters & _HIGHEST
-        if others != np.uint64(0):  # its lowest bit is that of the first byte that is no letter
-            below = (others & (~others + np.uint64(1))) - np.uint64(1)
-            return i + np.int64((below & _EACH) * _EACH >> np.uint64(56)) - 1
-        i += 8
-    return i
+        others = (~within((part | _SMALL) & _ASCII, 97, 122) | part) & _HIGHEST
+        letters = ((others & (~others + np.uint64(1))) >> np.uint64(7)) - np.uint64(1)  # those before the first other
+        n = count_ones(np.int64(letters)) >> 3
+        key = (part | _SMALL) & letters if i == start else key if n == 0 else np.uint64(0)
+        i += n
+        if n < 8:
+            break
+    return i, key
 
 
 @kernel
@@ -355,10 +359,28 @@ def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[no-untyped-def]
+def _is_white(byte):  # type: ignore[no-untyped-def]
+    return byte == _SPACE or byte == _NL
+
+
+@kernel
+def _is_apart(buf, i, token_end, is_mark, end):  # type: ignore[no-untyped-def]
+    """Whether a token of ASCII letters, or a mark, buf[i:token_end], is sure to end there: before white space; letters
+    also before a mark and white space, but for initials (`J.`)."""
+    behind = buf[token_end]
+    if _is_white(behind):
+        return True
+    if is_mark or token_end + 1 >= end or not _is_white(buf[token_end + 1]):
+        return False
+    return is_in(behind, _ENDS_WORD) and (behind != _PERIOD or token_end - i > 1)
+
+
+@kernel
+def scan(buf, end, info, elisions, starts, ends, token_types, keys):  # type: ignore[no-untyped-def]
     """Fills `starts`, `ends`, `token_types` with the tokens of buf[:end]; returns their number.
 
-    The arrays hold `capacity(end)` entries at least.
+    keys: of each token of up to eight ASCII letters, and of most single marks, the bytes in lowercase, as the lowest
+    bits of an integer; 0 of others. The arrays hold `capacity(end)` entries at least.
     """
     n = 0
     i = 0
@@ -371,16 +393,17 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
             chunk = i
             continue
         if byte == _NL:
-            starts[n], ends[n], token_types[n] = i, i + 1, NEWLINE
+            starts[n], ends[n], token_types[n], keys[n] = i, i + 1, NEWLINE, byte
             n += 1
             i += 1
             chunk = i
             continue
-        letters_end = _letters_end(buf, i, end)
-        is_mark = letters_end == i == chunk and is_in(byte, _STANDS_ALONE)
+        letters_end, key = _letters(buf, i, end)
+        is_mark = letters_end == i and is_in(byte, _STANDS_ALONE)
         token_end = letters_end + is_mark
-        if i < token_end < end and (buf[token_end] == _SPACE or buf[token_end] == _NL):  # as most tokens are
+        if i < token_end < end and _is_apart(buf, i, token_end, is_mark, end):  # as most tokens are
             starts[n], ends[n], token_types[n] = i, token_end, MARKS if is_mark else WORD
+            keys[n] = byte if is_mark else key
             n += 1
             i = token_end
             continue
@@ -393,28 +416,28 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
                 n += 1
                 part = i
                 while True:
-                    starts[n], ends[n], token_types[n] = part, token_end, WORD
+                    starts[n], ends[n], token_types[n], keys[n] = part, token_end, WORD, 0
                     n += 1
                     if not _joins(buf, token_end, end, _HYPHEN, info):
                         break
-                    starts[n], ends[n], token_types[n] = token_end, token_end + 1, MARKS
+                    starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
                     n += 1
                     part = token_end + 1
                     token_end = _word_end(buf, part, part, end, info, elisions)
-                starts[first], ends[first], token_types[first] = i, token_end, COMPOUND
+                starts[first], ends[first], token_types[first], keys[first] = i, token_end, COMPOUND, 0
             else:
-                starts[n], ends[n], token_types[n] = i, token_end, WORD
+                starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
                 n += 1
             if _joins(buf, token_end, end, _AT, info):
                 n = _address_start(buf, i, starts, ends, token_types, n)
                 token_end = _protected_end(buf, token_end, end, info)
-                ends[n], token_types[n] = token_end, PROTECTED
+                ends[n], token_types[n], keys[n] = token_end, PROTECTED, 0
                 n += 1
             elif byte | 32 == 119 or (token_end < end and is_in(buf[token_end], _BEHIND_JOINED)):
                 joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
                 if joined_end > 0:
                     token_end = joined_end
-                    starts[first], ends[first], token_types[first] = i, token_end, PROTECTED
+                    starts[first], ends[first], token_types[first], keys[first] = i, token_end, PROTECTED, 0
                     n = first + 1
             i = token_end
             continue
@@ -442,7 +465,7 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
                     )
                 )
             ):
-                starts[n], ends[n], token_types[n] = i, token_end, WORD
+                starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
                 n += 1
                 i = token_end
                 continue
@@ -461,7 +484,7 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
             elif is_in(byte, _BEGINS_CODE):
                 token_end = _code_end(buf, i, n > 0 and ends[n - 1] == i and token_types[n - 1] == PROTECTED, end, info)
             if token_end > i:
-                starts[n], ends[n], token_types[n] = i, token_end, PROTECTED
+                starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED, 0
                 n += 1
                 i = token_end
                 continue
@@ -470,31 +493,32 @@ def scan(buf, end, info, elisions, starts, ends, token_types):  # type: ignore[n
             token_end = _run_end(buf, i, after, end)
         while token_end < end and class_at(buf, token_end, end, info) == MARK:
             token_end = decode(buf, token_end, end)[1]
-        starts[n], ends[n], token_types[n] = i, token_end, MARKS
+        starts[n], ends[n], token_types[n], keys[n] = i, token_end, MARKS, 0
         n += 1
         i = token_end
     return n
 
 
 @kernel
-def scan_spaced(buf, end, starts, ends, token_types):  # type: ignore[no-untyped-def]
+def scan_spaced(buf, end, starts, ends, token_types, keys):  # type: ignore[no-untyped-def]
     """As `scan`, for text that is tokenised already: tokens are what ASCII white space (and NUL) separates, as in
-    KenLM."""
+    KenLM; marks have no keys."""
     n = 0
     i = 0
     while i < end:
         byte = buf[i]
         if byte == _NL:
-            starts[n], ends[n], token_types[n] = i, i + 1, NEWLINE
+            starts[n], ends[n], token_types[n], keys[n] = i, i + 1, NEWLINE, byte
             n += 1
             i += 1
         elif byte == _SPACE or 9 <= byte <= 13 or byte == 0:
             i += 1
         else:
-            s = i
+            start = i
+            i, key = _letters(buf, start, end)
             while i < end and not (buf[i] == _SPACE or 9 <= buf[i] <= 13 or buf[i] == 0):
-                i += 1
-            starts[n], ends[n], token_types[n] = s, i, WORD
+                i, key = i + 1, np.uint64(0)
+            starts[n], ends[n], token_types[n], keys[n] = start, i, WORD, key
             n += 1
     return n
 
@@ -557,8 +581,9 @@ def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAU
     """The tokens of `text` (valid UTF-8, any number of lines), COMPOUND tokens with their parts behind them."""
     buf = np.frombuffer(text, np.uint8)
     tokens = Tokens._make(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8))
+    keys = np.empty(capacity(buf.size), np.uint64)
     if pretokenized:
-        n = scan_spaced(buf, buf.size, *tokens)
+        n = scan_spaced(buf, buf.size, *tokens, keys)
     else:
-        n = scan(buf, buf.size, language.info, language.elisions, *tokens)
+        n = scan(buf, buf.size, language.info, language.elisions, *tokens, keys)
     return Tokens._make(a[:n] for a in tokens)

@@ -100,6 +100,7 @@ class Lowering(NamedTuple):
     irregular: np.uint64  # the character of ASCII, eight times, that is not lowered as others are; or no character
     not_plain: np.uint64  # bits that no eight plain bytes have; all, if there are several such characters
     case: np.uint64  # the bit that ASCII's small letters have and capitals lack, eight times; 0 if case stays
+    is_regular: bool  # whether all of ASCII is lowered as in most languages
 
     @classmethod
     def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":
@@ -118,6 +119,7 @@ class Lowering(NamedTuple):
             np.uint64(irregular[0]) * _EACH if irregular else _NEVER,
             np.uint64(128) * _EACH if len(irregular) < 2 else _NEVER,
             np.uint64(32) * _EACH if has_case else np.uint64(0),
+            has_case and not irregular,
         )
 
 
@@ -345,7 +347,7 @@ def lower_into(
 def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
     """A model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables, if its language has
     no other, and it restores case only."""
-    if lowering.irregular == _NEVER and lowering.case and text.isascii():
+    if lowering.is_regular and text.isascii():
         return text.lower()
     buf = np.frombuffer(text, np.uint8)
     out = np.empty(len(text) * GROWTH, np.uint8)

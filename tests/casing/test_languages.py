@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from support.spelling import spelled
 
 from capfst.casing.shapes import Shape, shapes
+from capfst.casing.transducer import Transducer
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check
 from capfst.text.language import DEFAULT, Language, known, languages
@@ -260,6 +261,15 @@ def test_words_of_symbols_are_the_language_s() -> None:
     assert [symbols[label] for label in symbols.forms("ırk", starts)] == ["Irk", "ırk"]
     assert [symbols[label] for label in symbols.forms("iyi", starts)] == ["İyi"]
     assert symbols.forms("irk", starts) == range(0)
+    words = Transducer(symbols, starts, False).words(np.frombuffer("IRK Irk irk ırk İYİ IYI     \n".encode(), np.uint8))
+    assert words.n_forms[:6].tolist() == [2, 2, 0, 2, 1, 0]
+
+
+def test_ascii_words_may_be_longer_in_lowercase() -> None:
+    symbols = Symbols.from_words(["kirklari", "kırklara", "kırkları"], languages("tr"))
+    text = np.frombuffer(b"KIRKLARA KIRKLARI kirklari KIRKLARE KIRKLIRI     \n", np.uint8)
+    words = Transducer(symbols, check(symbols), False).words(text)
+    assert words.n_forms[:5].tolist() == [1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from capfst.text import tokenizer as tok
+from capfst.text.language import DEFAULT
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, tokenize
 from capfst.text.unicode import (
     CLASS,
@@ -304,6 +305,7 @@ PIECES = [
     *"éÉİıKſßẞΣσςǅⒶ漢٣½\u0301\u0307\ufe0f\u200d\u00ad😀“”\0\u200b\u00a0\u2028",
     "./", "->", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b",
     ":\\", "a=b", "p->q",
+    "ab. ", "a. ", "abcdefgh, ", "abcdefghi ", "aB) ", "' ", "/ ",
     "<b>", "</", "/>", "&lt;", "&eacute;", "&#x", "{a", "a}", "$a", "()", "::", "__", "\\a", "\\(", "\\)", "main.py",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
@@ -434,3 +436,22 @@ def test_pretokenized(text):
     expected = [token for line in lines for token in [*((WORD, word) for word in line), (NEWLINE, "\n")]]
     assert tokens(text, pretokenized=True) == expected[:-1]
     assert [t.encode() for k, t in tokens(text, True) if k == WORD] == text.replace("\0", " ").encode().split()
+
+
+@settings(deadline=None, max_examples=400)
+@given(texts, st.booleans())
+def test_keys(text, pretokenized):
+    raw = (text + "\nABCDefgh " + 8 * "-").encode()
+    data = np.frombuffer(raw, np.uint8)
+    types = np.int64, np.int64, np.uint8, np.uint64
+    starts, ends, kinds, keys = (np.zeros(tok.capacity(data.size), t) for t in types)
+    if pretokenized:
+        n = tok.scan_spaced(data, data.size, starts, ends, kinds, keys)
+    else:
+        n = tok.scan(data, data.size, INFO, DEFAULT.elisions, starts, ends, kinds, keys)
+    for start, end, kind, key in zip(starts[:n], ends[:n], kinds[:n], keys[:n].tolist(), strict=True):
+        token = raw[start:end]
+        is_apart = {raw[start - 1 : start], raw[end : end + 1]} <= {b"", b" ", b"\n"}
+        is_short_word = kind == WORD and token.isalpha() and len(token) <= 8 and is_apart
+        assert key == (int.from_bytes(token.lower(), "little") if key or is_short_word else 0)
+    assert b"abcdefgh" in [key.tobytes() for key in keys[:n]]
