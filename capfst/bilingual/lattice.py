@@ -61,10 +61,10 @@ def _list_edges(size, lattice, tables, starts, n_nodes, edges):  # type: ignore[
         node = np.int64(positions[word].first_expanded)
         while node >= 0:
             for k in range(n_forms if numbers[node] >= 0 else 0):
-                edge = lattice.edges[np.int64(nodes[node].row) + k]
-                target = np.int64(edge.target)
+                edge = np.int64(nodes[node].row) + k
+                target = lattice.targets[edge]
                 for ends in range(2 if restart >= 0 else 1):
-                    behind, cost = target, edge.cost + (nodes[start].backoff_cost if word == 0 else 0.0)
+                    behind, cost = target, lattice.costs[edge] + (nodes[start].backoff_cost if word == 0 else 0.0)
                     if ends:
                         behind = restart
                         cost += final_cost(tables.states, tables.arcs, nodes[target].state)

@@ -69,7 +69,6 @@ NODE = np.dtype(
 )
 """A node, of as many bytes as a line of the cache. The first one of a position is the root, behind which comes by
 `next` the context in which paths begin at the position, if any; in memory, the states of one form follow the root."""
-EDGE = np.dtype([("cost", "f8"), ("target", "i8")])
 
 
 class Lattice(NamedTuple):
@@ -77,7 +76,8 @@ class Lattice(NamedTuple):
 
     positions: npt.NDArray  # POSITION
     nodes: npt.NDArray  # NODE
-    edges: npt.NDArray  # EDGE
+    costs: npt.NDArray[np.float64]  # of edges
+    targets: npt.NDArray[np.int64]  # the nodes that they lead to
     queue: npt.NDArray[np.int32]  # nodes of longer contexts, in the order in which they are found
     pending: npt.NDArray[np.int32]  # nodes of one word of context that are looked up
 
@@ -87,7 +87,8 @@ def new_lattice(words: int, room: int) -> Lattice:
     return Lattice(
         np.empty(words + 2, POSITION),
         np.empty(room, NODE),
-        np.empty(room, EDGE),
+        np.empty(room, np.float64),
+        np.empty(room, np.int64),
         np.empty(room, np.int32),
         np.empty(room, np.int32),
     )
@@ -161,8 +162,9 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
 
     (number of nodes, or NO_ROOM; edges; longer contexts, in the queue; those of one word to look up, pending)
     """
-    positions, nodes, edges, forms = lattice.positions, lattice.nodes, lattice.edges, tables.forms
-    room = min(nodes.size, edges.size) - _LONGEST_CONTEXT - 1
+    positions, nodes, forms = lattice.positions, lattice.nodes, tables.forms
+    costs, targets = lattice.costs, lattice.targets
+    room = min(nodes.size, costs.size) - _LONGEST_CONTEXT - 1
     n_nodes, n_edges, n_queued, n_short = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for position in range(size):
         label = np.int64(positions[position].label)
@@ -190,12 +192,12 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
         n_edges += n_forms
         n_nodes = _add_root(lattice, position + 1, root, n_edges)
         for k in range(n_forms):
-            form, edge, node = forms[label + k], edges[row + k], nodes[n_nodes]
+            form, node = forms[label + k], nodes[n_nodes]
             # A node is written in any case, but stays only if something follows the form: no branch, as nobody can
             # predict it.
             is_followed = form.state != 0
-            edge.cost = form.cost
-            edge.target = n_nodes if is_followed else root
+            costs[row + k] = form.cost
+            targets[row + k] = n_nodes if is_followed else root
             node.best = np.inf
             node.state = form.state
             node.position = position + 1
@@ -209,7 +211,7 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
         nodes[n_nodes - 1].next = root
         if place.offset >= 0:
             for k in range(n_forms):
-                edges[row + k].cost += arc_costs[place.offset + k]
+                costs[row + k] += arc_costs[place.offset + k]
         if positions[position + 1].may_begin:
             n_nodes = _add_context(tables, starts.sentence, position + 1, root, n_nodes, nodes)
     _end_paths(nodes, root, n_nodes)
@@ -370,26 +372,26 @@ def _add_row(size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_
 
     (number of nodes, or NO_ROOM; edges; nodes in the queue)
     """
-    positions, nodes, edges, arcs = lattice.positions, lattice.nodes, lattice.edges, tables.arcs
+    positions, nodes, arcs = lattice.positions, lattice.nodes, tables.arcs
+    costs, targets = lattice.costs, lattice.targets
     node = nodes[number]
     position, end = np.int64(node.position), np.int64(node.end)
     place, place_behind = positions[position], positions[position + 1]
     label, n_forms, offset = np.int64(place.label), np.int64(place.n_forms), place.offset
-    if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, edges.size):
+    if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, costs.size):
         return np.int64(NO_ROOM), n_edges, n_queued
     backoff = nodes[node.backoff]
     row, backoff_cost = np.int64(backoff.row), backoff.backoff_cost + node.backoff_arc
     # Of few forms without a loop; what is too much is overwritten.
-    first, second, third, fourth = edges[row], edges[row + 1], edges[row + 2], edges[row + 3]
-    cost1, cost2, cost3, cost4 = first.cost, second.cost, third.cost, fourth.cost
-    target1, target2, target3, target4 = first.target, second.target, third.target, fourth.target
-    edges[n_edges].cost, edges[n_edges].target = backoff_cost + cost1, target1
-    edges[n_edges + 1].cost, edges[n_edges + 1].target = backoff_cost + cost2, target2
-    edges[n_edges + 2].cost, edges[n_edges + 2].target = backoff_cost + cost3, target3
-    edges[n_edges + 3].cost, edges[n_edges + 3].target = backoff_cost + cost4, target4
+    cost1, cost2, cost3, cost4 = costs[row], costs[row + 1], costs[row + 2], costs[row + 3]
+    target1, target2, target3, target4 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
+    costs[n_edges], costs[n_edges + 1] = backoff_cost + cost1, backoff_cost + cost2
+    costs[n_edges + 2], costs[n_edges + 3] = backoff_cost + cost3, backoff_cost + cost4
+    targets[n_edges], targets[n_edges + 1] = target1, target2
+    targets[n_edges + 2], targets[n_edges + 3] = target3, target4
     for form in range(FEW, n_forms):
-        edges[n_edges + form].cost = backoff_cost + edges[row + form].cost
-        edges[n_edges + form].target = edges[row + form].target
+        costs[n_edges + form] = backoff_cost + costs[row + form]
+        targets[n_edges + form] = targets[row + form]
     node.resolved = number
     node.backoff_cost = 0
     node.row = n_edges
@@ -399,12 +401,11 @@ def _add_row(size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_
     is_followed = position + 1 < size and not ends_paths(place_behind.token_type)
     while arc < end and arcs[arc].ilabel < label + n_forms:
         form = arcs[arc].ilabel - label
-        edge, new = edges[n_edges + form], nodes[n_nodes]
-        edge.cost = arcs[arc].weight
+        edge, new = n_edges + form, nodes[n_nodes]
+        costs[edge] = arcs[arc].weight
         if offset >= 0:
-            edge.cost += arc_costs[offset + form]
-        state = np.int64(arcs[arc].nextstate)
-        target = np.int64(edge.target)
+            costs[edge] += arc_costs[offset + form]
+        state, target = np.int64(arcs[arc].nextstate), targets[edge]
         # As in _short_contexts, a node is written in any case, but stays only if it is new.
         is_new = (state != 0) & (nodes[target].state != state)
         new.best = np.inf
@@ -416,7 +417,7 @@ def _add_row(size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_
         new.next = nodes[root].next
         nodes[root].next = n_nodes if is_new else new.next
         lattice.queue[n_queued] = n_nodes
-        edge.target = n_nodes if is_new else target if state != 0 else root
+        targets[edge] = n_nodes if is_new else target if state != 0 else root
         n_nodes += is_new
         n_queued += is_new & is_followed
         arc += 1

@@ -54,13 +54,13 @@ def line_lattice(
 def _step(lattice, tables, node, step, restart):  # type: ignore[no-untyped-def]
     """What a step from a node costs, and the node behind it. restart: the node where sentences begin behind the word;
     −1 if none does."""
-    edge = lattice.edges[np.int64(lattice.nodes[node].row) + (step >> 1)]
-    target = np.int64(edge.target)
+    edge = np.int64(lattice.nodes[node].row) + (step >> 1)
+    cost, target = lattice.costs[edge], lattice.targets[edge]
     if step & 1 == 0:
-        return edge.cost, target
+        return cost, target
     if restart < 0:
         return np.inf, target
-    return edge.cost + final_cost(tables.states, tables.arcs, lattice.nodes[target].state), restart
+    return cost + final_cost(tables.states, tables.arcs, lattice.nodes[target].state), restart
 
 
 @inlined

@@ -87,14 +87,14 @@ def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
 def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
     """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
     have rows for the next word."""
-    nodes, edges = lattice.nodes, lattice.edges
+    nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     number = np.int64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
         row, best, link = np.int64(node.row), node.best, number << 32
         for k in range(row, row + n_forms):
-            target = nodes[edges[k].target]
-            _relax(nodes, np.int64(target.resolved), best + (edges[k].cost + target.backoff_cost), link)
+            target = nodes[targets[k]]
+            _relax(nodes, np.int64(target.resolved), best + (costs[k] + target.backoff_cost), link)
             link += 2
         number = np.int64(node.next_expanded)
 
@@ -102,15 +102,15 @@ def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
 @inlined
 def break_sentence(lattice, tables, position, n_forms, starts):  # type: ignore[no-untyped-def]
     """As `advance`, but behind the word the sentence ends (`</s>`), and the next one begins."""
-    nodes, edges = lattice.nodes, lattice.edges
+    nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
     number = np.int64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
         row = np.int64(node.row)
         for k in range(n_forms):
-            end = final_cost(tables.states, tables.arcs, nodes[edges[row + k].target].state)
-            cost = node.best + (edges[row + k].cost + end + restart.backoff_cost)
+            end = final_cost(tables.states, tables.arcs, nodes[targets[row + k]].state)
+            cost = node.best + (costs[row + k] + end + restart.backoff_cost)
             _relax(nodes, np.int64(restart.resolved), cost, number << 32 | k << 1 | 1)
         number = np.int64(node.next_expanded)
 

@@ -116,7 +116,7 @@ class _Whole(_Library):
     def _optimize_final_module(self) -> None:
         compiling.check()
         if hasattr(self._codegen, "_pass_builder"):  # less than numba does: kernels come out as fast
-            passes, builder = self._codegen._module_pass_manager(opt=2)
+            passes, builder = self._codegen._module_pass_manager(opt=2, slp_vectorize=True)
             passes.run(self._final_module, builder)
         else:  # numba's first versions that are supported
             super()._optimize_final_module()
