@@ -29,6 +29,7 @@ from capfst.system.kernels import inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
 _LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
+_AHEAD = 16  # positions
 FEW = 4  # forms of a word: few words have more, and how many they have is hard to predict
 NO_ROOM, IRREGULAR = -1, -2
 GAP = 255
@@ -54,7 +55,7 @@ NODE = np.dtype(
     [
         ("best", "f8"),  # the cost of the best path, +inf if there is none
         ("link", "i8"),  # the node before it on that path << 32 | the form it takes from there, 0 for the first
-        ("backoff_cost", "f8"),  # of all backoffs from it to its resolved node
+        ("backoff_cost", "f8"),  # of its state's backoff arc; then of all backoffs from it to its resolved node
         ("resolved", "i4"),  # the first of it, its backoff, its backoff's … that has a row; itself at a line's end
         ("row", "i4"),  # the first of its edges, or of those of its resolved node
         ("next_expanded", "i4"),  # the next node of the position that has a row of its own, −1 behind the last
@@ -64,8 +65,8 @@ NODE = np.dtype(
         ("backoff", "i4"),  # the node of its backoff state
         ("arc", "u4"),  # how far its look-up is: its state's first arc, the sixteenth of a bucket, the arc to read
         ("end", "u4"),  # the arc behind its state's last one
-        ("backoff_arc", "f4"),  # the cost of its state's backoff arc
-    ]
+    ],
+    align=True,
 )
 """A node, of as many bytes as a line of the cache. The first one of a position is the root, behind which comes by
 `next` the context in which paths begin at the position, if any; in memory, the states of one form follow the root."""
@@ -155,6 +156,13 @@ def _add_root(lattice, position, n_nodes, n_edges):  # type: ignore[no-untyped-d
     return n_nodes + 1
 
 
+@inlined
+def _prefetch_forms(forms, place):  # type: ignore[no-untyped-def]
+    label = np.int64(place.label)
+    prefetch(forms, label)
+    prefetch(forms, label + np.int64(place.n_forms) - 1)
+
+
 @kernel
 def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ignore[no-untyped-def]
     """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start,
@@ -166,16 +174,15 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
     costs, targets = lattice.costs, lattice.targets
     room = min(nodes.size, costs.size) - _LONGEST_CONTEXT - 1
     n_nodes, n_edges, n_queued, n_short = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    for position in range(size):
-        label = np.int64(positions[position].label)
-        prefetch(forms, label)
-        prefetch(forms, label + np.int64(positions[position].n_forms) - 1)
+    for position in range(min(_AHEAD, size)):
+        _prefetch_forms(forms, positions[position])
     if room < 0:
         return np.int64(NO_ROOM), n_edges, n_queued, n_short
     root = n_nodes
     n_nodes = _add_root(lattice, 0, root, n_edges)
     n_nodes = _add_context(tables, here, 0, root, n_nodes, nodes)
     for position in range(size):
+        _prefetch_forms(forms, positions[min(position + _AHEAD, size - 1)])
         place = positions[position]
         label, n_forms = np.int64(place.label), np.int64(place.n_forms)
         if max(n_nodes, n_edges) + n_forms > room:
@@ -205,7 +212,7 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
             node.next = n_nodes + 1
             node.arc = form.pos
             node.end = form.end
-            node.backoff_arc = form.backoff_cost
+            node.backoff_cost = form.backoff_cost
             n_nodes += is_followed
         nodes[root].next = root + 1
         nodes[n_nodes - 1].next = root
@@ -233,7 +240,6 @@ def _await_word(lattice, tables, place, share, root, n_nodes, n_queued, n_short)
         node = nodes[number]
         node.resolved = root
         node.row = row
-        node.backoff_cost = node.backoff_arc
         arc = np.int64(node.arc)
         if arc < tables.longer.origin:
             sixteenth = sixteenth_of(tables.short, arc, np.int64(node.end), share)
@@ -274,7 +280,7 @@ def _add_context(tables, state, position, root, n_nodes, nodes):  # type: ignore
         pos = np.int64(states[state].pos)
         node.arc = pos
         node.end = pos + np.int64(states[state].narcs)
-        node.backoff_arc = arcs[pos].weight
+        node.backoff_cost = arcs[pos].weight
         node.next = nodes[before].next
         nodes[before].next = before = number
         state = arcs[pos].nextstate
@@ -318,7 +324,7 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
             if nodes[node.backoff].state != arcs[pos].nextstate:
                 return False
             context.backoff_cost = arcs[pos].weight
-        node.backoff_arc = context.backoff_cost
+        node.backoff_cost = context.backoff_cost
         node.end = end
         sixteenth = sixteenth_of(buckets, pos, end, positions[node.position].share)
         node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else np.int64(0)
@@ -361,7 +367,7 @@ def _expand(size, arc_costs, lattice, tables, found, begin, behind, n_nodes, n_e
             backoff = nodes[node.backoff]
             node.resolved = backoff.resolved
             node.row = backoff.row
-            node.backoff_cost = backoff.backoff_cost + node.backoff_arc
+            node.backoff_cost += backoff.backoff_cost
     return n_nodes, n_edges, n_queued
 
 
@@ -381,7 +387,7 @@ def _add_row(size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_
     if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, costs.size):
         return np.int64(NO_ROOM), n_edges, n_queued
     backoff = nodes[node.backoff]
-    row, backoff_cost = np.int64(backoff.row), backoff.backoff_cost + node.backoff_arc
+    row, backoff_cost = np.int64(backoff.row), backoff.backoff_cost + node.backoff_cost
     # Of few forms without a loop; what is too much is overwritten.
     cost1, cost2, cost3, cost4 = costs[row], costs[row + 1], costs[row + 2], costs[row + 3]
     target1, target2, target3, target4 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
