@@ -60,7 +60,7 @@ class Forms(NamedTuple):
     """The surface forms of a model: their bytes, as in fst/symbols.py, and shapes, by label."""
 
     data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.signedinteger]
     shapes: npt.NDArray[np.uint8]
 
 

@@ -185,7 +185,7 @@ def _build(data, offsets, starts, order, info, lowering, index, room):  # type: 
             slot.n_forms_length = (starts[word + 1] - starts[word]) << 4 | min(token.length, 9)
 
 
-def build_index(symbols: Symbols, starts: npt.NDArray[np.int64], costs: npt.NDArray[np.float32] | None = None) -> Index:
+def build_index(symbols: Symbols, starts: npt.NDArray[np.int32], costs: npt.NDArray[np.float32] | None = None) -> Index:
     """The index of T. `starts` is the first label of every lowercase word, and V + 1 (`symbols.check`). costs: −ln P of
     labels 1..V, by which frequent words come first, so that most are found in the slot where their search begins."""
     is_rare = np.zeros(len(starts) - 1, np.bool_) if costs is None else costs[starts[:-1] - 1] > _FREQUENT
@@ -381,7 +381,7 @@ class Transducer:
     def __init__(
         self,
         symbols: Symbols,
-        starts: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int32],
         pretokenized: bool,
         costs: npt.NDArray[np.float32] | None = None,
     ) -> None:

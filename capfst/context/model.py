@@ -158,7 +158,7 @@ def _refuse_two_files(model: CapFst) -> None:
         )
 
 
-def context_of(starts: npt.NDArray[np.int64], lexicon: Lexicon, parameters: Parameters) -> Context:
+def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Parameters) -> Context:
     """The context model of the model whose words' first labels are `starts`."""
     words = np.zeros(len(lexicon.shapes), WORD)
     _fill_words(starts, lexicon, words)
@@ -195,7 +195,7 @@ def _fill_evidence(starts, language_counts, language_evidence):  # type: ignore[
             language_evidence[starts[number], language] = shape_evidence(language_counts[language, number])
 
 
-def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int64]) -> Parameters:
+def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) -> Parameters:
     """Learned tables as the file has them. starts: the words' first labels."""
     weights1, scale1 = _whole_numbers(tables.stage1)
     weights2, scale2 = _whole_numbers(tables.stage2)

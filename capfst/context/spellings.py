@@ -27,7 +27,7 @@ _RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # no
 
 
 def label_spellings(
-    symbols: Symbols, starts: npt.NDArray[np.int64], occurrences: npt.NDArray[np.int64]
+    symbols: Symbols, starts: npt.NDArray[np.int32], occurrences: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint8]:
     """uint8[V + 1]: 1, 2, 3 for the most frequent spelling of a word, the second, and all others; CASELESS for words of
     one spelling. starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]."""

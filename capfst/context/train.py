@@ -105,7 +105,7 @@ class Fitted(NamedTuple):
 
 def fit(
     symbols: Symbols,
-    starts: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int32],
     occurrences: npt.NDArray[np.int64],
     corpus: LabelledCorpus,
     language_of: npt.NDArray[np.int64],
@@ -171,7 +171,7 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
 
 def _lexicon(
     symbols: Symbols,
-    starts: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int32],
     occurrences: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
     word_of: npt.NDArray[np.int64],
@@ -225,7 +225,7 @@ def _with_counts(
 
 def _learned(
     lexicon: Lexicon,
-    starts: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int32],
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
     learned_names: list[npt.NDArray[np.uint32]],

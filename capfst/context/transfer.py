@@ -20,14 +20,14 @@ from capfst.fst.symbols import Symbols
 
 def transferred(
     context: Context,
-    old: npt.NDArray[np.int64],
+    old: npt.NDArray[np.int32],
     symbols: Symbols,
-    starts: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int32],
     shapes: npt.NDArray[np.uint8] | None = None,
 ) -> Context:
     """A context model for other symbols, whose words' first labels are `starts`.
 
-    old: the first labels of these words in the model that the context model is of, int64[words], or 0. shapes: what
+    old: the first labels of these words in the model that the context model is of, int32[words], or 0. shapes: what
     is decided on, by label, as for train.fit.
     """
     if shapes is None:
@@ -57,7 +57,7 @@ def labels_of(model: CapFst, symbols: Symbols) -> npt.NDArray[np.int64]:
     return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
 
 
-def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """int64[words]: the first labels in `model` of the words of other symbols; 0 of words that it does not know."""
+def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """int32[words]: the first labels in `model` of the words of other symbols; 0 of words that it does not know."""
     labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
-    return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int64)
+    return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)

@@ -154,14 +154,14 @@ def _hash_words(data, offsets, starts, info, lowering, hashes):  # type: ignore[
         hash_word(word, 0, size, info, hashes[number])
 
 
-def hash_words(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
     """uint32[words, N_HASHES] of a model's lowercase words. starts: their first labels, as from `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
     _hash_words(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, hashes)
     return hashes
 
 
-def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
     """uint8[V + 1]: the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
     shape_of = shapes(symbols)
     for form in (UNKNOWN, PROTECTED_CLASS.decode()):

@@ -185,7 +185,8 @@ class Interner:
 
     def ids(self, words: Strings) -> npt.NDArray[np.uint32]:
         """The ids of these words, of which the new ones become known: uint32[n]."""
-        starts, ends = words.offsets[:-1], words.offsets[1:]
+        offsets = words.offsets.astype(np.int64, copy=False)
+        starts, ends = offsets[:-1], offsets[1:]
         tokens = Tokens(starts, ends, np.full(len(starts), WORD, np.uint8))
         return self._intern(words.data, tokens, np.zeros(len(starts), np.bool_), True)
 

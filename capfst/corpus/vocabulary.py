@@ -303,7 +303,7 @@ class Restricted(NamedTuple):
 
 
 def restricted(
-    vocabulary: Vocabulary, starts: npt.NDArray[np.int64], min_count: int, max_words: int | None
+    vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int, max_words: int | None
 ) -> Restricted:
     """The vocabulary of the forms that occur at least `min_count` times, of these the `max_words` most frequent ones;
     and of all that word lists have.

@@ -47,7 +47,7 @@ class CapFst:
     bytes       size of the file
     signature   Signature
     symbols     Symbols of labels 0..V
-    starts      int64[words + 1], the first label of each lowercase word, in order; at the end V + 1
+    starts      int32[words + 1], the first label of each lowercase word, in order; at the end V + 1
     start       state of `<s>`
     states      STATE[n]; state 0 is the empty context
     arcs        ARC[m]; the unigram of label l is arcs[l − 1]
@@ -79,7 +79,7 @@ class CapFst:
         except CapfstError as error:
             raise CapfstError(f"cannot use the model {self.path}: {error}") from error
 
-    def _checked(self) -> tuple[npt.NDArray[np.int64], tuple[int, ...]]:
+    def _checked(self) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
         """`starts` and `ngrams`; CapfstError if anything in the file is not as it should be."""
         with ThreadPoolExecutor(3) as pool:
             verifying = pool.submit(trailer.verify, self._mapped, self.trailer)

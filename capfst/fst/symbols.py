@@ -32,13 +32,21 @@ class DamagedError(CapfstError):
         super().__init__(f"the file is damaged: {reason}: copy it again or train it again")
 
 
+def _offset_type(size: int) -> type[np.int32] | type[np.int64]:
+    """What offsets into so many bytes are kept as: there are millions of them."""
+    return np.int32 if size < 1 << 31 else np.int64
+
+
 @dataclass(frozen=True)
 class Symbols:
     """The symbols of labels 0..V: symbol l is the UTF-8 in data[offsets[l]:offsets[l + 1]]."""
 
     data: npt.NDArray[np.uint8]  # all symbols, one after the other
-    offsets: npt.NDArray[np.int64]  # [V + 2]
+    offsets: npt.NDArray[np.signedinteger]  # [V + 2]; int32, or int64 from 2 GB of symbols on
     language: Language = DEFAULT  # of the lowercase forms
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", self.offsets.astype(_offset_type(len(self.data)), copy=False))
 
     @classmethod
     def from_words(cls, words: Iterable[str], language: Language = DEFAULT) -> "Symbols":
@@ -69,7 +77,7 @@ class Symbols:
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
-    def forms(self, word: str, starts: npt.NDArray[np.int64]) -> range:
+    def forms(self, word: str, starts: npt.NDArray[np.int32]) -> range:
         """T: the labels of the surface forms of a lowercase word; `starts` as from `check`."""
         key = word.encode()
         entry = bisect.bisect_left(starts[:-1], key, key=self.lowercase)
@@ -174,19 +182,20 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     """The table of `size` entries at buffer[start:], and the place after it; its keys must be 0, 1, …"""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
         raise DamagedError(f"its symbol table cannot have {size} symbols")
-    strings = Strings(np.empty(len(buffer) - start - ENTRY * size, np.uint8), np.empty(size + 1, np.int64))
+    data = np.empty(len(buffer) - start - ENTRY * size, np.uint8)
+    strings = Strings(data, np.empty(size + 1, _offset_type(len(data))))
     after = _unpack(buffer, start, strings)
     if after < 0:
         raise DamagedError(f"the entry of label {-1 - after} in its symbol table cannot be read")
     return Symbols(strings.data[: strings.offsets[-1]].copy(), strings.offsets), after
 
 
-def first_labels(symbols: Symbols) -> npt.NDArray[np.int64]:
-    """int64[words + 1]: the first label of every lowercase word, and V + 1 at the end; the symbols are UTF-8.
+def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
+    """int32[words + 1]: the first label of every lowercase word, and V + 1 at the end; the symbols are UTF-8.
 
     CapfstError if they are out of order.
     """
-    starts = np.empty(len(symbols), np.int64)
+    starts = np.empty(len(symbols), np.int32)
     lowered = np.empty((2, np.diff(symbols.offsets).max() * GROWTH), np.uint8)
     words = _find_words(symbols.strings, starts, lowered, INFO, symbols.language.lowering)
     if words < 0:
@@ -194,7 +203,7 @@ def first_labels(symbols: Symbols) -> npt.NDArray[np.int64]:
     return starts[: words + 1].copy()
 
 
-def check(symbols: Symbols) -> npt.NDArray[np.int64]:
+def check(symbols: Symbols) -> npt.NDArray[np.int32]:
     """As `first_labels`.
 
     CapfstError unless the symbols are non-empty, UTF-8, different, and sorted by their lowercase forms as

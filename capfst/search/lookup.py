@@ -166,7 +166,7 @@ def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:
     return Buckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)
 
 
-def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
     """The share of each label, the same for all forms of a word, from the labels of some arcs."""
     counts = np.add.reduceat(np.bincount(some, minlength=starts[-1]), starts[:-1])
     counts = counts + (counts.mean() / 2 or 1)  # words that have none of these arcs are told apart, too

@@ -13,7 +13,7 @@ class Strings(NamedTuple):
     """Strings end to end: the k-th of n is data[offsets[k] : offsets[k + 1]]."""
 
     data: npt.NDArray[np.uint8]  # uint8[bytes], UTF-8
-    offsets: npt.NDArray[np.int64]  # int64[n + 1], rising from 0
+    offsets: npt.NDArray[np.signedinteger]  # [n + 1], rising from 0
 
     @classmethod
     def of(cls, strings: Iterable[bytes]) -> Strings:
