@@ -15,6 +15,7 @@ from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch, put_eight
+from capfst.system.sparse import sparse
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, lower_into, mapped, within
@@ -249,7 +250,7 @@ def write(
         labels = path.labels[words.n_forms > 0]
         size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
     # room for a lowercase word, and for it in a shape
-    room = np.empty((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
+    room = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     size = _write(
         buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,

@@ -7,6 +7,7 @@ the empty range 0, 0. Input of any casing is lowercased on the way.
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,14 +18,25 @@ from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
+from capfst.system.sparse import sparse
 from capfst.text.code import is_identifier, is_version
 from capfst.text.restoring import stripping
 from capfst.text.sentences import has_ended
-from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, WORD, canonical, capacity, scan, scan_spaced
+from capfst.text.tokenizer import (
+    COMPOUND,
+    NEWLINE,
+    PROTECTED,
+    WORD,
+    TokensAndKeys,
+    canonical,
+    read_tokens,
+    room_for,
+)
 from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, Lowering, decode, is_plain, lower_into, within
 
 _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
+_KEPT = 1 << 21  # bytes of text, for the tokens of which a thread keeps memory
 _LENGTH = np.uint32(15)  # the bits of a slot's `n_forms_length` that hold the length
 
 SLOT = np.dtype([("key", "u8"), ("label_or_place", "u4"), ("n_forms_length", "u4")])
@@ -142,7 +154,7 @@ class _Room(NamedTuple):
         word = longest * GROWTH + 8
         sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK + 1
         types: tuple[npt.DTypeLike, ...] = np.uint8, np.uint8, np.uint64, _TOKEN, np.int64
-        return cls._make(np.empty(n, t) for n, t in zip(sizes, types, strict=True))
+        return cls._make(sparse(n, t) for n, t in zip(sizes, types, strict=True))
 
 
 @kernel
@@ -259,13 +271,13 @@ def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowere
 
 
 @kernel
-def _match(buf, pretokenized, words, n_tokens, keys, data, offsets, info, lowering, index, room):  # type: ignore[no-untyped-def]
-    """Fills in the surface forms of the first n_tokens words, and where sentences may begin.
+def _match(buf, pretokenized, tokens, keys, data, offsets, info, lowering, index, room, words):  # type: ignore[no-untyped-def]
+    """Fills `words` from the tokens, whose keys these are.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of words left.
     """
-    starts, ends, token_types = words.starts, words.ends, words.token_types
-    slots, parts = index.slots, room.parts
+    starts, ends, token_types = tokens
+    slots, parts, n_tokens = index.slots, room.parts, keys.size
     n_words = 0
     covered = 0  # by a compound
     ended, last_end = False, np.int64(0)  # whether a sentence may have ended with the last word
@@ -316,7 +328,7 @@ def _match(buf, pretokenized, words, n_tokens, keys, data, offsets, info, loweri
                         continue
                 elif token_type == COMPOUND:
                     covered = end
-            starts[n_words], ends[n_words], token_types[n_words] = start, end, token_type
+            words.starts[n_words], words.ends[n_words], words.token_types[n_words] = start, end, token_type
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
             words.may_begin[n_words] = ended and token_type != NEWLINE and start > last_end
             ended, last_end = has_ended(buf, start, end, token_type, ended), end
@@ -388,6 +400,7 @@ class Transducer:
         self.symbols = symbols
         self.pretokenized = pretokenized
         self.index = build_index(symbols, starts, costs)
+        self._of_thread = threading.local()
 
     @cached_property
     def stripping(self) -> Lowering:
@@ -396,17 +409,24 @@ class Transducer:
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """The words of valid UTF-8, any number of lines."""
-        types = (np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_)
-        words = Words._make(np.empty(capacity(buf.size), t) for t in types)
-        keys = np.empty(capacity(buf.size), np.uint64)
         language = self.symbols.language
-        if self.pretokenized:
-            n = scan_spaced(buf, buf.size, *words[:3], keys)
-        else:
-            n = scan(buf, buf.size, language.info, language.elisions, *words[:3], keys)
-        room = _Room.of(buf.size, buf.size)
+        token_room, room = self._room(buf.size)
+        tokens, keys = read_tokens(buf, self.pretokenized, language, token_room)
+        types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_
+        words = Words._make(np.empty(keys.size, t) for t in types)
         n = _match(
-            buf, self.pretokenized, words, n, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
-            self.index, room,
+            buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
+            self.index, room, words,
         )  # fmt: skip
         return Words._make(a[:n] for a in words)
+
+    def _room(self, size: int) -> tuple[TokensAndKeys, _Room]:
+        """Memory for the tokens of `size` bytes, which the thread keeps for later texts unless it is very much."""
+        if size > _KEPT:
+            return room_for(size), _Room.of(size, size)
+        mine = self._of_thread
+        if getattr(mine, "size", 0) < size:
+            mine.size = max(1 << 16, 1 << (size - 1).bit_length())
+            mine.room = room_for(mine.size), _Room.of(mine.size, mine.size)
+        room: tuple[TokensAndKeys, _Room] = mine.room
+        return room

@@ -12,7 +12,7 @@ from typing import AnyStr
 LONGEST = 200  # lines
 LARGEST = 1 << 18  # bytes, or characters
 
-PIECE = 5 << 16
+PIECE = 1 << 19
 """Bytes of text, in whole lines, that are recased at once: larger pieces take less time, and more memory, and leave
 threads without work at the end of small files. A document, which is smaller, is never in two of them."""
 

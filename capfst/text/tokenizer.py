@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.system.kernels import copy_bytes, count_ones, get_eight, kernel, outlined
+from capfst.system.sparse import sparse
 from capfst.text.code import (
     back_quoted_end,
     command_end,
@@ -577,13 +578,29 @@ def capacity(size: int) -> int:
     return size + size // 3 + 2
 
 
-def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAULT) -> Tokens:
-    """The tokens of `text` (valid UTF-8, any number of lines), COMPOUND tokens with their parts behind them."""
-    buf = np.frombuffer(text, np.uint8)
-    tokens = Tokens._make(np.empty(capacity(buf.size), t) for t in (np.int64, np.int64, np.uint8))
-    keys = np.empty(capacity(buf.size), np.uint64)
+TokensAndKeys = tuple[Tokens, npt.NDArray[np.uint64]]
+
+
+def room_for(size: int) -> TokensAndKeys:
+    """Memory for the tokens of `size` bytes, and their keys. There are far fewer of them than there could be."""
+    n = capacity(size)
+    return Tokens._make(sparse(n, t) for t in (np.int64, np.int64, np.uint8)), sparse(n, np.uint64)
+
+
+def read_tokens(
+    buf: npt.NDArray[np.uint8], pretokenized: bool, language: Language, room: TokensAndKeys
+) -> TokensAndKeys:
+    """The tokens of a buffer of valid UTF-8 (any number of lines), COMPOUND tokens with their parts behind them, and
+    their keys, all in this memory, which has room for them."""
+    tokens, keys = room
     if pretokenized:
         n = scan_spaced(buf, buf.size, *tokens, keys)
     else:
         n = scan(buf, buf.size, language.info, language.elisions, *tokens, keys)
-    return Tokens._make(a[:n] for a in tokens)
+    return Tokens._make(a[:n] for a in tokens), keys[:n]
+
+
+def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAULT) -> Tokens:
+    """The tokens of `text`, as `read_tokens` has them."""
+    buf = np.frombuffer(text, np.uint8)
+    return read_tokens(buf, pretokenized, language, room_for(buf.size))[0]
