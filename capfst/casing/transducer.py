@@ -425,8 +425,8 @@ class Transducer:
         if size > _KEPT:
             return room_for(size), _Room.of(size, size)
         mine = self._of_thread
-        if getattr(mine, "size", 0) < size:
-            mine.size = max(1 << 16, 1 << (size - 1).bit_length())
+        if getattr(mine, "size", -1) < size:
+            mine.size = max(1 << 16, 1 << size.bit_length())
             mine.room = room_for(mine.size), _Room.of(mine.size, mine.size)
         room: tuple[TokensAndKeys, _Room] = mine.room
         return room

@@ -113,15 +113,15 @@ def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 
     """A model with n-grams up to `order`, of `forms` surface forms (`<unk>` among them), from `ngrams` longer n-grams.
 
     With `ties`, costs are of a few values, so that paths tie. Some costs are infinite, some backoff costs negative. The
-    costs are no probabilities.
+    costs are no probabilities, and multiples of 2⁻²⁰, so that sums are the same in any order.
     """
     chosen = [*rng.sample(FORMS, min(forms, len(FORMS)) - 1), UNKNOWN]  # in the order of their counts
     words = sorted(chosen, key=lambda word: (lower(word).encode(), chosen.index(word)))
 
-    def cost(low: float) -> float:
+    def cost(low: int) -> float:
         if rng.randint(0, 19) == 0:
             return np.inf
-        return rng.choice(TIED) + low if ties else rng.uniform(low, 8)
+        return rng.choice(TIED) + low if ties else rng.randint(low << 20, 8 << 20) / (1 << 20)
 
     grams: set[tuple[int, ...]] = set()
     if order > 1:
@@ -141,7 +141,7 @@ def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 
     backoffs = {context: cost(-1) for context in sorted(contexts)}
     finals = {context: cost(0) for context in sorted(contexts) if rng.randint(0, 2) == 0}
     finals = {context: final for context, final in finals.items() if final < np.inf}
-    return build(words, arcs, backoffs, finals | {(): rng.uniform(0.1, 5)})
+    return build(words, arcs, backoffs, finals | {(): rng.randint(1, 5 << 20) / (1 << 20)})
 
 
 def backoff_models(max_order: int = 5) -> st.SearchStrategy[Model]:
