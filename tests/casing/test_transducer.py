@@ -218,3 +218,11 @@ def test_kinds_are_kept():
     words = t.words(np.frombuffer(b"a well-known a-b, x@y\n", np.uint8))
     kinds = [WORD, COMPOUND, WORD, MARKS, WORD, MARKS, PROTECTED, NEWLINE]
     assert words.token_types.tolist() == kinds
+
+
+def test_texts_of_any_size_follow_each_other():
+    t = transducer_of(["US", "us", "Us", "well-known"])
+    text = "us well-known us, x\n"
+    known = forms_of(transducer_of(["US", "us", "Us", "well-known"]), text)
+    for repeats in 0, 1, 5000, 2, 150_000, 3:
+        assert forms_of(t, repeats * text) == repeats * known
