@@ -411,7 +411,7 @@ class Transducer:
         """The words of valid UTF-8, any number of lines."""
         language = self.symbols.language
         token_room, room = self._room(buf.size)
-        tokens, keys = read_tokens(buf, self.pretokenized, language, token_room)
+        tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.elisions, token_room)
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_
         words = Words._make(np.empty(keys.size, t) for t in types)
         n = _match(

@@ -18,7 +18,18 @@ from capfst.system.kernels import allocating, kernel
 from capfst.text.language import DEFAULT, Language
 from capfst.text.sentences import mark_capitalised
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, WORD, Tokens, canonical, capacity, scan, scan_spaced
+from capfst.text.tokenizer import (
+    COMPOUND,
+    MARKS,
+    NEWLINE,
+    WORD,
+    Tokens,
+    TokensAndKeys,
+    canonical,
+    capacity,
+    read_tokens,
+    room_for,
+)
 from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
@@ -151,10 +162,10 @@ class Interner:
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
         self._table = _Table(np.zeros(1 << 16, np.uint64), words)
-        self._tokens: tuple[np.ndarray, ...] = ()  # room for those of a block
+        self._room: TokensAndKeys | None = None  # for the tokens of a block
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tokens": (), "info": INFO[:0]}
+        return {**self.__dict__, "_room": None, "info": INFO[:0]}
 
     def words(self) -> Strings:
         """The words by id − 1."""
@@ -164,20 +175,13 @@ class Interner:
     def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
         """The stream of a block of whole lines, uint32[·]."""
         buf = np.frombuffer(block, np.uint8)
-        if not self._tokens or self._tokens[0].size < capacity(buf.size):
-            types = np.int64, np.int64, np.uint8, np.uint64, np.bool_
-            self._tokens = tuple(np.empty(capacity(buf.size), t) for t in types)
-        starts, ends, token_types, keys, begins = self._tokens
-        if pretokenized:
-            n = scan_spaced(buf, buf.size, starts, ends, token_types, keys)
-        else:
-            n = scan(buf, buf.size, self.info, self.elisions, starts, ends, token_types, keys)
-        tokens = Tokens(starts[:n], ends[:n], token_types[:n])
-        if pretokenized:
-            begins[:n] = False
-        else:
-            mark_capitalised(buf, *tokens, self.info, begins[:n])
-        return self._intern(buf, tokens, begins[:n], pretokenized)
+        if self._room is None or self._room[1].size < capacity(buf.size):
+            self._room = room_for(buf.size)
+        tokens, keys = read_tokens(buf, pretokenized, self.info, self.elisions, self._room)
+        begins = np.zeros(keys.size, np.bool_)
+        if not pretokenized:
+            mark_capitalised(buf, *tokens, self.info, begins)
+        return self._intern(buf, tokens, begins, pretokenized)
 
     def add(self, word: bytes) -> int:
         """The id of a word, which is a new one if need be."""

@@ -50,6 +50,7 @@ from capfst.text.unicode import (
     NUMBER,
     PUNCT,
     SPACE,
+    Bytes,
     ascii_set,
     class_at,
     decode,
@@ -588,19 +589,19 @@ def room_for(size: int) -> TokensAndKeys:
 
 
 def read_tokens(
-    buf: npt.NDArray[np.uint8], pretokenized: bool, language: Language, room: TokensAndKeys
+    buf: npt.NDArray[np.uint8], pretokenized: bool, info: Bytes, elisions: npt.NDArray[np.uint64], room: TokensAndKeys
 ) -> TokensAndKeys:
     """The tokens of a buffer of valid UTF-8 (any number of lines), COMPOUND tokens with their parts behind them, and
-    their keys, all in this memory, which has room for them."""
+    their keys, all in this memory, which has room for them. info, elisions: of the language."""
     tokens, keys = room
     if pretokenized:
         n = scan_spaced(buf, buf.size, *tokens, keys)
     else:
-        n = scan(buf, buf.size, language.info, language.elisions, *tokens, keys)
+        n = scan(buf, buf.size, info, elisions, *tokens, keys)
     return Tokens._make(a[:n] for a in tokens), keys[:n]
 
 
 def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAULT) -> Tokens:
     """The tokens of `text`, as `read_tokens` has them."""
     buf = np.frombuffer(text, np.uint8)
-    return read_tokens(buf, pretokenized, language, room_for(buf.size))[0]
+    return read_tokens(buf, pretokenized, language.info, language.elisions, room_for(buf.size))[0]
