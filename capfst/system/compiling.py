@@ -115,7 +115,9 @@ class _Whole(_Library):
 
     def _optimize_final_module(self) -> None:
         compiling.check()
-        if hasattr(self._codegen, "_pass_builder"):  # less than numba does: kernels come out as fast
+        if hasattr(
+            self._codegen, "_pass_builder"
+        ):  # less than numba does: kernels come out as fast; but what stands in a row may become one vector instruction
             passes, builder = self._codegen._module_pass_manager(opt=2, slp_vectorize=True)
             passes.run(self._final_module, builder)
         else:  # numba's first versions that are supported

@@ -1,11 +1,12 @@
 """Large arrays of which only what is touched takes memory.
 
-numpy's may lie where other arrays were, which then need new memory; and of its arrays of 4 MB and more the system gives
-2 MB wherever they are touched.
+An array of NumPy's may lie in memory that was used before, so that later arrays need new memory, though it hardly uses
+its own; and where one of 4 MB or more is touched, the system gives 2 MB at once.
 """
 
 from __future__ import annotations
 
+import errno
 import mmap
 from typing import Any
 
@@ -17,8 +18,14 @@ _PRIVATE: dict[str, Any] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if h
 
 
 def sparse(size: int, dtype: npt.DTypeLike) -> npt.NDArray:
-    """An array of `size` items, as from np.empty."""
+    """An array of `size` items, as from np.empty. MemoryError if there is no memory for it."""
     item = np.dtype(dtype)
     if size * item.itemsize < _LARGE:
         return np.empty(size, item)
-    return np.frombuffer(mmap.mmap(-1, size * item.itemsize, **_PRIVATE), item)
+    try:
+        memory = mmap.mmap(-1, size * item.itemsize, **_PRIVATE)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise MemoryError(f"no memory for {size} items of {item}") from error
+    return np.frombuffer(memory, item)

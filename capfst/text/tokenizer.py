@@ -580,6 +580,7 @@ def capacity(size: int) -> int:
 
 
 TokensAndKeys = tuple[Tokens, npt.NDArray[np.uint64]]
+"""Tokens, and of each its key, as `scan` says."""
 
 
 def room_for(size: int) -> TokensAndKeys:

@@ -27,3 +27,8 @@ def test_only_touched_pages_take_memory() -> None:
     before = resident()
     array[:: 1 << 22] = 1
     assert 128 <= resident() - before < 4 * 128
+
+
+def test_too_large_arrays() -> None:
+    with pytest.raises(MemoryError, match="no memory for 576460752303423488 items of uint64"):
+        sparse(1 << 59, np.uint64)
