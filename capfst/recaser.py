@@ -325,10 +325,8 @@ class Recaser:
 
     def recase_utf8(self, text: bytes) -> memoryview:
         """As `recase`, for valid UTF-8."""
-        recased = bytearray()
-        for piece in self.pieces(text):
-            recased += self.recase_words(piece)[1]
-        return memoryview(recased)
+        recased = [self.recase_words(piece)[1] for piece in self.pieces(text)]
+        return recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
 
     def pieces(self, text: bytes) -> Iterator[npt.NDArray[np.uint8]]:
         """Valid UTF-8 in the pieces that are recased one after the other: its documents, if lines are evidence for each

@@ -7,6 +7,7 @@ import lzma
 import mmap
 import os
 import pty
+import resource
 import select
 import signal
 import subprocess
@@ -449,6 +450,19 @@ def test_a_signal_while_c_code_calls_python(number, code):
 
 
 PRINTING = [["recase", "--lm"], ["recase", "--nbest", "2", "--lm"], ["tokenize", "--lm"], ["perplexity", "--lm"]]
+
+
+def without_room_for_stacks() -> None:
+    resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, resource.RLIM_INFINITY))
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY,
+    reason="the size of threads' stacks cannot be set",
+)
+def test_a_thread_that_cannot_start(model):
+    done = run_process("recase", "--lm", model, stdin="a b\n", code=1, preexec_fn=without_room_for_stacks)
+    assert "cannot start a thread: " in message(done)
 
 
 @pytest.mark.parametrize("command", [*PRINTING, ["info"], ["score"], ["errors"], ["--help"]], ids=" ".join)

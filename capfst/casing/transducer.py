@@ -307,8 +307,8 @@ def _match(buf, pretokenized, tokens, keys, data, offsets, info, lowering, index
             token = room.tokens[i - block]
             slot = slots[token.slot]
             label, n_forms = slot.label_or_place, slot.n_forms_length >> np.uint32(4)
-            is_found = slot.key == token.key and np.int64(slot.n_forms_length & _LENGTH) == token.length
-            if not is_found or token.begin >= 0:
+            is_found = (slot.key == token.key) & (np.int64(slot.n_forms_length & _LENGTH) == token.length)
+            if not is_found & (token.begin < 0):  # one branch for all that is seldom
                 if start < covered:
                     continue
                 length = token.length

@@ -335,3 +335,9 @@ def exit_status() -> Iterator[None]:
     except MemoryError:
         click.echo("capfst: error: out of memory: give it more memory, or use fewer threads (--jobs 1)", err=True)
         sys.exit(1)
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        advice = "give it more memory, more threads (ulimit -u), or less stack for each (ulimit -s)"
+        click.echo(f"capfst: error: cannot start a thread: {advice}", err=True)
+        sys.exit(1)

@@ -34,11 +34,12 @@ def _mark(words, places, states, arcs, closing, is_abbreviation, is_expected):  
             state = step(states, arcs, 0, words.first_labels[word] + k)[1]
             for m in range(words.n_forms[mark]):
                 cost, behind = step(states, arcs, state, words.first_labels[mark] + m)
-                end = np.exp(-final_cost(states, arcs, behind))
+                probability, end = np.exp(-cost), np.exp(-final_cost(states, arcs, behind))
                 is_expected[p] &= end >= EXPECTED
-                for label in closing:
-                    end += np.exp(-step(states, arcs, behind, label)[0])
-                is_abbreviation[p] |= np.exp(-cost) * (1 - end) >= ABBREVIATION
+                if probability >= ABBREVIATION:
+                    for label in closing:
+                        end += np.exp(-step(states, arcs, behind, label)[0])
+                    is_abbreviation[p] |= probability * (1 - end) >= ABBREVIATION
 
 
 class Breaks:

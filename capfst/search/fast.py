@@ -23,7 +23,6 @@ from capfst.search.lattice import IRREGULAR
 from capfst.search.lookup import lookup_tables
 from capfst.search.nbest import best_paths, line_lattice, max_marginals
 from capfst.search.viterbi import Choices, choose, search
-from capfst.text.tokenizer import NEWLINE
 
 CHUNK = 96
 """Words. Their nodes fit into the cache."""
@@ -55,8 +54,8 @@ class Engine:
     def _search(
         self, words: Words, choices: Choices, context: int, path: LabelPath, chunk: int
     ) -> npt.NDArray[np.float64]:
-        costs = np.empty(1 + np.count_nonzero(words.token_types == NEWLINE))
-        if not search(words, choices, context, self.starts, self.tables, chunk, path, costs):
+        costs = search(words, choices, context, self.starts, self.tables, chunk, path)
+        if costs is None:
             raise self._irregular()
         return costs
 

@@ -292,15 +292,14 @@ def search(
     tables: LookupTables,
     usual_size: int,
     path: LabelPath,
-    costs: npt.NDArray[np.float64],
-) -> bool:
-    """Fills `path` with the lines' best paths, and costs with their costs (−ln P); path.labels[i] of a line's end says
-    nothing.
+) -> npt.NDArray[np.float64] | None:
+    """Fills `path` with the lines' best paths; path.labels[i] of a line's end says nothing. The costs of these paths
+    (−ln P), float64[line ends + 1]; or None if the model is not one of n-grams.
 
     context: as `tables` has it, to leave out words that have nothing to choose as in `fill_chunk`: then the path has to
-    hold what they are, and the costs say nothing; else −1. usual_size: of a chunk, in words. False if the model is not
-    one of n-grams.
+    hold what they are, and the costs say nothing; else −1. usual_size: of a chunk, in words.
     """
+    costs = np.empty(len(words.token_types) + 1)  # as many as there may be
     longest, room = usual_size, 16 * usual_size + 256
     progress = np.zeros(1, _PROGRESS)
     progress["size"], progress["here"] = usual_size, starts.line
@@ -313,9 +312,9 @@ def search(
             longest = 2 * int(progress["size"][0])
         elif status == _IMPOSSIBLE and context >= 0:  # which may be due to words that were left out
             path.begins[:] = False
-            return search(words, choices, -1, starts, tables, usual_size, path, costs)
+            return search(words, choices, -1, starts, tables, usual_size, path)
         else:
-            return bool(status == _DONE)
+            return costs[: progress["lines"][0]] if status == _DONE else None
 
 
 @kernel
@@ -361,6 +360,7 @@ def _search(words, choices, context, starts, tables, usual_size, lattice, progre
                 line = word + 1
                 lines += 1
             if position == filled:
+                at.lines = lines
                 return np.int64(_DONE)
             start_paths(lattice, position + 1, 0.0)
         position, node = _common_node(lattice, filled)

@@ -54,7 +54,7 @@ def _closes(code):  # type: ignore[no-untyped-def]
 def has_ended(buf, start, end, token_type, before):  # type: ignore[no-untyped-def]
     """Whether a sentence may have ended with the token buf[start:end], if it may or may not have ended before it."""
     last = end - 1
-    while last > start and buf[last] & 0xC0 == 0x80:
+    while buf[last] & 0xC0 == 0x80 and last > start:  # seldom, unlike whether a token is one character
         last -= 1
     code = decode(buf, last, end)[0]
     is_text = (token_type != NEWLINE) & (token_type != PROTECTED)
