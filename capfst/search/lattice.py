@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.search.lookup import has_buckets, look_into_bucket, sixteenth_of
-from capfst.system.kernels import inlined, kernel, prefetch
+from capfst.search.lookup import has_buckets, look_into_bucket, prepare, sixteenth_of
+from capfst.system.kernels import acquire, inlined, kernel, prefetch
 from capfst.text.tokenizer import NEWLINE
 
 _LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
@@ -320,15 +320,14 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
         node = nodes[queue[k]]
         context, behind_context = contexts[node.state], contexts[node.state + 1]
         pos, end = np.int64(context.pos), np.int64(behind_context.pos)
-        if context.backoff_cost == 0:
-            if nodes[node.backoff].state != arcs[pos].nextstate:
-                return False
-            context.backoff_cost = arcs[pos].weight
+        if np.isnan(context.backoff_cost) and not prepare(tables, np.int64(node.state), nodes[node.backoff].state):
+            return False
         node.backoff_cost = context.backoff_cost
         node.end = end
         sixteenth = sixteenth_of(buckets, pos, end, positions[node.position].share)
         node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else np.int64(0)
         prefetch(buckets.entries, sixteenth >> 4)
+    acquire()
     for k in range(begin, behind):
         node = nodes[queue[k]]
         state, end = np.int64(node.state), np.int64(node.end)

@@ -1,16 +1,16 @@
 """Where a state's arcs for a word are: the forms of a word are neighbours in every state, so one search finds them all.
 
-In: the mapped model. Out: `LookupTables`, derived from it in one or two tenths of a second, and kernels that look up a
-word in them. A state has buckets of words, of about as many arcs each, which tell of most words that are missing that
-they are, and of most others where they are. A word's place in the buckets is known beforehand: it is as far into them
-as the word is, on average, into the arcs of a state. So a look-up touches as few lines of memory as can be, as one that
-is not in the cache takes as long as a hundred instructions even if it is prefetched; it tells early enough what it will
-touch; and it asks little that a processor cannot predict, as each wrong guess takes as long as twenty instructions.
+In: the mapped model. Out: `LookupTables`, derived from it in a tenth of a second, and kernels that look up a word in
+them. Contexts of several words are prepared when they are first looked up: there are a million of them, and a text has
+few. A state has buckets of words, of about as many arcs each, which tell of most words that are missing that they are,
+and of most others where they are. A word's place in the buckets is known beforehand: it is as far into them as the word
+is, on average, into the arcs of a state. So a look-up touches as few lines of memory as can be, as one that is not in
+the cache takes as long as a hundred instructions even if it is prefetched; it tells early enough what it will touch;
+and it asks little that a processor cannot predict, as each wrong guess takes as long as twenty instructions.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
-from capfst.system.kernels import count_ones, inlined, kernel
+from capfst.system.kernels import count_ones, inlined, kernel, outlined, release
 
 _SHORT, _LONG = 1, 2
 """Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
@@ -39,7 +39,7 @@ FORM = np.dtype(
 CONTEXT = np.dtype(
     [
         ("pos", "u4"),  # of its state's arcs, the backoff first
-        ("backoff_cost", "f4"),  # 0 until it is needed; threads that write it at once write the same
+        ("backoff_cost", "f4"),  # NaN until the context is looked up (`prepare`)
     ]
 )
 """A context of several words: what is in its state and its first arc, in fewer lines of memory."""
@@ -48,7 +48,7 @@ CONTEXT = np.dtype(
 class Buckets(NamedTuple):
     """Parts of about as many arcs each, of the arcs of some states; each state has its own."""
 
-    entries: npt.NDArray[np.uint32]  # what is in a bucket, and where (`fill_buckets`)
+    entries: npt.NDArray[np.uint32]  # what is in a bucket, and where (`fill_buckets`); the last one is of none
     log_size: int  # binary logarithm of how many arcs a bucket has on average
     origin: int  # the first arc of all the states
 
@@ -60,6 +60,7 @@ class LookupTables(NamedTuple):
     arcs: npt.NDArray  # ARC
     forms: npt.NDArray  # FORM, by label
     contexts: npt.NDArray  # CONTEXT, by state; behind the last the number of arcs
+    shares: npt.NDArray[np.uint32]  # by label: those of `forms`, in fewer lines of memory
     short: Buckets  # of the states of one word
     longer: Buckets
     context: int  # behind so many words the state depends on no word before; −1: some words are impossible
@@ -89,26 +90,42 @@ def _even_place(buckets, bucket):  # type: ignore[no-untyped-def]
 
 @kernel
 def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-untyped-def]
-    """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label.
+    """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label. Threads may fill the same.
 
     An entry's lower half has a bit for each sixteenth of the bucket: whether there are words. In its upper half is how
     far its first arc is from where the bucket would begin if all were of the same size, and NEAR more; 0 if it is not
-    near.
+    near. It is written when it is complete.
     """
+    nowhere = buckets.entries.size - 1
     for state in range(begin, end):
         pos = np.int64(states[state].pos)
         behind = pos + np.int64(states[state].narcs)
         if not has_buckets(buckets, pos, behind):
             continue
-        bucket, entry = np.int64(-1), np.int64(0)
+        bucket, entry = nowhere, np.int64(0)
         for arc in range(pos + 1, behind):  # but for the backoff
             sixteenth = sixteenth_of(buckets, pos, behind, np.int64(shares[arcs[arc].ilabel]))
             before, bucket = bucket, sixteenth >> 4
             place = arc - _even_place(buckets, bucket) + NEAR
             place = place if 0 < place < 2 * NEAR else np.int64(0)
-            entry = entry if bucket == before else place << 16  # no branch: nobody can predict it
-            entry |= 1 << (sixteenth & 15)
-            buckets.entries[bucket] = entry
+            is_next = bucket != before
+            buckets.entries[before if is_next else nowhere] = entry  # no branch: nobody can predict it
+            entry = (place << 16 if is_next else entry) | 1 << (sixteenth & 15)
+        buckets.entries[bucket] = entry
+        buckets.entries[nowhere] = 0
+
+
+@outlined
+def prepare(tables, state, shorter):  # type: ignore[no-untyped-def]
+    """Makes a context of several words ready to be looked up; whether it backs off to the state `shorter`, as in a
+    model of n-grams."""
+    arc = tables.arcs[np.int64(tables.contexts[state].pos)]
+    if arc.nextstate != shorter:
+        return False
+    fill_buckets(tables.states, tables.arcs, tables.shares, state, state + 1, tables.longer)
+    release()
+    tables.contexts[state].backoff_cost = arc.weight
+    return True
 
 
 @inlined
@@ -145,18 +162,16 @@ def lookup_tables(model: CapFst) -> LookupTables:
     first_longer = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
+    contexts["backoff_cost"] = np.nan
     begin, middle, end = contexts["pos"][[1, first_longer, -1]].tolist()
     shares = _shares(arcs["ilabel"][labels:middle:16], model.starts)
     forms = np.zeros(labels, FORM)
     _fill_forms(states, arcs, shares, forms)
     short, longer = _empty_buckets(begin, middle, _SHORT), _empty_buckets(middle, end, _LONG)
-    with ThreadPoolExecutor(1) as pool:
-        filling = pool.submit(fill_buckets, states, arcs, shares, first_longer, len(states), longer)
-        fill_buckets(states, arcs, shares, 1, first_longer, short)
-        filling.result()
+    fill_buckets(states, arcs, shares, 1, first_longer, short)
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
-    return LookupTables(states, arcs, forms, contexts, short, longer, context)
+    return LookupTables(states, arcs, forms, contexts, shares, short, longer, context)
 
 
 def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:

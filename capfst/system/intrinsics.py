@@ -1,5 +1,5 @@
 """What kernels ask beyond numpy's indexing and arithmetic: prefetching, eight bytes at a time, parts of arrays, and
-counting bits. Kernels name these as kernels.py does.
+counting bits, and order between threads. Kernels name these as kernels.py does.
 """
 
 from __future__ import annotations
@@ -96,3 +96,23 @@ def part(typing_context, array, begin, size):  # type: ignore[no-untyped-def]
         return impl_ret_borrowed(context, builder, array, result._getvalue())
 
     return array(array, types.intp, types.intp), code
+
+
+def _fence(ordering: str) -> Any:
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.fence(ordering)
+        return context.get_dummy_value()
+
+    return types.void(), code
+
+
+@intrinsic
+def release(typing_context):  # type: ignore[no-untyped-def]
+    """What was written before is there for other threads that, behind an `acquire`, have read what is written next."""
+    return _fence("release")
+
+
+@intrinsic
+def acquire(typing_context):  # type: ignore[no-untyped-def]
+    """What is read next was not read before: see `release`."""
+    return _fence("acquire")

@@ -138,6 +138,7 @@ class _Intrinsic:
         return type_of_intrinsic(self._name)
 
 
-prefetch, get_eight, put_eight, count_ones, copy_bytes, part = map(
-    _Intrinsic, ("prefetch", "get_eight", "put_eight", "count_ones", "copy_bytes", "part")
+prefetch, get_eight, put_eight, count_ones, copy_bytes, part, release, acquire = map(
+    _Intrinsic,
+    ("prefetch", "get_eight", "put_eight", "count_ones", "copy_bytes", "part", "release", "acquire"),
 )

@@ -20,6 +20,7 @@ from capfst.search.lookup import (
     has_buckets,
     look_into_bucket,
     lookup_tables,
+    prepare,
     sixteenth_of,
 )
 
@@ -33,7 +34,8 @@ def test_tables(tmp_path, model: Model) -> None:
     n_short = len(fst.symbols) - 1 + sum(int(fst.states["narcs"][s]) for s in singles)
     assert (made.short.origin, made.longer.origin) == (len(fst.symbols) - 1, n_short)
     np.testing.assert_array_equal(made.contexts["pos"], [*fst.states["pos"], len(fst.arcs)])
-    assert not made.contexts["backoff_cost"].any()
+    assert np.isnan(made.contexts["backoff_cost"]).all()
+    assert not made.longer.entries.any()
     for label in range(1, len(fst.symbols)):
         form, arc = made.forms[label], fst.arcs[label - 1]
         assert (form["cost"], form["state"]) == (arc["weight"], arc["nextstate"])
@@ -55,6 +57,12 @@ def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
     fst = model.save(tmp_path / "cap.fst")
     made = lookup_tables(fst)
     for state in range(1, len(fst.states)):
+        cost, shorter = backoff_of(fst, state)
+        if shorter != 0:
+            assert not prepare(made, state, 0)
+            assert np.isnan(made.contexts["backoff_cost"][state])
+            assert prepare(made, state, shorter)
+            assert made.contexts["backoff_cost"][state] == cost
         pos, end = int(fst.states["pos"][state]), int(fst.states["pos"][state] + fst.states["narcs"][state])
         buckets = made.short if pos < made.longer.origin else made.longer
         if not has_buckets(buckets, pos, end):
@@ -129,5 +137,5 @@ def test_a_bucket_far_from_its_place_is_searched() -> None:
     fill_buckets(states, arcs, shares, 0, 1, buckets)
     sixteenth = sixteenth_of(buckets, 0, n + 1, int(shares[1]))
     assert int(buckets.entries[sixteenth >> 4]) >> 16 == 0
-    tables = LookupTables(states, arcs, np.zeros(n + 1, FORM), np.zeros(1, CONTEXT), buckets, buckets, 0)
+    tables = LookupTables(states, arcs, np.zeros(n + 1, FORM), np.zeros(1, CONTEXT), shares, buckets, buckets, 0)
     assert look_into_bucket(tables, buckets, sixteenth, 0, n + 1, 1234) == (1, 1234)
