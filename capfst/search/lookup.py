@@ -60,7 +60,6 @@ class LookupTables(NamedTuple):
     arcs: npt.NDArray  # ARC
     forms: npt.NDArray  # FORM, by label
     contexts: npt.NDArray  # CONTEXT, by state; behind the last the number of arcs
-    shares: npt.NDArray[np.uint32]  # by label: those of `forms`, in fewer lines of memory
     short: Buckets  # of the states of one word
     longer: Buckets
     context: int  # behind so many words the state depends on no word before; −1: some words are impossible
@@ -122,7 +121,7 @@ def prepare(tables, state, shorter):  # type: ignore[no-untyped-def]
     arc = tables.arcs[np.int64(tables.contexts[state].pos)]
     if arc.nextstate != shorter:
         return False
-    fill_buckets(tables.states, tables.arcs, tables.shares, state, state + 1, tables.longer)
+    fill_buckets(tables.states, tables.arcs, tables.forms.share, state, state + 1, tables.longer)
     release()
     tables.contexts[state].backoff_cost = arc.weight
     return True
@@ -171,7 +170,7 @@ def lookup_tables(model: CapFst) -> LookupTables:
     fill_buckets(states, arcs, shares, 1, first_longer, short)
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
-    return LookupTables(states, arcs, forms, contexts, shares, short, longer, context)
+    return LookupTables(states, arcs, forms, contexts, short, longer, context)
 
 
 def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:

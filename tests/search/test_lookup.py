@@ -137,5 +137,5 @@ def test_a_bucket_far_from_its_place_is_searched() -> None:
     fill_buckets(states, arcs, shares, 0, 1, buckets)
     sixteenth = sixteenth_of(buckets, 0, n + 1, int(shares[1]))
     assert int(buckets.entries[sixteenth >> 4]) >> 16 == 0
-    tables = LookupTables(states, arcs, np.zeros(n + 1, FORM), np.zeros(1, CONTEXT), shares, buckets, buckets, 0)
+    tables = LookupTables(states, arcs, np.zeros(n + 1, FORM), np.zeros(1, CONTEXT), buckets, buckets, 0)
     assert look_into_bucket(tables, buckets, sixteenth, 0, n + 1, 1234) == (1, 1234)
