@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.system.binary_search import lower_bound
-from capfst.system.kernels import count_ones, inlined, kernel, outlined, release
+from capfst.system.kernels import count_ones, inlined, kernel, outlined, prefetch, release
 
 _SHORT, _LONG = 1, 2
 """Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
+_AHEAD = 24  # arcs, when a state's buckets are filled
 NEAR = 1 << 15
 """A bucket is near if its first arc is less than so many arcs from where it would be if all were of the same size."""
 
@@ -103,6 +104,7 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
             continue
         bucket, entry = nowhere, np.int64(0)
         for arc in range(pos + 1, behind):  # but for the backoff
+            prefetch(shares, np.int64(arcs[min(arc + _AHEAD, behind - 1)].ilabel))
             sixteenth = sixteenth_of(buckets, pos, behind, np.int64(shares[arcs[arc].ilabel]))
             before, bucket = bucket, sixteenth >> 4
             place = arc - _even_place(buckets, bucket) + NEAR
