@@ -23,6 +23,7 @@ from capfst.system.kernels import count_ones, inlined, kernel, outlined, prefetc
 _SHORT, _LONG = 1, 2
 """Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
 _AHEAD = 24  # arcs, when a state's buckets are filled
+_STEP = 16  # arcs, of which one is counted to know words' shares
 NEAR = 1 << 15
 """A bucket is near if its first arc is less than so many arcs from where it would be if all were of the same size."""
 
@@ -33,7 +34,7 @@ FORM = np.dtype(
         ("state", "i4"),  # the context of this one form; 0 if nothing follows it
         ("pos", "u4"),  # of the state's arcs, the backoff first
         ("end", "u4"),  # behind the last of them
-        ("share", "u4"),  # of the arcs of states of one word: about those of lower words, times 2³² (`_shares`)
+        ("share", "u4"),  # of the arcs of states of one word: about those of lower words, times 2³²
     ]
 )
 """A surface form. The forms of a word are in one place, which is what their states are not."""
@@ -143,33 +144,53 @@ def look_into_bucket(tables, buckets, sixteenth, state, end, label):  # type: ig
 
 
 @kernel
-def _fill_forms(states, arcs, shares, forms):  # type: ignore[no-untyped-def]
-    """Fills FORM[labels], but for label 0."""
-    for label in range(1, forms.size):
-        form, unigram = forms[label], arcs[label - 1]
-        form.cost, form.share = unigram.weight, shares[label]
-        state = np.int64(unigram.nextstate)
-        if state != 0:
-            pos = np.int64(states[state].pos)
-            form.state, form.pos, form.end = state, pos, pos + np.int64(states[state].narcs)
-            form.backoff_cost = arcs[pos].weight
+def _first_longer(states, arcs, behind):  # type: ignore[no-untyped-def]
+    """The first of the states 1 … behind − 1 that is one of several words; `behind` if none is."""
+    state = 1
+    while state < behind and arcs[np.int64(states[state].pos)].nextstate == 0:
+        state += 1
+    return state
+
+
+@kernel
+def _fill_forms(states, arcs, begin, end, starts, forms):  # type: ignore[no-untyped-def]
+    """Fills FORM[labels], which are 0. The arcs begin … end − 1 are those of states of one word; starts: the first
+    label of each word, and the one behind the last."""
+    n_counted, n_words = 0, starts.size - 1
+    for arc in range(begin, end, _STEP):
+        label = arcs[arc].ilabel
+        forms[label].share += 1  # for now
+        n_counted += label != 0
+    forms[0].share = 0
+    more = n_counted / n_words / 2 if n_counted > 0 else 1.0  # words that have none of these arcs are told apart, too
+    scale, below = 2.0**32 / (n_counted + n_words * more), 0.0
+    for word in range(n_words):
+        share = np.uint32(below * scale)
+        below += more
+        for label in range(starts[word], starts[word + 1]):
+            form, unigram = forms[label], arcs[label - 1]
+            below += form.share
+            form.share, form.cost = share, unigram.weight
+            state = np.int64(unigram.nextstate)
+            if state != 0:
+                pos = np.int64(states[state].pos)
+                form.state, form.pos, form.end = state, pos, pos + np.int64(states[state].narcs)
+                form.backoff_cost = arcs[pos].weight
 
 
 def lookup_tables(model: CapFst) -> LookupTables:
     """The tables of a model."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
     # As many words, and `<s>`, are the states of one word of context at most, which come first.
-    is_longer = arcs["nextstate"][states["pos"][1 : labels + 1]] != 0
-    first_longer = 1 + (int(np.argmax(is_longer)) if is_longer.any() else len(is_longer))
+    first_longer = _first_longer(states, arcs, min(labels + 1, len(states)))
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
     contexts["backoff_cost"] = np.nan
     begin, middle, end = contexts["pos"][[1, first_longer, -1]].tolist()
-    shares = _shares(arcs["ilabel"][labels:middle:16], model.starts)
     forms = np.zeros(labels, FORM)
-    _fill_forms(states, arcs, shares, forms)
+    _fill_forms(states, arcs, labels, middle, model.starts, forms)
     short, longer = _empty_buckets(begin, middle, _SHORT), _empty_buckets(middle, end, _LONG)
-    fill_buckets(states, arcs, shares, 1, first_longer, short)
+    fill_buckets(states, arcs, forms["share"].copy(), 1, first_longer, short)  # in fewer lines of memory
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
     return LookupTables(states, arcs, forms, contexts, short, longer, context)
@@ -181,10 +202,3 @@ def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:
     log_size = max(log_size, (end - begin >> 28).bit_length())
     return Buckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)
 
-
-def _shares(some: npt.NDArray[np.int32], starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
-    """The share of each label, the same for all forms of a word, from the labels of some arcs."""
-    counts = np.add.reduceat(np.bincount(some, minlength=starts[-1]), starts[:-1])
-    counts = counts + (counts.mean() / 2 or 1)  # words that have none of these arcs are told apart, too
-    shares = ((np.cumsum(counts) - counts) * (2**32 / counts.sum())).astype(np.uint32)
-    return np.append(np.zeros(starts[0], np.uint32), np.repeat(shares, np.diff(starts)))
