@@ -201,4 +201,3 @@ def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:
     bits."""
     log_size = max(log_size, (end - begin >> 28).bit_length())
     return Buckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)
-
