@@ -327,7 +327,7 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
         sixteenth = sixteenth_of(buckets, pos, end, positions[node.position].share)
         node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else np.int64(0)
         prefetch(buckets.entries, sixteenth >> 4)
-    acquire()
+    acquire()  # what other threads have prepared
     for k in range(begin, behind):
         node = nodes[queue[k]]
         state, end = np.int64(node.state), np.int64(node.end)

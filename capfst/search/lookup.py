@@ -50,7 +50,7 @@ CONTEXT = np.dtype(
 class Buckets(NamedTuple):
     """Parts of about as many arcs each, of the arcs of some states; each state has its own."""
 
-    entries: npt.NDArray[np.uint32]  # what is in a bucket, and where (`fill_buckets`); the last one is of none
+    entries: npt.NDArray[np.uint32]  # what is in a bucket, and where (`fill_buckets`); no state has the last
     log_size: int  # binary logarithm of how many arcs a bucket has on average
     origin: int  # the first arc of all the states
 
@@ -97,7 +97,7 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
     far its first arc is from where the bucket would begin if all were of the same size, and NEAR more; 0 if it is not
     near. It is written when it is complete.
     """
-    nowhere = buckets.entries.size - 1
+    nowhere = buckets.entries.size - 1  # the entry that no state has, to be written to in place of a branch
     for state in range(begin, end):
         pos = np.int64(states[state].pos)
         behind = pos + np.int64(states[state].narcs)
@@ -111,7 +111,7 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
             place = arc - _even_place(buckets, bucket) + NEAR
             place = place if 0 < place < 2 * NEAR else np.int64(0)
             is_next = bucket != before
-            buckets.entries[before if is_next else nowhere] = entry  # no branch: nobody can predict it
+            buckets.entries[before if is_next else nowhere] = entry  # which of them, nobody can predict
             entry = (place << 16 if is_next else entry) | 1 << (sixteenth & 15)
         buckets.entries[bucket] = entry
         buckets.entries[nowhere] = 0

@@ -1,4 +1,4 @@
-"""What kernels ask beyond numpy's indexing and arithmetic: prefetching, eight bytes at a time, parts of arrays, and
+"""What kernels ask beyond numpy's indexing and arithmetic: prefetching, eight bytes at a time, parts of arrays,
 counting bits, and order between threads. Kernels name these as kernels.py does.
 """
 
