@@ -17,8 +17,8 @@ from capfst.fst.symbols import Symbols
 from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch, put_eight
 from capfst.system.sparse import sparse
 from capfst.text.sentences import opens
-from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
-from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, lower_into, mapped, within
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
+from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, is_small, lower_into, mapped, within
 
 _CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -67,6 +67,32 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
         out[j] = b
         j += 1
     return j
+
+
+@kernel
+def _find_changing(buf, words, path, shapes, small_forms, stays_small, pretokenized, sentence_case, found):  # type: ignore[no-untyped-def]
+    """Fills `found` with the words, in order, but for those that are sure to stay as they are; their number.
+
+    A mark stays, and so does a small word whose form or shape is small, if `stays_small`; but none from the end of a
+    line, or a break, to the first word of the sentence. Without branches that nobody can predict.
+    """
+    n = 0
+    begins = sentence_case  # perhaps no word of the sentence yet
+    for i in range(path.labels.size):
+        token_type, label = words.token_types[i], path.labels[i]
+        stays = (small_forms[label >> 3] >> (label & 7)) & 1 != 0
+        if shapes.size > 0:
+            is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
+            stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
+        stays &= is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
+        begins |= path.begins[i] & sentence_case
+        is_end = (token_type == NEWLINE) & sentence_case
+        found[n] = i
+        n += begins | is_end | ((not stays) & (token_type != MARKS) & (token_type != NEWLINE))
+        if begins:
+            begins = token_type == MARKS or (pretokenized and opens(decode(buf, words.starts[i], buf.size)[0]))
+        begins |= is_end
+    return n
 
 
 @kernel
@@ -152,19 +178,22 @@ def _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, ro
 
 
 @kernel
-def _write(buf, words, path, shapes, copies, data, offsets, pretokenized, sentence_case, spelling, room, out):  # type: ignore[no-untyped-def]
-    """Writes the text to `out`; its size. shapes: as in `write`, or empty, as copies may be. room: for a word and
-    more."""
+def _write(  # type: ignore[no-untyped-def]
+    buf, words, found, path, shapes, copies, data, offsets, pretokenized, sentence_case, spelling, room, out
+):
+    """Writes the text to `out`; its size. found: the words that may change. shapes: as in `write`, or empty, as copies
+    may be. room: for a word and more."""
     token_types = words.token_types
     info, lowering, size = spelling.info, spelling.lowering, buf.size
     n_copied = 0  # all of buf[:n_copied] is written
     j = 0  # at the end of what is written
     begins = True  # no word of the sentence yet
     has_copies = copies.starts.size > 0
-    last = path.labels.size - 1
-    for i in range(path.labels.size):
-        prefetch(offsets, path.labels[min(i + 2 * _AHEAD, last)])
-        prefetch(data, offsets[path.labels[min(i + _AHEAD, last)]])
+    last = found.size - 1
+    for k in range(found.size):
+        prefetch(offsets, path.labels[found[min(k + 2 * _AHEAD, last)]])
+        prefetch(data, offsets[path.labels[found[min(k + _AHEAD, last)]]])
+        i = found[k]
         begins = begins or path.begins[i]
         start, end = words.starts[i], words.ends[i]
         if token_types[i] == NEWLINE:
@@ -252,9 +281,14 @@ def write(
     # room for a lowercase word, and for it in a shape
     room = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
+    shapes = _NO_SHAPES if shapes is None else shapes
+    found = np.empty(len(path.labels), np.int64)
+    n_found = _find_changing(
+        buf, words, path, shapes, symbols.small_forms, not spelling.respells, pretokenized, sentence_case, found
+    )
     size = _write(
-        buf, words, path, _NO_SHAPES if shapes is None else shapes, copies or _NO_COPIES, symbols.data,
-        symbols.offsets, pretokenized, sentence_case, spelling, room, out,
+        buf, words, found[:n_found], path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets, pretokenized,
+        sentence_case, spelling, room, out,
     )  # fmt: skip
     return out[:size].data
 

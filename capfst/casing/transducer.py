@@ -17,7 +17,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
 from capfst.system.hashing import PRIME
-from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch
+from capfst.system.kernels import copy_bytes, kernel, outlined, prefetch
 from capfst.system.sparse import sparse
 from capfst.text.code import is_identifier, is_version
 from capfst.text.restoring import stripping
@@ -32,7 +32,19 @@ from capfst.text.tokenizer import (
     read_tokens,
     room_for,
 )
-from capfst.text.unicode import GROWTH, INFO, IS_CASED, IS_IGNORABLE, Lowering, decode, is_plain, lower_into, within
+from capfst.text.unicode import (
+    GROWTH,
+    INFO,
+    IS_CASED,
+    IS_IGNORABLE,
+    Lowering,
+    decode,
+    eight_of,
+    is_plain,
+    lower_into,
+    put_lowered,
+    within,
+)
 
 _EIGHT = 8
 _BLOCK = 32  # tokens that wait for memory together
@@ -53,23 +65,6 @@ class Index(NamedTuple):
     parts: npt.NDArray[np.uint64]
     """0; and of each longer word the label of its most frequent form << 32 | its size, and its bytes eight by eight,
     filled up with 0."""
-
-
-@kernel
-def _eight(text, begin, end):  # type: ignore[no-untyped-def]
-    """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
-    if begin + _EIGHT <= text.size:
-        return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
-    return _last_eight(text, begin, end)
-
-
-@outlined
-def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
-    """As `_eight`, at the end of the text."""
-    part = np.uint64(0)
-    for i in range(begin, min(end, begin + _EIGHT)):
-        part |= np.uint64(text[i]) << np.uint64(8 * (i - begin))
-    return part
 
 
 @kernel
@@ -162,7 +157,7 @@ def _put_plain(text, start, end, pretokenized, lowering, parts, begin):  # type:
     """Writes text[start:end] in lowercase to parts[begin:], eight bytes after eight, if it is plain ASCII; whether."""
     every_plain = True
     for i in range(start, end, _EIGHT):
-        part = _eight(text, i, end)
+        part = eight_of(text, i, end)
         every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
         parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized, lowering.case)
     return every_plain
@@ -178,11 +173,7 @@ def _build(data, offsets, starts, order, info, lowering, index, room):  # type: 
         for k in range(block, block_end):
             token, label = room.tokens[k - block], starts[order[k]]
             start, end = offsets[label], offsets[label + 1]
-            size = end - start
-            if not _put_plain(data, start, end, True, lowering, parts, used + 1):
-                size = lower_into(data, start, end, start, end, room.word, 0, info, lowering)
-                for i in range(0, size, _EIGHT):
-                    parts[used + 1 + (i >> 3)] = _eight(room.word, i, size)
+            size = put_lowered(data, start, end, parts, used + 1, room.word, info, lowering)
             token.begin, token.length, token.key = used + 1, size, _key(parts, used + 1, size)
             token.slot = _first_slot(token.key, size, slots)
             prefetch(slots, token.slot)
@@ -216,7 +207,7 @@ def find_label(word, size, index, parts):  # type: ignore[no-untyped-def]
     """The first label of word[:size], a word in lower case as the LM knows it; 0 if it is OOV. parts: room for it, by
     eight bytes."""
     for i in range(0, size, _EIGHT):
-        parts[i >> 3] = _eight(word, i, size)
+        parts[i >> 3] = eight_of(word, i, size)
     key = _key(parts, 0, size)
     slot = _find_slot(_first_slot(key, size, index.slots), key, parts, 0, size, index)
     return _first_label(slot, size, index)
@@ -266,7 +257,7 @@ def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowere
         return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
     for i in range(0, length, _EIGHT):
-        parts[begin + (i >> 3)] = _eight(word, i, length)
+        parts[begin + (i >> 3)] = eight_of(word, i, length)
     return length, False
 
 

@@ -9,15 +9,16 @@ little-endian.
 import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import copy_bytes, kernel
+from capfst.system.kernels import count_ones, get_eight, kernel, put_eight
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, INFO, lower_bytes, lower_into
+from capfst.text.unicode import GROWTH, INFO, is_small, lower_bytes, put_lowered
 
 EPSILON = "<epsilon>"
 UNKNOWN = "<unk>"  # the surface form of every word that has none
@@ -77,6 +78,15 @@ class Symbols:
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
+    @cached_property
+    def small_forms(self) -> npt.NDArray[np.uint8]:
+        """A bit for each label, the lowest one of a byte first: whether its form is ASCII without capitals, for
+        certain; that of label 0 is set."""
+        small = np.zeros(len(self) // 8 + 1, np.uint8)
+        small[0] = 1
+        _mark_small(self.strings, small)
+        return small
+
     def forms(self, word: str, starts: npt.NDArray[np.int32]) -> range:
         """T: the labels of the surface forms of a lowercase word; `starts` as from `check`."""
         key = word.encode()
@@ -87,20 +97,18 @@ class Symbols:
 
 
 @kernel
+def _mark_small(symbols, small):  # type: ignore[no-untyped-def]
+    data, offsets = symbols
+    for label in range(1, len(offsets) - 1):
+        small[label >> 3] |= np.uint8(is_small(data, offsets[label], offsets[label + 1])) << (label & 7)
+
+
+@kernel
 def _put_int(value, size, out, i):  # type: ignore[no-untyped-def]
     """Writes an integer, little-endian, to out[i : i + size]; the place behind it."""
     for k in range(size):
         out[i + k] = value >> 8 * k & 0xFF
     return i + size
-
-
-@kernel
-def _get_int(buffer, i, size):  # type: ignore[no-untyped-def]
-    """The little-endian integer of 4 or 8 bytes at buffer[i:]; its sign bit is in the last byte."""
-    value = np.int64(np.int8(buffer[i + size - 1]))
-    for k in range(size - 2, -1, -1):
-        value = value << 8 | np.int64(buffer[i + k])
-    return value
 
 
 @kernel
@@ -120,43 +128,58 @@ def _pack(symbols, out):  # type: ignore[no-untyped-def]
 def _unpack(buffer, i, symbols):  # type: ignore[no-untyped-def]
     """Fills symbols (Strings) from the entries at buffer[i:]; the place after the last, or −1 − a bad label.
 
-    The data must be as long as all that stands at buffer[i:] beside the symbols lets it be.
+    The data must be as long as all that stands at buffer[i:] beside the symbols lets it be, and 8 bytes.
     """
     data, offsets = symbols
     offsets[0] = 0
     for label in range(len(offsets) - 1):
-        begin, length = offsets[label], _get_int(buffer, i, 4)
-        if not 0 <= length <= len(data) - begin or _get_int(buffer, i + 4 + length, 8) != label:
+        begin, length = offsets[label], np.int64(get_eight(buffer, i) & np.uint64(0xFFFFFFFF))
+        if length > len(data) - 8 - begin or get_eight(buffer, i + 4 + length) != np.uint64(label):
             return -1 - label
-        copy_bytes(buffer, i + 4, length, data, begin)
+        for k in range(0, length, 8):  # what is too much is overwritten
+            put_eight(data, begin + k, get_eight(buffer, i + 4 + k))
         i += ENTRY + length
         offsets[label + 1] = begin + length
     return i
 
 
 @kernel
-def _compare(one, one_start, one_end, two, two_start, two_end):  # type: ignore[no-untyped-def]
-    """Its sign: one[one_start:one_end] is before (−), equal to (0), after (+) two[two_start:two_end]."""
-    for k in range(min(one_end - one_start, two_end - two_start)):
-        difference = np.int64(one[one_start + k]) - np.int64(two[two_start + k])
-        if difference != 0:
-            return difference
-    return (one_end - one_start) - (two_end - two_start)
+def _are_same(data, start, end, other, other_end):  # type: ignore[no-untyped-def]
+    """Whether data[start:end] and data[other:other_end] are the same."""
+    same = end - start == other_end - other
+    while same and start < end:
+        same = data[start] == data[other]
+        start += 1
+        other += 1
+    return same
 
 
 @kernel
-def _find_words(symbols, starts, lowered, info, lowering):  # type: ignore[no-untyped-def]
-    """Fills `starts` with the first label of each lowercase word, and V + 1; `lowered` is room for two words.
+def _order(one, one_size, two, two_size):  # type: ignore[no-untyped-def]
+    """Its sign: the word of so many bytes in `one`, eight after eight, is before (−), equal to (0), after (+) that in
+    `two`."""
+    for k in range(min(one_size, two_size) + 7 >> 3):
+        differ = one[k] ^ two[k]
+        if differ != 0:
+            first = np.uint64(count_ones(np.int64((differ & (~differ + np.uint64(1))) - np.uint64(1))) & ~7)
+            return np.int64(one[k] >> first & np.uint64(255)) - np.int64(two[k] >> first & np.uint64(255))
+    return one_size - two_size
+
+
+@kernel
+def _find_words(symbols, starts, parts, room, info, lowering):  # type: ignore[no-untyped-def]
+    """Fills `starts` with the first label of each lowercase word, and V + 1; `parts` is room for two words, eight bytes
+    after eight, `room` for one.
 
     Returns the number of words, or −label of a symbol that is out of order or not new.
     """
     data, offsets = symbols
-    words, before_end = 0, 0
+    words, before_size = 0, 0
     for label in range(1, len(offsets) - 1):
-        before, now = lowered[label - 1 & 1], lowered[label & 1]
+        before, now = parts[label - 1 & 1], parts[label & 1]
         start, end = offsets[label], offsets[label + 1]
-        now_end = lower_into(data, start, end, start, end, now, 0, info, lowering)
-        order = -1 if label == 1 else _compare(before, 0, before_end, now, 0, now_end)
+        size = put_lowered(data, start, end, now, 0, room, info, lowering)
+        order = -1 if label == 1 else _order(before, before_size, now, size)
         if order > 0:
             return -label
         if order < 0:
@@ -164,9 +187,9 @@ def _find_words(symbols, starts, lowered, info, lowering):  # type: ignore[no-un
             words += 1
         else:
             for other in range(max(starts[words - 1], label - _PAIRWISE), label):
-                if _compare(data, start, end, data, offsets[other], offsets[other + 1]) == 0:
+                if _are_same(data, start, end, offsets[other], offsets[other + 1]):
                     return -label
-        before_end = now_end
+        before_size = size
     starts[words] = len(offsets) - 1
     return words
 
@@ -182,7 +205,7 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     """The table of `size` entries at buffer[start:], and the place after it; its keys must be 0, 1, …"""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
         raise DamagedError(f"its symbol table cannot have {size} symbols")
-    data = np.empty(len(buffer) - start - ENTRY * size, np.uint8)
+    data = np.empty(len(buffer) - start - ENTRY * size + 8, np.uint8)
     strings = Strings(data, np.empty(size + 1, _offset_type(len(data))))
     after = _unpack(buffer, start, strings)
     if after < 0:
@@ -196,8 +219,9 @@ def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
     CapfstError if they are out of order.
     """
     starts = np.empty(len(symbols), np.int32)
-    lowered = np.empty((2, np.diff(symbols.offsets).max() * GROWTH), np.uint8)
-    words = _find_words(symbols.strings, starts, lowered, INFO, symbols.language.lowering)
+    longest = np.diff(symbols.offsets).max() * GROWTH + 8
+    parts, room = np.empty((2, longest // 8), np.uint64), np.empty(longest, np.uint8)
+    words = _find_words(symbols.strings, starts, parts, room, INFO, symbols.language.lowering)
     if words < 0:
         raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
     return starts[: words + 1].copy()

@@ -37,6 +37,7 @@ NOTHING = CODE_POINTS
 _NEVER = np.uint64(0xFFFFFFFFFFFFFFFF)
 _EACH = np.uint64(0x0101010101010101)
 _NOT_ASCII = np.uint64(0x8080808080808080)
+_CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 
 _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
 _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
@@ -144,6 +145,37 @@ def is_plain(part: np.uint64, irregular: np.uint64, not_plain: np.uint64) -> boo
     differ = part ^ irregular
     is_irregular = (differ - np.uint64(0x0101010101010101)) & ~differ
     return (part | is_irregular) & not_plain == np.uint64(0)
+
+
+@kernel
+def eight_of(text, begin, end):  # type: ignore[no-untyped-def]
+    """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
+    if begin + 8 <= text.size:
+        return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
+    return _last_eight(text, begin, end)
+
+
+@outlined
+def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
+    """As `eight_of`, at the end of the text."""
+    part = np.uint64(0)
+    for i in range(begin, min(end, begin + 8)):
+        part |= np.uint64(text[i]) << np.uint64(8 * (i - begin))
+    return part
+
+
+@kernel
+def is_small(text, start, end):  # type: ignore[no-untyped-def]
+    """Whether text[start:end] is ASCII without capitals, for certain: none of its bytes lacks the bit that capitals
+    lack. Not at the end of the text."""
+    if end + 8 > text.size:
+        return False
+    others = np.uint64(0)
+    while end - start > 8:
+        others |= get_eight(text, start) ^ _CASE
+        start += 8
+    others |= (get_eight(text, start) ^ _CASE) & ~np.uint64(0) >> np.uint64(64 - 8 * (end - start))
+    return others & (_CASE | _NOT_ASCII) == np.uint64(0)
 
 
 @kernel
@@ -342,6 +374,23 @@ def lower_into(
             out[j] = buf[i]
             j += 1
     return j
+
+
+@kernel
+def put_lowered(text, start, end, parts, begin, room, info, lowering):  # type: ignore[no-untyped-def]
+    """Writes the lowercase of the word text[start:end] to parts[begin:], uint64, as `eight_of` gives it, eight bytes
+    after eight; its size in bytes. room: for the word's lowercase."""
+    every_plain = True
+    for i in range(start, end, 8):
+        part = eight_of(text, i, end)
+        every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
+        parts[begin + ((i - start) >> 3)] = part | within(part, 65, 90) >> np.uint64(2) & lowering.case
+    if every_plain:
+        return end - start
+    size = lower_into(text, start, end, start, end, room, 0, info, lowering)
+    for i in range(0, size, 8):
+        parts[begin + (i >> 3)] = eight_of(room, i, size)
+    return size
 
 
 def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:

@@ -35,7 +35,24 @@ def test_pack_and_unpack(words: list[str]) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from([*FORMS, *"ab", "AB", "aB", "<epsilon>"]) | st.text(min_size=1), min_size=1))
+@given(st.lists(st.text(min_size=1) | st.text("aZ9\0~@É", min_size=1), min_size=1))
+def test_small_forms(words: list[str]) -> None:
+    """What is marked has no capitals, and ASCII's letters and digits are marked, but not at the very end."""
+    symbols = Symbols.from_words([*words, "the last word"])
+    marked = np.unpackbits(symbols.small_forms, bitorder="little")[: len(symbols)].tolist()
+    assert marked[0] == 1
+    for word, is_small in zip(words, marked[1:], strict=False):
+        if not word.isascii() or word != word.lower():
+            assert not is_small
+        elif word.isalnum():
+            assert is_small
+
+
+WORDS = st.sampled_from([*FORMS, *"ab", "AB", "aB", "<epsilon>"]) | st.text(min_size=1) | st.text("aBz\0é", min_size=1)
+
+
+@settings(deadline=None)
+@given(st.lists(WORDS, min_size=1))
 def test_check_of_symbols(words: list[str]) -> None:
     keys = [lower(word).encode() for word in words]
     if sorted(keys) == keys and len(set(words)) == len(words) and "<epsilon>" not in words:
