@@ -120,7 +120,8 @@ class _Workspace(NamedTuple):
 
     features: npt.NDArray[np.uint32]  # [BLOCK, …]
     word_features: npt.NDArray[np.uint32]  # [MAX_WORD_FEATURES]
-    unsettled: npt.NDArray[np.int64]  # words with case for which the first look does not suffice
+    looked: npt.NDArray[np.int64]  # [BLOCK]: words that get a first look
+    unsettled: npt.NDArray[np.int64]  # words with case for which it does not suffice
     decisions: npt.NDArray[np.uint8]  # of each token
 
     @classmethod
@@ -128,6 +129,7 @@ class _Workspace(NamedTuple):
         return cls(
             np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint32),
             np.empty(MAX_WORD_FEATURES, np.uint32),
+            np.empty(BLOCK, np.int64),
             np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
         )
@@ -301,29 +303,31 @@ def _first_look(text, begin, end, domain, context, work, log_p):  # type: ignore
         for i in range(begin, end):
             if has_case(tokens[text.token_of[i]].shape_evidence):
                 tokens[text.token_of[i]].language_evidence = context.language_evidence[text.labels[i], domain]
+    # Which words get a first look, and for which it suffices, nobody can predict: so there are no branches on it.
+    looked = work.looked
     for block in range(begin, end, BLOCK):
-        block_end = min(end, block + BLOCK)
-        for i in range(block, block_end):
-            t = text.token_of[i]
-            if gets_first_look(tokens[t].shape_evidence):
-                first_features(tokens, t, domain, work.features[i - block])
-                prefetch_rows(rows, 1, work.features[i - block], N_FIRST_FEATURES)
-        for i in range(block, block_end):
+        n_looked = np.int64(0)
+        for i in range(block, min(end, block + BLOCK)):
+            evidence = tokens[text.token_of[i]].shape_evidence
+            looked[n_looked] = work.unsettled[n_unsettled] = i
+            n_looked += gets_first_look(evidence)
+            n_unsettled += evidence == UNSEEN
+        for j in range(n_looked):
+            first_features(tokens, text.token_of[looked[j]], domain, work.features[j])
+            prefetch_rows(rows, 1, work.features[j], N_FIRST_FEATURES)
+        for j in range(n_looked):
+            i = looked[j]
             t, z = text.token_of[i], log_p[i]
-            if not has_case(tokens[t].shape_evidence):
-                continue
-            if gets_first_look(tokens[t].shape_evidence):
-                sums = _sum_rows(rows, work.features[i - block], N_FIRST_FEATURES)
-                for k in range(N_SHAPES):
-                    z[k] = context.scales[2] * _score_of(sums, k, N_FIRST_FEATURES)
-                work.decisions[t] = settled_decision(z)
-                if work.decisions[t] != NO_DECISION:
-                    _subtract_largest(z)
-                    n_words += 1
-                    n_capitals += has_capitals(work.decisions[t])
-                    continue
+            sums = _sum_rows(rows, work.features[j], N_FIRST_FEATURES)
+            for k in range(N_SHAPES):
+                z[k] = context.scales[2] * _score_of(sums, k, N_FIRST_FEATURES)
+            settled = settled_decision(z)
+            work.decisions[t] = settled
+            _subtract_largest(z)
             work.unsettled[n_unsettled] = i
-            n_unsettled += 1
+            n_unsettled += settled == NO_DECISION
+            n_words += settled != NO_DECISION
+            n_capitals += has_capitals(settled)
     return n_unsettled, n_words, n_capitals
 
 

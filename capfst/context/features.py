@@ -96,7 +96,7 @@ def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
 @kernel
 def gets_first_look(evidence):  # type: ignore[no-untyped-def]
     """Whether shape evidence is of a word with case that was seen."""
-    return UNSEEN < evidence < BEGIN
+    return (evidence > UNSEEN) & (evidence < BEGIN)
 
 
 @kernel
@@ -265,19 +265,16 @@ def settled_decision(scores):  # type: ignore[no-untyped-def]
     NO_DECISION if it does not suffice."""
     lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
     upper, mixed = scores[Shape.UPPER.value], scores[Shape.MIXED.value]
-    if lower - max(capitalized, upper, mixed) >= FIRST_LOOK_LEAD:
-        return 7
-    if capitalized - max(lower, upper, mixed) >= FIRST_LOOK_LEAD:
-        return 0
-    if upper - max(lower, capitalized, mixed) >= FIRST_LOOK_LEAD:
-        return 8
-    return 10 if mixed - max(lower, capitalized, upper) >= FIRST_LOOK_LEAD else NO_DECISION
+    d = 7 if lower - max(capitalized, upper, mixed) >= FIRST_LOOK_LEAD else NO_DECISION
+    d = 0 if capitalized - max(lower, upper, mixed) >= FIRST_LOOK_LEAD else d
+    d = 8 if upper - max(lower, capitalized, mixed) >= FIRST_LOOK_LEAD else d
+    return 10 if mixed - max(lower, capitalized, upper) >= FIRST_LOOK_LEAD else d
 
 
 @kernel
 def has_capitals(d):  # type: ignore[no-untyped-def]
     """Whether a decision is for another shape than LOWER; 1 or 0."""
-    return np.int64(d <= 3 or 8 <= d <= 10)
+    return np.int64((d <= 3) | ((d >= 8) & (d <= 10)))
 
 
 @kernel
