@@ -18,9 +18,20 @@ from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefe
 from capfst.system.sparse import sparse
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
-from capfst.text.unicode import CLASS, GROWTH, IS_UPPER, LETTER, decode, is_plain, is_small, lower_into, mapped, within
+from capfst.text.unicode import (
+    CASE_BITS,
+    CLASS,
+    GROWTH,
+    IS_UPPER,
+    LETTER,
+    decode,
+    is_plain,
+    is_small,
+    lower_into,
+    mapped,
+    within,
+)
 
-_CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words
 _NO_SHAPES = np.empty(0, np.uint8)
@@ -106,7 +117,7 @@ def _copy(text, start, end, out, j):  # type: ignore[no-untyped-def]
 def _compare(part, form, mask):  # type: ignore[no-untyped-def]
     """The bits of the mask in which eight bytes of a token and a form differ, and those that are no letter's case."""
     changes = (part ^ form) & mask
-    letters = within((part | _CASE) & _ASCII, 97, 122) & ~part
+    letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
     return changes, changes & ~(letters >> np.uint64(2))
 
 
@@ -150,7 +161,7 @@ def _is_spelled(text, start, end, how, lowering):  # type: ignore[no-untyped-def
     begun = False
     for i in range(start, end, 8):
         part = get_eight(text, i) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - i)))
-        plain = plain and is_plain(part | _CASE, lowering.irregular | _CASE, lowering.not_plain)
+        plain = plain and is_plain(part | CASE_BITS, lowering.irregular | CASE_BITS, lowering.not_plain)
         spelled, begun = _spell_eight(part, how, begun)
         differ |= spelled ^ part
     return plain, differ == np.uint64(0)

@@ -37,7 +37,8 @@ NOTHING = CODE_POINTS
 _NEVER = np.uint64(0xFFFFFFFFFFFFFFFF)
 _EACH = np.uint64(0x0101010101010101)
 _NOT_ASCII = np.uint64(0x8080808080808080)
-_CASE = np.uint64(0x2020202020202020)  # the bits in which a small letter differs from its capital
+CASE_BITS = np.uint64(0x2020202020202020)
+"""In eight bytes of ASCII, those in which a small letter differs from its capital."""
 
 _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
 _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
@@ -172,10 +173,10 @@ def is_small(text, start, end):  # type: ignore[no-untyped-def]
         return False
     others = np.uint64(0)
     while end - start > 8:
-        others |= get_eight(text, start) ^ _CASE
+        others |= get_eight(text, start) ^ CASE_BITS
         start += 8
-    others |= (get_eight(text, start) ^ _CASE) & ~np.uint64(0) >> np.uint64(64 - 8 * (end - start))
-    return others & (_CASE | _NOT_ASCII) == np.uint64(0)
+    others |= (get_eight(text, start) ^ CASE_BITS) & ~np.uint64(0) >> np.uint64(64 - 8 * (end - start))
+    return others & (CASE_BITS | _NOT_ASCII) == np.uint64(0)
 
 
 @kernel
