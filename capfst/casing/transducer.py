@@ -40,9 +40,9 @@ from capfst.text.unicode import (
     Lowering,
     decode,
     eight_of,
-    is_plain,
     lower_into,
     put_lowered,
+    put_plain,
     within,
 )
 
@@ -68,13 +68,9 @@ class Index(NamedTuple):
 
 
 @kernel
-def _canonical_eight(part, pretokenized, case):  # type: ignore[no-untyped-def]
-    """Eight bytes of ASCII with small letters, if `case` of the Lowering says so, and, unless `pretokenized`, with
-    digits as 0."""
-    part |= within(part, 65, 90) >> np.uint64(2) & case
-    if not pretokenized:
-        part &= ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
-    return part
+def _without_digits(part):  # type: ignore[no-untyped-def]
+    """Eight bytes of ASCII with 0 in the place of each digit."""
+    return part & ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
 
 
 @kernel
@@ -150,17 +146,6 @@ class _Room(NamedTuple):
         sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK + 1
         types: tuple[npt.DTypeLike, ...] = np.uint8, np.uint8, np.uint64, _TOKEN, np.int64
         return cls._make(sparse(n, t) for n, t in zip(sizes, types, strict=True))
-
-
-@kernel
-def _put_plain(text, start, end, pretokenized, lowering, parts, begin):  # type: ignore[no-untyped-def]
-    """Writes text[start:end] in lowercase to parts[begin:], eight bytes after eight, if it is plain ASCII; whether."""
-    every_plain = True
-    for i in range(start, end, _EIGHT):
-        part = eight_of(text, i, end)
-        every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
-        parts[begin + ((i - start) >> 3)] = _canonical_eight(part, pretokenized, lowering.case)
-    return every_plain
 
 
 @kernel
@@ -253,7 +238,9 @@ def canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowerin
 def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowered, word, parts, begin):  # type: ignore[no-untyped-def]
     """Writes a token as the LM knows it, in lowercase, to parts[begin:]; its length, and whether it is plain ASCII."""
     is_word = token_type == WORD or token_type == COMPOUND
-    if is_word and _put_plain(buf, start, end, pretokenized, lowering, parts, begin):
+    if is_word and put_plain(buf, start, end, parts, begin, lowering):
+        for i in range(0, 0 if pretokenized else end - start, _EIGHT):
+            parts[begin + (i >> 3)] = _without_digits(parts[begin + (i >> 3)])
         return end - start, True
     length = canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word)
     for i in range(0, length, _EIGHT):

@@ -378,15 +378,21 @@ def lower_into(
 
 
 @kernel
-def put_lowered(text, start, end, parts, begin, room, info, lowering):  # type: ignore[no-untyped-def]
-    """Writes the lowercase of the word text[start:end] to parts[begin:], uint64, as `eight_of` gives it, eight bytes
-    after eight; its size in bytes. room: for the word's lowercase."""
+def put_plain(text, start, end, parts, begin, lowering):  # type: ignore[no-untyped-def]
+    """Writes the lowercase of text[start:end] to parts[begin:], uint64, as `eight_of` gives it, eight bytes after
+    eight, if it is plain ASCII; whether."""
     every_plain = True
     for i in range(start, end, 8):
         part = eight_of(text, i, end)
         every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
         parts[begin + ((i - start) >> 3)] = part | within(part, 65, 90) >> np.uint64(2) & lowering.case
-    if every_plain:
+    return every_plain
+
+
+@kernel
+def put_lowered(text, start, end, parts, begin, room, info, lowering):  # type: ignore[no-untyped-def]
+    """As `put_plain`, of any word; its size in bytes. room: for the word's lowercase."""
+    if put_plain(text, start, end, parts, begin, lowering):
         return end - start
     size = lower_into(text, start, end, start, end, room, 0, info, lowering)
     for i in range(0, size, 8):
