@@ -12,6 +12,7 @@ from support.models import FORMS
 from support.spelling import spelled
 from support.untouched import parts
 
+from capfst.casing import surface
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.surface import _changes, write
 from capfst.casing.transducer import LabelPath, Transducer
@@ -128,6 +129,34 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
             expected += bytes(buf[before:s]) + form
             before = e
         assert out == (expected + bytes(buf[before:])).decode()
+
+
+def every_word(buf, words, path, shapes, small_forms, stays_small, pretokenized, sentence_case, found):
+    """In the place of `_find_changing`: all words may change."""
+    found[:] = np.arange(len(found))
+    return len(found)
+
+
+@settings(deadline=None, max_examples=400)
+@given(texts, st.booleans(), st.booleans(), st.booleans(), st.randoms(use_true_random=False))
+@example("us don't f-16 'us\nus “abc x\n' us 10:30 us.", False, True, False, random.Random(1))
+@example(20 * "' us\n", True, True, False, random.Random(1))
+@example("us us us k k k don't don't don't us us us", False, False, True, random.Random(1))
+def test_words_that_are_passed_over_would_stay(text, plain, sentence_case, by_shapes, rng):
+    """Whatever form, shape or break is chosen, the text is that of looking at every word."""
+    t = TRANSDUCERS[plain]
+    # All are looked at that stand in the last eight bytes.
+    buf = np.frombuffer((text + 8 * " ").encode("utf-8", "surrogatepass"), np.uint8)
+    words = t.words(buf)
+    ranges = zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
+    labels = np.array([rng.choice([0, *range(first, first + forms)]) for first, forms in ranges], np.uint32)
+    path = LabelPath(labels, np.array([rng.random() < 0.2 for _ in labels], np.bool_))
+    shapes = np.array([rng.choice([0, 0, 1, 2, 3, AS_FORM]) for _ in labels], np.uint8) if by_shapes else None
+    options = buf, words, path, t.symbols, plain, sentence_case, shapes
+    with pytest.MonkeyPatch.context() as patch:
+        passed_over = bytes(write(*options))
+        patch.setattr(surface, "_find_changing", every_word)
+        assert passed_over == bytes(write(*options))
 
 
 @pytest.mark.parametrize(
