@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from io import BytesIO
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -218,7 +218,7 @@ class Recaser:
                 f"recase_lines takes an iterable of lines, not one {kind}: use recase, or split it into lines"
             )
         if self.document:
-            return self._recase_batches(documents(lines))
+            return self._recase_batches(documents(map(_text, count(1), lines)))
         if isinstance(lines, Sized):
             rest = iter(lines)
             return self._recase_batches(iter(lambda: list(islice(rest, _LINES)), []))
@@ -227,15 +227,13 @@ class Recaser:
     def _recase_batches(self, batches: Iterable[list[str]]) -> Iterator[str]:
         number = 0
         for batch in batches:
-            try:
-                text = "\n".join(batch)
-            except TypeError:
-                k, line = next((k, line) for k, line in enumerate(batch) if not isinstance(line, str))
-                raise _no_str(line, f"text {number + k + 1} of those to recase must be a str") from None
-            number += len(batch)
+            lines = [_text(k, line) for k, line in enumerate(batch, number + 1)]
+            number += len(lines)
+            text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
             recased = iter(self.recase(text).split("\n"))
-            for line in batch:
-                yield "\n".join(islice(recased, line.count("\n") + 1))
+            for line in lines:
+                has_end = line.endswith("\n")
+                yield "\n".join(islice(recased, line.count("\n") + (not has_end))) + "\n" * has_end
 
     def recase_aligned(self, target: Lines, source: Lines, alignment: Lines | None = None) -> Lines:
         """Translations in their best casing, given their cased source (Wang, Knight & Marcu 2006).
@@ -508,6 +506,12 @@ def _line_blocks(text: str) -> Iterator[bytes]:
     """A text in blocks of whole lines."""
     file = BytesIO(_utf8(text))
     return iter(lambda: b"".join(file.readlines(PIECE)), b"")
+
+
+def _text(number: int, text: object) -> str:
+    if not isinstance(text, str):
+        raise _no_str(text, f"text {number} of those to recase must be a str")
+    return text
 
 
 def _lines_of(lines: object) -> list[str]:

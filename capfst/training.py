@@ -290,11 +290,10 @@ def train(
 
 def _spooled(part: Part, store: Store) -> Part:
     """The part with its arrays in a temporary file, mapped, so that they take no memory until they are written."""
-    descriptor, ends = store.open(), np.cumsum([0, *map(len, part.arrays.values())]).tolist()
+    file, ends = store.open(), np.cumsum([0, *map(len, part.arrays.values())]).tolist()
     for array, offset in zip(part.arrays.values(), ends, strict=False):
-        store.write(descriptor, array, offset)
-    whole = np.frombuffer(mmap.mmap(descriptor, ends[-1], access=mmap.ACCESS_READ), np.uint8)
-    os.close(descriptor)
+        store.write(file, array, offset)
+    whole = np.frombuffer(mmap.mmap(file.descriptor, ends[-1], access=mmap.ACCESS_READ), np.uint8)
     arrays = {name: whole[begin:end] for name, (begin, end) in zip(part.arrays, pairwise(ends), strict=True)}
     return part._replace(arrays=arrays)
 

@@ -1,5 +1,6 @@
 """Training a model: all of it or nothing, whatever ends it; and no more memory than allowed."""
 
+import gc
 import os
 import re
 import shutil
@@ -76,6 +77,18 @@ def test_what_fails_leaves_the_old_model(old, tmp_path):
         with pytest.raises(CapfstError):
             fails()
         assert contents(old) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell open files")
+def test_what_fails_leaves_no_file_open(tmp_path):
+    (tmp_path / "bad").write_bytes(b"A good line of it.\n" * 9 + b"\xff\n")
+    left = set()
+    for _ in range(3):
+        with pytest.raises(CapfstError, match="not UTF-8"):
+            capfst.train(tmp_path / "bad", tmp_path / "cap.fst")
+        gc.collect()
+        left.add(len(os.listdir("/proc/self/fd")))
+    assert len(left) == 1
 
 
 _KILLING = """

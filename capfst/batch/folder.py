@@ -37,9 +37,15 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def clear(folders: Iterable[Path]) -> None:
-    """Removes the temporary files of killed runs."""
+    """Removes the temporary files of killed processes; what others are writing is locked (atomic.py), and stays."""
     for folder in folders:
         with suppress(OSError):
             for path in folder.iterdir():
                 if _TEMPORARY.fullmatch(path.name):
-                    path.unlink(missing_ok=True)
+                    _remove_unlocked(path)
+
+
+def _remove_unlocked(path: Path) -> None:
+    with suppress(OSError), path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import errno
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import islice, repeat
@@ -242,33 +242,44 @@ def run(
             else:
                 report.files.append(FileReport(str(item.input), str(item.output), SKIPPED, record.counts))
         listener.begin(len(todo), sum(_size(item.input) for item in todo))
-        try:
-            with closing(_each(shared if runner is None else runner(shared), todo)) as files:
-                for file in files:
-                    report.files.append(file)
-                    listener.file(file)
-                    if strict and file.status == FAILED:
-                        raise CapfstError("stopped at the first file that failed, as --strict says")
-        except (CapfstError, OSError) as error:
-            report.error = str(error)
+
+        def take(file: FileReport) -> None:
+            report.files.append(file)
+            listener.file(file)
+
+        report.error = recase_all(shared if runner is None else runner(shared), todo, strict, take)
     report.seconds = time.monotonic() - begin
     return report
 
 
-def _each(runner: Runner, todo: Iterable[Item]) -> Generator[FileReport, None, None]:
-    """The files' reports as they are done. However this ends, nothing is being written any more then."""
-    todo = iter(todo)
+def recase_all(runner: Runner, todo: Iterable[Item], strict: bool, take: Callable[[FileReport], None]) -> str | None:
+    """Gives `take` the files' reports as they are done; what stopped the run, if anything did. However this ends,
+    nothing is being written any more then."""
+    todo, error = iter(todo), None
     with ThreadPoolExecutor(runner.jobs) as files:
         pending = {files.submit(runner.recase_file, item) for item in islice(todo, runner.jobs)}
         try:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield future.result()
-                pending |= {files.submit(runner.recase_file, item) for item in islice(todo, len(done))}
+                    try:
+                        file = future.result()
+                    except _Stopped:
+                        continue
+                    except (CapfstError, OSError) as reason:
+                        error = error or str(reason)
+                        continue
+                    take(file)
+                    if strict and file.status == FAILED:
+                        error = error or "stopped at the first file that failed, as --strict says"
+                if error:
+                    runner.stopped.set()
+                else:
+                    pending |= {files.submit(runner.recase_file, item) for item in islice(todo, len(done))}
         except BaseException:
             runner.stopped.set()
             raise
+    return error
 
 
 def _refuse_special(path: Path) -> None:

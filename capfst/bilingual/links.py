@@ -15,6 +15,7 @@ from capfst.bilingual.alignment import NO_NAMES, Names
 from capfst.bilingual.words import AN, Text
 from capfst.exceptions import CapfstError
 from capfst.formats.alignment import Pairs
+from capfst.system.binary_search import lower_bound
 from capfst.system.kernels import kernel
 from capfst.text.tokenizer import PROTECTED
 
@@ -33,18 +34,6 @@ def _value(target, i, source, k):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _first_word(facts, begin, end, token):  # type: ignore[no-untyped-def]
-    """The first word of the line begin … end − 1 that belongs to this token or a later one."""
-    while begin < end:
-        middle = (begin + end) >> 1
-        if facts[middle].token < token:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
-
-
-@kernel
 def _link(target, source, pairs, links):  # type: ignore[no-untyped-def]
     """Fills links; the first pair that is out of range, and its line, or −1, −1."""
     for line in range(target.lines.size):
@@ -59,8 +48,8 @@ def _link(target, source, pairs, links):  # type: ignore[no-untyped-def]
                 s, t = pairs.source[pair], pairs.target[pair]
                 if s >= there.n_tokens or t >= here.n_tokens:
                     return pair, line
-                first = _first_word(source.facts, there.begin, there.end, s)
-                i = _first_word(target.facts, here.begin, here.end, t)
+                first = lower_bound(source.facts.token, there.begin, there.end, s)
+                i = lower_bound(target.facts.token, here.begin, here.end, t)
                 while i < here.end and target.facts[i].token == t:
                     k = first
                     while _can_link(target, i) and k < there.end and source.facts[k].token == s:

@@ -143,7 +143,8 @@ class _Room(NamedTuple):
     def of(cls, size: int, longest: int) -> _Room:
         """Room for a buffer of so many bytes, and tokens of `longest` bytes at most."""
         word = longest * GROWTH + 8
-        sizes = word, word, size // 2 + 2 * _BLOCK, _BLOCK, _BLOCK + 1
+        # A block may hold a compound and its parts: all of the buffer twice, each token to its next eight bytes.
+        sizes = word, word, 2 * GROWTH * size // _EIGHT + 2 * _BLOCK, _BLOCK, _BLOCK + 1
         types: tuple[npt.DTypeLike, ...] = np.uint8, np.uint8, np.uint64, _TOKEN, np.int64
         return cls._make(sparse(n, t) for n, t in zip(sizes, types, strict=True))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import AnyStr
 
 LONGEST = 200  # lines
-LARGEST = 1 << 18  # bytes, or characters
+LARGEST = 1 << 18  # bytes of UTF-8
 
 PIECE = 1 << 19
 """Bytes of text, in whole lines, that are recased at once: larger pieces take less time, and more memory, and leave
@@ -18,16 +18,17 @@ threads without work at the end of small files. A document, which is smaller, is
 
 
 def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
-    """The lines of each document; the blank lines behind it are the last of them."""
+    """The lines of each document, with their ends or without; the blank lines behind it are the last of them."""
     held: list[AnyStr] = []
     size, was_blank = 0, False
     for line in lines:
-        is_blank = not line.strip()
-        if (was_blank and not is_blank) or len(held) == LONGEST or (held and size + len(line) > LARGEST):
+        utf8 = line if isinstance(line, bytes) else line.encode("utf-8", "surrogatepass")
+        is_blank, length = not utf8.strip(), len(utf8) + (not utf8.endswith(b"\n"))
+        if (was_blank and not is_blank) or len(held) == LONGEST or (held and size + length > LARGEST):
             yield held
             held, size = [], 0
         held.append(line)
-        size += len(line)
+        size += length
         was_blank = is_blank
     if held:
         yield held

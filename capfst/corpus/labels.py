@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
-from capfst.system.buckets import Store
+from capfst.system.buckets import Store, Unnamed
 from capfst.system.kernels import kernel
 
 _CHUNK = 1 << 20
@@ -59,11 +59,11 @@ def count_labels(labels: npt.NDArray, words: int) -> tuple[npt.NDArray, npt.NDAr
     return occurrences, first_places
 
 
-def mapped(descriptor: int, size: int) -> npt.NDArray[np.uint32]:
+def mapped(file: Unnamed, size: int) -> npt.NDArray[np.uint32]:
     """The first `size` labels in a temporary file, which is gone when they are no longer in use."""
-    os.ftruncate(descriptor, 4 * size)
-    with open(descriptor, "r+b") as file:
-        return np.memmap(file, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
+    os.ftruncate(file.descriptor, 4 * size)
+    with open(os.dup(file.descriptor), "r+b") as whole:
+        return np.memmap(whole, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
 def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
@@ -76,9 +76,9 @@ def relabelled(
     labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
 ) -> npt.NDArray[np.uint32]:
     """The corpus with new_labels[l] in the place of each label l, and `more` sentences, in a temporary file."""
-    descriptor, size = store.open(), 0
+    file, size = store.open(), 0
     for piece, _ in pieces(labels):
-        store.write(descriptor, new_labels[piece], 4 * size)
+        store.write(file, new_labels[piece], 4 * size)
         size += len(piece)
-    store.write(descriptor, more, 4 * size)
-    return mapped(descriptor, size + len(more))
+    store.write(file, more, 4 * size)
+    return mapped(file, size + len(more))

@@ -11,7 +11,6 @@ a line.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -73,13 +72,7 @@ class IdStreams:
         start = 0
         for interner, size in self.places:
             stream = np.empty(size, np.uint32)
-            view = stream.view(np.uint8).data
-            done = 0
-            while done < len(view):
-                read = os.preadv(self.file, [view[done:]], 4 * start + done)
-                if not read:
-                    raise CapfstError("temporary data ended early: the disk or another program damaged it")
-                done += read
+            self.store.read(self.file, stream, 4 * start)
             yield interner, stream
             start += size
 

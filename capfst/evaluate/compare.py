@@ -86,11 +86,7 @@ def compare(
         known = np.empty(0, np.bool_) if vocabulary is None else vocabulary.known(ref_lines)
         ref, ref_ends = _concatenate(ref_lines)
         hyp, hyp_ends = _concatenate(hyp_lines)
-        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, True, counts)
-        if line >= 0:  # unless it is Turkish, I and ı, İ and i
-            counts[:] = 0
-            again = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, _TURKISH_FOLD, False, counts)
-            line = line if again[0] >= 0 else -1
+        line, i, j = count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, INFO, FOLD, _TURKISH_FOLD, counts)
         if line >= 0:
             ref_line, hyp_line = ref_lines[line], hyp_lines[line]
             ref_column = i - int(ref_ends[line]) + len(ref_line)
@@ -202,82 +198,102 @@ def count_stretch(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, has_dot, counts):  # type: ignore[no-untyped-def]
-    """Adds each line's counts to its row; (−1, 0, 0), or the first line that differs, and where in both texts.
+def _count_line(ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fold, has_dot, upper_room, row):  # type: ignore[no-untyped-def]
+    """Adds the counts of a line, ref[i:i_end] and hyp[j:j_end], to its row; whether the two differ in casing only, and
+    i, j and the number of tokens behind it, or where they differ. Both are walked in lock step, character by character.
+
+    token: those of the reference before it. has_dot: U+0130 İ is U+0069 U+0307 in lowercase.
+    """
+    ref_upper, hyp_upper = upper_room[0], upper_room[1]
+    n = m = 0
+    skipping = skip_first
+    while True:
+        while i < i_end and _is_space(ref[i], info):
+            i += 1
+        while j < j_end and _is_space(hyp[j], info):
+            j += 1
+        if i == i_end or j == j_end:
+            break
+        same = True
+        has_letter = first_is_upper = proposed = False
+        cased = upper = 0
+        while i < i_end and j < j_end:
+            a, b = ref[i], hyp[j]
+            if a != b:
+                if fold[a] != fold[b]:
+                    break
+                same = False
+                if has_dot and a == DOTTED_CAPITAL_I:
+                    if j + 1 == j_end or hyp[j + 1] != DOT_ABOVE:
+                        break
+                    j += 1
+                elif has_dot and b == DOTTED_CAPITAL_I:
+                    if i + 1 == i_end or ref[i + 1] != DOT_ABOVE:
+                        break
+                    i += 1
+            elif _is_space(a, info):
+                break
+            i += 1
+            j += 1
+            if info[a] & CLASS == LETTER or info[a] & IS_CASED:
+                has_letter = True
+            if info[a] & IS_CASED:
+                if cased == 0:
+                    first_is_upper = info[a] & IS_UPPER != 0
+                cased += 1
+            if info[a] & IS_UPPER:
+                upper += 1
+                if not skipping:
+                    ref_upper[n] = a
+                    n += 1
+            if info[b] & IS_UPPER:
+                proposed = True
+                if not skipping:
+                    hyp_upper[m] = b
+                    m += 1
+            if max(n, m) == STRETCH:
+                count_stretch(ref_upper, n, hyp_upper, m, row)
+                n = m = 0
+        if (i < i_end and not _is_space(ref[i], info)) or (j < j_end and not _is_space(hyp[j], info)):
+            return False, i, j, token
+        token += 1
+        if skipping and has_letter:
+            skipping = False
+            continue
+        shape = shape_with(cased, upper, first_is_upper)
+        row[TOKENS + shape] += 1
+        row[CORRECT + shape] += same
+        row[PROPOSED] += proposed
+        if len(known) and not known[token - 1]:
+            row[UNKNOWN] += 1
+            row[UNKNOWN_CORRECT] += same
+    count_stretch(ref_upper, n, hyp_upper, m, row)
+    return i == i_end and j == j_end, i, j, token
+
+
+@allocating
+def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, turkish_fold, counts):  # type: ignore[no-untyped-def]
+    """Adds each line's counts to its row, which is 0; (−1, 0, 0), or the first line that differs, and where in both
+    texts.
 
     ref, hyp: uint32[·], the code points of both texts; ref_ends, hyp_ends: int64[lines], where each line ends in them.
-    known: bool[tokens of the reference], or empty. has_dot: U+0130 İ is U+0069 U+0307 in lowercase. counts: LineCounts.
-    Both texts are walked in lock step, character by character.
+    known: bool[tokens of the reference], or empty. turkish_fold: of lines that differ otherwise, as I is the capital of
+    i or of ı. counts: LineCounts.
     """
-    ref_upper = np.empty(STRETCH, np.uint32)
-    hyp_upper = np.empty(STRETCH, np.uint32)
+    room = np.empty((2, STRETCH), np.uint32)
     i = j = token = 0
     for line in range(len(ref_ends)):
-        i_end, j_end = ref_ends[line], hyp_ends[line]
-        row = counts[line]
-        n = m = 0
-        skipping = skip_first
-        while True:
-            while i < i_end and _is_space(ref[i], info):
-                i += 1
-            while j < j_end and _is_space(hyp[j], info):
-                j += 1
-            if i == i_end or j == j_end:
-                break
-            same = True
-            has_letter = first_is_upper = proposed = False
-            cased = upper = 0
-            while i < i_end and j < j_end:
-                a, b = ref[i], hyp[j]
-                if a != b:
-                    if fold[a] != fold[b]:
-                        break
-                    same = False
-                    if has_dot and a == DOTTED_CAPITAL_I:
-                        if j + 1 == j_end or hyp[j + 1] != DOT_ABOVE:
-                            break
-                        j += 1
-                    elif has_dot and b == DOTTED_CAPITAL_I:
-                        if i + 1 == i_end or ref[i + 1] != DOT_ABOVE:
-                            break
-                        i += 1
-                elif _is_space(a, info):
-                    break
-                i += 1
-                j += 1
-                if info[a] & CLASS == LETTER or info[a] & IS_CASED:
-                    has_letter = True
-                if info[a] & IS_CASED:
-                    if cased == 0:
-                        first_is_upper = info[a] & IS_UPPER != 0
-                    cased += 1
-                if info[a] & IS_UPPER:
-                    upper += 1
-                    if not skipping:
-                        ref_upper[n] = a
-                        n += 1
-                if info[b] & IS_UPPER:
-                    proposed = True
-                    if not skipping:
-                        hyp_upper[m] = b
-                        m += 1
-                if max(n, m) == STRETCH:
-                    count_stretch(ref_upper, n, hyp_upper, m, row)
-                    n = m = 0
-            if (i < i_end and not _is_space(ref[i], info)) or (j < j_end and not _is_space(hyp[j], info)):
-                return line, i, j
-            token += 1
-            if skipping and has_letter:
-                skipping = False
-                continue
-            shape = shape_with(cased, upper, first_is_upper)
-            row[TOKENS + shape] += 1
-            row[CORRECT + shape] += same
-            row[PROPOSED] += proposed
-            if len(known) and not known[token - 1]:
-                row[UNKNOWN] += 1
-                row[UNKNOWN_CORRECT] += same
-        if i < i_end or j < j_end:
-            return line, i, j
-        count_stretch(ref_upper, n, hyp_upper, m, row)
+        i_end, j_end, row = ref_ends[line], hyp_ends[line], counts[line]
+        same, i_next, j_next, token_next = _count_line(
+            ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fold, True, room, row
+        )
+        if not same:
+            row[:] = 0
+            where = i_next, j_next
+            same, i_next, j_next, token_next = _count_line(
+                ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, turkish_fold, False, room, row
+            )
+            if not same:
+                return line, max(where[0], i_next), max(where[1], j_next)
+        i, j, token = i_next, j_next, token_next
     return -1, 0, 0

@@ -79,7 +79,7 @@ class Csv(LineFormat):
             self._take(index_among(self.path, self.names(data), self.column))
 
     def names(self, data: bytes) -> list[str]:
-        header = self.records(data.decode(errors="replace"), 1)[0]
+        header = next(iter(self.records(data.decode(errors="replace"), 1)), "")
         try:
             return [self.unescape(header[place]) for place in _places(header, 1)]
         except MalformedError as error:

@@ -96,7 +96,12 @@ class LineFormat:
         """Is given the file's first block before any line of it is recased."""
 
     def begin_all(self, data: bytes) -> None:
-        """As `begin`, for all texts of a record."""
+        """As `begin`, for all texts of a record.
+
+        Raises:
+            CapfstError: the file is none of text in UTF-8.
+        """
+        refuse_foreign(data, str(self.path))
         for file_format in (self, *self.others, *([self.document] if self.document else [])):
             file_format.begin(data)
 
@@ -138,7 +143,6 @@ class LineFormat:
         line, held = 0, b""
         for block in self.blocks(on_read):
             if line == 0:
-                refuse_foreign(block, str(self.path))
                 self.begin_all(block)
                 line = 1
             data, held = self._cut(held + block, line)

@@ -83,6 +83,8 @@ class Parquet:
     def _failures(self) -> Iterator[None]:
         try:
             yield
+        except MemoryError:  # Arrow's is one of its exceptions, too
+            raise
         except (pa.ArrowException, OSError) as error:
             reason = str(getattr(error, "strerror", None) or error).split("\n")[0]
             raise CapfstError(f"{self.path}: no Parquet file that can be read: {reason}: fetch it again") from error

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.system.kernels import count_ones, get_eight, kernel, put_eight
+from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
 from capfst.text.unicode import GROWTH, INFO, is_small, lower_bytes, put_lowered
@@ -205,7 +206,7 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     """The table of `size` entries at buffer[start:], and the place after it; its keys must be 0, 1, …"""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
         raise DamagedError(f"its symbol table cannot have {size} symbols")
-    data = np.empty(len(buffer) - start - ENTRY * size + 8, np.uint8)
+    data = sparse(len(buffer) - start - ENTRY * size + 8, np.uint8)  # the rest of the file may be larger than memory
     strings = Strings(data, np.empty(size + 1, _offset_type(len(data))))
     after = _unpack(buffer, start, strings)
     if after < 0:

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.symbols import DamagedError
-from capfst.system.kernels import allocating
+from capfst.system.kernels import kernel
 
 MAX_ORDER = 8  # no backoff chain is longer
 
 _BLOCK = 4096  # arcs
 
 
-@allocating
+@kernel
 def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def]
     """Whether one of arcs[begin:end] (begin > 0) is wrong for itself, or its label neither 0 nor greater than that of
     the arc before; and how many have the label 0.
@@ -39,7 +39,7 @@ def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def
     return wrong, epsilons
 
 
-@allocating
+@kernel
 def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
     """The first wrong arc but arc 0, or the number of arcs; and how many have the label 0, if none is wrong."""
     epsilons = np.int64(0)
@@ -53,7 +53,7 @@ def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
     return arcs.size, epsilons
 
 
-@allocating
+@kernel
 def _read_states(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
     """The first state that is wrong for itself, in its place or in its first arc, or the number of states.
 

@@ -26,8 +26,8 @@ REASONS = {
     UNKNOWN_WORD: "it has a word that is not among the 1-grams",
     TOO_LARGE: "the backoff weight is infinite, or too large to be one",
 }
-LARGEST = 1e6
-"""The largest log10 of a backoff weight: far above any, far below what a float32 holds."""
+LARGEST = 99.0
+"""The largest log10 of a backoff weight: far above any, and of no more digits than are written again."""
 
 _LARGE, _SMALL_EXPONENT = 1e290, -290
 _INFINITY = np.frombuffer(b"infinity", np.uint8)

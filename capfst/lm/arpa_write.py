@@ -61,19 +61,38 @@ def _put_word(words, label, out, i):  # type: ignore[no-untyped-def]
     return i
 
 
+@kernel
+def _word_size(words, label):  # type: ignore[no-untyped-def]
+    """The bytes of a word, and of the space behind it."""
+    return words.offsets[label + 1] - words.offsets[label] + 1
+
+
+@kernel
+def _room(states, arcs, begin, end, past, words):  # type: ignore[no-untyped-def]
+    """At least the bytes of the lines that `_lines` makes of these states."""
+    room = np.int64(0)
+    for state in range(begin, end):
+        here, earlier = states[state], state
+        first, narcs = np.int64(here.pos), np.int64(here.narcs)
+        room += _word_size(words, len(words.offsets) - 2)
+        for i in range(first, first + narcs):
+            room += _word_size(words, arcs[i].ilabel)
+        line = 2 * _NUMBER + 3
+        for _ in range(past.length[state]):
+            line += _word_size(words, past.last[earlier])
+            earlier = past.before[earlier]
+        room += (narcs + 1) * line
+    return room
+
+
 @allocating
 def _lines(
-    states: npt.NDArray, arcs: npt.NDArray, begin: int, end: int, past: Histories, words: Strings, longest: int
+    states: npt.NDArray, arcs: npt.NDArray, begin: int, end: int, past: Histories, words: Strings
 ) -> npt.NDArray:
-    """The lines of the n-grams that states begin … end - 1 extend; word 0 is <s>, the last one </s>, and none has
-    more than `longest` bytes."""
-    lines = 0
-    for state in range(begin, end):
-        lines += states[state].narcs + 1
-    room = 2 * _NUMBER + 3 + (past.length[end - 1] + 1) * (longest + 1)
-    out = np.empty(lines * room, np.uint8)
-    history = np.empty(past.length[end - 1], np.int32)
+    """The lines of the n-grams that states begin … end - 1 extend; word 0 is <s>, the last one </s>."""
     sentence_end = len(words.offsets) - 2
+    out = np.empty(_room(states, arcs, begin, end, past, words), np.uint8)
+    history = np.empty(past.length[end - 1], np.int32)
     size = 0
     for state in range(begin, end):
         here = states[state]
@@ -107,7 +126,6 @@ def _lines(
 def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols) -> Iterator[bytes | memoryview]:
     past = histories(states, arcs)
     words = Strings.of([b"<s>", *(symbols.utf8(label) for label in range(1, len(symbols))), b"</s>"])
-    longest = int(np.diff(words.offsets).max())
     # States come by the length of their histories, so that an order's n-grams are those of consecutive states.
     bounds = np.searchsorted(past.length, np.arange(past.length[-1] + 2))
     grams = states["narcs"].astype(np.int64) - (np.arange(len(states)) > 0) + (states["final"] != np.inf)
@@ -122,7 +140,7 @@ def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbo
             yield b"-99\t<s>\t" + out[: _put_number(float(backoff), out, 0)].tobytes() + b"\n"
         for first in range(begin, end, _STATES):
             last = min(first + _STATES, end)
-            yield _lines(states, arcs, first, last, past, words, longest).data
+            yield _lines(states, arcs, first, last, past, words).data
     yield b"\n\\end\\\n"
 
 

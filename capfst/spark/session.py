@@ -43,5 +43,5 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
 def reason(error: Exception) -> str:
     """The message of a CapfstError that a task has raised, else the first line of Spark's own."""
     text = str(error.java_exception.getMessage()) if hasattr(error, "java_exception") else str(error)
-    ours = re.findall(r"^capfst\.errors\.CapfstError: (.*)", text, re.MULTILINE)
+    ours = re.findall(r"^capfst[\w.]*\.\w*Error: (.*)", text, re.MULTILINE)
     return ours[-1] if ours else next((line for line in text.splitlines() if line.strip()), type(error).__name__)

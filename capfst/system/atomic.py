@@ -8,6 +8,7 @@ temporary file in the same folder, write, fsync, rename, fsync of the folder.
 import atexit
 import contextlib
 import errno
+import fcntl
 import io
 import os
 import secrets
@@ -43,12 +44,14 @@ def _clear() -> None:
 
 
 class _Raw(io.FileIO):
-    """A new file whose failing writes are told as failures to write `target`."""
+    """A new file, locked while it is open, whose failing writes are told as failures to write `target`."""
 
     def __init__(self, temporary: Path, target: Path) -> None:
         self.target = target
         # "x" creates it with the permissions that any new file gets (tempfile's would be private).
         super().__init__(temporary, "x+")
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(self, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def write(self, data) -> int:  # type: ignore[no-untyped-def]
         try:

@@ -8,9 +8,9 @@ A bucket is an address range as long as the bucket can become, of which only wha
 as long a range of a file, of which only what is filled takes space.
 """
 
-import contextlib
+from __future__ import annotations
+
 import errno
-import mmap
 import os
 import tempfile
 import threading
@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.system.kernels import allocating
-
-_MAPPING = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+from capfst.system.sparse import sparse
 
 
 @allocating
@@ -43,6 +42,16 @@ def sort_by_bucket(records: npt.NDArray, bucket: npt.NDArray, number: int) -> tu
     return sorted_records, bounds
 
 
+class Unnamed:
+    """A file that no name leads to: it is gone when it is no longer in use, however the program ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
 class Store:
     """What the buckets of one estimation share: `memory` bytes (None: all there is), then files in `folder`."""
 
@@ -50,8 +59,7 @@ class Store:
         self.memory = memory
         self.folder = os.fspath(folder or tempfile.gettempdir())
         self.held = 0  # bytes in memory now
-        self.spilled = 0  # bytes written to files so far
-        self.filed = self.most_filed = 0  # bytes in open files, now and at most
+        self.filed = 0  # bytes in open files now
         self._lock = threading.Lock()
 
     def hold(self, size: int) -> bool:
@@ -69,32 +77,29 @@ class Store:
     def file(self, size: int) -> None:
         """Counts bytes that go to a file, or, below 0, that closing one has freed."""
         with self._lock:
-            self.spilled += max(0, size)
             self.filed += size
-            self.most_filed = max(self.most_filed, self.filed)
 
-    def open(self) -> int:
-        """A file that no name leads to: it is gone when it is closed, however the program ends."""
+    def open(self) -> Unnamed:
         try:
             with tempfile.TemporaryFile(dir=self.folder) as file:
-                return os.dup(file.fileno())
+                return Unnamed(os.dup(file.fileno()))
         except OSError as error:
             raise self._failure("make a temporary file", error) from error
 
-    def write(self, descriptor: int, records: npt.NDArray, offset: int) -> None:
+    def write(self, file: Unnamed, records: npt.NDArray, offset: int) -> None:
         data = _bytes(records)
         try:
             while data:
-                done = os.pwrite(descriptor, data, offset)
+                done = os.pwrite(file.descriptor, data, offset)
                 data, offset = data[done:], offset + done
         except OSError as error:
             raise self._failure("write temporary data", error) from error
 
-    def read(self, descriptor: int, records: npt.NDArray, offset: int) -> None:
+    def read(self, file: Unnamed, records: npt.NDArray, offset: int) -> None:
         data = _bytes(records)
         try:
             while data:
-                done = os.preadv(descriptor, [data], offset)
+                done = os.preadv(file.descriptor, [data], offset)
                 if not done:
                     raise OSError(errno.EIO, "the data ends early")
                 data, offset = data[done:], offset + done
@@ -126,7 +131,7 @@ class Buckets:
         self._in_memory = np.zeros(number, np.int64)  # these rows of a bucket come first, then those in the file
         self._memory: list[npt.NDArray | None] = [None] * number
         self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
-        self._file = -1
+        self._file: Unnamed | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -136,8 +141,7 @@ class Buckets:
         """The bucket's memory."""
         records = self._memory[bucket]
         if records is None:
-            size = int(self._capacity[bucket]) * self._row
-            records = np.frombuffer(mmap.mmap(-1, size, flags=_MAPPING), self.dtype).reshape(-1, self.width)
+            records = sparse(int(self._capacity[bucket]) * self.width, self.dtype).reshape(-1, self.width)
             self._memory[bucket] = records
         return records
 
@@ -156,12 +160,13 @@ class Buckets:
             else:
                 if held:
                     self.store.release(number * self._row)
-                if self._file < 0:
+                if self._file is None:
                     self._file = self.store.open()
                 target = None
         if target is not None:
             target[...] = records
         else:
+            assert self._file is not None
             self.store.file(number * self._row)
             self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + first * self._row)
 
@@ -179,16 +184,15 @@ class Buckets:
         self._memory[bucket] = None
         self.store.release(in_memory * self._row)
         if in_memory < size:
+            assert self._file is not None
             self.store.read(self._file, records[in_memory:], int(self._offsets[bucket]) + in_memory * self._row)
         return records
 
     def close(self) -> None:
         """Gives the temporary file's space back."""
-        file, self._file = self._file, -1
-        if file >= 0:
+        if self._file is not None:
+            self._file = None
             self.store.file(-int((self.sizes - self._in_memory).sum()) * self._row)
-            with contextlib.suppress(OSError):
-                os.close(file)
 
     def __del__(self) -> None:
         self.close()

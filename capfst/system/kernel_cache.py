@@ -145,6 +145,8 @@ def writable() -> Path | None:
         try:
             folder.parent.mkdir(0o700, parents=True, exist_ok=True)
             folder.mkdir(exist_ok=True)
+            if not _is_ours(folder):  # another user has made it meanwhile
+                continue
             tempfile.TemporaryFile(dir=folder).close()
         except OSError:
             continue

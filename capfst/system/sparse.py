@@ -14,7 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 _LARGE = 1 << 17  # bytes
-_PRIVATE: dict[str, Any] = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+_PRIVATE: dict[str, Any] = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)}
+    if hasattr(mmap, "MAP_ANONYMOUS")
+    else {}
+)
 
 
 def sparse(size: int, dtype: npt.DTypeLike) -> npt.NDArray:

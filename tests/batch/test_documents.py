@@ -8,14 +8,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.command_line import run
 
+import capfst.corpus.documents
 import capfst.corpus.read
 import capfst.formats.csv
 import capfst.formats.lines
 import capfst.formats.parquet
 import capfst.formats.text
 import capfst.models
+from capfst.corpus.documents import documents as split
 from capfst.recaser import Recaser, load
 
 SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
@@ -64,6 +68,30 @@ def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, j
     (tmp_path / "c.txt").write_bytes(text.encode() + b"\n\xff\n")
     recased, _ = batch(model, tmp_path / "c.txt", "--document", "--on-error", "pass", jobs=jobs)
     assert recased == expected + b"\n\xff\n"
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_lines_in_python_are_as_text(recaser: Recaser, end: str) -> None:
+    """Ends or not; and a line of white space that is not ASCII is none that parts documents."""
+    lines = [line for document in documents() for line in [*document, "", " \t"]] + ["\xa0", "\u2003", *[TELLING] * 3]
+    expected = recaser.recase("\n".join(lines)).split("\n")
+    assert list(recaser.recase_lines(line + end for line in lines)) == [line + end for line in expected]
+    assert list(recaser.recase_lines(["1\n\n2", "3\n", "\n", "\n\n", ""])) == ["1\n\n2", "3\n", "\n", "\n\n", ""]
+    with pytest.raises(TypeError, match="text 2 of those to recase must be a str, not NoneType"):
+        list(recaser.recase_lines(["a", None]))  # type: ignore[list-item]
+
+
+LETTERS = st.text(st.sampled_from("aé \x1c\xa0\u2003\n"), max_size=6)
+
+
+@given(st.lists(LETTERS, max_size=30))
+def test_lines_of_either_kind_make_the_same_documents(texts: list[str]) -> None:
+    lines = [f"{line}\n" for text in texts for line in text.split("\n")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(capfst.corpus.documents, "LARGEST", 20)
+        expected = [[line.decode() for line in document] for document in split(map(str.encode, lines))]
+        assert list(split(lines)) == expected
+        assert list(split(line[:-1] for line in lines)) == [[line[:-1] for line in document] for document in expected]
 
 
 def jsonl(rows: list[tuple[int | None, str]]) -> bytes:

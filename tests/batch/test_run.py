@@ -14,6 +14,7 @@ import sys
 import time
 from contextlib import redirect_stderr
 from pathlib import Path
+from threading import Barrier, Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,15 +27,18 @@ from support.models import in_two_files, tiny
 import capfst
 import capfst.formats.lines
 from capfst.batch.display import Display
+from capfst.batch.folder import clear
 from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
-from capfst.batch.report import DONE, FileReport
+from capfst.batch.report import DONE, FAILED, FileReport
+from capfst.batch.run import recase_all
 from capfst.cli import cli
 from capfst.context.train import ContextOptions
 from capfst.corpus.compression import zstd
 from capfst.corpus.files import find_files
 from capfst.exceptions import CapfstError
 from capfst.formats.protocol import RecaseCounts
+from capfst.system.atomic import replacing
 
 TEACHES = "We said that the mayor met us.\n"
 TEXT = "we said that the mayor of new york met mr. o'neill in paris\n\nan ibm xyzzy"
@@ -266,6 +270,16 @@ def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, num
     assert set(files(tmp_path / "out")) <= {"a", "b", "c"}
 
 
+def test_what_killed_processes_left_goes_and_what_others_write_stays(tmp_path):
+    left = tmp_path / ".capfst-0123abcd.tmp"
+    left.touch()
+    with replacing(tmp_path / "cap.fst") as file:
+        file.write(b"a model")
+        clear([tmp_path, tmp_path / "missing"])
+        assert not left.exists()
+    assert files(tmp_path) == {"cap.fst": b"a model"}
+
+
 # What goes wrong with one file does not stop the others
 
 
@@ -351,6 +365,24 @@ def test_strict_stops_at_once(model, faulty, tmp_path):
     assert "1.txt: line 2" in lines[0]
     assert "--strict" in lines[-1]
     assert files(tmp_path / "out") == {}
+
+
+def test_files_that_end_together_are_all_in_the_report():
+    """Behind the one that stops the run, too; and no more are begun."""
+    begun, together = [], Barrier(3)
+
+    class Runner:
+        jobs, stopped = 3, Event()
+
+        def recase_file(self, item):
+            begun.append(item)
+            together.wait(TIMEOUT)
+            return FileReport(item, item, FAILED)
+
+    taken = []
+    assert "--strict" in recase_all(Runner(), "abcdef", True, taken.append)
+    assert sorted(file.input for file in taken) == sorted(begun) == ["a", "b", "c"]
+    assert Runner.stopped.is_set()
 
 
 def limited_files() -> None:

@@ -258,7 +258,8 @@ def test_empty_files(tmp_path):
         ("a b\n", "a\n", r"line 1 .*column 3 .*'a b' and the hypothesis 'a';"),
         ("a\n", "a b\n", r"line 1 .*column 2 "),
         ("to day\n", "today\n", r"line 1 .*column 3 "),
-        ("İi\n", "iI\n", r"line 1 .*column 1 "),
+        ("İi\n", "iI\n", r"line 1 .*column 2 "),
+        ("a\nKIZ ISI x\n", "A\nkız ısı y\n", r"line 2 .*column 9 "),
         (f"{'x ' * 99}é\n", f"{'x ' * 99}e\n", r"column 199 on, the reference has '…(x ){10}é' and"),
         ("a\nb\nc\n", "a\nc\n", r"line 2 .*'b' and the hypothesis 'c'"),
         ("a\nb\n", "A\n", r"hyp has only 1 lines, but .*ref goes on; .*"),
@@ -305,3 +306,12 @@ def test_what_is_shown():
 def test_what_are_no_lines_is_a_type_error(reference, hypothesis, said):
     with pytest.raises(TypeError, match=said):
         score(reference, hypothesis)
+
+
+def test_turkish_and_other_lines_in_one_text():
+    turkish, other = (["KIZ ISI"], ["kız ısı"]), (["I am"], ["i am"])
+    for one, two in (turkish, other), (other, turkish):
+        both = one[0] + two[0], one[1] + two[1]
+        for known in None, {"I", "ISI"}.__contains__:
+            expected = score(*one, in_vocabulary=known) + score(*two, in_vocabulary=known)
+            assert score(*both, in_vocabulary=known) == expected

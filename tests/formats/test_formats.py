@@ -23,7 +23,7 @@ import capfst
 from capfst.batch.tally import counting
 from capfst.corpus.compression import compressing_like, zstd
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import BatchOptions, RecaseCounts
+from capfst.formats.protocol import BatchOptions, RecaseCounts, TextOptions
 from capfst.formats.suffixes import format_of, takes
 from capfst.recaser import Recaser, pieces
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -554,3 +554,23 @@ def test_counts_of_words_whose_length_changes(recaser):
     recased_text, counts = counting(recaser)("new i̇stanbul xyzzy, paris\nNew\n".encode())
     assert bytes(recased_text).decode() == "New İstanbul xyzzy, Paris\nNew\n"
     assert counts == RecaseCounts(lines=2, tokens=6, changed=3, oov=1)
+
+
+@pytest.mark.parametrize(("name", "part"), [("a.csv", "column"), ("a.tsv", "column"), ("a.jsonl", "field")])
+def test_an_empty_file_has_no_text_to_choose(tmp_path, name, part):
+    (tmp_path / name).touch()
+    with pytest.raises(CapfstError, match=f"say which {part} is the text"):
+        format_of(tmp_path / name, TextOptions())
+
+
+@pytest.mark.parametrize("head", ["\ufeffa\n".encode("utf-16-le"), b"PK\x03\x04", b"\x1f\x8b\x08"])
+def test_what_is_no_text_is_refused_before_it_is_recased_in_parts(tmp_path, head):
+    (tmp_path / "a.txt").write_bytes(head)
+    with pytest.raises(CapfstError, match=r"a\.txt: "):
+        format_of(tmp_path / "a.txt", BatchOptions(on_error="pass")).begin_all(head)
+
+
+def test_too_little_memory_is_no_damaged_file(tmp_path):
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "a.parquet")
+    with pytest.raises(MemoryError), format_of(tmp_path / "a.parquet", BatchOptions())._failures():
+        raise pa.ArrowMemoryError("no memory")

@@ -24,9 +24,11 @@ from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.lm.arpa_lines import number
 from capfst.lm.arpa_read import read_arpa
-from capfst.lm.arpa_write import _put_number, write_arpa
+from capfst.lm.arpa_write import _put_number, _room, write_arpa
 from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
+from capfst.lm.decompile import histories
+from capfst.text.strings import Strings
 
 KENLM = """\\data\\
 ngram 1=5
@@ -208,7 +210,7 @@ def edit(old: str, new: str) -> str:
         (edit("ngram 2=4", "ngram 2=-4"), 3, "\\1-grams: should be here"),
         *((edit("-0.3\tB b", f"{value}\tB b"), 16, "above 0") for value in ("inf", "1e308", "+Infinity", "1e999")),
         *((edit("-0.5\tB", f"{value}\tB"), 10, "above 0") for value in ("inf", "1e308", "infinity")),
-        *((edit("B b\t0.15", f"B b\t{value}"), 16, "weight is infinite") for value in ("inf", "1e308", "1e7")),
+        *((edit("B b\t0.15", f"B b\t{value}"), 16, "weight is infinite") for value in ("inf", "1e308", "100")),
         *((edit("B\t-0.2", f"B\t{value}"), 10, "weight is infinite") for value in ("inf", "1e308", "1e7")),
         *((edit("-0.3\tB b", f"{value}\tB b"), 16, "no number") for value in ("-infx", "-nan", "-0x1", "-1_0")),
         *((edit("-0.5\tB", f"{value}\tB"), 10, "no number") for value in ("-infx", "-nan", "-0x1", "-1_0", "nan")),
@@ -346,3 +348,12 @@ def test_model_without_backoff_arcs(tmp_path: Path) -> None:
     model = build(labels_of([list("ab")]), len(WORDS), 1)
     write_arpa(tmp_path / "one.arpa", model.states, model.arcs, model.start, Symbols.from_words(WORDS))
     assert (tmp_path / "one.arpa").read_text().startswith("\\data\\\nngram 1=10\n\n\\1-grams:\n-99\t<s>\t0\n")
+
+
+def test_one_long_word_takes_room_once() -> None:
+    """Not once for each of the lines that are written in one go."""
+    strings = Strings.of([b"<s>", b"a" * 100_000, *(b"b%d" % k for k in range(1000)), b"</s>"])
+    labels = np.array([label for k in range(1, 1002) for label in (k, 0)], np.uint32)
+    model = build(labels, 1001, 2)
+    room = _room(model.states, model.arcs, 0, len(model.states), histories(model.states, model.arcs), strings)
+    assert 200_000 < room < 1_000_000

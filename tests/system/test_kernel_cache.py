@@ -12,6 +12,7 @@ from support.command_line import TIMEOUT, run_process
 
 import capfst
 from capfst import grammars
+from capfst.system import kernel_cache
 from capfst.system.compilation import KEPT
 
 SCRIPT = """
@@ -156,6 +157,15 @@ def test_the_first_run_says_what_it_waits_for(tmp_path, contextual_model):
             command, input="new york\n", capture_output=True, text=True, env=environment, timeout=TIMEOUT, check=True
         )
         assert done.stderr == expected
+
+
+def test_a_folder_that_others_made_meanwhile_is_not_used(tmp_path, monkeypatch):
+    """What is in it would be run."""
+    ours, theirs = tmp_path / "ours" / "kernels", tmp_path / "theirs" / "kernels"
+    monkeypatch.setattr(kernel_cache, "_folders", lambda: [theirs, ours])
+    theirs.mkdir(parents=True)
+    theirs.chmod(0o777)
+    assert kernel_cache.writable.__wrapped__() == ours
 
 
 def test_compile_needs_a_folder(monkeypatch):

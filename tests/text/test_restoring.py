@@ -16,12 +16,13 @@ from support.slow_context import without_hopeless
 
 import capfst
 from capfst.bilingual_training import train_bilingual
-from capfst.casing.transducer import CasingCosts
+from capfst.casing.transducer import CasingCosts, Transducer
 from capfst.context.casing_costs import casing_costs
 from capfst.context.model import Context
 from capfst.convert import export_arpa, import_arpa, mix_models
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
+from capfst.fst.symbols import Symbols
 from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, diacritics, of_name, restoring
 from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import lower
@@ -487,3 +488,12 @@ def test_functions_by_squaring() -> None:
         whole = pynini.closure(pynini.union(rule, others)).optimize()
         expected = {} if one == other else {one: other}
         assert character_map.of(whole) == expected
+
+
+def test_long_words_that_grow(tmp_path: Path) -> None:
+    """A compound is looked up whole and in its parts, each three times as long in lower case."""
+    text = f"{'x' * 32_500}-{'x' * 32_500}"
+    rules = restoring("default", BOTH, {"x": "yyy"})
+    transducer = Transducer(Symbols.from_words(["a"], rules), np.array([1, 2], np.int32), False)
+    words = transducer.words(np.frombuffer(text.encode(), np.uint8))
+    assert (words.starts.tolist(), words.n_forms.tolist()) == ([0, 32_500, 32_501], [0, 0, 0])
