@@ -46,7 +46,7 @@ def import_arpa(
     restore: str | None = None,
     grammar: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Compiles an ARPA file (plain, .gz or .zst) whose words are surface forms to a model without a context model.
+    """Compiles an ARPA file (plain or compressed) whose words are surface forms to a model without a context model.
 
     language, restore, grammar: as for `train`. CapfstError names the wrong line.
     """

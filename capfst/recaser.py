@@ -132,11 +132,11 @@ class Recaser:
         self.lm = LanguageModel(model)
         self.breaks = Breaks(self.lm)
         cost, after_token = self.lm.arc(model.start, self.lm.label(start_token))
-        has_case = not model.symbols.language.restores_case
-        self._start_cost, start = (0.0, model.start) if sentence_case or has_case else (cost, after_token)
+        text_has_case = not model.symbols.language.restores_case
+        self._start_cost, start = (0.0, model.start) if sentence_case or text_has_case else (cost, after_token)
         # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has its
         # case. The start token is not paid for, since nobody said it.
-        self._starts = Starts(start, model.start if has_case else after_token)
+        self._starts = Starts(start, model.start if text_has_case else after_token)
         if engine not in ENGINES:
             raise CapfstError(f"there is no engine {engine!r}: use one of {', '.join(ENGINES)}")
         with ThreadPoolExecutor(1) as pool:

@@ -31,9 +31,6 @@ FIRST, SENTENCE, COLON, OPENING, INSIDE = range(5)
 or a dash; any other."""
 N_PLACES = 5
 
-N_HEADINGS = 5
-"""How many of the words of a line but its first have a capital: none, less than a third, less than two thirds, more; or
-there is no other word."""
 N_ENDINGS = 4
 """How a line ends: with . ? ! or …; with a colon; with another mark; with a word."""
 
@@ -63,7 +60,7 @@ LINE = np.dtype(
         ("first_hash", "u8"),  # of the lowercase of its first word with case; 0 if it has none
         ("n_tokens", "i4"),  # as the alignment counts them
         ("has_contrast", "u1"),  # it has a capital, and a word that is not all uppercase: so its case says something
-        ("heading", "u1"),
+        ("heading", "u1"),  # how many of its words but the first have a capital, as `_heading` has it
         ("ending", "u1"),
     ],
     align=True,
@@ -89,6 +86,8 @@ def _ending(buf, start, end):  # type: ignore[no-untyped-def]
 
 @kernel
 def _heading(n_inside, n_capitals):  # type: ignore[no-untyped-def]
+    """Of the words with case but the first, how many have a capital: 0: none; 1: less than a third; 2: less than two
+    thirds; 3: more; 4: there is no such word."""
     if n_inside == 0:
         return 4
     if n_capitals == 0:
@@ -105,7 +104,7 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
     line, begin, at = 0, 0, 0  # at: up to here white space has been counted
     token, in_space = -1, True
     place = FIRST
-    n_inside, n_capitals, n_lower, n_all = 0, 0, 0, 0
+    n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
     first_hash, ending = np.uint64(0), 3
     since = N_SINCE - 1
     for i in range(words.starts.size + 1):
@@ -121,7 +120,7 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
             record = lines[line]
             record.begin, record.end = begin, i
             record.n_tokens = i - begin if by_words else token + 1
-            record.has_contrast = n_all > 0 and n_lower > 0
+            record.has_contrast = n_raised > 0 and n_not_upper > 0
             record.heading = _heading(n_inside, n_capitals)
             record.first_hash, record.ending = first_hash, ending
             line += 1
@@ -129,7 +128,7 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
             at = start + 1
             token, in_space = -1, True
             place = FIRST
-            n_inside, n_capitals, n_lower, n_all = 0, 0, 0, 0
+            n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
             first_hash, ending = np.uint64(0), 3
             since = N_SINCE - 1
             if i < words.starts.size:
@@ -173,8 +172,8 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
         else:
             n_inside += 1
             n_capitals += tag != AL
-        n_all += tag != AL
-        n_lower += tag != AU
+        n_raised += tag != AL
+        n_not_upper += tag != AU
         place = INSIDE
 
 

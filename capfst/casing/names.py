@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from capfst.grammars import rows
 from capfst.system.kernels import kernel, outlined
-from capfst.text.language import DEFAULT, MIXED, TITLE, UPPER, Language
+from capfst.text.language import MIXED, TITLE, UPPER, Language
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     FINAL_SIGMA,
@@ -50,7 +50,7 @@ class Spelling(NamedTuple):
 
     info: npt.NDArray[np.uint8]
     title: npt.NDArray[np.uint32]
-    capital: npt.NDArray[np.uint32]
+    upper: npt.NDArray[np.uint32]
     raisings: npt.NDArray[np.uint32]  # as language.Language
     lowering: Lowering  # of case alone
     respells: bool  # whether surface forms differ from the text in more than case
@@ -68,9 +68,6 @@ def spelling_of(language: Language) -> Spelling:
     return Spelling(
         INFO, language.title, language.upper, language.raisings, language.casing, language.restores_spelling, _parts()
     )
-
-
-SPELLING = spelling_of(DEFAULT)
 
 
 @kernel
@@ -221,7 +218,7 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
             if code == FINAL_SIGMA:
                 code = np.int64(CAPITAL_SIGMA)
             else:
-                code = mapped(spelling.capital, code)
+                code = mapped(spelling.upper, code)
         elif wanted and spelling.info[code] & IS_CASED:
             code = mapped(spelling.title, code)
             wanted = False

@@ -40,10 +40,11 @@ def whole_documents(blocks: Iterable[bytes]) -> Iterator[bytes]:
     return map(b"".join, documents(lines))
 
 
-def lines_of(text: bytes) -> Iterator[bytes]:
-    """The lines of a text with their ends."""
+def lines_of(text: AnyStr) -> Iterator[AnyStr]:
+    """The lines of a text with their ends; a single line is not copied."""
+    newline = "\n" if isinstance(text, str) else b"\n"
     start = 0
     while start < len(text):
-        end = text.find(b"\n", start) + 1 or len(text)
+        end = text.find(newline, start) + 1 or len(text)
         yield text[start:end]
         start = end

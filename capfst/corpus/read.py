@@ -44,27 +44,25 @@ def read_blocks(
     size: int = BLOCK,
     errors: Errors = "strict",
     hash: Hash | None = None,
-    progress: Callable[[int], object] | None = None,
 ) -> Iterator[bytes]:
     """The lines of `files` as one text, in blocks of about `size` bytes; a longer line makes a longer block.
 
     Every block ends with a newline; a file's last line is given one if it has none. A byte order mark at a
     file's start is dropped. Small files share a block. `hash` is updated with the blocks: its digest depends
-    neither on their size nor on the files' compression. `progress` is called with the number of further bytes
-    read, before decompression.
+    neither on their size nor on the files' compression.
 
     Raises:
         CapfstError: a file that cannot be read, is damaged or cut off, or is not UTF-8 (unless `errors` is
             "replace", which puts U+FFFD for what is not).
     """
-    blocks = (block for file in files for block in file_blocks(file, size, errors, progress))
+    blocks = (block for file in files for block in file_blocks(file, size, errors))
     return joined(blocks, size, hash)
 
 
 def file_blocks(
     file: Path, size: int = BLOCK, errors: Errors = "strict", progress: Callable[[int], object] | None = None
 ) -> Iterator[bytes]:
-    """As `read_blocks`, of one file."""
+    """As `read_blocks`, of one file. `progress` is called with the number of bytes read, before decompression."""
     start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
     for block in _valid(_whole_lines(_pieces(file, on_read), size, str(file)), str(file), errors):

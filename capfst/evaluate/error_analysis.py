@@ -1,10 +1,10 @@
-"""Error analysis: which words a hypothesis gets wrong, and of what class they are (Beaufays & Strope 2013, §6.3).
+"""Error analysis: which words a hypothesis gets wrong, and of what kind they are (Beaufays & Strope 2013, §6.3).
 
 In: a reference and a hypothesis of the same words, as for `score`, which has the same tokens and errors; and the model,
-if words are to be classed by what it knows of them. Out: `Analysis`: a confusion matrix of shapes, tokens and errors by
-class, and the most frequent wrong words with excerpts; as text, as JSON, and, by `error_page`, as HTML.
+if the kinds of words are to be told by what it knows of them. Out: `Analysis`: a confusion matrix of shapes, tokens and
+errors by kind, and the most frequent wrong words with excerpts; as text, as JSON, and, by `error_page`, as HTML.
 
-A token is of the first of these classes that fits it or, but for the first class, any one of its words (as the model
+A token is of the first of these kinds that fits it or, but for the first kind, any one of its words (as the model
 splits it; words without cased letters do not count):
 
 * sentence-initial: a line's first token with a letter, which `--skip-first` leaves out;
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
     from capfst.recaser import Recaser
 
 CASED_SHAPES = SHAPE_NAMES[: Shape.CASELESS]
-ERROR_CLASSES = ("sentence-initial", "out of vocabulary", "unseen casing", "ambiguous", "unambiguous")
+KINDS = ("sentence-initial", "out of vocabulary", "unseen casing", "ambiguous", "unambiguous")
 INITIAL, OOV, UNSEEN, AMBIGUOUS, UNAMBIGUOUS = range(5)
-ELSEWHERE = "elsewhere"  # without a model: all classes but the first
+ELSEWHERE = "elsewhere"  # without a model: all kinds but the first
 
 TOP = 30  # the most frequent wrong words that are shown
 EXCERPTS = 3  # of a wrong word
 _EXCERPT_SIDE = 60  # characters of an excerpt before and behind the word
-_REMEMBERED = 1 << 20  # tokens whose class is remembered
+_REMEMBERED = 1 << 20  # tokens whose kind is remembered
 
 
 @dataclass(repr=False)
 class Analysis:
     """The errors of a hypothesis. All counts are of tokens with cased letters."""
 
-    error_classes: tuple[str, ...]  # their names
+    kinds: tuple[str, ...]  # their names
     lines: int = 0
     confusion: npt.NDArray[np.int64] = field(  # [shape in the reference, shape in the hypothesis]
         default_factory=lambda: np.zeros((len(CASED_SHAPES), len(CASED_SHAPES)), np.int64)
@@ -61,19 +61,19 @@ class Analysis:
     wrong_shapes: npt.NDArray[np.int64] = field(  # wrong tokens, by shape in the reference
         default_factory=lambda: np.zeros(len(CASED_SHAPES), np.int64)
     )
-    tokens: Counter[int] = field(default_factory=Counter)  # by class, an index into error_classes
-    errors: Counter[int] = field(default_factory=Counter)  # by class
+    tokens: Counter[int] = field(default_factory=Counter)  # by kind, an index into `kinds`
+    errors: Counter[int] = field(default_factory=Counter)  # by kind
     wrong_words: LossyCounter = field(default_factory=LossyCounter)
 
     @property
     def signature(self) -> str:
-        vocabulary = "yes" if len(self.error_classes) == len(ERROR_CLASSES) else "no"
+        vocabulary = "yes" if len(self.kinds) == len(KINDS) else "no"
         return f"capfst-errors|v:{version('capfst')}|tok:space|vocabulary:{vocabulary}"
 
     @property
     def groups(self) -> dict[str, tuple[int, int]]:
-        """(tokens, wrong ones) of each class, and of all."""
-        groups = {name: (self.tokens[k], self.errors[k]) for k, name in enumerate(self.error_classes)}
+        """(tokens, wrong ones) of each kind, and of all."""
+        groups = {name: (self.tokens[k], self.errors[k]) for k, name in enumerate(self.kinds)}
         return groups | {"all": (self.tokens.total(), self.errors.total())}
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Analysis:
                 {
                     "reference": word.reference,
                     "hypothesis": word.hypothesis,
-                    "kind": self.error_classes[word.error_class],
+                    "kind": self.kinds[word.kind],
                     "count": entry.count,
                     "contexts": [list(excerpt) for excerpt in entry.excerpts],
                 }
@@ -114,8 +114,8 @@ class Analysis:
             rows.append([name, *map(grouped, [*row.tolist(), whole, wrong]), show(percent(wrong, whole))])
         return rows
 
-    def class_table(self) -> list[list[str]]:
-        """Rows of text: tokens and errors of each class."""
+    def kind_table(self) -> list[list[str]]:
+        """Rows of text: tokens and errors of each kind."""
         rows = [["kind of word", "all", "wrong", "error rate", "share of errors"]]
         for name, (tokens, wrong) in self.groups.items():
             rates = show(percent(wrong, tokens)), show(percent(wrong, self.errors.total()))
@@ -129,11 +129,11 @@ class Analysis:
 
     def text(self, top: int = TOP) -> str:
         """For people: some lines of text, without a newline at the end."""
-        parts = [aligned(self.shape_table()), aligned(self.class_table())]
+        parts = [aligned(self.shape_table()), aligned(self.kind_table())]
         if frequent := self.wrong_words.top(top):
             lines = ["most frequent wrong words: count, reference → hypothesis, kind", *filter(None, [self.note()])]
             for word, entry in frequent:
-                name = self.error_classes[word.error_class]
+                name = self.kinds[word.kind]
                 lines.append(f"{entry.count:>7,}  {word.reference} → {word.hypothesis}  ({name})")
                 lines += (f"{'':9}{before}«{wrong}»{after}" for before, wrong, after in entry.excerpts)
             parts.append("\n".join(lines))
@@ -141,7 +141,7 @@ class Analysis:
 
 
 def analyse_files(reference: str | Path, hypothesis: str | Path, recaser: Recaser | None = None) -> Analysis:
-    """The errors of a file (plain, .gz or .zst) against another; arguments and errors as in `errors`."""
+    """The errors of a file (plain or compressed) against another; arguments and errors as in `errors`."""
     names = (str(reference), str(hypothesis))
     return errors(read_lines(Path(reference)), read_lines(Path(hypothesis)), recaser, names)
 
@@ -157,21 +157,21 @@ def errors(
     Args:
         reference: lines of cased text, with or without their ends.
         hypothesis: the same lines in another casing.
-        recaser: the model by which to class words; without it, there are only sentence-initial words and others.
+        recaser: the model by which to tell the kinds of words; without it, there are sentence-initial words and others.
         names: what error messages call the two texts.
 
     Raises:
         CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
         TypeError: a single str, or a line that is no str.
     """
-    analysis = Analysis(ERROR_CLASSES if recaser else (ERROR_CLASSES[INITIAL], ELSEWHERE))
-    error_classes = _ErrorClasses(recaser)
+    analysis = Analysis(KINDS if recaser else (KINDS[INITIAL], ELSEWHERE))
+    kinds = _Kinds(recaser)
     for lines, name in zip((reference, hypothesis), names, strict=True):
         refuse_text(lines, name)
     ref_lines: list[str] = []
     hyp_lines: list[str] = []
     for counts in compare(_kept(reference, ref_lines), _kept(hypothesis, hyp_lines), names=names):
-        _add(analysis, counts, ref_lines, hyp_lines, error_classes)
+        _add(analysis, counts, ref_lines, hyp_lines, kinds)
         ref_lines.clear()
         hyp_lines.clear()
     return analysis
@@ -185,20 +185,18 @@ def _kept(lines: Iterable[str], kept: list[str]) -> Iterator[str]:
         yield line
 
 
-def _add(
-    analysis: Analysis, counts: LineCounts, ref_lines: list[str], hyp_lines: list[str], error_classes: _ErrorClasses
-) -> None:
+def _add(analysis: Analysis, counts: LineCounts, ref_lines: list[str], hyp_lines: list[str], kinds: _Kinds) -> None:
     """Adds a batch of lines; only those with an error are compared word by word."""
     analysis.lines += len(counts)
     lines = list(map(str.split, ref_lines))
     first = [next((k for k, token in enumerate(line) if _has_letter(token)), -1) for line in lines]
     tokens = Counter(chain.from_iterable(lines))
     initial = Counter(line[k] for line, k in zip(lines, first, strict=True) if k >= 0)
-    error_classes.learn(tokens)
+    kinds.learn(tokens)
     for token, count in tokens.items():
         if shape(token) != Shape.CASELESS:
             analysis.tokens[INITIAL] += initial[token]
-            analysis.tokens[error_classes[token]] += count - initial[token]
+            analysis.tokens[kinds[token]] += count - initial[token]
     correct = counts[:, CORRECT:UNKNOWN]
     wrong_lines = np.flatnonzero(counts[:, TOKENS:CORRECT].sum(1) > correct.sum(1)).tolist()
     analysis.confusion += np.diag(correct.sum(0)[: Shape.CASELESS])
@@ -206,15 +204,15 @@ def _add(
     for line in wrong_lines:
         for k, (ref, hyp) in enumerate(zip(lines[line], hyp_lines[line].split(), strict=True)):
             if ref != hyp:
-                errors.append((INITIAL if k == first[line] else error_classes[ref], ref, hyp, lines[line], k))
-    for (error_class, ref, hyp), count in Counter(error[:3] for error in errors).items():
+                errors.append((INITIAL if k == first[line] else kinds[ref], ref, hyp, lines[line], k))
+    for (kind, ref, hyp), count in Counter(error[:3] for error in errors).items():
         analysis.confusion[shape(ref), shape(hyp)] += count
         analysis.wrong_shapes[shape(ref)] += count
-        analysis.errors[error_class] += count
+        analysis.errors[kind] += count
     wrong_words = _wrong_words(list({error[1:3]: None for error in errors}))
-    for error_class, ref, hyp, refs, k in errors:
+    for kind, ref, hyp, refs, k in errors:
         for before, word, other, after in wrong_words[ref, hyp]:
-            entry = analysis.wrong_words.add(WrongWord(error_class, word, other))
+            entry = analysis.wrong_words.add(WrongWord(kind, word, other))
             if len(entry.excerpts) < EXCERPTS:
                 excerpt = _excerpt(refs, k, before, word, after)
                 if excerpt not in entry.excerpts:
@@ -284,8 +282,8 @@ def _spans(tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
     return spans
 
 
-class _ErrorClasses(dict[str, int]):
-    """token → its class by what the model knows of it: OOV … UNAMBIGUOUS; always 1 (ELSEWHERE) without a model."""
+class _Kinds(dict[str, int]):
+    """token → its kind by what the model knows of it: OOV … UNAMBIGUOUS; always 1 (ELSEWHERE) without a model."""
 
     def __init__(self, recaser: Recaser | None) -> None:
         super().__init__()
@@ -305,15 +303,15 @@ class _ErrorClasses(dict[str, int]):
         form = self._recaser.labels(text).astype(np.int64) - words.first_labels
         unseen = (form < 0) | (form >= words.n_forms)
         seen = np.where(words.n_forms > 1, AMBIGUOUS, UNAMBIGUOUS)
-        classes = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))
-        classes[words.token_types == PROTECTED] = UNAMBIGUOUS
+        kinds = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))
+        kinds[words.token_types == PROTECTED] = UNAMBIGUOUS
         lowest = UNAMBIGUOUS  # of the token's words by now
         tokens = iter(new)
-        for start, end, token_type, error_class in zip(
-            words.starts.tolist(), words.ends.tolist(), words.token_types.tolist(), classes.tolist(), strict=True
+        for start, end, token_type, kind in zip(
+            words.starts.tolist(), words.ends.tolist(), words.token_types.tolist(), kinds.tolist(), strict=True
         ):
             if token_type == NEWLINE:
                 self[next(tokens)] = lowest
                 lowest = UNAMBIGUOUS
-            elif error_class < lowest and shape(text[start:end].decode("utf-8", "surrogatepass")) != Shape.CASELESS:
-                lowest = error_class
+            elif kind < lowest and shape(text[start:end].decode("utf-8", "surrogatepass")) != Shape.CASELESS:
+                lowest = kind

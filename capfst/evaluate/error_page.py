@@ -39,7 +39,7 @@ def page(analysis: Analysis, top: int, names: tuple[str, str]) -> str:
 <h2>Shapes: the reference's down, the hypothesis's across</h2>
 {_table(analysis.shape_table())}
 <h2>Kinds of words</h2>
-{_table(analysis.class_table())}
+{_table(analysis.kind_table())}
 <h2>Most frequent wrong words</h2>
 {_wrong_words(analysis, top)}
 <footer>{escape(analysis.signature)}</footer>
@@ -60,7 +60,7 @@ def _wrong_words(analysis: Analysis, top: int) -> str:
     head = "<th>count</th>" + "".join(f'<th class="text">{name}</th>' for name in ("reference", "hypothesis", "kind"))
     rows = [f'<p>{analysis.note()}</p>\n<table>\n<tr>{head}<th class="text">in the reference</th></tr>']
     for word, entry in analysis.wrong_words.top(top):
-        texts = (word.reference, word.hypothesis, analysis.error_classes[word.error_class])
+        texts = (word.reference, word.hypothesis, analysis.kinds[word.kind])
         cells = "".join(f'<td class="text">{escape(text)}</td>' for text in texts)
         excerpts = "<br>".join(
             f"{escape(before)}<mark>{escape(wrong)}</mark>{escape(after)}" for before, wrong, after in entry.excerpts

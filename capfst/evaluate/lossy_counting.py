@@ -22,9 +22,9 @@ class Excerpt(NamedTuple):
 
 
 class WrongWord(NamedTuple):
-    """A wrong word: its class (an index into the analysis's `error_classes`), and both texts' forms of it."""
+    """A wrong word: its kind (an index into the analysis's `kinds`), and both texts' forms of it."""
 
-    error_class: int
+    kind: int
     reference: str
     hypothesis: str
 
@@ -58,7 +58,7 @@ class LossyCounter:
         return entry
 
     def _forget(self) -> None:
-        """Drops the rarer half."""
+        """Drops what is not more frequent than the median: half of the entries, or more if many are as frequent."""
         highest = sorted(entry.count + entry.missed for entry in self.entries.values())
         self.missed = highest[len(highest) // 2]
         self.entries = {word: entry for word, entry in self.entries.items() if entry.count + entry.missed > self.missed}

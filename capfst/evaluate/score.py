@@ -267,7 +267,7 @@ def score_files(
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
 ) -> Scores:
-    """The scores of a file (plain, .gz or .zst) against another; the rest as in `score`."""
+    """The scores of a file (plain or compressed) against another; the rest as in `score`."""
     counts = compare_files(reference, hypothesis, skip_first, in_vocabulary, align)
     return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
@@ -294,5 +294,5 @@ def total(blocks: Iterable[LineCounts], empty: Scores) -> Scores:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file (plain, .gz or .zst), without their ends."""
+    """The lines of a file (plain or compressed), without their ends."""
     return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path]))

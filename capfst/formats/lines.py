@@ -16,6 +16,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from capfst.corpus.compression import OnRead, compressing_like
+from capfst.corpus.documents import lines_of
 from capfst.corpus.read import raw_blocks, refuse_foreign
 from capfst.exceptions import CapfstError
 from capfst.formats.aligned import Others, document_options, joined, misfit, other_options, settings
@@ -84,13 +85,7 @@ class LineFormat:
 
     def records(self, text: str, number: int) -> list[str]:
         """The records of a block, whose first line has this number."""
-        lines = []
-        start = 0
-        while start < len(text):
-            end = text.find("\n", start) + 1 or len(text)
-            lines.append(text[start:end])  # a single line without being copied
-            start = end
-        return lines
+        return list(lines_of(text))
 
     def begin(self, data: bytes) -> None:
         """Is given the file's first block before any line of it is recased."""

@@ -1,6 +1,6 @@
 """Reads language models in ARPA format, as KenLM, SRILM, IRSTLM and OpenGrm write them.
 
-In: a file, plain, .gz or .zst, or a stream of plain text. Out: its words, sorted as the symbols of cap.fst are, and
+In: a file, plain or compressed, or a stream of plain text. Out: its words, sorted as the symbols of cap.fst are, and
 the levels of the model (backoff_model.py). Order: header, unigrams, which make the vocabulary, longer n-grams, the
 links between them. Numbers are log10; tabs or blanks separate the fields.
 """

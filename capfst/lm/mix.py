@@ -18,6 +18,9 @@ from capfst.lm.arpa_read import Arpa
 from capfst.lm.backoff_model import Level, NgramTable, link, normalize, suffix_order
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
+_ROUNDS = 200
+"""Of EM, at most."""
+
 
 def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = LOWERING) -> Arpa:
     """The mixture of models (words, levels) with these weights, which sum to 1.
@@ -51,7 +54,7 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
     return Arpa(union, levels)
 
 
-def tune(costs: npt.NDArray, rounds: int = 200) -> npt.NDArray:
+def tune(costs: npt.NDArray) -> npt.NDArray:
     """float64[k], the weights under which a text is most likely, by EM; costs: float64[k, T], -ln P of each token.
 
     A token that no model knows (infinite costs) does not count.
@@ -60,7 +63,7 @@ def tune(costs: npt.NDArray, rounds: int = 200) -> npt.NDArray:
         likelihood = np.nan_to_num(np.exp(costs.min(axis=0) - costs))  # relative to the best model's
     likelihood = likelihood[:, likelihood.any(axis=0)]
     weights = np.full(len(costs), 1 / len(costs))
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         share = weights[:, None] * likelihood
         updated = (share / share.sum(axis=0)).mean(axis=1) if share.size else weights
         if np.abs(updated - weights).max() < 1e-7:

@@ -31,8 +31,8 @@ class Language(NamedTuple):
     name: str  # as the signature of a model has it: de, de+fr, or NAME; restoring.py appends to it
     lowering: Lowering  # all that it takes away is restored
     casing: Lowering  # of case alone; it changes nothing if case is not restored
-    title: CodePoints  # as TITLE of unicode.py
-    upper: CodePoints  # as CAPITAL of unicode.py
+    title: CodePoints  # as TO_TITLE of unicode.py
+    upper: CodePoints  # as TO_UPPER of unicode.py
     raisings: CodePoints  # [n, 2 WIDTH + 1]: characters, 0 behind them; their lowercase, likewise; their marks
     elisions: npt.NDArray[np.uint64]  # words of ASCII, as the lowest bytes of an integer
     info: Bytes = INFO  # as INFO, for the tokenizer

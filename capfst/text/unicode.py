@@ -1,7 +1,7 @@
 """Characters: what each code point is, how it is lowercased, and both on UTF-8 bytes.
 
 In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points
-(INFO, LOWER, TITLE, CAPITAL); kernels that read, write and lowercase UTF-8 in byte arrays; and `lower`, which is
+(INFO, TO_LOWER, TO_TITLE, TO_UPPER); kernels that read, write and lowercase UTF-8 in byte arrays; and `lower`, which is
 `str.lower` at one fixed version of Unicode, or what a language has instead (language.py), or what else a model restores
 (restoring.py). Kernels take the tables as arguments, since a table that they named would be compiled into their code.
 """
@@ -68,9 +68,9 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
 
 # INFO  uint8[0x110000]: class in the low three bits, and the flags.
 # The others are uint32[up to the last character that has case]; `mapped` reads them.
-# LOWER: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
-# TITLE: the capital that begins a word that c began, if its lowercase is c; else c itself.
-# CAPITAL: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise.
+# TO_LOWER: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
+# TO_TITLE: the capital that begins a word that c began, if its lowercase is c; else c itself.
+# TO_UPPER: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise.
 INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
 
 
@@ -96,7 +96,7 @@ def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
 class Lowering(NamedTuple):
     """How a language lowercases, for kernels; or what else a model takes for lowering (restoring.py)."""
 
-    table: CodePoints  # as LOWER, or NOTHING; of all of ASCII at least
+    table: CodePoints  # as TO_LOWER, or NOTHING; of all of ASCII at least
     ascii: Bytes  # [128]: the same for ASCII; 128 of what is lowered to no ASCII, or begins a sequence
     sequences: CodePoints  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
     irregular: np.uint64  # the character of ASCII, eight times, that is not lowered as others are; or no character

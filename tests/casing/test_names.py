@@ -16,6 +16,7 @@ from support.spelling import spelled
 
 from capfst.casing import names
 from capfst.casing.shapes import Shape
+from capfst.text.language import DEFAULT
 from capfst.text.tokenizer import COMPOUND, WORD, tokenize
 from capfst.text.unicode import lower
 
@@ -101,4 +102,4 @@ def test_the_grammars_are_functions_in_order() -> None:
 def test_listed_parts_fit_into_integers() -> None:
     listed = rows("names.tsv")
     assert all(len(part.encode()) <= 8 and how in ("SMALL", "UPPER") for part, how in listed)
-    assert len(dict(listed)) == len(listed) == len(names.SPELLING.parts)
+    assert len(dict(listed)) == len(listed) == len(names.spelling_of(DEFAULT).parts)

@@ -14,7 +14,7 @@ import capfst
 from capfst.casing.shapes import Shape
 from capfst.evaluate import error_page
 from capfst.evaluate.compare import SHAPE_NAMES
-from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, ERROR_CLASSES, EXCERPTS, analyse_files, errors
+from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, EXCERPTS, KINDS, analyse_files, errors
 from capfst.evaluate.lossy_counting import LossyCounter, WrongWord
 from capfst.evaluate.score import score
 from capfst.exceptions import CapfstError
@@ -47,8 +47,7 @@ def confusion(found):
 def counted(found):
     """(class, reference → hypothesis) → count."""
     return {
-        (found.error_classes[pair.error_class], f"{pair[1]} → {pair[2]}"): e.count
-        for pair, e in found.wrong_words.entries.items()
+        (found.kinds[pair.kind], f"{pair[1]} → {pair[2]}"): e.count for pair, e in found.wrong_words.entries.items()
     }
 
 
@@ -63,9 +62,9 @@ def test_golden():
         ("mixed", "Capitalized"): 1,
     }
     assert found.wrong_shapes.tolist() == [2, 1, 0, 2]
-    assert found.groups == {ERROR_CLASSES[0]: (2, 1), ELSEWHERE: (5, 4), "all": (7, 5)}
+    assert found.groups == {KINDS[0]: (2, 1), ELSEWHERE: (5, 4), "all": (7, 5)}
     assert counted(found) == {
-        (ERROR_CLASSES[0], "The → the"): 1,
+        (KINDS[0], "The → the"): 1,
         (ELSEWHERE, "met → MET"): 1,
         (ELSEWHERE, "NASA → nasa"): 1,
         (ELSEWHERE, "iPhone → Iphone"): 1,
@@ -95,8 +94,8 @@ def test_kind(recaser, token, kind):
     other = token.swapcase()
     found = errors([f"— A {token} b"], [f"— A {other} b"], recaser)
     assert {name: wrong for name, (_, wrong) in found.groups.items() if wrong} == {kind: 1, "all": 1}
-    assert found.groups[ERROR_CLASSES[0]] == (1, 0)  # A
-    assert errors([f"— {token} a"], [f"— {other} a"], recaser).groups[ERROR_CLASSES[0]] == (1, 1)
+    assert found.groups[KINDS[0]] == (1, 0)  # A
+    assert errors([f"— {token} a"], [f"— {other} a"], recaser).groups[KINDS[0]] == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +127,12 @@ def plain(lines):
         for ref, hyp in zip(reference.split(), hypothesis.split(), strict=True):
             kind = ELSEWHERE
             if initial and any(c.isalpha() or c.lower() != c.upper() for c in ref):
-                initial, kind = False, ERROR_CLASSES[0]
+                initial, kind = False, KINDS[0]
             if shape(ref) != Shape.CASELESS:
                 cells[CASED_SHAPES[shape(ref)], CASED_SHAPES[shape(hyp)]] += 1
                 words[kind] += 1
                 errors[kind] += ref != hyp
-    return cells, {kind: (words[kind], errors[kind]) for kind in (ERROR_CLASSES[0], ELSEWHERE)}
+    return cells, {kind: (words[kind], errors[kind]) for kind in (KINDS[0], ELSEWHERE)}
 
 
 @given(st.lists(line_pairs(), max_size=4))
