@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import allocating
+from capfst.system.kernels import allocating, copy_bytes, kernel, part
 from capfst.text.tokenizer import NEWLINE, canonical
 
 
@@ -51,7 +51,7 @@ def labels(
     return labels
 
 
-@allocating
+@kernel
 def _join(buf, words, pretokenized, out):  # type: ignore[no-untyped-def]
     """Writes the words to `out`; the size of the text."""
     size = 0
@@ -68,10 +68,10 @@ def _join(buf, words, pretokenized, out):  # type: ignore[no-untyped-def]
             size += 1
         begins = False
         if pretokenized:
-            out[size : size + end - start] = buf[start:end]
+            copy_bytes(buf, start, end - start, out, size)
             size += end - start
         else:
-            size += canonical(buf, start, end, words.token_types[i], out[size:])
+            size += canonical(buf, start, end, words.token_types[i], part(out, size, out.size - size))
     return size
 
 

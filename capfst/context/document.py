@@ -29,7 +29,7 @@ _KEYS = 3  # of a word: itself, with the word before it, and with the one behind
 _ONE = 1 << 16  # probability 1 in sums
 
 
-@allocating
+@kernel
 def _rarity(first_labels, n_forms, arcs, weights):  # type: ignore[no-untyped-def]
     for i in range(weights.size):
         frequency = 0.0
