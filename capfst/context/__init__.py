@@ -15,5 +15,6 @@ The modules, in the order in which they are best read:
 * the model: `features` (a word among its neighbours, as rows of the tables; decisions of stage 1);
 * training: `sample` (which sentences of a corpus) → `learn` (tables) → `model` (a part of cap.fst); `train` leads
   through these, and `transfer` takes the context model to another vocabulary;
-* restoring case: `casing_costs` (words of a text → costs of their casings).
+* restoring case: `tokens` (words of a text → what the features read) → `score` (→ ln p of each shape; `document`: given
+  the other lines of the document) → `casing_costs` (→ costs of their casings); `spellings`, where more is restored.
 """

@@ -94,7 +94,7 @@ def _recall(slots, sums, rarity, log_p):  # type: ignore[no-untyped-def]
 
 @allocating
 def remember(token_types, tokens, token_of, rarity, log_p):  # type: ignore[no-untyped-def]
-    """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `casing_costs._Text`):
+    """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `tokens.Text`):
     ln p, or ln of what is proportional to it. rarity: float32[n], what the memory of each word weighs."""
     n = token_types.size
     size = 16

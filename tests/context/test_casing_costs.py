@@ -11,7 +11,7 @@ from support import contextual
 from support import slow_context as slow
 
 from capfst.casing.shapes import AS_FORM, Shape
-from capfst.context import casing_costs as module
+from capfst.context import score
 from capfst.context.casing_costs import casing_costs
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
@@ -29,8 +29,8 @@ rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
 def test_sums_leave_out_rows_that_others_have(table: list[tuple[int, ...]], features: list[int]) -> None:
     packed = np.array([a | b << 8 | c << 16 | owner << 24 for owner, a, b, c in table], np.uint32)
     packed[:3] = EMPTY_ROW
-    sums = module._sum_rows(packed, np.array(features, np.uint32), len(features))
-    scores = [module._score_of(sums, shape, len(features)) for shape in range(4)]
+    sums = score._sum_rows(packed, np.array(features, np.uint32), len(features))
+    scores = [score._score_of(sums, shape, len(features)) for shape in range(4)]
     assert scores == slow.total(packed, features)
 
 
