@@ -438,7 +438,7 @@ def test_a_signal_while_c_code_calls_python(number, code):
     """It drops exceptions: here as when numba loads a kernel."""
     program = (
         "import ctypes, os, time\n"
-        "from capfst.cli.common import exit_status\n"
+        "from capfst.cli.exit_status import exit_status\n"
         f"called = ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), {int(number)}), time.sleep(0.1)))\n"
         "with exit_status():\n"
         "    called()\n"

@@ -5,7 +5,8 @@ and what to do); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or 
 has gone.
 
 A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`, `compiling`; what they share is in
-`common`. Each command imports what it needs when it runs, so that `--help` need not wait for numba.
+`options`, `streams` and `exit_status`. Each command imports what it needs when it runs, so that `--help` need not wait
+for numba.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import os
 import click
 
 from capfst.cli import compiling, looking, measuring, recasing, training
-from capfst.cli.common import announcing, exit_status
+from capfst.cli.exit_status import exit_status
+from capfst.cli.streams import announcing
 from capfst.version import __version__
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import note
+from capfst.cli.streams import note
 from capfst.exceptions import CapfstError
 
 _TEXT = """\

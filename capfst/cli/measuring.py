@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from capfst.cli.common import FILE, MODEL, errors_option, lm_option, read_text, show
+from capfst.cli.options import FILE, MODEL, errors_option, lm_option
+from capfst.cli.streams import read_text, show
 
 
 @click.command()

@@ -16,19 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from capfst.cli.common import (
+from capfst.cli.options import (
     FILE,
     align_words_option,
     casing_options,
     errors_option,
     jobs_option,
     lm_option,
-    note,
-    read_text,
     runner_options,
     spark_session,
-    write_text,
 )
+from capfst.cli.streams import note, read_text, write_text
 from capfst.exceptions import CapfstError
 from capfst.system.budget import keep_freed_memory
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from capfst.cli.common import (
+from capfst.cli.options import (
     FILE,
     MODEL,
     Bytes,
@@ -20,11 +20,11 @@ from capfst.cli.common import (
     jobs_option,
     lm_option,
     model_output_option,
-    read_text,
     runner_options,
     spark_session,
     together,
 )
+from capfst.cli.streams import read_text
 
 if TYPE_CHECKING:
     from capfst.corpus.read import Errors

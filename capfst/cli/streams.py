@@ -1,0 +1,94 @@
+"""Text in and out, and what is said beside it, on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from capfst.exceptions import CapfstError
+from capfst.system.compilation import compiling
+
+if TYPE_CHECKING:
+    from capfst.corpus.compression import OnRead
+
+
+def note(text: str, quiet: bool = False) -> None:
+    """Prints a line on stderr: something to know that is no error."""
+    if not quiet:
+        click.echo(f"capfst: {text}", err=True)
+
+
+def announcing(command: click.Command) -> click.Command:
+    """The command, which says on stderr when it spends noticeable time on compiling, unless it is `--quiet`."""
+    run = command.callback
+
+    @wraps(run)  # type: ignore[arg-type]
+    def announced(*args: Any, **options: Any) -> Any:
+        compiling.say = None if options.get("quiet") else note
+        return run(*args, **options)  # type: ignore[misc]
+
+    command.callback = announced
+    return command
+
+
+def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:
+    """The text of all files, or of stdin, in blocks of whole lines, of about a PIECE; a file's last line is ended if
+    another file follows. `on_read` is given what is read, before decompression."""
+    from capfst.corpus.documents import PIECE
+    from capfst.corpus.read import read_stream
+
+    for k, file in enumerate(files or (Path("-"),), 1):
+        block = b"\n"
+        # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
+        source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
+        for block in read_stream(source, size=PIECE, errors=errors, on_read=on_read):  # type: ignore[arg-type]
+            yield block
+        if k < len(files) and not block.endswith(b"\n"):
+            yield b"\n"
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads stdout any more. (Click would answer a BrokenPipeError itself.)"""
+
+
+def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
+    """Writes each block as soon as it is there."""
+    try:
+        for block in blocks:
+            out.write(block)
+            out.flush()
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
+    except OSError as error:
+        raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
+
+
+def show(text: str) -> None:
+    """Prints a result, and a line end."""
+    write_text([f"{text}\n".encode("utf-8", "surrogateescape")], sys.stdout.buffer)
+
+
+def discard_stdout() -> None:
+    """Drops what stdout has not taken: Python would complain once more when it closes stdout."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def replace_closed_streams() -> None:
+    """Gives standard streams that are closed (`>&-`) a descriptor that refuses to be read from or written to, or, for
+    stderr, forgets: the next file that is opened would get theirs."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_WRONLY)  # gets the lowest free number
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
