@@ -67,12 +67,12 @@ lm: $(VENV)/core
 
 # A ready model; its card, capfst/models/NAME.json, says which texts must be in the folder.
 NAME ?= en
-model: $(VENV)/words
+model: $(if $(SOURCES),$(VENV)/words)
 	@$(if $(SOURCES),,echo 'make model: say where the texts are: make model SOURCES=folder' >&2; exit 2)
 	$(BIN)/python scripts/ready_model.py make '$(NAME)' '$(SOURCES)'
 
 # Needs a corpus and a text; KENLM=folder of KenLM's programs.
-bench: $(VENV)/bench
+bench: $(if $(and $(CORPUS),$(TEXT)),$(VENV)/bench)
 	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: say CORPUS=path and TEXT=held-out text' >&2; exit 2)
 	$(BIN)/python scripts/bench.py '$(CORPUS)' '$(TEXT)' $(if $(KENLM),--kenlm '$(KENLM)') $(BENCH_OPTIONS)
 

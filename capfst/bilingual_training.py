@@ -39,6 +39,7 @@ from capfst.exceptions import CapfstError
 from capfst.fst.backoff import SENTENCE_END, step
 from capfst.fst.write import write_fst
 from capfst.recaser import Recaser, load
+from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
 from capfst.system.kernels import allocating, kernel
@@ -56,6 +57,7 @@ _LONG = 64_000  # lines, of which one fold is enough
 _SEEN_BITS = 26
 _KNOWN = 0.9
 """A model has been trained on text if it has at least this share of its n-grams."""
+_FEW = 100  # lines
 _MOST_STAND_IN_LINES = 300_000
 
 
@@ -220,18 +222,22 @@ def train_bilingual(
         CapfstError: bad input, files with different numbers of lines, an unwritable output, too few pairs, or no SciPy.
     """
     check_scipy()
+    refuse_to_replace(output, target, source, align)
     recaser = load(lm, align_words=align_words, restore="case")
     corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
     known = corpus.known()
     collector = Collector()
     for fold in range(corpus.folds):
         with TemporaryDirectory() as folder:
-            teacher = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
+            try:
+                teacher = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
+            except CapfstError as error:
+                if corpus.n_lines < _FEW:
+                    raise _too_few(corpus) from error
+                raise
             _collect(teacher, corpus, fold, collector)
     if not len(collector):
-        raise CapfstError(
-            f"{corpus.names.target}: it has no pairs of lines to learn from: give some hundreds, cased on both sides"
-        )
+        raise _too_few(corpus)
     learned = learn(collector.problem())
     classifier = _classifier(corpus, corpus.texts())
     model = recaser.model
@@ -242,6 +248,13 @@ def train_bilingual(
         os.fspath(output), corpus.n_lines, len(collector), int(np.count_nonzero(classifier.any(axis=1))),
         float(learned.weights[LM]), learned.sigma, known, learned.held_out,
     )  # fmt: skip
+
+
+def _too_few(corpus: _Corpus) -> CapfstError:
+    return CapfstError(
+        f"{corpus.names.target}, {corpus.names.source}: they have too few pairs of lines to learn from: give some"
+        " hundreds, cased on both sides"
+    )
 
 
 def _classifier(

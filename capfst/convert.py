@@ -32,6 +32,7 @@ from capfst.lm.arpa_write import write_arpa
 from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
+from capfst.system.atomic import refuse_to_replace
 from capfst.text.restoring import rules_of
 from capfst.text.unicode import lower_bytes
 from capfst.version import __version__
@@ -50,6 +51,7 @@ def import_arpa(
 
     language, restore, grammar: as for `train`. CapfstError names the wrong line.
     """
+    refuse_to_replace(output, arpa, grammar)
     rules = rules_of(language, restore, grammar)
     words, levels = read_arpa(arpa, rules.lowering)
     states, arcs, start = compile_levels(levels)
@@ -66,7 +68,8 @@ def import_arpa(
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
-    """Writes a model as ARPA: log10 probabilities and backoff weights."""
+    """Writes a model as ARPA, compressed as the name says (.gz, .zst, …): log10 probabilities and backoff weights."""
+    refuse_to_replace(arpa, lm)
     model = CapFst.open(lm)
     write_arpa(arpa, model.states, model.arcs, model.start, model.symbols)
 

@@ -48,6 +48,7 @@ from capfst.fst.trailer import Part
 from capfst.fst.write import write_chunks
 from capfst.lm.build import EstimationOptions, acceptor, temporary_space
 from capfst.lm.count import MAX_ORDER
+from capfst.system.atomic import refuse_to_replace
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.parallel import map_in_pool
@@ -179,6 +180,7 @@ def train(
     rules = rules_of(language or ",".join(file_languages), restore, grammar)
     every = sources(files, file_languages)
     language_of = np.unique([source.language or "" for source in every], return_inverse=True)[1]
+    refuse_to_replace(output, *files, *lists, grammar)
     for file in files:
         reader_of(file, options)  # refuses it before others are read
     where = ", ".join(os.fspath(path) for path in paths)

@@ -66,8 +66,10 @@ def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None
     from capfst.evaluate.error_analysis import analyse_files
     from capfst.evaluate.error_page import page
     from capfst.recaser import load
-    from capfst.system.atomic import replacing
+    from capfst.system.atomic import refuse_to_replace, replacing
 
+    if html:
+        refuse_to_replace(html, reference, hypothesis, lm)
     analysis = analyse_files(reference, hypothesis, load(lm) if lm else None)
     if html:
         with replacing(html) as file:

@@ -121,6 +121,14 @@ def recase(
         raise click.UsageError("--align is for --source.")
     if source and (align_too := [file for file in (source, align) if str(file) == "-"]):
         raise click.UsageError(f"--source and --align are files, not stdin ({align_too[0]}).")
+    if align_words and not source:
+        raise click.UsageError("--align-words is for --source.")
+    if str(output) == "-":
+        output = None  # as everywhere else, stdout
+    if output:
+        from capfst.system.atomic import refuse_to_replace, replacing
+
+        refuse_to_replace(output, lm, source, align)
     if document and (nbest or confidence or source or not casing["context"]):
         raise click.UsageError("Give --document without --nbest, --confidence, --source and --no-context.")
     compression = compression_of_name(output) if output else None
@@ -163,8 +171,6 @@ def recase(
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
         if not output:
             return write_text(recased, sys.stdout.buffer)
-        from capfst.system.atomic import replacing
-
         with replacing(output) as out, compressing(compression, out) as write:
             for block in recased:
                 write(block)
@@ -387,9 +393,12 @@ def batch(
     from capfst.batch.run import run
     from capfst.formats.protocol import BatchOptions
     from capfst.recaser import load
-    from capfst.system.atomic import replacing
+    from capfst.system.atomic import refuse_to_replace, refuse_unwritable, replacing
 
     todo = plan(inputs, out, lm)
+    if report:
+        refuse_to_replace(report, lm, *(item.input for item in todo.items))
+        refuse_unwritable(report)
     if align_field and not source_field:
         raise click.UsageError("--align-field is for --source-field.")
     document = document or document_field is not None

@@ -110,7 +110,7 @@ language_options = together(
 @click.option(
     "--memory",
     type=Bytes(),
-    help="Memory to stay below, such as 500M or 2G; what does not fit goes to temporary files.  [default: no limit]",
+    help="Memory to stay below, such as 2G; what does not fit goes to temporary files.  [default: no limit]",
 )
 @click.option("--tmp", type=FILE, help="Folder for temporary files.  [default: the system's]")
 @jobs_option
@@ -240,10 +240,12 @@ def mix(
     """
     from capfst.convert import mix_models
     from capfst.corpus.read import ended
+    from capfst.system.atomic import refuse_to_replace
 
     if (weights is None) == (tune is None):
         raise click.UsageError("Give either --weights or --tune.")
-    text = map(ended, read_text((tune,), "strict")) if tune else ()
+    refuse_to_replace(output, tune)
+    text = map(ended, read_text((tune,), "refuse")) if tune else ()
     mixed = mix_models(lms, output, weights=weights, tune_on=text, context=not no_context)
     shares = zip(lms, mixed.weights, strict=True)
     click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in shares), err=True)

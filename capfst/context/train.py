@@ -9,6 +9,7 @@ it speaks (domains.py) → tables learned from the sample (learn.py) → the sam
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -27,6 +28,8 @@ from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
+
+_log = logging.getLogger(__name__)
 
 MIN_BITS = 8
 MAX_BITS2 = 20
@@ -130,9 +133,16 @@ def fit(
     Raises:
         CapfstError: too little memory.
     """
-    size = min(int(occurrences.sum()), options.max_labels)
+    size = wanted = min(int(occurrences.sum()), options.max_labels)
     per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
     size, rows = _affordable(size, options.max_bits, _KERNELS + per_word * len(starts), memory)
+    if size < wanted:
+        _log.warning(
+            "warning: with so little memory, the context model learns from %s of %s tokens, in smaller tables, and"
+            " restores case less well: allow more (--memory)",
+            f"{size:,}",
+            f"{wanted:,}",
+        )
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     totals = np.bincount(word_of[1:], occurrences[1:], len(starts) - 1).astype(np.float64)

@@ -16,7 +16,8 @@ from capfst.corpus.compression import OnRead, compression_of, decompressed
 from capfst.exceptions import CapfstError
 from capfst.text.unicode import is_utf8
 
-Errors = Literal["strict", "replace"]
+Errors = Literal["strict", "replace", "refuse"]
+"""Of text that is not UTF-8: it is refused, with the advice to replace what is not, or without; or that is replaced."""
 
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 17  # bytes read at once
@@ -186,11 +187,12 @@ def _valid(blocks: Iterable[bytes], name: str, errors: Errors) -> Iterator[bytes
             if len(block) < _LARGE or not is_utf8(buf):
                 block.decode()
         except UnicodeDecodeError as error:
-            if errors == "strict":
+            if errors != "replace":
                 line = lines + block.count(b"\n", 0, error.start) + 1
                 raise CapfstError(
                     f"{name}: not UTF-8 at byte {offset + error.start} (0x{block[error.start]:02x}) in line"
-                    f" {line}: {error.reason}; convert the text (iconv -t UTF-8), or use --errors replace"
+                    f" {line}: {error.reason}; convert the text (iconv -t UTF-8)"
+                    f"{', or use --errors replace' * (errors == 'strict')}"
                 ) from error
             yield block.decode(errors="replace").encode()
         else:

@@ -295,4 +295,4 @@ def total(blocks: Iterable[LineCounts], empty: Scores) -> Scores:
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a file (plain or compressed), without their ends."""
-    return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path]))
+    return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path], errors="refuse"))

@@ -29,6 +29,7 @@ _field = re.compile(_FIELD).match
 _quoted = re.compile(f'"({_CLOSED})').match
 _record = re.compile(rf"{_FIELD}{_MORE}(?:{_END}|\Z)").match
 _raw_record = re.compile(f"{_FIELD}{_MORE}{_END}".encode()).match
+_raw_last = re.compile(rf"{_FIELD}{_MORE}\Z".encode()).match
 _raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*{_MORE}{_END}".encode()).match  # of a record, from within quotes
 
 
@@ -44,7 +45,8 @@ class Csv(LineFormat):
             self._take(index_of(path, self.column))
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
-        """Blocks of whole records; of one whose last quote is not closed, the rest of the file is part."""
+        """Blocks of whole records; of one whose last quote is not closed, the rest of the file is part. CapfstError if
+        that would be dropped."""
         held: list[bytes] = []  # of a record that is not over
         line, size = 1, 0
         mark = UTF8_MARK
@@ -72,7 +74,10 @@ class Csv(LineFormat):
                     f"{self.path}: line {line}: a record has more than {LONGEST >> 20} MB: close its quote"
                 )
         if held:
-            yield b"".join(held)
+            rest = b"".join(held)
+            if self.on_error == "drop" and b"\n" in rest[:-1] and not _raw_last(rest):
+                raise CapfstError(f"{self.path}: line {line}: a quote is not closed up to the file's end: close it")
+            yield rest
 
     def begin(self, data: bytes) -> None:
         if self.header:

@@ -9,10 +9,12 @@ import itertools
 import math
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from capfst.corpus.compression import compressing, compression_of_name
 from capfst.fst.symbols import Symbols
 from capfst.lm.decompile import Histories, histories
 from capfst.system.atomic import replacing
@@ -147,11 +149,12 @@ def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbo
 def write_arpa(
     path: str | os.PathLike[str], states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols
 ) -> None:
-    """Writes the model of STATE[n] and ARC[m] in ARPA format; the file appears complete or not at all.
+    """Writes the model of STATE[n] and ARC[m] in ARPA format, compressed as the name says; the file appears complete or
+    not at all.
 
     Raises:
         CapfstError: it cannot be written.
     """
-    with replacing(path) as file:
+    with replacing(path) as file, compressing(compression_of_name(Path(path)), file) as write:
         for part in _sections(states, arcs, start, symbols):
-            file.write(part)
+            write(part)

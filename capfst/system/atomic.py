@@ -23,7 +23,7 @@ _ADVICE = {
     errno.ENOSPC: "free some space or choose another folder",
     errno.EDQUOT: "free some space or choose another folder",
     errno.EFBIG: "raise the limit on file sizes (ulimit -f) or choose another file system",
-    errno.EACCES: "choose a folder that you may write to",
+    errno.EACCES: "choose a file and a folder that you may write to",
     errno.EPERM: "choose a folder that you may write to",
     errno.EROFS: "choose a folder that you may write to",
     errno.ENOENT: "make the folder first",
@@ -69,12 +69,22 @@ def _target(path: str | os.PathLike[str]) -> Path:
     """The file behind the path: what a link leads to is replaced, not the link; no device, no folder."""
     target = Path(os.path.realpath(path))
     with contextlib.suppress(FileNotFoundError):
-        mode = target.stat().st_mode
+        mode = os.stat(path).st_mode  # which tells of a pipe, too, whose real path is none
         if stat.S_ISDIR(mode):
             raise CapfstError(f"cannot write {path}: it is a folder: name a file in it")
         if not stat.S_ISREG(mode):
             raise CapfstError(f"cannot write {path}: it is not a regular file: choose another path")
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return target
+
+
+def refuse_to_replace(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
+    """CapfstError if the output is one of the files that it is made of, and of another kind."""
+    for file in inputs:
+        with contextlib.suppress(OSError):
+            if file is not None and os.path.samefile(output, file):
+                raise CapfstError(f"{output} would replace {file}, which is read: give the output another name")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -87,23 +97,39 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def _checked(path: str | os.PathLike[str]) -> Path:
+    """As `_target`; errors as of `replacing`."""
+    try:
+        return _target(path)
+    except OSError as error:
+        raise _failure(Path(path), error) from error
+
+
+def refuse_unwritable(path: str | os.PathLike[str]) -> None:
+    """As `replacing` would, as far as can be told before."""
+    target = _checked(path)
+    if not os.access(target.parent, os.W_OK):
+        missing = errno.EACCES if target.parent.exists() else errno.ENOENT
+        raise _failure(target, OSError(missing, os.strerror(missing)))
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary file to write, which takes the place of `path` when the block ends without an exception.
 
     Until then, and after any exception (KeyboardInterrupt too), `path` is as it was; the temporary file
-    `.capfst-….tmp` beside it never stays. CapfstError if the folder, the rights or the space are missing.
+    `.capfst-….tmp` beside it never stays. The new file has the permissions of the old one. CapfstError if the folder,
+    the rights or the space are missing.
     """
-    try:
-        target = _target(path)
-    except OSError as error:
-        raise _failure(Path(path), error) from error
+    target = _checked(path)
     temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
     _unfinished.add(temporary)
     raw = None
     try:  # from before the file is there: Ctrl-C may come right after it
         try:
             raw = _Raw(temporary, target)
+            with contextlib.suppress(OSError):  # not there, or the file system has none
+                os.fchmod(raw.fileno(), stat.S_IMODE(target.stat().st_mode))
         except OSError as error:
             raise _failure(target, error) from error
         file = io.BufferedWriter(raw, 1 << 20)

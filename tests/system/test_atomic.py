@@ -72,7 +72,7 @@ def test_a_write_that_fails(folder: Path, size: int) -> None:
     [
         ("fsync", errno.ENOSPC, "free some space"),
         ("fsync", errno.EIO, "check the folder and the disk"),
-        ("replace", errno.EACCES, "choose a folder that you may write to"),
+        ("replace", errno.EACCES, "choose a file and a folder that you may write to"),
     ],
 )
 def test_the_end_fails(folder: Path, monkeypatch: pytest.MonkeyPatch, function: str, number: int, advice: str) -> None:
