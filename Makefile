@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 CAPFST := $(BIN)/capfst
 
 OUT ?= cap.fst
+quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
@@ -63,7 +64,7 @@ lint: $(VENV)/dev
 # A corpus may be a folder or a glob, whose age says little: `make lm` always trains.
 lm: $(VENV)/core
 	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
-	$(CAPFST) train '$(CORPUS)' -o '$(OUT)' $(TRAIN_OPTIONS)
+	$(CAPFST) train $(call quoted,$(CORPUS)) -o $(call quoted,$(OUT)) $(TRAIN_OPTIONS)
 
 # A ready model; its card, capfst/models/NAME.json, says which texts must be in the folder.
 NAME ?= en

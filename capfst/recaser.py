@@ -378,10 +378,12 @@ class Recaser:
             n_paths *= 2  # two may be written alike: first words with `sentence_case`, and other sentence breaks
 
     def costs(self, text: str) -> npt.NDArray[np.float64]:
-        """What the best casing of each line costs (−ln P, the start token's included); +inf if it is impossible."""
+        """What the best casing of each line costs (−ln P, the start token's included), as of `nbest`; +inf if it is
+        impossible."""
         buf = np.frombuffer(_utf8(text), np.uint8)
         words = self._words(buf)
-        costs = self.engine.search(words, self._casing_costs(buf, words).arc_costs)[1] + self._start_cost
+        arc_costs = self._casing_costs(buf, words, every=True).arc_costs
+        costs = self.engine.search(words, arc_costs)[1] + self._start_cost
         return costs[:-1] if text.endswith("\n") else costs
 
     def confidence(

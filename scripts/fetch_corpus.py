@@ -20,9 +20,13 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 import click
-import pooch
-from tqdm import tqdm
-from urllib3.exceptions import HTTPError
+
+try:
+    import pooch
+    from tqdm import tqdm
+    from urllib3.exceptions import HTTPError
+except ModuleNotFoundError as missing:
+    raise SystemExit(f"fetch_corpus.py: error: {missing.name} is not installed: pip install '.[corpora]'") from None
 
 from capfst.exceptions import CapfstError
 from capfst.system.atomic import replacing

@@ -9,6 +9,7 @@ import os
 import pty
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -703,3 +704,47 @@ def test_python_api(corpus, tmp_path):
         capfst.train(corpus, tmp_path / "m.fst", order=7)
     with pytest.raises(capfst.CapfstError, match="nowhere"):
         capfst.load(Path("nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("command", "read"),
+    [
+        (("train", "text", "-o", "text"), "text"),
+        (("train", "text", "--words", "words", "-o", "words"), "words"),
+        (("recase", "--lm", "m.fst", "text", "-o", "m.fst"), "m.fst"),
+        (("recase", "--lm", "m.fst", "text", "--source", "words", "-o", "words"), "words"),
+        (("export", "m.fst", "./m.fst"), "m.fst"),
+        (("import", "text", "-o", "link"), "text"),
+        (("errors", "text", "text", "--html", "text"), "text"),
+        (("batch", "--lm", "m.fst", "text", "--out", "out", "--report", "text"), "text"),
+        (("mix", "m.fst", "m.fst", "--tune", "text", "-o", "text"), "text"),
+        (("train-bilingual", "--lm", "m.fst", "text", "text", "words", "-o", "words"), "words"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_is_read_is_not_written_over(model, tmp_path, monkeypatch, command, read):
+    if command[0] == "train-bilingual":
+        pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(model, "m.fst")
+    Path("text").write_text("He is in New York today.\n" * 20)
+    Path("words").write_text("Paris\n")
+    Path("link").symlink_to("text")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert f"would replace {read}, which is read" in message(run(*command, code=1))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_recase_over_its_input_and_to_stdout(model, tmp_path):
+    (tmp_path / "a").write_text("new york\n")
+    run("recase", "--lm", model, tmp_path / "a", "-o", tmp_path / "a")
+    assert (tmp_path / "a").read_text() == "New York\n"
+    assert run("recase", "--lm", model, tmp_path / "a", "-o", "-").stdout == b"New York\n"
+
+
+def test_a_report_that_cannot_be_written_is_told_first(model, tmp_path):
+    (tmp_path / "a").write_text("new york\n")
+    report, out = tmp_path / "nowhere" / "r.json", tmp_path / "out"
+    done = run("batch", "--lm", model, tmp_path / "a", "--out", out, "--report", report, code=1)
+    assert "r.json: No such file or directory" in message(done)
+    assert not out.exists()

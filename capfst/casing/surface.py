@@ -80,6 +80,28 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
     return j
 
 
+@outlined
+def _keep_dotted(buf, start, end, out, word, j):  # type: ignore[no-untyped-def]
+    """Writes İ (U+0130) again for I and a dot above in out[word:j], if the token buf[start:end] has it, whose lowercase
+    is i and such a dot; the offset after."""
+    is_dotted = False
+    for i in range(start, end - 1):
+        is_dotted |= (buf[i] == 0xC4) & (buf[i + 1] == 0xB0)
+    if not is_dotted:
+        return j
+    i = behind = word
+    while i < j:
+        if i + 2 < j and out[i] == 73 and out[i + 1] == 0xCC and out[i + 2] == 0x87:
+            out[behind], out[behind + 1] = 0xC4, 0xB0
+            behind += 2
+            i += 3
+        else:
+            out[behind] = out[i]
+            behind += 1
+            i += 1
+    return behind
+
+
 @kernel
 def _find_changing(buf, words, path, shapes, small_forms, stays_small, pretokenized, sentence_case, found):  # type: ignore[no-untyped-def]
     """Fills `found` with the words, in order, but for those that are sure to stay as they are; their number.
@@ -265,6 +287,8 @@ def _write(  # type: ignore[no-untyped-def]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
                 j = _capitalize(out, word, j, room, spelling)
+        if is_spelled or is_first:
+            j = _keep_dotted(buf, start, end, out, word, j)
     return _copy(buf, n_copied, size, out, j)
 
 

@@ -31,7 +31,7 @@ def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
     write_text((recaser.words_utf8(block) for block in read_text(files, errors)), sys.stdout.buffer)
 
 
-@click.command()
+@click.command(short_help="Describes a model.")
 @click.argument("lm", type=MODEL, default=DEFAULT, envvar=VARIABLE)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def info(lm: Path, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import click
@@ -99,7 +100,8 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     labels = (recaser.labels(ended(block)) for block in read_text(files, errors))
     result = measure(model.states, model.arcs, model.start, labels, recaser.lm.unknown)
     if as_json:
-        show(json.dumps(result._asdict()))
+        numbers = {name: None if math.isnan(value) else value for name, value in result._asdict().items()}
+        show(json.dumps(numbers))
     else:
         show(f"Perplexity including OOVs:\t{result.including_oov:.6f}")
         show(f"Perplexity excluding OOVs:\t{result.excluding_oov:.6f}")

@@ -48,7 +48,7 @@ language_options = together(
 )
 
 
-@click.command()
+@click.command(short_help="Trains a capitalization LM on cased text.")
 @click.argument("corpus", nargs=-1, required=True)
 @model_output_option
 @click.option(
@@ -156,7 +156,7 @@ def train(
         click.echo(trained.report(), err=True)
 
 
-@click.command("train-bilingual")
+@click.command("train-bilingual", short_help="Learns from translations how their source tells case.")
 @click.argument("target", type=FILE)
 @click.argument("source", type=FILE)
 @click.argument("align", type=FILE)
@@ -223,7 +223,7 @@ def export(lm: Path, arpa: Path) -> None:
     export_arpa(lm, arpa)
 
 
-@click.command()
+@click.command(short_help="Interpolates models linearly.")
 @click.argument("lms", nargs=-1, required=True, type=MODEL)
 @model_output_option
 @click.option("--weights", type=Weights(), help="Weight of each model, in order, 1 in all: 0.7,0.3.")

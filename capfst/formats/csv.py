@@ -74,10 +74,10 @@ class Csv(LineFormat):
                     f"{self.path}: line {line}: a record has more than {LONGEST >> 20} MB: close its quote"
                 )
         if held:
-            rest = b"".join(held)
-            if self.on_error == "drop" and b"\n" in rest[:-1] and not _raw_last(rest):
+            whole = b"".join(held)
+            if self.on_error == "drop" and b"\n" in whole[:-1] and not _raw_last(whole):
                 raise CapfstError(f"{self.path}: line {line}: a quote is not closed up to the file's end: close it")
-            yield rest
+            yield whole
 
     def begin(self, data: bytes) -> None:
         if self.header:

@@ -5,6 +5,7 @@ In: the labels of a corpus and what is wanted of the model. Out: its states and 
 """
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,8 @@ def _counted(
 ) -> Iterator[Estimator]:
     if not 1 <= order <= MAX_ORDER:
         raise CapfstError(f"order {order}: choose one of 1 to {MAX_ORDER}")
+    if options.threshold is not None and math.isnan(options.threshold):
+        raise CapfstError("the threshold for pruning is no number: choose one of 0 or more")
     if words >= 2**31 - 1:
         raise CapfstError(f"{words} different words: more than 2^31; drop rare ones (--min-count)")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:

@@ -116,7 +116,7 @@ def test_nothing_to_learn_from(tmp_path, monolingual_model):
     for path in empty:
         path.write_text("")
     done = run("train-bilingual", "--lm", monolingual_model, *empty, "-o", tmp_path / "out", code=1)
-    assert "no pairs of lines to learn from" in message(done)
+    assert "too few pairs of lines to learn from" in message(done)
 
 
 def test_mix_keeps_what_the_heaviest_model_has_learned(tmp_path, bilingual_model, monolingual_model, recaser, texts):

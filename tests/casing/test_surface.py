@@ -17,6 +17,7 @@ from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.surface import _changes, write
 from capfst.casing.transducer import LabelPath, Transducer
 from capfst.fst.symbols import Symbols, check
+from capfst.recaser import load
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
 
@@ -341,3 +342,12 @@ def test_a_word_with_a_capital_keeps_it():
     words = t.words(buf)
     out = bytes(write(buf, words, one_sentence(words.first_labels), t.symbols, False, True)).decode()
     assert out == "iPhone\n“McDonald\nEbay's\nUS\nUnknown"
+
+
+@pytest.mark.parametrize("text", ["the İ letter", "İ", "İ. and İ", "they saw İZMİR", "İzmir"])
+def test_a_capital_with_a_dot_stays_one_character(text: str) -> None:
+    for sentence_case in False, True:
+        recased = load(sentence_case=sentence_case)(text)
+        assert "I\u0307" not in recased
+        assert "İ" in recased
+    assert load()("the I\u0307 x").startswith("the I\u0307")

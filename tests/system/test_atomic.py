@@ -114,3 +114,29 @@ def test_a_link_stays(folder: Path) -> None:
         file.write(NEW)
     assert link.is_symlink()
     assert (folder / "out").read_bytes() == NEW
+
+
+def test_the_permissions_stay(folder: Path) -> None:
+    (folder / "out").chmod(0o640)
+    with replacing(folder / "out") as file:
+        file.write(NEW)
+    assert stat.S_IMODE((folder / "out").stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_a_file_that_may_not_be_written_to(folder: Path) -> None:
+    (folder / "out").chmod(0o444)
+    with pytest.raises(CapfstError, match="Permission denied"), replacing(folder / "out"):
+        pass
+    assert only_old_left(folder)
+
+
+def test_a_pipe(folder: Path) -> None:
+    """Its real path leads nowhere."""
+    reader, writer = os.pipe()
+    try:
+        with pytest.raises(CapfstError, match="not a regular file"), replacing(f"/dev/fd/{writer}"):
+            pass
+    finally:
+        os.close(reader)
+        os.close(writer)
