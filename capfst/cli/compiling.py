@@ -48,6 +48,7 @@ def compile_(training: bool, quiet: bool) -> None:
             text = Path(folder, "text")
             text.write_text(_TEXT * 50, "utf-8")
             train([text], model, clean=False)
+        load(model, document=True).recase(_TEXT)
         recaser = load(model)
         recaser.recase(_TEXT)
         line = _TEXT.split("\n")[1]

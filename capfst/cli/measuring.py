@@ -48,7 +48,7 @@ def score(
 @click.argument("reference", type=FILE)
 @click.argument("hypothesis", type=FILE)
 @click.option(
-    "--lm", type=MODEL, help="Model by which to class words: out of its vocabulary, unseen casing, ambiguous, …"
+    "--lm", type=MODEL, help="Model by which to tell kinds of words: out of its vocabulary, unseen casing, ambiguous, …"
 )
 @click.option("--html", type=FILE, help="HTML file to write, beside what is printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
@@ -58,7 +58,7 @@ def score(
 def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None, as_json: bool, top: int) -> None:
     """Analyses what recased text gets wrong.
 
-    Compares HYPOTHESIS with REFERENCE: errors by shape and by class of word, and the most frequent wrong words with
+    Compares HYPOTHESIS with REFERENCE: errors by shape and by kind of word, and the most frequent wrong words with
     examples of their contexts.
 
     \b

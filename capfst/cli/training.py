@@ -128,7 +128,7 @@ def train(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Trains a capitalization LM on cased text, one sentence a line.
+    """Trains a capitalization LM on cased text, a sentence or a paragraph a line.
 
     CORPUS names files, folders or quoted glob patterns: text, .jsonl, .tsv, .csv and Wikimedia's dumps (.xml), plain or
     compressed (.gz, .zst, .bz2, .xz), and .parquet. de=NAME names their language: the model tells several apart.

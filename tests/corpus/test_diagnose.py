@@ -49,7 +49,7 @@ def test_causes(texts, said):
 
 @pytest.mark.parametrize("name", ["en/wikipedia_abstracts", "en/frus", "de/gesetze", "fr/common_voice"])
 def test_real_corpora_look_well(name):
-    file = Path(__file__).parents[2] / "shared/data/train" / f"{name}.txt.zst"
+    file = Path(__file__).parents[3] / "shared/data/train" / f"{name}.txt.zst"
     if not file.exists():
         pytest.skip(f"{file} is not there")
     texts = beginnings([file], lenient)

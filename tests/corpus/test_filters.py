@@ -207,7 +207,7 @@ def test_report():
     ],
 )
 def test_share_kept_of_corpora(corpus, least, most):
-    file = Path(__file__).parents[2] / "shared/data/train/en" / f"{corpus}.txt.zst"
+    file = Path(__file__).parents[3] / "shared/data/train/en" / f"{corpus}.txt.zst"
     if not file.exists():
         pytest.skip("the corpora are not here")
     report = Report()
