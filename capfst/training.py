@@ -258,6 +258,8 @@ def train(
     if is_restricted:
         # The context model has learned from all words: so it can tell the case of those that the LM will not know.
         vocabulary, new_labels, old_labels = restricted(vocabulary, starts, min_count, max_words)
+        if len(vocabulary.symbols) <= 2:  # nothing but <epsilon> and <unk>
+            raise CapfstError(f"no word occurs {min_count} times in {where}: lower --min-count")
         first_labels = check(vocabulary.symbols)
         words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
         for part, model in learned.items():

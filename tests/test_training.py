@@ -71,6 +71,7 @@ def test_what_fails_leaves_the_old_model(old, tmp_path):
         lambda: capfst.train(tmp_path / "bad", old / "cap.fst"),
         lambda: capfst.train(tmp_path / "bad", old / "cap.fst", context=False),
         lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, max_ngrams=9),
+        lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, min_count=10**9),
         lambda: import_arpa(tmp_path / "bad", old / "cap.fst"),
         lambda: mix_models([old / "cap.fst"], old / "cap.fst", weights=[0.5]),
     ):

@@ -308,8 +308,6 @@ def restricted(
     kept = kept[(kept > 0) & (kept != unknown)]
     kept = kept[np.argsort(-counts[kept], kind="stable")][:max_words]
     kept = np.union1d(kept, np.unique(np.concatenate([np.zeros(1, np.uint32), *listed]))[1:]).astype(np.int64)
-    if not len(kept):
-        raise CapfstError(f"no word occurs {min_count} times: lower --min-count")
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
     counts = counts.copy()
