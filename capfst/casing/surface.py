@@ -81,14 +81,8 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
 
 
 @outlined
-def _keep_dotted(buf, start, end, out, word, j):  # type: ignore[no-untyped-def]
-    """Writes İ (U+0130) again for I and a dot above in out[word:j], if the token buf[start:end] has it, whose lowercase
-    is i and such a dot; the offset after."""
-    is_dotted = False
-    for i in range(start, end - 1):
-        is_dotted |= (buf[i] == 0xC4) & (buf[i + 1] == 0xB0)
-    if not is_dotted:
-        return j
+def _compose_dotted(out, word, j):  # type: ignore[no-untyped-def]
+    """Writes İ (U+0130), whose lowercase is i and a dot above, for I and that dot in out[word:j]; the offset after."""
     i = behind = word
     while i < j:
         if i + 2 < j and out[i] == 73 and out[i + 1] == 0xCC and out[i + 2] == 0x87:
@@ -288,7 +282,7 @@ def _write(  # type: ignore[no-untyped-def]
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
                 j = _capitalize(out, word, j, room, spelling)
         if is_spelled or is_first:
-            j = _keep_dotted(buf, start, end, out, word, j)
+            j = _compose_dotted(out, word, j)
     return _copy(buf, n_copied, size, out, j)
 
 
