@@ -151,7 +151,7 @@ def silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], 
     yield lambda more: None
 
 
-def test_progress_and_memory() -> None:
+def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
     labels = np.array([2, 3, 4, 0, 4, 4, 0], np.uint32)
     arguments = (
@@ -177,3 +177,8 @@ def test_progress_and_memory() -> None:
     assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
     with pytest.raises(CapfstError, match=r"1 MiB of memory are too little .*--memory.*--no-context"):
         fit(*arguments, 1 << 20, silent, ContextOptions())
+    assert caplog.text == ""
+    monkeypatch.setattr(train, "_FEW", 1)
+    monkeypatch.setattr(train, "_PER_LABEL", 1 << 30)
+    assert fit(*arguments, 6 << 30, silent, ContextOptions()).lexicon.shape_counts.tolist()[1] == [0, 1, 0, 0]
+    assert "the context model learns from 3 of 7 tokens" in caplog.text
