@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 CAPFST := $(BIN)/capfst
 
 OUT ?= cap.fst
+# A value as one word of the shell, whatever is in it.
 quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
@@ -70,12 +71,12 @@ lm: $(VENV)/core
 NAME ?= en
 model: $(if $(SOURCES),$(VENV)/words)
 	@$(if $(SOURCES),,echo 'make model: say where the texts are: make model SOURCES=folder' >&2; exit 2)
-	$(BIN)/python scripts/ready_model.py make '$(NAME)' '$(SOURCES)'
+	$(BIN)/python scripts/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES))
 
 # Needs a corpus and a text; KENLM=folder of KenLM's programs.
 bench: $(if $(and $(CORPUS),$(TEXT)),$(VENV)/bench)
 	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: say CORPUS=path and TEXT=held-out text' >&2; exit 2)
-	$(BIN)/python scripts/bench.py '$(CORPUS)' '$(TEXT)' $(if $(KENLM),--kenlm '$(KENLM)') $(BENCH_OPTIONS)
+	$(BIN)/python scripts/bench.py $(call quoted,$(CORPUS)) $(call quoted,$(TEXT)) $(if $(KENLM),--kenlm $(call quoted,$(KENLM))) $(BENCH_OPTIONS)
 
 docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict

@@ -217,18 +217,15 @@ class Recaser:
             raise TypeError(
                 f"recase_lines takes an iterable of lines, not one {kind}: use recase, or split it into lines"
             )
+        checked = map(_text, count(1), lines)
         if self.document:
-            return self._recase_batches(documents(map(_text, count(1), lines)))
+            return self._recase_batches(documents(checked))
         if isinstance(lines, Sized):
-            rest = iter(lines)
-            return self._recase_batches(iter(lambda: list(islice(rest, _LINES)), []))
-        return self._recase_batches(as_they_come(iter(lines), _LINES))
+            return self._recase_batches(iter(lambda: list(islice(checked, _LINES)), []))
+        return self._recase_batches(as_they_come(checked, _LINES))
 
     def _recase_batches(self, batches: Iterable[list[str]]) -> Iterator[str]:
-        number = 0
-        for batch in batches:
-            lines = [_text(k, line) for k, line in enumerate(batch, number + 1)]
-            number += len(lines)
+        for lines in batches:
             text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
             recased = iter(self.recase(text).split("\n"))
             for line in lines:

@@ -39,6 +39,22 @@ _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empt
 
 
 @outlined
+def _compose_dotted(out, word, j):  # type: ignore[no-untyped-def]
+    """Writes İ (U+0130), whose lowercase is i and a dot above, for I and that dot in out[word:j]; the offset after."""
+    i = behind = word
+    while i < j:
+        if i + 2 < j and out[i] == 73 and out[i + 1] == 0xCC and out[i + 2] == 0x87:
+            out[behind], out[behind + 1] = 0xC4, 0xB0
+            behind += 2
+            i += 3
+        else:
+            out[behind] = out[i]
+            behind += 1
+            i += 1
+    return behind
+
+
+@outlined
 def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def]
     """Gives out[start:end] a capital if it has none and begins with a letter; `room` as for `spell`."""
     i = start
@@ -47,7 +63,9 @@ def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def
         if spelling.info[code] & IS_UPPER:
             return end
     first = decode(out, start, end)[0]
-    return end if mapped(spelling.title, first) == first else spell(out, start, end, Shape.CAPITALIZED, room, spelling)
+    if mapped(spelling.title, first) == first:
+        return end
+    return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, room, spelling))
 
 
 @outlined
@@ -78,22 +96,6 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
         out[j] = b
         j += 1
     return j
-
-
-@outlined
-def _compose_dotted(out, word, j):  # type: ignore[no-untyped-def]
-    """Writes İ (U+0130), whose lowercase is i and a dot above, for I and that dot in out[word:j]; the offset after."""
-    i = behind = word
-    while i < j:
-        if i + 2 < j and out[i] == 73 and out[i + 1] == 0xCC and out[i + 2] == 0x87:
-            out[behind], out[behind + 1] = 0xC4, 0xB0
-            behind += 2
-            i += 3
-        else:
-            out[behind] = out[i]
-            behind += 1
-            i += 1
-    return behind
 
 
 @kernel
@@ -265,7 +267,7 @@ def _write(  # type: ignore[no-untyped-def]
                     j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, room, spelling)
                 else:
                     j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
-                j = spell(out, word, j, shapes[i], room, spelling)
+                j = _compose_dotted(out, word, spell(out, word, j, shapes[i], room, spelling))
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
                 j = lower_into(buf, start, end, 0, size, out, word, info, lowering)
         elif label == 0:
@@ -281,8 +283,6 @@ def _write(  # type: ignore[no-untyped-def]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
                 j = _capitalize(out, word, j, room, spelling)
-        if is_spelled or is_first:
-            j = _compose_dotted(out, word, j)
     return _copy(buf, n_copied, size, out, j)
 
 

@@ -197,7 +197,6 @@ def casing_costs(
     costs = np.zeros(n_forms + _FEW, np.float32)
     arc_costs = costs[:n_forms]
     found = CasingCosts(arc_costs)
-
     if context is not None:
         score(buf, words, text, lowercase, context, log_p)
         if rarity is not None:

@@ -80,7 +80,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 def refuse_to_replace(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
-    """CapfstError if the output is one of the files that it is made of, and of another kind."""
+    """CapfstError if the output is one of these files, which are read, and would be lost."""
     for file in inputs:
         with contextlib.suppress(OSError):
             if file is not None and os.path.samefile(output, file):
