@@ -36,7 +36,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    # Imported at first use: loading numba takes longer than a short command does.
+    # Imported at first use: loading NumPy takes longer than `capfst --help` does.
     if name not in _HOMES:
         raise AttributeError(f"module 'capfst' has no attribute {name!r}")
     import importlib  # noqa: PLC0415

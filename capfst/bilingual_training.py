@@ -37,12 +37,13 @@ from capfst.casing import encode
 from capfst.corpus.read import Errors, ended, read_stream
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import SENTENCE_END, step
-from capfst.fst.write import write_fst
+from capfst.fst.write import ArcArray, StateArray, write_fst
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64
 from capfst.recaser import Recaser, load
 from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
-from capfst.system.kernels import allocating, kernel
 from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.training import train
 
@@ -83,7 +84,7 @@ class TrainedBilingual:
 
 
 @kernel
-def _known(states, arcs, start, labels):  # type: ignore[no-untyped-def]
+def _known(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> tuple[i64, i64]:
     """How many of the labels, in sentences that end with SENTENCE_END, have an arc in the state before; and how many
     there are."""
     state = np.int64(start)
@@ -102,7 +103,7 @@ def _known(states, arcs, start, labels):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _features(target, source, links, lines):  # type: ignore[no-untyped-def]
+def _features(target: Text, source: Text, links: I32Array, lines: I64Strided) -> tuple[U32Matrix, U8Array]:
     """What the classifier learns from lines: (uint32[words, N_TEMPLATES], the words' shapes)."""
     n = 0
     for line in lines:
@@ -117,13 +118,15 @@ def _features(target, source, links, lines):  # type: ignore[no-untyped-def]
             token_type, tag = target.words.token_types[i], target.facts[i].tag
             if tag != AN and (token_type == WORD or token_type == COMPOUND):
                 fill_templates(target, source, links, i, line, room)
-                features[n], shapes[n] = room, tag
+                for k in range(N_TEMPLATES):
+                    features[n, k] = room[k]
+                shapes[n] = tag
                 n += 1
     return features[:n], shapes[:n]
 
 
 @allocating
-def _unseen(target, source, lines, seen):  # type: ignore[no-untyped-def]
+def _unseen(target: Text, source: Text, lines: I64Array, seen: U8Array) -> BoolArray:
     """Which of the lines, with their source, are not among those seen, as hashes of words tell; and marks them."""
     new = np.zeros(lines.size, np.bool_)
     for n in range(lines.size):

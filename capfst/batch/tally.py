@@ -12,15 +12,25 @@ import numpy.typing as npt
 from capfst.bilingual.alignment import Block
 from capfst.casing.transducer import Words
 from capfst.formats.protocol import Recase, RecaseCounts
+from capfst.kernels import kernel
+from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.recaser import Recaser
-from capfst.system.kernels import kernel
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
 _SHIFTED = -1
 
 
 @kernel
-def _tally(buf, starts, ends, token_types, n_forms, out, out_starts, out_ends):  # type: ignore[no-untyped-def]
+def _tally(
+    buf: U8Array,
+    starts: I64Array,
+    ends: I64Array,
+    token_types: U8Array,
+    n_forms: U32Array,
+    out: U8Array,
+    out_starts: I64Array,
+    out_ends: I64Array,
+) -> tuple[i64, i64, i64, i64]:
     """(newlines, tokens, changed, oov); changed is _SHIFTED if the texts between the words differ, so that the words
     of `out` are not where `out_starts` has them.
 

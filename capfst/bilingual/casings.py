@@ -7,18 +7,30 @@ if it is the same word in mixed case (iPhone, LibreOffice). Each is read by the 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.bilingual.features import N_LINKED, linked
-from capfst.bilingual.words import AN, FIRST, MX
+from capfst.bilingual.words import AN, FIRST, MX, Text
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Words
-from capfst.system.kernels import inlined, kernel
+from capfst.kernels import inlined, inner
+from capfst.kernels.types import (
+    Array,
+    F32Array,
+    F32Matrix,
+    F64Array,
+    I32Array,
+    I64Array,
+    Record,
+    U8Array,
+    U8Matrix,
+    i64,
+)
 from capfst.text.tokenizer import COMPOUND, WORD
-from capfst.text.unicode import decode, lower_into
+from capfst.text.unicode import Lowering, decode, lower_into
 
 LM = 0
 """The first of the weights of each kind: of the LM's costs; of the context's and the classifier's, by whether the word
@@ -46,22 +58,24 @@ CASING = np.dtype(
     ],
     align=True,
 )
+CasingArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(CASING)]
+Casing: TypeAlias = Annotated[Any, Record(CASING)]
 
 
 class Monolingual(NamedTuple):
     """What casings cost without the source."""
 
-    arc_costs: npt.NDArray[np.float32]
-    shapes: npt.NDArray[np.uint8]
-    options: npt.NDArray[np.float32]
+    arc_costs: F32Array
+    shapes: U8Array
+    options: F32Matrix
 
 
 class Forms(NamedTuple):
     """The surface forms of a model: their bytes, as in fst/symbols.py, and shapes, by label."""
 
-    data: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.signedinteger]
-    shapes: npt.NDArray[np.uint8]
+    data: U8Array
+    offsets: I64Array
+    shapes: U8Array
 
 
 def monolingual(words: Words, costs: CasingCosts) -> Monolingual:
@@ -74,22 +88,25 @@ def monolingual(words: Words, costs: CasingCosts) -> Monolingual:
     return Monolingual(np.zeros(words.n_forms.sum(), np.float32), np.full(n, AS_FORM, np.uint8), options)
 
 
-@kernel
-def linked_weight(target, source, links, i):  # type: ignore[no-untyped-def]
+@inner
+def linked_weight(target: Text, source: Text, links: I32Array, i: i64) -> i64:
     """The first of the N_SHAPES weights for how word i goes with its source word."""
     known = target.words.n_forms[i] > 0
     return LINKED + N_SHAPES * (2 * np.int64(linked(target, source, links, i)) + known)
 
 
+Weights = TypeVar("Weights", F32Array, F64Array)
+
+
 @inlined
-def weight_of(casing, weights):  # type: ignore[no-untyped-def]
+def weight_of(casing: Casing, weights: Weights) -> float:
     """What a casing costs for its kind and for the context."""
     weight = weights[CONTEXT + casing.group] * casing.context + weights[casing.weight]
     return weight + weights[EXACT] if casing.weight == COPY else weight
 
 
-@kernel
-def _is(data, begin, end, buf, start, stop):  # type: ignore[no-untyped-def]
+@inner
+def _is(data: U8Array, begin: i64, end: i64, buf: U8Array, start: i64, stop: i64) -> bool:
     if end - begin != stop - start:
         return False
     for k in range(end - begin):  # noqa: SIM110
@@ -98,8 +115,8 @@ def _is(data, begin, end, buf, start, stop):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
-def is_same_word(target, i, source, k, info, lowering, room):  # type: ignore[no-untyped-def]
+@inner
+def is_same_word(target: Text, i: i64, source: Text, k: i64, info: U8Array, lowering: Lowering, room: U8Matrix) -> bool:
     """Whether word i of a translation and word k of its source have the same lowercase. room: uint8[2, ·]."""
     a, b = target.words, source.words
     if target.facts[i].lower_hash != source.facts[k].lower_hash:
@@ -111,8 +128,19 @@ def is_same_word(target, i, source, k, info, lowering, room):  # type: ignore[no
     return _is(room[0], 0, size, room[1], 0, other)
 
 
-@kernel
-def find_casings(target, i, first_arc, source, k, copies, forms, costs, guess, casings):  # type: ignore[no-untyped-def]
+@inner
+def find_casings(
+    target: Text,
+    i: i64,
+    first_arc: i64,
+    source: Text,
+    k: i64,
+    copies: bool,
+    forms: Forms,
+    costs: Monolingual,
+    guess: bool,
+    casings: CasingArray,
+) -> i64:
     """Fills `casings` with those of word i; their number, 0 if its case is not in question.
 
     k: its source word, or −1; copies: that is the same word, in mixed case. first_arc: where the costs of its surface

@@ -15,7 +15,8 @@ from capfst.bilingual.features import N_TEMPLATES
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import largest, prefetch_rows
 from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax
-from capfst.system.kernels import allocating, kernel
+from capfst.kernels import allocating, flat, inner
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I64Array, U8Array, U32Matrix, U64Array
 
 _MIN_BITS, _MAX_BITS = 8, 20
 _ROWS_PER_WORD = 4
@@ -27,14 +28,14 @@ _SCALE = 32
 _SEED = 2006
 
 
-@kernel
-def fetch_weights(classifier, features):  # type: ignore[no-untyped-def]
+@inner
+def fetch_weights(classifier: I8Matrix, features: U64Array) -> None:
     """Has the weights of a word's features brought into the cache."""
-    prefetch_rows(classifier.reshape(-1), N_SHAPES, features, N_TEMPLATES)
+    prefetch_rows(flat(classifier), N_SHAPES, features, N_TEMPLATES)
 
 
-@kernel
-def classify(classifier, features, costs):  # type: ignore[no-untyped-def]
+@inner
+def classify(classifier: I8Matrix, features: U64Array, costs: F32Array) -> None:
     """costs[N_SHAPES]: −ln of the probability of each shape."""
     costs[:] = 0
     add_scores(classifier, features, N_TEMPLATES, costs)
@@ -49,7 +50,7 @@ def classify(classifier, features, costs):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _learn(features, shapes, order, table):  # type: ignore[no-untyped-def]
+def _learn(features: U32Matrix, shapes: U8Array, order: I64Array, table: F32Matrix) -> None:
     p = np.empty(N_SHAPES)
     for word in order:
         p[:] = 0

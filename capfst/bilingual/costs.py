@@ -30,16 +30,30 @@ from capfst.bilingual.model import Bilingual
 from capfst.bilingual.words import AL, AN, MX, Text
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.transducer import CasingCosts, Copies
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import F32Array, I8Matrix, I32Array, I64Array, U8Array
 from capfst.text.tokenizer import PROTECTED
-from capfst.text.unicode import INFO, LOWERING
+from capfst.text.unicode import INFO, LOWERING, Lowering
 
 _BLOCK = 32
 """Words whose weights are fetched together."""
 
 
 @allocating
-def _fill(target, source, links, forms, guess, weights, classifier, info, lowering, costs, starts, ends):  # type: ignore[no-untyped-def]
+def _fill(
+    target: Text,
+    source: Text,
+    links: I32Array,
+    forms: Forms,
+    guess: bool,
+    weights: F32Array,
+    classifier: I8Matrix,
+    info: U8Array,
+    lowering: Lowering,
+    costs: Monolingual,
+    starts: I64Array,
+    ends: I64Array,
+) -> None:
     """Changes `costs` (Monolingual) where the source says something; fills starts and ends of the words to copy."""
     longest, most = np.int64(8), np.int64(1)
     for i in range(target.words.starts.size):

@@ -20,9 +20,11 @@ from capfst.bilingual.words import (
     N_UNTIL,
     SENTENCE,
     UNALIGNED,
+    Text,
 )
+from capfst.kernels import inner
+from capfst.kernels.types import I32Array, U64Array, i64, u64
 from capfst.system.hashing import hash_pair
-from capfst.system.kernels import kernel
 
 N_TEMPLATES = 25
 N_LINKED = N_TAGS * 2 * N_PLACES * N_PLACES
@@ -31,38 +33,38 @@ _N_LENGTHS = 10
 _BEFORE_LINE, _BEHIND_LINE = 1, 2  # in the place of hashes
 
 
-@kernel
-def _coarse(place):  # type: ignore[no-untyped-def]
+@inner
+def _coarse(place: i64) -> i64:
     """Places, coarsely: the line's first word, behind a mark, inside."""
     if place == FIRST:
         return 0
     return 1 if place == SENTENCE or place == COLON else 2
 
 
-@kernel
-def _tag_of(source, links, i):  # type: ignore[no-untyped-def]
+@inner
+def _tag_of(source: Text, links: I32Array, i: i64) -> i64:
     """The tag of the source word of word i."""
     return source.facts[links[i]].tag if links[i] >= 0 else UNALIGNED
 
 
-@kernel
-def _lowercase(text, i, begin, end):  # type: ignore[no-untyped-def]
+@inner
+def _lowercase(text: Text, i: i64, begin: i64, end: i64) -> u64:
     """The hash of word i, of a line begin … end − 1."""
     if i < begin:
         return np.uint64(_BEFORE_LINE)
     return np.uint64(_BEHIND_LINE) if i >= end else text.facts[i].lower_hash
 
 
-@kernel
-def _cased(text, k, begin, end):  # type: ignore[no-untyped-def]
+@inner
+def _cased(text: Text, k: i64, begin: i64, end: i64) -> u64:
     """As _lowercase, of the word as it is cased."""
     if k < begin:
         return np.uint64(_BEFORE_LINE)
     return np.uint64(_BEHIND_LINE) if k >= end else text.facts[k].cased_hash
 
 
-@kernel
-def _length(n):  # type: ignore[no-untyped-def]
+@inner
+def _length(n: i64) -> i64:
     """A number of words or bytes, coarsely: below _N_LENGTHS."""
     if n < 6:
         return n
@@ -73,8 +75,8 @@ def _length(n):  # type: ignore[no-untyped-def]
     return 8 if n < 22 else 9
 
 
-@kernel
-def linked(target, source, links, i):  # type: ignore[no-untyped-def]
+@inner
+def linked(target: Text, source: Text, links: I32Array, i: i64) -> i64:
     """Below N_LINKED: the tag of word i's source word, whether it is the same word, and the places of both."""
     word, k = target.facts[i], links[i]
     if k < 0:
@@ -84,8 +86,8 @@ def linked(target, source, links, i):  # type: ignore[no-untyped-def]
     return ((np.int64(there.tag) * 2 + same) * N_PLACES + there.place) * N_PLACES + word.place
 
 
-@kernel
-def fill_templates(target, source, links, i, line, features):  # type: ignore[no-untyped-def]
+@inner
+def fill_templates(target: Text, source: Text, links: I32Array, i: i64, line: i64, features: U64Array) -> None:
     """features[N_TEMPLATES] of word i of a line: uint64."""
     here, there, k = target.lines[line], source.lines[line], links[i]
     word = target.facts[i]

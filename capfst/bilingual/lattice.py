@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.backoff import Starts, final_cost
-from capfst.search.lattice import first_node, node_of_state
+from capfst.kernels import allocating, inlined, inner
+from capfst.kernels.types import F64Array, I32Array, f64, i64
+from capfst.search.lattice import Lattice, first_node, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.nbest import line_lattice
 from capfst.search.viterbi import choose
-from capfst.system.kernels import allocating, inlined, kernel
 
 END = -1
 """In the place of an arc: an edge for `</s>`, at the end of the line."""
@@ -28,16 +28,14 @@ class Edges(NamedTuple):
     """The edges of the lattice of a line. Nodes are numbered in the order of the words; paths begin in 0 and end in the
     last one."""
 
-    source: npt.NDArray[np.int32]
-    target: npt.NDArray[np.int32]
-    arc: npt.NDArray[
-        np.int32
-    ]  # the form of the word: counted through all words of the line, an OOV word having one; or END
-    cost: npt.NDArray[np.float64]  # what the LM asks, −ln
+    source: I32Array
+    target: I32Array
+    arc: I32Array  # the form of the word: counted through all words of the line, an OOV word having one; or END
+    cost: F64Array  # what the LM asks, −ln
 
 
 @inlined
-def _number(numbers, node, n):  # type: ignore[no-untyped-def]
+def _number(numbers: I32Array, node: i64, n: i64) -> i64:
     """The number of nodes, of which this one is a new one if it had no number."""
     if numbers[node] < 0:
         numbers[node] = n
@@ -46,7 +44,9 @@ def _number(numbers, node, n):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _list_edges(size, lattice, tables, starts, n_nodes, edges):  # type: ignore[no-untyped-def]
+def _list_edges(
+    size: i64, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, edges: Edges
+) -> tuple[i64, i64]:
     """Fills `edges` from the lattice of a line of so many words; their number, and that of the nodes."""
     positions, nodes = lattice.positions, lattice.nodes
     numbers = np.full(n_nodes, -1, np.int32)
@@ -106,16 +106,26 @@ def _room(n: int) -> Edges:
     return Edges(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64))
 
 
-@kernel
-def _log_add(a, b):  # type: ignore[no-untyped-def]
+@inner
+def _log_add(a: f64, b: f64) -> f64:
     """ln(eᵃ + eᵇ)."""
     if a < b:
         a, b = b, a
     return a if b == -np.inf else a + np.log1p(np.exp(b - a))
 
 
-@kernel
-def forward_backward(edges, begin, end, n_nodes, lm_weight, scores, forward, backward, posteriors):  # type: ignore[no-untyped-def]
+@inner
+def forward_backward(
+    edges: Edges,
+    begin: i64,
+    end: i64,
+    n_nodes: i64,
+    lm_weight: f64,
+    scores: F64Array,
+    forward: F64Array,
+    backward: F64Array,
+    posteriors: F64Array,
+) -> tuple[f64, f64]:
     """ln Z of the edges begin … end − 1, a line with so many nodes, and the expected cost of the LM; adds to
     posteriors[arc].
 

@@ -29,6 +29,7 @@ from capfst.bilingual.casings import (
     LM,
     N_ALL,
     SEEN,
+    CasingArray,
     Forms,
     Monolingual,
     find_casings,
@@ -42,8 +43,20 @@ from capfst.bilingual.lattice import Edges, forward_backward, line_edges
 from capfst.bilingual.words import MX, Text
 from capfst.casing.shapes import N_SHAPES
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import allocating
-from capfst.text.unicode import INFO, LOWERING
+from capfst.kernels import allocating
+from capfst.kernels.types import (
+    BoolArray,
+    F32Matrix,
+    F64Array,
+    I8Matrix,
+    I32Array,
+    I64Array,
+    U8Array,
+    U32Array,
+    f64,
+    i64,
+)
+from capfst.text.unicode import INFO, LOWERING, Lowering
 
 SIGMAS = (0.3, 1.0, 3.0)
 """σ, of which the best is found on held-out lines."""
@@ -58,21 +71,33 @@ _ITERATIONS = 60
 class Problem(NamedTuple):
     """What the weights are learned from, in flat arrays."""
 
-    costs: npt.NDArray[np.float32]  # [words, N_SHAPES]: the classifier's, of each word whose case is in question
-    linked: npt.NDArray[np.int32]  # [words]: the first of its weights for how it goes with its source word
-    casings: npt.NDArray  # CASING; `form` is an arc: all forms of all words are counted through
-    words: npt.NDArray[np.int32]  # [casings]: the word, of `costs`
-    is_right: npt.NDArray[np.bool_]  # [casings]: whether the translation may have it
+    costs: F32Matrix  # [words, N_SHAPES]: the classifier's, of each word whose case is in question
+    linked: I32Array  # [words]: the first of its weights for how it goes with its source word
+    casings: CasingArray  # CASING; `form` is an arc: all forms of all words are counted through
+    words: I32Array  # [casings]: the word, of `costs`
+    is_right: BoolArray  # [casings]: whether the translation may have it
     edges: Edges  # of all lines; arcs are counted through
-    ends: npt.NDArray[np.int64]  # [lines + 1]: where each line's edges begin
-    nodes: npt.NDArray[np.int64]  # [lines]: how many nodes each has
+    ends: I64Array  # [lines + 1]: where each line's edges begin
+    nodes: I64Array  # [lines]: how many nodes each has
     n_arcs: int
 
 
 @allocating
-def _collect(  # type: ignore[no-untyped-def]
-    target, source, links, line, forms, gold, guess, classifier, info, lowering, costs, first_costs, first_arcs
-):
+def _collect(
+    target: Text,
+    source: Text,
+    links: I32Array,
+    line: i64,
+    forms: Forms,
+    gold: U32Array,
+    guess: bool,
+    classifier: I8Matrix,
+    info: U8Array,
+    lowering: Lowering,
+    costs: Monolingual,
+    first_costs: I64Array,
+    first_arcs: I64Array,
+) -> tuple[F32Matrix, I32Array, CasingArray, I32Array, BoolArray]:
     """The casings of a line's words, and what decides on them: (costs, linked, casings, words, is_right) of Problem.
 
     gold: the label of each word as it is cased, or `<unk>`. first_costs, first_arcs: by word.
@@ -186,7 +211,7 @@ class Collector:
 
 
 @allocating
-def _objective(problem, lines, weights, gradient):  # type: ignore[no-untyped-def]
+def _objective(problem: Problem, lines: I64Array, weights: F64Array, gradient: F64Array) -> f64:
     """−Σ ln p of some of the lines; adds its gradient."""
     casings = problem.casings
     n = casings.size

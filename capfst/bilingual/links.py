@@ -15,18 +15,19 @@ from capfst.bilingual.alignment import NO_NAMES, Names
 from capfst.bilingual.words import AN, Text
 from capfst.exceptions import CapfstError
 from capfst.formats.alignment import Pairs
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import I32Array, i64
 from capfst.system.binary_search import lower_bound
-from capfst.system.kernels import kernel
 from capfst.text.tokenizer import PROTECTED
 
 
-@kernel
-def _can_link(text, i):  # type: ignore[no-untyped-def]
+@inner
+def _can_link(text: Text, i: i64) -> bool:
     return text.facts[i].tag != AN or text.words.token_types[i] == PROTECTED
 
 
-@kernel
-def _value(target, i, source, k):  # type: ignore[no-untyped-def]
+@inner
+def _value(target: Text, i: i64, source: Text, k: i64) -> i64:
     """How good a link is."""
     if target.facts[i].lower_hash == source.facts[k].lower_hash:
         return np.int64(1) << 40
@@ -34,7 +35,7 @@ def _value(target, i, source, k):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _link(target, source, pairs, links):  # type: ignore[no-untyped-def]
+def _link(target: Text, source: Text, pairs: Pairs, links: I32Array) -> tuple[i64, i64]:
     """Fills links; the first pair that is out of range, and its line, or −1, −1."""
     for line in range(target.lines.size):
         here = target.lines[line]

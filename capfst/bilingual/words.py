@@ -8,18 +8,19 @@ case). They are the shapes of casing/shapes.py, in this order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.transducer import Words
+from capfst.kernels import allocating, inner, kernel
+from capfst.kernels.types import Array, Record, U8Array, i64
 from capfst.system.hashing import hash_bytes
-from capfst.system.kernels import allocating, kernel
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE
-from capfst.text.unicode import CLASS, INFO, LOWERING, SPACE, decode, lower_into
+from capfst.text.unicode import CLASS, INFO, LOWERING, SPACE, Lowering, decode, lower_into
 
 AL, IU, AU, MX, AN = (shape.value for shape in Shape)
 UNALIGNED = 5
@@ -53,6 +54,8 @@ WORD = np.dtype(
     ],
     align=True,
 )
+WordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD)]
+Word: TypeAlias = Annotated[Any, Record(WORD)]
 LINE = np.dtype(
     [
         ("begin", "i8"),  # its first word
@@ -65,27 +68,29 @@ LINE = np.dtype(
     ],
     align=True,
 )
+LineArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(LINE)]
+Line: TypeAlias = Annotated[Any, Record(LINE)]
 
 
 class Text(NamedTuple):
     """A buffer, its words, and what is known of them."""
 
-    buf: npt.NDArray[np.uint8]
+    buf: U8Array
     words: Words
-    facts: npt.NDArray  # WORD, by word
-    lines: npt.NDArray  # LINE
+    facts: WordArray  # WORD, by word
+    lines: LineArray  # LINE
 
 
-@kernel
-def _ending(buf, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _ending(buf: U8Array, start: i64, end: i64) -> i64:
     code = decode(buf, start, end)[0]
     if code in (46, 63, 33, 0x2026):
         return 0
     return 1 if code == 58 else 2
 
 
-@kernel
-def _heading(n_inside, n_capitals):  # type: ignore[no-untyped-def]
+@inner
+def _heading(n_inside: i64, n_capitals: i64) -> i64:
     """Of the words with case but the first, how many have a capital: 0: none; 1: less than a third; 2: less than two
     thirds; 3: more; 4: there is no such word."""
     if n_inside == 0:
@@ -96,7 +101,9 @@ def _heading(n_inside, n_capitals):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: ignore[no-untyped-def]
+def _describe(
+    buf: U8Array, words: Words, by_words: bool, info: U8Array, lowering: Lowering, facts: WordArray, lines: LineArray
+) -> None:
     longest = np.int64(0)
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
@@ -178,7 +185,7 @@ def _describe(buf, words, by_words, info, lowering, facts, lines):  # type: igno
 
 
 @kernel
-def _look_ahead(words, facts):  # type: ignore[no-untyped-def]
+def _look_ahead(words: Words, facts: WordArray) -> None:
     """Fills until_capital."""
     until = N_UNTIL - 1
     for i in range(facts.size - 1, -1, -1):

@@ -11,22 +11,28 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import allocating, copy_bytes, kernel, part
+from capfst.kernels import allocating, copy_bytes, kernel, part
+from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.text.tokenizer import NEWLINE, canonical
 
 
 @allocating
-def _label(buf, words, pretokenized, data, offsets, unknown, labels):  # type: ignore[no-untyped-def]
+def _label(
+    buf: U8Array, words: Words, pretokenized: bool, data: U8Array, offsets: I64Array, unknown: i64, labels: U32Array
+) -> None:
     """Fills in the label of each word as it is cased; unknown: that of `<unk>`."""
     starts, ends = words.starts, words.ends
-    word = np.empty(max(8, (ends - starts).max() if ends.size else 0), np.uint8)
+    longest = 8
+    for i in range(starts.size):
+        longest = max(longest, ends[i] - starts[i])
+    word = np.empty(longest, np.uint8)
     for i in range(starts.size):
         labels[i] = 0 if words.token_types[i] == NEWLINE else unknown
         if words.n_forms[i] == 0:
             continue
         if pretokenized:
             size = ends[i] - starts[i]
-            word[:size] = buf[starts[i] : ends[i]]
+            copy_bytes(buf, starts[i], size, word, 0)
         else:
             size = canonical(buf, starts[i], ends[i], words.token_types[i], word)
         for label in range(words.first_labels[i], words.first_labels[i] + words.n_forms[i]):
@@ -52,7 +58,7 @@ def labels(
 
 
 @kernel
-def _join(buf, words, pretokenized, out):  # type: ignore[no-untyped-def]
+def _join(buf: U8Array, words: Words, pretokenized: bool, out: U8Array) -> i64:
     """Writes the words to `out`; the size of the text."""
     size = 0
     begins = True

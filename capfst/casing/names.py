@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.system.kernels import kernel, outlined
+from capfst.kernels import inner
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8
 from capfst.text.language import MIXED, TITLE, UPPER, Language
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
@@ -48,13 +49,13 @@ _INNER = 3  # bytes that an inner part of a hyphenated word has at most if it st
 class Spelling(NamedTuple):
     """The tables that writing a word in other case reads."""
 
-    info: npt.NDArray[np.uint8]
-    title: npt.NDArray[np.uint32]
-    upper: npt.NDArray[np.uint32]
-    raisings: npt.NDArray[np.uint32]  # as language.Language
+    info: U8Array
+    title: U32Array
+    upper: U32Array
+    raisings: U32Matrix  # as language.Language
     lowering: Lowering  # of case alone
     respells: bool  # whether surface forms differ from the text in more than case
-    parts: npt.NDArray[np.uint64]  # [n, 2]: the bytes of a first part of hyphenated words as an integer; if in capitals
+    parts: U64Matrix  # [n, 2]: the bytes of a first part of hyphenated words as an integer; if in capitals
 
 
 @cache
@@ -70,27 +71,27 @@ def spelling_of(language: Language) -> Spelling:
     )
 
 
-@kernel
-def _apostrophe(data, i, end):  # type: ignore[no-untyped-def]
+@inner
+def _apostrophe(data: U8Array, i: i64, end: i64) -> i64:
     """How many bytes of an apostrophe begin at data[i]: ' is one, ’ is three."""
     if data[i] == _APOSTROPHE:
         return 1
     return 3 if data[i] == 0xE2 and i + 2 < end and data[i + 1] == 0x80 and data[i + 2] == 0x99 else 0
 
 
-@kernel
-def _consonant(b):  # type: ignore[no-untyped-def]
+@inner
+def _consonant(b: u8) -> bool:
     return is_in(b, _CONSONANTS)
 
 
-@kernel
-def _is_letter(data, i, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_letter(data: U8Array, i: i64, end: i64) -> bool:
     """Whether data[i] belongs to a letter: outside ASCII, all but ’ are."""
     return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
 
 
-@outlined
-def _letters(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _letters(data: U8Array, start: i64, end: i64) -> i64:
     """How many characters data[start:end] has if all are letters, else 0."""
     letters = 0
     for i in range(start, end):
@@ -100,8 +101,8 @@ def _letters(data, start, end):  # type: ignore[no-untyped-def]
     return letters
 
 
-@kernel
-def _is_roman(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_roman(data: U8Array, start: i64, end: i64) -> bool:
     """Whether data[start:end] is a Roman numeral, i … mmmcmxcix."""
     i = start
     while i < end and i < start + 3 and data[i] == _M:
@@ -119,13 +120,13 @@ def _is_roman(data, start, end):  # type: ignore[no-untyped-def]
     return i == end
 
 
-@kernel
-def _is_mac(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_mac(data: U8Array, start: i64, end: i64) -> bool:
     return end - start >= 4 and data[start] == _M and data[start + 1] == _C and _letters(data, start, end) >= 4
 
 
-@outlined
-def _behind_apostrophe(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _behind_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
     """Where the name behind o' begins: a letter or two, an apostrophe, at least two letters; else −1."""
     for i in range(start + 1, end):
         size = _apostrophe(data, i, end)
@@ -135,8 +136,8 @@ def _behind_apostrophe(data, start, end):  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel
-def _is_hyphenated(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_hyphenated(data: U8Array, start: i64, end: i64) -> bool:
     hyphens = 0
     for i in range(start, end):
         if data[i] == _HYPHEN:
@@ -146,16 +147,16 @@ def _is_hyphenated(data, start, end):  # type: ignore[no-untyped-def]
     return hyphens > 0
 
 
-@kernel
-def _all_consonants(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _all_consonants(data: U8Array, start: i64, end: i64) -> bool:
     for i in range(start, end):  # noqa: SIM110
         if not _consonant(data[i]):
             return False
     return True
 
 
-@outlined
-def pattern(data, start, end):  # type: ignore[no-untyped-def]
+@inner
+def pattern(data: U8Array, start: i64, end: i64) -> i64:
     """Which class of names and codes the lowercase word data[start:end] looks like, if any."""
     size = end - start
     if size < 2:
@@ -185,8 +186,10 @@ def pattern(data, start, end):  # type: ignore[no-untyped-def]
     return ACRONYM if size <= 5 and _all_consonants(data, start, end) else NONE
 
 
-@outlined
-def _put_raised(word, i, end, marks, out, j, spelling):  # type: ignore[no-untyped-def]
+@inner
+def _put_raised(
+    word: U8Array, i: i64, end: i64, marks: i64, out: U8Array, j: i64, spelling: Spelling
+) -> tuple[i64, i64]:
     """Writes the capitals of the sequence at word[i:end] that has one of the marks at out[j:]: the offsets behind both;
     j and i, if there is none."""
     row, after = find_sequence(word, i, end, spelling.raisings, WIDTH)
@@ -195,8 +198,10 @@ def _put_raised(word, i, end, marks, out, j, spelling):  # type: ignore[no-untyp
     return put_sequence(spelling.raisings, row, 0, out, j), after
 
 
-@outlined
-def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore[no-untyped-def]
+@inner
+def put(
+    word: U8Array, start: i64, end: i64, capitals: i64, one: i64, two: i64, out: U8Array, j: i64, spelling: Spelling
+) -> i64:
     """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
     `two` (NOWHERE: none); the offset after it. All integers are int64, so that it is compiled
     once."""
@@ -227,8 +232,8 @@ def put(word, start, end, capitals, one, two, out, j, spelling):  # type: ignore
     return j
 
 
-@outlined
-def _put_part(word, start, end, out, j, spelling):  # type: ignore[no-untyped-def]
+@inner
+def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
     none = np.int64(0)
     behind = _behind_apostrophe(word, start, end)
@@ -240,8 +245,8 @@ def _put_part(word, start, end, out, j, spelling):  # type: ignore[no-untyped-de
     return put(word, start, end, none, start, NOWHERE, out, j, spelling)
 
 
-@kernel
-def _put_whole(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
+@inner
+def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes a word without hyphens in mixed case, if a rule gives it any, else capitalised."""
     start, none = np.int64(0), np.int64(0)
     letters = none if _is_mac(word, start, size) else _letters(word, start, size)
@@ -254,8 +259,8 @@ def _put_whole(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
     return _put_part(word, start, size, out, j, spelling)
 
 
-@kernel
-def put_mixed(word, size, out, j, spelling):  # type: ignore[no-untyped-def]
+@inner
+def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes word[:size], hyphenated or not, in mixed case."""
     start = np.int64(0)
     if len(spelling.raisings) > 0:

@@ -11,9 +11,10 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.names import NOWHERE, put, put_mixed, spelling_of
+from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import copy_bytes, kernel, outlined
+from capfst.kernels import copy_bytes, inner, kernel
+from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     FINAL_SIGMA,
@@ -22,6 +23,7 @@ from capfst.text.unicode import (
     IS_CASED,
     IS_UPPER,
     WIDTH,
+    Lowering,
     decode,
     find_sequence,
     is_final_sigma,
@@ -47,7 +49,7 @@ AS_FORM = 255
 
 
 @kernel
-def shape_with(cased, capitals, first):  # type: ignore[no-untyped-def]
+def shape_with(cased: i64, capitals: i64, first: bool) -> i64:
     """The shape of a word with so many cased characters and capitals; `first`: the first cased one is a capital."""
     if cased == 0:
         return Shape.CASELESS
@@ -58,8 +60,8 @@ def shape_with(cased, capitals, first):  # type: ignore[no-untyped-def]
     return Shape.UPPER if capitals == cased else Shape.MIXED
 
 
-@kernel
-def shape_of(data, start, end, info):  # type: ignore[no-untyped-def]
+@inner
+def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     """The shape of data[start:end]; characters that have case count, titlecase ones (ǅ) as capitals."""
     cased, capitals, first = 0, 0, False
     i = start
@@ -75,14 +77,14 @@ def shape_of(data, start, end, info):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _shapes(data, offsets, info, out):  # type: ignore[no-untyped-def]
+def _shapes(data: U8Array, offsets: I64Array, info: U8Array, out: U8Array) -> None:
     out[0] = Shape.CASELESS
     for label in range(1, len(offsets) - 1):
         out[label] = shape_of(data, offsets[label], offsets[label + 1], info)
 
 
 @kernel
-def _reshape(data, offsets, spelling, out, word, room):  # type: ignore[no-untyped-def]
+def _reshape(data: U8Array, offsets: I64Array, spelling: Spelling, out: U8Array, word: U8Array, room: U8Array) -> None:
     """Puts forms that are MIXED by their letters under the shape in which the language writes them. word, room: for a
     form in another case, and two."""
     for label in range(1, len(offsets) - 1):
@@ -115,8 +117,8 @@ def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
     return out
 
 
-@kernel
-def has_sigma(text, start, end):  # type: ignore[no-untyped-def]
+@inner
+def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
     """Whether the UTF-8 text[start:end] has a capital sigma."""
     for i in range(start, end - 1):  # noqa: SIM110
         if text[i] == 0xCE and text[i + 1] == 0xA3:
@@ -124,8 +126,8 @@ def has_sigma(text, start, end):  # type: ignore[no-untyped-def]
     return False
 
 
-@outlined
-def _restores(out, start, end, word, size, info, lowering):  # type: ignore[no-untyped-def]
+@inner
+def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info: U8Array, lowering: Lowering) -> bool:
     """Whether out[start:end] has word[:size] as its lowercase."""
     i, k = start, 0
     while i < end:
@@ -154,8 +156,8 @@ def _restores(out, start, end, word, size, info, lowering):  # type: ignore[no-u
     return k == size
 
 
-@outlined
-def spell(out, start, end, shape, room, spelling):  # type: ignore[no-untyped-def]
+@inner
+def spell(out: U8Array, start: i64, end: i64, shape: i64, room: U8Array, spelling: Spelling) -> i64:
     """Writes the lowercase word out[start:end] in a shape, in its place; its new end.
 
     The lowercase of what it writes, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay

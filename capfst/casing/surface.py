@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.names import spelling_of
+from capfst.casing.names import Spelling, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import copy_bytes, get_eight, kernel, outlined, prefetch, put_eight
+from capfst.kernels import copy_bytes, get_eight, inner, kernel, prefetch, put_eight
+from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
@@ -24,6 +25,7 @@ from capfst.text.unicode import (
     GROWTH,
     IS_UPPER,
     LETTER,
+    Lowering,
     decode,
     is_plain,
     is_small,
@@ -38,8 +40,8 @@ _NO_SHAPES = np.empty(0, np.uint8)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-@outlined
-def _compose_dotted(out, word, j):  # type: ignore[no-untyped-def]
+@inner
+def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     """Writes İ (U+0130), whose lowercase is i and a dot above, for I and that dot in out[word:j]; the offset after."""
     i = behind = word
     while i < j:
@@ -54,8 +56,8 @@ def _compose_dotted(out, word, j):  # type: ignore[no-untyped-def]
     return behind
 
 
-@outlined
-def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def]
+@inner
+def _capitalize(out: U8Array, start: i64, end: i64, room: U8Array, spelling: Spelling) -> i64:
     """Gives out[start:end] a capital if it has none and begins with a letter; `room` as for `spell`."""
     i = start
     while i < end:
@@ -68,8 +70,10 @@ def _capitalize(out, start, end, room, spelling):  # type: ignore[no-untyped-def
     return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, room, spelling))
 
 
-@outlined
-def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[no-untyped-def]
+@inner
+def _copy_form(
+    buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64, out: U8Array, j: i64
+) -> i64:
     """Writes a surface form with the token's own digits and apostrophes, if it has any: the LM writes all digits 0, all
     apostrophes '."""
     i = start
@@ -99,7 +103,17 @@ def _copy_form(buf, start, end, data, form, form_end, out, j):  # type: ignore[n
 
 
 @kernel
-def _find_changing(buf, words, path, shapes, small_forms, stays_small, pretokenized, sentence_case, found):  # type: ignore[no-untyped-def]
+def _find_changing(
+    buf: U8Array,
+    words: Words,
+    path: LabelPath,
+    shapes: U8Array,
+    small_forms: U8Array,
+    stays_small: bool,
+    pretokenized: bool,
+    sentence_case: bool,
+    found: I64Array,
+) -> i64:
     """Fills `found` with the words, in order, but for those that are sure to stay as they are; their number.
 
     A mark stays, and so does a small word whose form or shape is small, if `stays_small`; but none from the end of a
@@ -124,23 +138,23 @@ def _find_changing(buf, words, path, shapes, small_forms, stays_small, pretokeni
     return n
 
 
-@kernel
-def _copy(text, start, end, out, j):  # type: ignore[no-untyped-def]
+@inner
+def _copy(text: U8Array, start: i64, end: i64, out: U8Array, j: i64) -> i64:
     """Writes text[start:end] at out[j:]; the offset after it."""
     copy_bytes(text, start, end - start, out, j)
     return j + end - start
 
 
-@kernel
-def _compare(part, form, mask):  # type: ignore[no-untyped-def]
+@inner
+def _compare(part: u64, form: u64, mask: u64) -> tuple[u64, u64]:
     """The bits of the mask in which eight bytes of a token and a form differ, and those that are no letter's case."""
     changes = (part ^ form) & mask
     letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
     return changes, changes & ~(letters >> np.uint64(2))
 
 
-@kernel
-def _changes(text, start, end, data, form):  # type: ignore[no-untyped-def]
+@inner
+def _changes(text: U8Array, start: i64, end: i64, data: U8Array, form: i64) -> tuple[bool, bool]:
     """Whether text[start:end] and data[form : form + end − start] differ, and whether in more than ASCII letters."""
     if max(end - text.size, form + (end - start) - data.size) > -8:
         return True, True  # not to read behind the end
@@ -157,8 +171,8 @@ def _changes(text, start, end, data, form):  # type: ignore[no-untyped-def]
     return changes | more[0] != np.uint64(0), others | more[1] != np.uint64(0)
 
 
-@kernel
-def _spell_eight(part, how, begun):  # type: ignore[no-untyped-def]
+@inner
+def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
     """Eight bytes of ASCII lowercase, UPPER, or CAPITALIZED, if not `begun`; and whether there is a letter by then."""
     part |= within(part, 65, 90) >> np.uint64(2)
     letters = within(part, 97, 122) >> np.uint64(2)
@@ -169,8 +183,8 @@ def _spell_eight(part, how, begun):  # type: ignore[no-untyped-def]
     return part, begun or letters != np.uint64(0)
 
 
-@kernel
-def _is_spelled(text, start, end, how, lowering):  # type: ignore[no-untyped-def]
+@inner
+def _is_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering) -> tuple[bool, bool]:
     """Whether text[start:end] is plain ASCII, neither at the end of the text, and whether it has this shape, not MIXED.
     The irregular letter of the Lowering is plain in no case."""
     if end + 8 > text.size:
@@ -185,8 +199,8 @@ def _is_spelled(text, start, end, how, lowering):  # type: ignore[no-untyped-def
     return plain, differ == np.uint64(0)
 
 
-@kernel
-def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
+@inner
+def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, out: U8Array, j: i64) -> i64:
     """Writes ASCII text[start:end] in a shape, not MIXED, at out[j:], and up to 7 bytes more; the offset after it."""
     begun = False
     for i in range(start, end, 8):
@@ -195,8 +209,20 @@ def _put_spelled(text, start, end, how, out, j):  # type: ignore[no-untyped-def]
     return j + end - start
 
 
-@outlined
-def _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, room, spelling):  # type: ignore[no-untyped-def]
+@inner
+def _put_lowered(
+    buf: U8Array,
+    start: i64,
+    end: i64,
+    data: U8Array,
+    form: i64,
+    form_end: i64,
+    pretokenized: bool,
+    out: U8Array,
+    j: i64,
+    room: U8Array,
+    spelling: Spelling,
+) -> i64:
     """Writes a surface form, for the token buf[start:end], in lowercase; the offset after it. `room` as for `spell`."""
     if pretokenized:
         after = _copy(data, form, form_end, out, j)
@@ -207,9 +233,21 @@ def _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, ro
 
 
 @kernel
-def _write(  # type: ignore[no-untyped-def]
-    buf, words, found, path, shapes, copies, data, offsets, pretokenized, sentence_case, spelling, room, out
-):
+def _write(
+    buf: U8Array,
+    words: Words,
+    found: I64Array,
+    path: LabelPath,
+    shapes: U8Array,
+    copies: Copies,
+    data: U8Array,
+    offsets: I64Array,
+    pretokenized: bool,
+    sentence_case: bool,
+    spelling: Spelling,
+    room: U8Array,
+    out: U8Array,
+) -> i64:
     """Writes the text to `out`; its size. found: the words that may change. shapes: as in `write`, or empty, as copies
     may be. room: for a word and more."""
     token_types = words.token_types
@@ -323,7 +361,7 @@ def write(
 
 
 @kernel
-def _mark_openings(buf, words, pretokenized, openings):  # type: ignore[no-untyped-def]
+def _mark_openings(buf: U8Array, words: Words, pretokenized: bool, openings: BoolArray) -> None:
     for i in range(openings.size):
         start, end = words.starts[i], words.ends[i]
         if pretokenized:

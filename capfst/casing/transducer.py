@@ -9,15 +9,29 @@ from __future__ import annotations
 
 import threading
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
+from capfst.kernels import copy_bytes, inner, kernel, prefetch
+from capfst.kernels.types import (
+    Array,
+    BoolArray,
+    I32Array,
+    I64Array,
+    Record,
+    U8Array,
+    U32Array,
+    U64Array,
+    i64,
+    u8,
+    u32,
+    u64,
+)
 from capfst.system.hashing import PRIME
-from capfst.system.kernels import copy_bytes, kernel, outlined, prefetch
 from capfst.system.sparse import sparse
 from capfst.text.code import is_identifier, is_version
 from capfst.text.restoring import stripping
@@ -27,6 +41,7 @@ from capfst.text.tokenizer import (
     NEWLINE,
     PROTECTED,
     WORD,
+    Tokens,
     TokensAndKeys,
     canonical,
     read_tokens,
@@ -51,9 +66,11 @@ _BLOCK = 32  # tokens that wait for memory together
 _KEPT = 1 << 21  # bytes of text, for the tokens of which a thread keeps memory
 _LENGTH = np.uint32(15)  # the bits of a slot's `n_forms_length` that hold the length
 
-SLOT = np.dtype([("key", "u8"), ("label_or_place", "u4"), ("n_forms_length", "u4")])
+SLOT = np.dtype([("key", "u8"), ("label_or_place", "u4"), ("n_forms_length", "u4")], align=True)
 """A lowercase word: its bytes if they are 8 at most, else their hash; the label of its most frequent form, or of a
 longer word its place in the parts; and how many forms it has << 4 | how many bytes, 9 if more than 8. 0 if empty."""
+SlotArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(SLOT)]
+Slot: TypeAlias = Annotated[Any, Record(SLOT)]
 _SLOTS = 1.6  # for each word
 _FREQUENT = 12.0  # −ln P at most of a frequent word: one that occurs once in 163,000 words, or more often
 
@@ -61,20 +78,20 @@ _FREQUENT = 12.0  # −ln P at most of a frequent word: one that occurs once in 
 class Index(NamedTuple):
     """A hash table over lowercase words."""
 
-    slots: npt.NDArray  # SLOT
-    parts: npt.NDArray[np.uint64]
+    slots: SlotArray  # SLOT
+    parts: U64Array
     """0; and of each longer word the label of its most frequent form << 32 | its size, and its bytes eight by eight,
     filled up with 0."""
 
 
-@kernel
-def _without_digits(part):  # type: ignore[no-untyped-def]
+@inner
+def _without_digits(part: u64) -> u64:
     """Eight bytes of ASCII with 0 in the place of each digit."""
     return part & ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
 
 
-@kernel
-def _key(parts, begin, size):  # type: ignore[no-untyped-def]
+@inner
+def _key(parts: U64Array, begin: i64, size: i64) -> u64:
     """The key of a word of `size` bytes in parts[begin:]. Words of up to 8 bytes are their own key (with their length);
     longer ones are hashed and compared."""
     key = parts[begin]
@@ -84,15 +101,15 @@ def _key(parts, begin, size):  # type: ignore[no-untyped-def]
     return key
 
 
-@kernel
-def _first_slot(key, size, slots):  # type: ignore[no-untyped-def]
+@inner
+def _first_slot(key: u64, size: i64, slots: SlotArray) -> i64:
     """The slot where the search for a key begins."""
     hashed = (key + np.uint64(size)) * PRIME
     return np.int64((hashed >> np.uint64(32)) * np.uint64(slots.size) >> np.uint64(32))
 
 
-@kernel
-def _find_slot(slot, key, parts, begin, size, index):  # type: ignore[no-untyped-def]
+@inner
+def _find_slot(slot: i64, key: u64, parts: U64Array, begin: i64, size: i64, index: Index) -> i64:
     """The slot, from `slot` on, of the word in parts[begin:]; if it has none, the empty one for it."""
     slots = index.slots
     length = np.uint32(min(size, 9))
@@ -110,8 +127,8 @@ def _find_slot(slot, key, parts, begin, size, index):  # type: ignore[no-untyped
     return slot
 
 
-@kernel
-def _first_label(slot, size, index):  # type: ignore[no-untyped-def]
+@inner
+def _first_label(slot: i64, size: i64, index: Index) -> u32:
     """The first label of the word of `size` bytes in a slot; 0 if the slot is empty."""
     found = index.slots[slot].label_or_place
     return found if size <= _EIGHT else np.uint32(index.parts[found] >> np.uint64(32))
@@ -128,16 +145,18 @@ _TOKEN = np.dtype(
     align=True,
 )
 """A token of a block."""
+_TokenArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(_TOKEN)]
+_Token: TypeAlias = Annotated[Any, Record(_TOKEN)]
 
 
 class _Room(NamedTuple):
     """Memory for the tokens of a block."""
 
-    lowered: npt.NDArray[np.uint8]  # for a word
-    word: npt.NDArray[np.uint8]
-    parts: npt.NDArray[np.uint64]  # the bytes of the tokens, eight by eight
-    tokens: npt.NDArray  # _TOKEN
-    longer: npt.NDArray[np.int64]  # those of more than eight bytes
+    lowered: U8Array  # for a word
+    word: U8Array
+    parts: U64Array  # the bytes of the tokens, eight by eight
+    tokens: _TokenArray  # _TOKEN
+    longer: I64Array  # those of more than eight bytes
 
     @classmethod
     def of(cls, size: int, longest: int) -> _Room:
@@ -150,7 +169,16 @@ class _Room(NamedTuple):
 
 
 @kernel
-def _build(data, offsets, starts, order, info, lowering, index, room):  # type: ignore[no-untyped-def]
+def _build(
+    data: U8Array,
+    offsets: I64Array,
+    starts: I32Array,
+    order: I64Array,
+    info: U8Array,
+    lowering: Lowering,
+    index: Index,
+    room: _Room,
+) -> None:
     """Fills an index with the words, in this order."""
     slots, parts = index.slots, index.parts
     parts[0], used = np.uint64(0), np.int64(1)
@@ -188,8 +216,8 @@ def build_index(symbols: Symbols, starts: npt.NDArray[np.int32], costs: npt.NDAr
     return index
 
 
-@kernel
-def find_label(word, size, index, parts):  # type: ignore[no-untyped-def]
+@inner
+def find_label(word: U8Array, size: i64, index: Index, parts: U64Array) -> u32:
     """The first label of word[:size], a word in lower case as the LM knows it; 0 if it is OOV. parts: room for it, by
     eight bytes."""
     for i in range(0, size, _EIGHT):
@@ -199,8 +227,8 @@ def find_label(word, size, index, parts):  # type: ignore[no-untyped-def]
     return _first_label(slot, size, index)
 
 
-@outlined
-def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
+@inner
+def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> bool:
     """Whether a cased letter is joined to buf[start:end] by IS_IGNORABLE characters only, so that the lowercase of a
     capital sigma in the token could depend on what stands outside it."""
     i = start
@@ -222,8 +250,18 @@ def is_joined(buf, start, end, size, info):  # type: ignore[no-untyped-def]
     return False
 
 
-@outlined
-def canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowering, lowered, word):  # type: ignore[no-untyped-def]
+@inner
+def canonical_lowercase(
+    buf: U8Array,
+    start: i64,
+    end: i64,
+    token_type: u8,
+    pretokenized: bool,
+    info: U8Array,
+    lowering: Lowering,
+    lowered: U8Array,
+    word: U8Array,
+) -> i64:
     """Writes the token buf[start:end] to `word` as the LM knows it, in lowercase; its length. `lowered` is room for it,
     too: both hold GROWTH times as many bytes as the token, and 8 more."""
     if token_type != WORD and token_type != COMPOUND:
@@ -235,8 +273,20 @@ def canonical_lowercase(buf, start, end, token_type, pretokenized, info, lowerin
     return length
 
 
-@kernel
-def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowered, word, parts, begin):  # type: ignore[no-untyped-def]
+@inner
+def _normalize(
+    buf: U8Array,
+    start: i64,
+    end: i64,
+    token_type: u8,
+    pretokenized: bool,
+    info: U8Array,
+    lowering: Lowering,
+    lowered: U8Array,
+    word: U8Array,
+    parts: U64Array,
+    begin: i64,
+) -> tuple[i64, bool]:
     """Writes a token as the LM knows it, in lowercase, to parts[begin:]; its length, and whether it is plain ASCII."""
     is_word = token_type == WORD or token_type == COMPOUND
     if is_word and put_plain(buf, start, end, parts, begin, lowering):
@@ -250,7 +300,19 @@ def _normalize(buf, start, end, token_type, pretokenized, info, lowering, lowere
 
 
 @kernel
-def _match(buf, pretokenized, tokens, keys, data, offsets, info, lowering, index, room, words):  # type: ignore[no-untyped-def]
+def _match(
+    buf: U8Array,
+    pretokenized: bool,
+    tokens: Tokens,
+    keys: U64Array,
+    data: U8Array,
+    offsets: I64Array,
+    info: U8Array,
+    lowering: Lowering,
+    index: Index,
+    room: _Room,
+    words: Words,
+) -> i64:
     """Fills `words` from the tokens, whose keys these are.
 
     Compounds that the model knows take the place of their parts, the others go; returns the number of words left.
@@ -319,12 +381,12 @@ class Words(NamedTuple):
     """The words of a buffer, line ends among them: word i is buf[starts[i]:ends[i]], and its surface forms are the
     labels first_labels[i] … first_labels[i] + n_forms[i] − 1."""
 
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    token_types: npt.NDArray[np.uint8]
-    first_labels: npt.NDArray[np.uint32]
-    n_forms: npt.NDArray[np.uint32]
-    may_begin: npt.NDArray[np.bool_]  # whether a sentence may begin with the word, inside its line
+    starts: I64Array
+    ends: I64Array
+    token_types: U8Array
+    first_labels: U32Array
+    n_forms: U32Array
+    may_begin: BoolArray  # whether a sentence may begin with the word, inside its line
 
 
 ArcCosts = npt.NDArray[np.float32]
@@ -334,9 +396,9 @@ ArcCosts = npt.NDArray[np.float32]
 class Copies(NamedTuple):
     """Words that may be written as another text has them, which has them in other case."""
 
-    text: npt.NDArray[np.uint8]
-    starts: npt.NDArray[np.int64]  # [n]: of each word; −1: there is none
-    ends: npt.NDArray[np.int64]
+    text: U8Array
+    starts: I64Array  # [n]: of each word; −1: there is none
+    ends: I64Array
 
 
 class CasingCosts(NamedTuple):
@@ -357,8 +419,8 @@ class CasingCosts(NamedTuple):
 class LabelPath(NamedTuple):
     """A path through S ∘ T ∘ LM."""
 
-    labels: npt.NDArray[np.uint32]  # of each word; 0 for OOV words
-    begins: npt.NDArray[np.bool_]  # whether a sentence begins with the word, inside its line
+    labels: U32Array  # of each word; 0 for OOV words
+    begins: BoolArray  # whether a sentence begins with the word, inside its line
 
 
 Casing = tuple[float, LabelPath]

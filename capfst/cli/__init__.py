@@ -4,9 +4,9 @@ Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error i
 and what to do); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of stdout
 has gone.
 
-A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`, `compiling`; what they share is in
+A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`; what they share is in
 `options`, `streams` and `exit_status`. Each command imports what it needs when it runs, so that `--help` need not wait
-for numba.
+for NumPy.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import os
 
 import click
 
-from capfst.cli import compiling, looking, measuring, recasing, training
+from capfst.cli import looking, measuring, recasing, training
 from capfst.cli.exit_status import exit_status
-from capfst.cli.streams import announcing
 from capfst.version import __version__
 
 
@@ -33,9 +32,9 @@ def cli() -> None:
     """
 
 
-for _module in training, recasing, measuring, looking, compiling:
+for _module in training, recasing, measuring, looking:
     for _command in _module.COMMANDS:
-        cli.add_command(announcing(_command))
+        cli.add_command(_command)
 
 
 def main() -> None:

@@ -15,21 +15,18 @@ import click
 
 from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_streams
 from capfst.exceptions import CapfstError, one_line
-from capfst.system.compilation import compiling
 
 _SOON = 0.05  # seconds
 
 
 def _stop(number: int, frame: object) -> None:
-    """Ends the program. A thread that compiles ends itself: numba would drop an exception at some places."""
-    error = KeyboardInterrupt() if number == signal.SIGINT else SystemExit(128 + number)
-    if not compiling.stop(error):
-        raise error
+    """End the program."""
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 def _signal_again(dropped: Any) -> None:
-    """C code that calls Python, as numba does when it loads a kernel, drops an exception that comes meanwhile: has the
-    signal come once more."""
+    """Send the signal once more: C code that calls Python, such as a destructor, drops an exception that comes
+    meanwhile."""
     if isinstance(dropped.exc_value, (SystemExit, KeyboardInterrupt)):
         status = getattr(dropped.exc_value, "code", 128 + signal.SIGINT)
         threading.Timer(_SOON, os.kill, (os.getpid(), status - 128)).start()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from capfst.exceptions import CapfstError
-from capfst.system.compilation import compiling
 
 if TYPE_CHECKING:
     from capfst.corpus.compression import OnRead
@@ -22,19 +20,6 @@ def note(text: str, quiet: bool = False) -> None:
     """Prints a line on stderr: something to know that is no error."""
     if not quiet:
         click.echo(f"capfst: {text}", err=True)
-
-
-def announcing(command: click.Command) -> click.Command:
-    """The command, which says on stderr when it spends noticeable time on compiling, unless it is `--quiet`."""
-    run = command.callback
-
-    @wraps(run)  # type: ignore[arg-type]
-    def announced(*args: Any, **options: Any) -> Any:
-        compiling.say = None if options.get("quiet") else note
-        return run(*args, **options)  # type: ignore[misc]
-
-    command.callback = announced
-    return command
 
 
 def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:

@@ -21,12 +21,13 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import CasingCosts, Transducer, Words
 from capfst.context.document import remember
 from capfst.context.domains import ANY
-from capfst.context.model import LEAST_PENALTY, Context
+from capfst.context.model import LEAST_PENALTY, Context, WordArray
 from capfst.context.score import score
 from capfst.context.spellings import add_spellings, has_spellings, tell_spellings
-from capfst.context.tokens import read_words
+from capfst.context.tokens import Text, read_words
 from capfst.context.words import has_case
-from capfst.system.kernels import get_eight, inlined, kernel, part, prefetch
+from capfst.kernels import get_eight, inlined, inner, kernel, part, prefetch
+from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, i64, u32
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
@@ -43,7 +44,7 @@ _NO_FORM = Shape.CASELESS.value + 1  # in the place of a form's shape
 
 
 @inlined
-def _fill_few(context, label, n_forms, shape_costs, costs, first):  # type: ignore[no-untyped-def]
+def _fill_few(context: Context, label: u32, n_forms: i64, shape_costs: F32Array, costs: F32Array, first: i64) -> bool:
     """As _fill_known and _leave_out, without options, for most words: of up to _FEW forms, without a likely unseen
     casing. False if the word is another one. Nothing here depends on the number of forms, which is hard to predict;
     more than n_forms of the costs may be written.
@@ -70,8 +71,16 @@ def _fill_few(context, label, n_forms, shape_costs, costs, first):  # type: igno
     return True
 
 
-@kernel
-def _fill_known(records, label, shapes, shape_costs, every, arc_costs, option):  # type: ignore[no-untyped-def]
+@inner
+def _fill_known(
+    records: WordArray,
+    label: u32,
+    shapes: U8Array,
+    shape_costs: F32Array,
+    every: bool,
+    arc_costs: F32Array,
+    option: F32Array,
+) -> i64:
     """Costs of the surface forms of a known word, which have these shapes, and of unseen casings; the shape in which to
     write its most frequent form. every: whether the options are wanted, too."""
     seen = 1 << Shape.MIXED.value
@@ -95,8 +104,8 @@ def _fill_known(records, label, shapes, shape_costs, every, arc_costs, option): 
     return best
 
 
-@kernel
-def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
+@inner
+def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
     """What an OOV word costs in each shape; the cheapest one."""
     best = 0
     for shape in range(N_SHAPES):
@@ -108,7 +117,7 @@ def _fill_oov(shape_costs, option):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _leave_out(costs):  # type: ignore[no-untyped-def]
+def _leave_out(costs: F32Array) -> None:
     """Makes those of the costs of a word's surface forms infinite that are hopeless (MARGIN), in place."""
     least = np.float32(np.inf)
     for k in range(costs.size):
@@ -118,7 +127,19 @@ def _leave_out(costs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill(words, text, context, guess, log_p, every, ranks, shape_costs, arc_costs, shapes, options):  # type: ignore[no-untyped-def]
+def _fill(
+    words: Words,
+    text: Text,
+    context: Context,
+    guess: bool,
+    log_p: F32Matrix,
+    every: bool,
+    ranks: U8Array,
+    shape_costs: F32Array,
+    arc_costs: F32Array,
+    shapes: U8Array,
+    options: F32Matrix,
+) -> None:
     """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not; else
     hopeless forms cost +inf, but for words that have several spellings, whose costs are to be added. ranks: of the
     spellings, or none. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
@@ -153,7 +174,7 @@ def _fill(words, text, context, guess, log_p, every, ranks, shape_costs, arc_cos
 
 
 @kernel
-def _leave_out_hopeless(n_forms, first_labels, ranks, arc_costs):  # type: ignore[no-untyped-def]
+def _leave_out_hopeless(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, arc_costs: F32Array) -> None:
     """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place, of the words that have
     several spellings. n_forms, first_labels: of each word. ranks: of the spellings, by label."""
     first_arc = np.int64(0)

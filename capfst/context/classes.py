@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import allocating, kernel
+from capfst.kernels import allocating, inner
+from capfst.kernels.types import F64Array, I64Array, I64Matrix, f64, i64
 
 BOUNDARY, RARE = 0, 1
 """Classes that no form enters or leaves: line ends, and forms too rare to be classed."""
@@ -28,36 +29,36 @@ _MIN_MOVED = 0.005  # the share of forms that must have moved for another pass
 class _Bigrams(NamedTuple):
     """The symbols on one side of each symbol: those of w are symbols[begins[w] : begins[w + 1]]."""
 
-    begins: npt.NDArray[np.int64]  # [symbols + 1]
-    symbols: npt.NDArray[np.int64]  # [bigrams]
-    counts: npt.NDArray[np.int64]  # how often the corpus has the bigram
+    begins: I64Array  # [symbols + 1]
+    symbols: I64Array  # [bigrams]
+    counts: I64Array  # how often the corpus has the bigram
 
 
 class _ClassCounts(NamedTuple):
     """Class bigrams of the corpus."""
 
-    pairs: npt.NDArray[np.int64]  # [class, the next one]
-    transposed: npt.NDArray[np.int64]  # the same as [class, the previous one]; reading rows is fast
-    sizes: npt.NDArray[np.int64]  # occurrences of the symbols in each class
+    pairs: I64Matrix  # [class, the next one]
+    transposed: I64Matrix  # the same as [class, the previous one]; reading rows is fast
+    sizes: I64Array  # occurrences of the symbols in each class
 
 
 class _Symbol(NamedTuple):
     """The counts of one symbol: with each class behind it and before it (without itself); with itself; in all."""
 
-    next: npt.NDArray[np.int64]
-    previous: npt.NDArray[np.int64]
+    next: I64Array
+    previous: I64Array
     itself: int
     total: int
 
 
-@kernel
-def _nlogn(n, table):  # type: ignore[no-untyped-def]
+@inner
+def _nlogn(n: i64, table: F64Array) -> f64:
     """N ln N, from the table if it has that."""
     return table[n] if n < table.size else n * np.log(np.float64(n))
 
 
-@kernel
-def _count_classes(following, totals, class_of, counts):  # type: ignore[no-untyped-def]
+@inner
+def _count_classes(following: _Bigrams, totals: I64Array, class_of: I64Array, counts: _ClassCounts) -> None:
     """Fills the counts of the classes, which are 0."""
     for w in range(totals.size):
         counts.sizes[class_of[w]] += totals[w]
@@ -67,8 +68,8 @@ def _count_classes(following, totals, class_of, counts):  # type: ignore[no-unty
             counts.transposed[d, c] += following.counts[k]
 
 
-@kernel
-def _neighbour_classes(bigrams, w, class_of, counts):  # type: ignore[no-untyped-def]
+@inner
+def _neighbour_classes(bigrams: _Bigrams, w: i64, class_of: I64Array, counts: I64Array) -> i64:
     """Fills counts, int64[classes]: how often symbols of each class are on this side of w, without w itself. Returns
     how often w itself is there."""
     counts[:] = 0
@@ -81,8 +82,8 @@ def _neighbour_classes(bigrams, w, class_of, counts):  # type: ignore[no-untyped
     return itself
 
 
-@kernel
-def _add(counts, c, symbol, sign):  # type: ignore[no-untyped-def]
+@inner
+def _add(counts: _ClassCounts, c: i64, symbol: _Symbol, sign: i64) -> None:
     """Adds a symbol to class c (sign 1), or takes it out (−1)."""
     for other in range(counts.sizes.size):
         counts.pairs[c, other] += sign * symbol.next[other]
@@ -94,8 +95,8 @@ def _add(counts, c, symbol, sign):  # type: ignore[no-untyped-def]
     counts.sizes[c] += sign * symbol.total
 
 
-@kernel
-def _gains(counts, symbol, table, gain):  # type: ignore[no-untyped-def]
+@inner
+def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Array) -> None:
     """gain[c]: what the log-likelihood Σ_{c,d} N(c,d) ln N(c,d) − 2 Σ_c N(c) ln N(c) gains if the symbol, which is in
     no class, enters class c (Martin, Liermann & Ney 1998)."""
     n_classes = counts.sizes.size
@@ -118,7 +119,9 @@ def _gains(counts, symbol, table, gain):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _exchange(n_classes, following, preceding, totals, class_of, table):  # type: ignore[no-untyped-def]
+def _exchange(
+    n_classes: i64, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array, table: F64Array
+) -> None:
     """Moves symbols 2 … between the classes, class_of[symbols], in place. totals: occurrences of each symbol."""
     counts = _ClassCounts(
         np.zeros((n_classes, n_classes), np.int64),

@@ -16,10 +16,24 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
 from capfst.casing.transducer import Words
-from capfst.context.features import largest
+from capfst.context.features import TokenArray, largest
 from capfst.context.words import has_case
+from capfst.fst.write import ArcArray
+from capfst.kernels import allocating, inner, kernel
+from capfst.kernels.types import (
+    F32Array,
+    F32Matrix,
+    I32Array,
+    I64Array,
+    I64Matrix,
+    U8Array,
+    U32Array,
+    U64Array,
+    f32,
+    i64,
+    u64,
+)
 from capfst.system.hashing import hash_pair
-from capfst.system.kernels import allocating, kernel
 from capfst.text.tokenizer import NEWLINE
 
 RARE = 6e-5
@@ -30,7 +44,7 @@ _ONE = 1 << 16  # probability 1 in sums
 
 
 @kernel
-def _rarity(first_labels, n_forms, arcs, weights):  # type: ignore[no-untyped-def]
+def _rarity(first_labels: I64Array, n_forms: U32Array, arcs: ArcArray, weights: F32Array) -> None:
     for i in range(weights.size):
         frequency = 0.0
         for form in range(first_labels[i], first_labels[i] + n_forms[i]):
@@ -45,8 +59,8 @@ def rarity(words: Words, arcs: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
     return weights
 
 
-@kernel
-def _word_keys(tokens, t, keys):  # type: ignore[no-untyped-def]
+@inner
+def _word_keys(tokens: TokenArray, t: i64, keys: U64Array) -> None:
     """Fills uint64[_KEYS] for token t: hashes of what is remembered of it; 0 for a neighbour without case."""
     before, word, after = tokens[t - 1], tokens[t], tokens[t + 1]
     keys[0] = hash_pair(word.word_hash, 1) | np.uint64(1)
@@ -57,8 +71,8 @@ def _word_keys(tokens, t, keys):  # type: ignore[no-untyped-def]
         keys[2] = hash_pair(hash_pair(word.word_hash, 3), after.word_hash) | np.uint64(1)
 
 
-@kernel
-def _slot_of(owners, key):  # type: ignore[no-untyped-def]
+@inner
+def _slot_of(owners: U64Array, key: u64) -> i64:
     """The slot that has this key, or the empty one for it."""
     mask = owners.size - 1
     slot = np.int64(key >> np.uint64(1)) & mask
@@ -67,8 +81,8 @@ def _slot_of(owners, key):  # type: ignore[no-untyped-def]
     return slot
 
 
-@kernel
-def _add(slots, evidence, sign, sums):  # type: ignore[no-untyped-def]
+@inner
+def _add(slots: I64Array, evidence: I32Array, sign: i64, sums: I64Matrix) -> None:
     """Adds a word's evidence, int32[N_SHAPES], to its slots, int64[_KEYS], or takes it off; −1 is no slot."""
     for slot in slots:
         if slot >= 0:
@@ -77,8 +91,8 @@ def _add(slots, evidence, sign, sums):  # type: ignore[no-untyped-def]
             sums[slot, N_SHAPES] += sign
 
 
-@kernel
-def _recall(slots, sums, rarity, log_p):  # type: ignore[no-untyped-def]
+@inner
+def _recall(slots: I64Array, sums: I64Matrix, rarity: f32, log_p: F32Array) -> None:
     """Adds to log_p, float32[N_SHAPES], what is remembered of the word with these slots; normalises it."""
     for k in range(_KEYS):
         if slots[k] >= 0 and sums[slots[k], N_SHAPES] > 0:
@@ -93,7 +107,7 @@ def _recall(slots, sums, rarity, log_p):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def remember(token_types, tokens, token_of, rarity, log_p):  # type: ignore[no-untyped-def]
+def remember(token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarity: F32Array, log_p: F32Matrix) -> None:
     """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `tokens.Text`):
     ln p, or ln of what is proportional to it. rarity: float32[n], what the memory of each word weighs."""
     n = token_types.size

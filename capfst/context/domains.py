@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import kernel
+from capfst.kernels import inner
+from capfst.kernels.types import I64Array, i64
 
 MAX_DOMAINS = 6
 """Of one language."""
@@ -128,8 +129,8 @@ def find_domains(
     return log_odds
 
 
-@kernel
-def likeliest_domain(log_odds):  # type: ignore[no-untyped-def]
+@inner
+def likeliest_domain(log_odds: I64Array) -> i64:
     """The domain of a line, given the sums of its words' log-odds, int64[domains]: the largest one's, of equal ones the
     first. Naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)). Sets the sums to 0, for the next line."""
     best = 0

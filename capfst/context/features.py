@@ -14,7 +14,10 @@ with their values; the low bits of a hash are the row of the table that holds th
 
 from __future__ import annotations
 
+from typing import Annotated, Any, TypeAlias, TypeVar
+
 import numpy as np
+import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.classes import BOUNDARY
@@ -30,8 +33,22 @@ from capfst.context.words import (
     evidence_in_12,
     evidence_in_25,
 )
+from capfst.kernels import inlined, inner, kernel, prefetch
+from capfst.kernels.types import (
+    Array,
+    F32Array,
+    F64Array,
+    I8Array,
+    Record,
+    U8Array,
+    U32Array,
+    U64Array,
+    i64,
+    u8,
+    u32,
+    u64,
+)
 from capfst.system.hashing import multiplier, multiply_shift
-from capfst.system.kernels import inlined, kernel, prefetch
 
 TOKEN = np.dtype(
     [
@@ -47,6 +64,12 @@ TOKEN = np.dtype(
     align=True,
 )
 """A token in its line: all that the features of the token and of its neighbours read of it."""
+TokenArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(TOKEN)]
+Token: TypeAlias = Annotated[Any, Record(TOKEN)]
+
+Scores = TypeVar("Scores", F32Array, F64Array)
+Features = TypeVar("Features", U32Array, U64Array)
+Table = TypeVar("Table", U32Array, F32Array, I8Array)
 
 PADDING = 3
 """Tokens between two lines, as many as the features read at either side."""
@@ -81,8 +104,8 @@ _LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE
 )
 
 
-@kernel
-def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
+@inner
+def sentence_padding(tokens: TokenArray, t: i64) -> i64:
     """Writes what stands between two lines to tokens[t : t + PADDING]: an end and begins; the index behind them."""
     for k in range(PADDING):
         boundary = BEGIN if k else END
@@ -93,25 +116,25 @@ def sentence_padding(tokens, t):  # type: ignore[no-untyped-def]
     return t + PADDING
 
 
-@kernel
-def gets_first_look(evidence):  # type: ignore[no-untyped-def]
+@inner
+def gets_first_look(evidence: u8) -> bool:
     """Whether shape evidence is of a word with case that was seen."""
     return (evidence > UNSEEN) & (evidence < BEGIN)
 
 
-@kernel
-def _times(number, factor):  # type: ignore[no-untyped-def]
+@inner
+def _times(number: i64, factor: u64) -> u64:
     return np.uint64(number) * factor
 
 
-@kernel
-def _hash(template, total):  # type: ignore[no-untyped-def]
+@inner
+def _hash(template: i64, total: u64) -> u32:
     """uint32, the feature of a template and of the numbers in a sum of products."""
     return multiply_shift(total + _times(template, _TEMPLATE))
 
 
-@kernel
-def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
+@inner
+def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) -> None:
     """Fills features[:N_FIRST_FEATURES] of tokens[t], in a line of a domain: uint32."""
     left, own, right = tokens[t - 1], tokens[t], tokens[t + 1]
     word, w_left, w_right = _times(own.word_hash, _OWN), _times(left.word_hash, _LEFT), _times(right.word_hash, _RIGHT)
@@ -130,7 +153,7 @@ def first_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def word_features(hashes, evidence, domain, features):  # type: ignore[no-untyped-def]
+def word_features(hashes: U32Array, evidence: i64, domain: i64, features: U32Array) -> i64:
     """Fills features[:MAX_WORD_FEATURES], uint32, of a word alone, given its hashes, uint32[N_HASHES], its shape
     evidence and the domain of its line, which matters if it is unseen; returns how many there are."""
     in_25 = _times(evidence_in_25(evidence), _REST)
@@ -151,8 +174,10 @@ def word_features(hashes, evidence, domain, features):  # type: ignore[no-untype
     return n
 
 
-@kernel
-def _class_features(left2, left, own, right, right2, evidence, template, first, features):  # type: ignore[no-untyped-def]
+@inner
+def _class_features(
+    left2: u8, left: i64, own: i64, right: i64, right2: u8, evidence: i64, template: i64, first: i64, features: Features
+) -> None:
     """Fills features[first : first + 5] of the classes of five words in a row, given the shape evidence of the
     one in the middle."""
     left, own, right = np.int64(left) << 8, np.int64(own), np.int64(right) << 8
@@ -164,8 +189,8 @@ def _class_features(left2, left, own, right, right2, evidence, template, first, 
     features[first + 4] = _hash(template + 4, _times((right | np.int64(right2)) << 8 | e25, _REST))
 
 
-@kernel
-def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-def]
+@inner
+def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Features) -> None:
     """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t], in a line of a domain: uint32."""
     left2, left, own, right, right2 = tokens[t - 2], tokens[t - 1], tokens[t], tokens[t + 1], tokens[t + 2]
     word, suffix2 = _times(own.word_hash, _OWN), _times(own.suffix2_hash, _SUFFIX)
@@ -223,8 +248,8 @@ def neighbour_features(tokens, t, domain, features):  # type: ignore[no-untyped-
     f[40] = _hash(44, _times(((d << 8 | e12_left) << 8 | e12_right) << 8 | e25, _REST))
 
 
-@kernel
-def lead(scores, shape):  # type: ignore[no-untyped-def]
+@inner
+def lead(scores: Scores, shape: i64) -> float:
     """By how much a shape's score, [N_SHAPES], is above the best one of the others: about the log-odds of its p."""
     others = scores[1 if shape == 0 else 0]
     for other in range(1, N_SHAPES):
@@ -232,8 +257,8 @@ def lead(scores, shape):  # type: ignore[no-untyped-def]
     return scores[shape] - others
 
 
-@kernel
-def likeliest(scores):  # type: ignore[no-untyped-def]
+@inner
+def likeliest(scores: Scores) -> i64:
     """The shape with the best score, [N_SHAPES]; of equal ones the first."""
     best = 0
     for shape in range(1, N_SHAPES):
@@ -241,8 +266,8 @@ def likeliest(scores):  # type: ignore[no-untyped-def]
     return best
 
 
-@kernel
-def decision(scores):  # type: ignore[no-untyped-def]
+@inner
+def decision(scores: Scores) -> i64:
     """What stage 1 decides on a word, given the scores of its shapes, [N_SHAPES]; below NO_DECISION.
 
     0 … 7: LOWER or CAPITALIZED, by the lead of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, with a
@@ -259,8 +284,8 @@ def decision(scores):  # type: ignore[no-untyped-def]
     return 4 if above > -_LN_7_3 else 5 if above > -_LN_9 else 6 if above > -_LN_99 else 7
 
 
-@kernel
-def settled_decision(scores):  # type: ignore[no-untyped-def]
+@inner
+def settled_decision(scores: Scores) -> i64:
     """What is decided on a word by the first look alone, given the scores of its shapes, [N_SHAPES], as by `decision`;
     NO_DECISION if it does not suffice."""
     lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
@@ -271,21 +296,23 @@ def settled_decision(scores):  # type: ignore[no-untyped-def]
     return 10 if mixed - max(lower, capitalized, upper) >= FIRST_LOOK_LEAD else d
 
 
-@kernel
-def has_capitals(d):  # type: ignore[no-untyped-def]
+@inner
+def has_capitals(d: i64) -> i64:
     """Whether a decision is for another shape than LOWER; 1 or 0."""
     return np.int64((d <= 3) | ((d >= 8) & (d <= 10)))
 
 
-@kernel
-def _rank_or_decision(tokens, decisions, t):  # type: ignore[no-untyped-def]
+@inner
+def _rank_or_decision(tokens: TokenArray, decisions: U8Array, t: i64) -> i64:
     """Frequency rank of a frequent word, else stage 1's decision."""
     rank = np.int64(tokens[t].frequency_rank)
     return np.int64(decisions[t]) if rank == 0 else _RANKED + rank
 
 
-@kernel
-def decision_features(tokens, decisions, t, n_words, n_capitals, features):  # type: ignore[no-untyped-def]
+@inner
+def decision_features(
+    tokens: TokenArray, decisions: U8Array, t: i64, n_words: i64, n_capitals: i64, features: U32Array
+) -> None:
     """Fills features[:N_DECISION_FEATURES] of tokens[t]: uint32.
 
     decisions: of each token, or NO_DECISION. n_words: how many words with case the line has; n_capitals: for how many
@@ -321,15 +348,15 @@ def decision_features(tokens, decisions, t, n_words, n_capitals, features):  # t
 
 
 @inlined
-def prefetch_rows(table, row_size, features, n):  # type: ignore[no-untyped-def]
+def prefetch_rows(table: Table, row_size: i64, features: Features, n: i64) -> None:
     """Has the rows of n features brought into the cache, from a table of 2^b rows of `row_size` items, end to end."""
     mask = np.uint64(table.size // row_size - 1)
     for k in range(n):
         prefetch(table, row_size * np.int64(features[k] & mask))
 
 
-@kernel
-def largest(scores):  # type: ignore[no-untyped-def]
+@inner
+def largest(scores: Scores) -> float:
     """The largest of the scores of the shapes, [N_SHAPES]."""
     most = scores[0]
     for shape in range(1, N_SHAPES):

@@ -14,7 +14,7 @@ else nothing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from capfst.context.features import (
     PRIOR_WEIGHT,
     STAGE1_LEAD,
     TOKEN,
+    TokenArray,
     decision,
     decision_features,
     first_features,
@@ -47,8 +48,26 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )
-from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, most_frequent_shape, shape_evidence
-from capfst.system.kernels import allocating, kernel
+from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_frequent_shape, shape_evidence
+from capfst.kernels import allocating, flat, inner
+from capfst.kernels.types import (
+    BoolArray,
+    F32Array,
+    F32Matrix,
+    F64Array,
+    F64Matrix,
+    I8Matrix,
+    I32Matrix,
+    I64Array,
+    U8Array,
+    U32Array,
+    U32Matrix,
+    U64Array,
+    f32,
+    f64,
+    i64,
+    u8,
+)
 
 RATES = 0.05, 0.02
 """The learning rates η of the stages."""
@@ -64,28 +83,12 @@ _NOT_LEARNED, _NO_SHAPE = 8, 9  # in the place of a true shape: of words that te
 _USUAL_COUNT, _USUAL_SHARE = 20, 0.98  # a usual shape is beyond doubt with so many occurrences, so many of them in it
 
 
-class Lexicon(NamedTuple):
-    """What is known of a model's labels and lowercase words."""
-
-    word_of: npt.NDArray[np.int64]  # by label: the number of its word
-    shapes: npt.NDArray[np.uint8]  # by label
-    hashes: npt.NDArray[np.uint32]  # [words, N_HASHES]
-    frequency_ranks: npt.NDArray[np.uint8]  # by word: 1 … N_RANKED, the most frequent one first, or 0
-    classes: npt.NDArray[np.uint8]  # [words, 2], by classes.word_classes
-    shape_counts: npt.NDArray[np.int64]  # [words, N_SHAPES], of all the corpus
-    domain_log_odds: npt.NDArray[np.int8]  # [words, domains], by domains.domain_log_odds
-    positional: bool = True  # whether the first word of a sentence is written as its position demands
-    domains_are_languages: bool = False
-    language_counts: npt.NDArray[np.int32] = np.zeros((0, 0, N_SHAPES), np.int32)
-    """[languages, words, N_SHAPES]: the shape counts of each language, if the domains are languages."""
-
-
 class Tables(NamedTuple):
     """The tables of the two stages and of the first look, float32[2^b, 2 N_SHAPES]: weights, and AdaGrad's sums."""
 
-    stage1: npt.NDArray[np.float32]
-    stage2: npt.NDArray[np.float32]
-    first_look: npt.NDArray[np.float32]
+    stage1: F32Matrix
+    stage2: F32Matrix
+    first_look: F32Matrix
 
     @classmethod
     def of(cls, rows: tuple[int, int, int]) -> Tables:
@@ -99,24 +102,24 @@ class Tables(NamedTuple):
 class _Examples(NamedTuple):
     """Sentences to learn from, token by token, with padding before and after each sentence."""
 
-    tokens: npt.NDArray  # TOKEN
-    words: npt.NDArray[np.int64]  # the numbers of their words
-    truths: npt.NDArray[np.uint8]  # their true shapes
+    tokens: TokenArray  # TOKEN
+    words: I64Array  # the numbers of their words
+    truths: U8Array  # their true shapes
 
 
 class _Workspace(NamedTuple):
     """Memory that the stages use sentence after sentence."""
 
-    features: npt.NDArray[np.uint32]  # [BLOCK, …]
-    n_features: npt.NDArray[np.int64]  # [BLOCK]
-    p: npt.NDArray[np.float64]  # [tokens, N_SHAPES]: the probabilities of the first look, or stage 1's
-    is_settled: npt.NDArray[np.bool_]  # [tokens]: whether the first look sufficed, or stage 1
-    decisions: npt.NDArray[np.uint8]  # [tokens]
-    z: npt.NDArray[np.float64]  # [N_SHAPES]: scores, then probabilities
+    features: U32Matrix  # [BLOCK, …]
+    n_features: I64Array  # [BLOCK]
+    p: F64Matrix  # [tokens, N_SHAPES]: the probabilities of the first look, or stage 1's
+    is_settled: BoolArray  # [tokens]: whether the first look sufficed, or stage 1
+    decisions: U8Array  # [tokens]
+    z: F64Array  # [N_SHAPES]: scores, then probabilities
 
 
-@kernel
-def softmax(z):  # type: ignore[no-untyped-def]
+@inner
+def softmax(z: F64Array) -> f64:
     """z_k ← e^{z_k} / Σ_j e^{z_j}, in place, [N_SHAPES]; returns ln Σ_j e^{z_j}."""
     most = largest(z)
     total = z[0] * 0
@@ -128,15 +131,15 @@ def softmax(z):  # type: ignore[no-untyped-def]
     return most + np.log(total)
 
 
-@kernel
-def _usual_shape(counts):  # type: ignore[no-untyped-def]
+@inner
+def _usual_shape(counts: I64Array) -> i64:
     """The shape of a word whose shape is beyond doubt, else _NOT_LEARNED."""
     shape, n = most_frequent_shape(counts)
     return shape if n >= _USUAL_COUNT and counts[shape] > _USUAL_SHARE * n else _NOT_LEARNED
 
 
 @allocating
-def _read(labels, lexicon, language_counts, examples):  # type: ignore[no-untyped-def]
+def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, examples: _Examples) -> i64:
     """Fills the examples of whole sentences; returns how many tokens there are, with padding. language_counts: of their
     language, [words, N_SHAPES]; [0, N_SHAPES] if there are not several."""
     tokens, truths = examples.tokens, examples.truths
@@ -168,8 +171,13 @@ def _read(labels, lexicon, language_counts, examples):  # type: ignore[no-untype
     return t
 
 
-@kernel
-def add_scores(table, features, n, z):  # type: ignore[no-untyped-def]
+Table = TypeVar("Table", I8Matrix, F32Matrix)
+Features = TypeVar("Features", U32Array, U64Array)
+Scores = TypeVar("Scores", F32Array, F64Array)
+
+
+@inner
+def add_scores(table: Table, features: Features, n: i64, z: Scores) -> None:
     """z_k += Σ_f w_{f,k} over n features f."""
     mask = np.uint64(len(table) - 1)
     for i in range(n):
@@ -178,8 +186,8 @@ def add_scores(table, features, n, z):  # type: ignore[no-untyped-def]
             z[k] += table[row, k]
 
 
-@kernel
-def adagrad(table, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
+@inner
+def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8, rate: f32) -> None:
     """One step of AdaGrad (Duchi, Hazan & Singer 2011) for the weights of n features, given softmax's p.
 
     g_k = ∂(−ln p_truth) / ∂z_k = p_k − [k = truth];  G_k ← G_k + g_k²;  w_k ← w_k − η g_k / √G_k.
@@ -193,8 +201,8 @@ def adagrad(table, features, n, p, truth, rate):  # type: ignore[no-untyped-def]
             table[row, k] -= rate * gradient / np.sqrt(table[row, N_SHAPES + k])
 
 
-@kernel
-def _domain(words, log_odds, sums):  # type: ignore[no-untyped-def]
+@inner
+def _domain(words: I64Array, log_odds: I8Matrix, sums: I64Array) -> i64:
     """The domain of a sentence of words, given the log-odds, int8[words, domains]; `sums`: 0 for each domain."""
     for word in words:
         for domain in range(sums.size):
@@ -202,8 +210,10 @@ def _domain(words, log_odds, sums):  # type: ignore[no-untyped-def]
     return likeliest_domain(sums)
 
 
-@kernel
-def _first_look(examples, begin, end, domain, table, rate, work):  # type: ignore[no-untyped-def]
+@inner
+def _first_look(
+    examples: _Examples, begin: i64, end: i64, domain: i64, table: F32Matrix, rate: f32, work: _Workspace
+) -> None:
     """The first look decides on words of a sentence, tokens[begin:end], and learns from them."""
     tokens, truths, z, features = examples.tokens, examples.truths, work.z, work.features[0]
     for t in range(begin, end):
@@ -223,8 +233,17 @@ def _first_look(examples, begin, end, domain, table, rate, work):  # type: ignor
             adagrad(table, features, N_FIRST_FEATURES, z, truth, rate)
 
 
-@kernel
-def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: ignore[no-untyped-def]
+@inner
+def _stage1(
+    examples: _Examples,
+    begin: i64,
+    end: i64,
+    domain: i64,
+    hashes: U32Matrix,
+    table: F32Matrix,
+    rate: f32,
+    work: _Workspace,
+) -> tuple[f64, i64, i64, i64]:
     """Stage 1 learns from the words of a sentence of a domain, tokens[begin:end], and decides on those for which the
     first look did not suffice.
 
@@ -232,7 +251,7 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
     has capitals.
     """
     tokens, truths, z = examples.tokens, examples.truths, work.z
-    rows = table.reshape(-1)
+    rows = flat(table)
     loss, n_learned, n_words, n_capitals = 0.0, 0, np.int64(0), np.int64(0)
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
@@ -267,11 +286,20 @@ def _stage1(examples, begin, end, domain, hashes, table, rate, work):  # type: i
     return loss, n_learned, n_words, n_capitals
 
 
-@kernel
-def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # type: ignore[no-untyped-def]
+@inner
+def _stage2(
+    examples: _Examples,
+    begin: i64,
+    end: i64,
+    n_words: i64,
+    n_capitals: i64,
+    table: F32Matrix,
+    rate: f32,
+    work: _Workspace,
+) -> f64:
     """Stage 2 learns from the words of a sentence on which stage 1 is not certain; returns the loss."""
     tokens, truths, z = examples.tokens, examples.truths, work.z
-    rows = table.reshape(-1)
+    rows = flat(table)
     loss = 0.0
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
@@ -295,7 +323,15 @@ def _stage2(examples, begin, end, n_words, n_capitals, table, rate, work):  # ty
 
 
 @allocating
-def _learn(examples, n, hashes, log_odds, given, tables, rates):  # type: ignore[no-untyped-def]
+def _learn(
+    examples: _Examples,
+    n: i64,
+    hashes: U32Matrix,
+    log_odds: I8Matrix,
+    given: i64,
+    tables: Tables,
+    rates: tuple[f32, f32],
+) -> tuple[f64, f64, i64]:
     """The first look and both stages learn from n tokens, sentence by sentence; as `learn`."""
     work = _Workspace(
         np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES), np.uint32),

@@ -8,7 +8,7 @@ all, have to be checked.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,27 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.words import NO_CASE, SUFFIX, UNSEEN, WHOLE, shape_evidence
+from capfst.context.words import NO_CASE, SUFFIX, UNSEEN, WHOLE, Lexicon, shape_evidence
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import (
+    Array,
+    I8Matrix,
+    I16Matrix,
+    I32Array,
+    I32Cube,
+    I64Matrix,
+    Record,
+    U8Array,
+    U8Matrix,
+    U32Array,
+    U32Matrix,
+)
 
 if TYPE_CHECKING:
-    from capfst.context.learn import Lexicon, Tables
+    from capfst.context.learn import Tables
 
 PART = "context"
 _FORMAT = 5
@@ -50,6 +63,8 @@ WORD = np.dtype(
 )
 """What is known of a word; under the label of its most frequent form. 32 bytes, so that none lies in two lines of the
 cache."""
+WordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD)]
+Word: TypeAlias = Annotated[Any, Record(WORD)]
 
 
 LEAST_PENALTY = 1.0
@@ -73,15 +88,15 @@ class Parameters(NamedTuple):
 class Context(NamedTuple):
     """The context model that belongs to a model."""
 
-    words: npt.NDArray  # WORD, by label
-    shapes: npt.NDArray[np.uint8]  # by label
-    stage1: npt.NDArray[np.uint32]  # this and the following as Parameters
-    stage2: npt.NDArray[np.uint32]
-    first_look: npt.NDArray[np.uint32]
+    words: WordArray  # WORD, by label
+    shapes: U8Array  # by label
+    stage1: U32Array  # this and the following as Parameters
+    stage2: U32Array
+    first_look: U32Array
     scales: tuple[float, float, float]
     n_domains: int
-    language_log_odds: npt.NDArray[np.int8]  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
-    language_evidence: npt.NDArray[np.uint8]  # likewise: the shape evidence of each language alone
+    language_log_odds: I8Matrix  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
+    language_evidence: U8Matrix  # likewise: the shape evidence of each language alone
 
     @classmethod
     def of(cls, model: CapFst, name: str = PART) -> Context | None:
@@ -176,7 +191,7 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
 
 
 @allocating
-def _fill_words(starts, lexicon, words):  # type: ignore[no-untyped-def]
+def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordArray) -> None:
     """Fills the records of a model's words, WORD[V + 1], whose first labels are `starts`."""
     for number in range(starts.size - 1):
         word, counts = words[starts[number]], lexicon.shape_counts[number]
@@ -188,7 +203,7 @@ def _fill_words(starts, lexicon, words):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _fill_evidence(starts, language_counts, language_evidence):  # type: ignore[no-untyped-def]
+def _fill_evidence(starts: I32Array, language_counts: I32Cube, language_evidence: U8Matrix) -> None:
     """Fills the shape evidence of each language, [V + 1, languages], of the words whose first labels are `starts`."""
     for number in range(starts.size - 1):
         for language in range(len(language_counts)):
@@ -236,7 +251,9 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
 
 
 @allocating
-def _sum_word_scores(starts, hashes, shape_counts, weights, word_scores):  # type: ignore[no-untyped-def]
+def _sum_word_scores(
+    starts: I32Array, hashes: U32Matrix, shape_counts: I64Matrix, weights: I16Matrix, word_scores: I16Matrix
+) -> None:
     """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label; 0 if its
     shape evidence is UNSEEN, as its features depend on the domain then."""
     features = np.empty(MAX_WORD_FEATURES, np.uint32)

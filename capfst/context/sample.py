@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.labels import pieces
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import U32Array, i64
 
 
 def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
@@ -26,7 +27,7 @@ def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
 
 
 @allocating
-def _select(labels, sentence, quota, size, selected):  # type: ignore[no-untyped-def]
+def _select(labels: U32Array, sentence: i64, quota: i64, size: i64, selected: U32Array) -> tuple[i64, i64]:
     """Copies those of the labels that are selected; `sentence` is the number in its source of the first one's sentence.
 
     Of a source of `size` labels, sentences that make up `quota` labels are selected, evenly spread. Returns how many

@@ -39,17 +39,18 @@ from capfst.context.features import (
 from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.tokens import Lowercase, Text, hash_lowercase
 from capfst.context.words import UNSEEN, has_case
-from capfst.system.kernels import count_ones, inlined, kernel, prefetch
+from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, i64, u32
 
 
 class _Workspace(NamedTuple):
     """Memory that the stages use line after line."""
 
-    features: npt.NDArray[np.uint32]  # [BLOCK, …]
-    word_features: npt.NDArray[np.uint32]  # [MAX_WORD_FEATURES]
-    looked: npt.NDArray[np.int64]  # [BLOCK]: words that get a first look
-    unsettled: npt.NDArray[np.int64]  # words with case for which it does not suffice
-    decisions: npt.NDArray[np.uint8]  # of each token
+    features: U32Matrix  # [BLOCK, …]
+    word_features: U32Array  # [MAX_WORD_FEATURES]
+    looked: I64Array  # [BLOCK]: words that get a first look
+    unsettled: I64Array  # words with case for which it does not suffice
+    decisions: U8Array  # of each token
 
     @classmethod
     def of(cls, n_tokens: int) -> _Workspace:
@@ -62,15 +63,15 @@ class _Workspace(NamedTuple):
         )
 
 
-@kernel
-def _subtract_largest(z):  # type: ignore[no-untyped-def]
+@inner
+def _subtract_largest(z: F32Array) -> None:
     most = largest(z)
     for k in range(N_SHAPES):
         z[k] -= most
 
 
 @inlined
-def _sum_rows(rows, features, n):  # type: ignore[no-untyped-def]
+def _sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
     """The sums of the first and third weights of the rows of n features, and of the second ones, in the low and the
     high 16 bits of two numbers; a row that another feature has counts as EMPTY_ROW. rows: as in model.Parameters.
 
@@ -88,8 +89,8 @@ def _sum_rows(rows, features, n):  # type: ignore[no-untyped-def]
     return odd, even
 
 
-@kernel
-def _score_of(sums, shape, n):  # type: ignore[no-untyped-def]
+@inner
+def _score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
     """The score of a shape in the sums of n rows; that of LOWER is 0."""
     odd, even = sums
     if shape == 0:
@@ -98,8 +99,10 @@ def _score_of(sums, shape, n):  # type: ignore[no-untyped-def]
     return np.int64(total) - 128 * n
 
 
-@kernel
-def _first_look(text, begin, end, domain, context, work, log_p):  # type: ignore[no-untyped-def]
+@inner
+def _first_look(
+    text: Text, begin: i64, end: i64, domain: i64, context: Context, work: _Workspace, log_p: F32Matrix
+) -> tuple[i64, i64, i64]:
     """log_p[begin:end], of the words of a line of a domain, for words for which the first look suffices; and
     work.decisions. The other words with case are put into work.unsettled.
 
@@ -139,8 +142,18 @@ def _first_look(text, begin, end, domain, context, work, log_p):  # type: ignore
     return n_unsettled, n_words, n_capitals
 
 
-@kernel
-def _stage1(buf, words, text, n_unsettled, domain, lowercase, context, work, log_p):  # type: ignore[no-untyped-def]
+@inner
+def _stage1(
+    buf: U8Array,
+    words: Words,
+    text: Text,
+    n_unsettled: i64,
+    domain: i64,
+    lowercase: Lowercase,
+    context: Context,
+    work: _Workspace,
+    log_p: F32Matrix,
+) -> tuple[i64, i64]:
     """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain; and
     work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain.
 
@@ -180,8 +193,10 @@ def _stage1(buf, words, text, n_unsettled, domain, lowercase, context, work, log
     return n_uncertain, n_capitals
 
 
-@kernel
-def _stage2(text, n_uncertain, n_words, n_capitals, context, work, log_p):  # type: ignore[no-untyped-def]
+@inner
+def _stage2(
+    text: Text, n_uncertain: i64, n_words: i64, n_capitals: i64, context: Context, work: _Workspace, log_p: F32Matrix
+) -> None:
     """Corrects log_p of the first `n_uncertain` words of work.unsettled: PRIOR_WEIGHT · ln p + stage 2's scores."""
     for block in range(0, n_uncertain, BLOCK):
         block_end = min(n_uncertain, block + BLOCK)
@@ -199,7 +214,9 @@ def _stage2(text, n_uncertain, n_words, n_capitals, context, work, log_p):  # ty
 
 
 @kernel
-def _score(buf, words, text, lowercase, context, work, log_p):  # type: ignore[no-untyped-def]
+def _score(
+    buf: U8Array, words: Words, text: Text, lowercase: Lowercase, context: Context, work: _Workspace, log_p: F32Matrix
+) -> None:
     """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest."""
     begin = 0
     for number in range(text.domains.size):

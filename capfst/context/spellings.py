@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.casing.transducer import CasingCosts, Words
-from capfst.context.model import Context
+from capfst.context.features import TokenArray
+from capfst.context.model import Context, WordArray
 from capfst.context.words import NO_CASE
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
-from capfst.system.kernels import inlined, kernel
+from capfst.kernels import inlined, kernel
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, i64, u32
 from capfst.text.tokenizer import NEWLINE
 
 PART = "spellings"
@@ -54,13 +56,13 @@ def of_spellings(context: Context) -> Context:
 
 
 @inlined
-def has_spellings(n_forms, label, ranks):  # type: ignore[no-untyped-def]
+def has_spellings(n_forms: i64, label: u32, ranks: U8Array) -> bool:
     """Whether a word of so many surface forms from this label on has several spellings. ranks: by label; or none."""
     return n_forms > 1 and ranks.size != 0 and ranks[label] != Shape.CASELESS
 
 
 @kernel
-def tell_spellings(words, records, ranks, token_of, tokens):  # type: ignore[no-untyped-def]
+def tell_spellings(words: Words, records: WordArray, ranks: U8Array, token_of: I64Array, tokens: TokenArray) -> None:
     """Puts what a context model of spellings knows of words into their tokens, in the place of what one of shapes
     knows; the rest is the same in both. records, ranks: its `words` and `shapes`. token_of: the token of each word."""
     for i in range(words.n_forms.size):
@@ -71,7 +73,9 @@ def tell_spellings(words, records, ranks, token_of, tokens):  # type: ignore[no-
 
 
 @kernel
-def _add(n_forms, first_labels, ranks, log_p, arc_costs, options):  # type: ignore[no-untyped-def]
+def _add(
+    n_forms: U32Array, first_labels: U32Array, ranks: U8Array, log_p: F32Matrix, arc_costs: F32Array, options: F32Matrix
+) -> None:
     """Adds the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
     are any."""
     first_arc = np.int64(0)

@@ -18,10 +18,11 @@ from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.transducer import Index, Transducer, Words, canonical_lowercase, find_label
 from capfst.context.classes import RARE
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
-from capfst.context.features import MAX_POSITION, PADDING, TOKEN, sentence_padding
-from capfst.context.model import Context
+from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
+from capfst.context.model import Context, Word
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.system.kernels import kernel, outlined, part, prefetch
+from capfst.kernels import inner, kernel, part, prefetch
+from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
@@ -32,15 +33,15 @@ class Lowercase(NamedTuple):
     """What brings unseen words into lower case, and room for one in each state of that."""
 
     pretokenized: bool
-    info: npt.NDArray[np.uint8]
+    info: U8Array
     lowering: Lowering
     stripping: Lowering  # and without diacritics
     known: Index  # the words that the model knows
-    lowered: npt.NDArray[np.uint8]
-    word: npt.NDArray[np.uint8]  # as the LM writes it
-    hashes: npt.NDArray[np.uint32]  # [N_HASHES], of the same
-    stripped: npt.NDArray[np.uint8]
-    parts: npt.NDArray[np.uint64]  # the same, by eight bytes
+    lowered: U8Array
+    word: U8Array  # as the LM writes it
+    hashes: U32Array  # [N_HASHES], of the same
+    stripped: U8Array
+    parts: U64Array  # the same, by eight bytes
 
     @classmethod
     def of(cls, transducer: Transducer, longest: int) -> Lowercase:
@@ -63,15 +64,15 @@ class Lowercase(NamedTuple):
 class Text(NamedTuple):
     """The words of a buffer in their lines, as the features read them."""
 
-    tokens: npt.NDArray  # TOKEN, with padding before and after each line, and between sentences
-    token_of: npt.NDArray[np.int64]  # [n]: the token of each word; of a line end, the padding behind its line
-    labels: npt.NDArray[np.uint32]  # [n]: the first label of each word, or of an OOV word's stand-in, or 0
-    domains: npt.NDArray[np.int64]  # of each line; if they are languages, of each sentence
-    ends: npt.NDArray[np.int64]  # the word behind each of these
+    tokens: TokenArray  # TOKEN, with padding before and after each line, and between sentences
+    token_of: I64Array  # [n]: the token of each word; of a line end, the padding behind its line
+    labels: U32Array  # [n]: the first label of each word, or of an OOV word's stand-in, or 0
+    domains: I64Array  # of each line; if they are languages, of each sentence
+    ends: I64Array  # the word behind each of these
 
 
-@kernel
-def _known_token(word, token):  # type: ignore[no-untyped-def]
+@inner
+def _known_token(word: Word, token: Token) -> None:
     """Fills the token of a word that the LM knows, by its model.WORD."""
     token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
     token.frequency_rank = word.frequency_rank
@@ -79,8 +80,8 @@ def _known_token(word, token):  # type: ignore[no-untyped-def]
     token.shape_evidence = word.shape_evidence
 
 
-@outlined
-def hash_lowercase(buf, words, i, lowercase):  # type: ignore[no-untyped-def]
+@inner
+def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercase: Lowercase) -> i64:
     """Fills lowercase.word with the lowercase of word i as the LM would write it, and lowercase.hashes; its size."""
     word = lowercase.word
     size = canonical_lowercase(
@@ -91,8 +92,8 @@ def hash_lowercase(buf, words, i, lowercase):  # type: ignore[no-untyped-def]
     return size
 
 
-@kernel
-def _oov_token(buf, words, i, unseen, lowercase, token):  # type: ignore[no-untyped-def]
+@inner
+def _oov_token(buf: U8Array, words: Words, i: i64, unseen: bool, lowercase: Lowercase, token: Token) -> i64:
     """Fills the token of the OOV word i, and what hash_lowercase does; the word's size."""
     size = hash_lowercase(buf, words, i, lowercase)
     is_word = unseen and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
@@ -104,8 +105,8 @@ def _oov_token(buf, words, i, unseen, lowercase, token):  # type: ignore[no-unty
     return size
 
 
-@outlined
-def _stand_in(lowercase, size):  # type: ignore[no-untyped-def]
+@inner
+def _stand_in(lowercase: Lowercase, size: i64) -> u32:
     """The first label of the known word that lowercase.word[:size], which is OOV, is without its diacritics; 0 if there
     is none."""
     word, stripped = lowercase.word, lowercase.stripped
@@ -118,8 +119,8 @@ def _stand_in(lowercase, size):  # type: ignore[no-untyped-def]
     return find_label(stripped, size, lowercase.known, lowercase.parts)
 
 
-@kernel
-def _add_log_odds(known, of_languages, sums):  # type: ignore[no-untyped-def]
+@inner
+def _add_log_odds(known: Word, of_languages: I8Array, sums: I64Array) -> None:
     """Adds a known word's log-odds to the sums: those of languages, if the context model tells several apart."""
     if of_languages.size != 0:
         for language in range(of_languages.size):
@@ -129,8 +130,8 @@ def _add_log_odds(known, of_languages, sums):  # type: ignore[no-untyped-def]
             sums[domain] += known.domain_log_odds[domain]
 
 
-@kernel
-def _end_domain(text, number, end, log_odds, n_domains, language):  # type: ignore[no-untyped-def]
+@inner
+def _end_domain(text: Text, number: i64, end: i64, log_odds: I64Array, n_domains: i64, language: i64) -> i64:
     """Sets a domain, the likeliest one or the given language, and where it ends; the number of the next one."""
     text.domains[number] = likeliest_domain(part(log_odds, 0, n_domains)) if language == ANY else language
     text.ends[number] = end
@@ -138,7 +139,17 @@ def _end_domain(text, number, end, log_odds, n_domains, language):  # type: igno
 
 
 @kernel
-def _read(buf, words, begins, unseen, context, lowercase, log_odds, language, text):  # type: ignore[no-untyped-def]
+def _read(
+    buf: U8Array,
+    words: Words,
+    begins: BoolArray,
+    unseen: bool,
+    context: Context,
+    lowercase: Lowercase,
+    log_odds: I64Array,
+    language: i64,
+    text: Text,
+) -> None:
     """Fills `text`. A domain is the likeliest one given the known words of its line, or of its sentence, or the given
     language, if it is not ANY. log_odds: room for sums, 0 at first."""
     t = sentence_padding(text.tokens, 0)
@@ -184,7 +195,7 @@ def _read(buf, words, begins, unseen, context, lowercase, log_odds, language, te
 
 
 @kernel
-def _measure(words, begins, sizes):  # type: ignore[no-untyped-def]
+def _measure(words: Words, begins: BoolArray, sizes: I64Array) -> None:
     """Fills sizes[:3]: the number of line ends, and of words that begin sentences; the length of the longest word."""
     n_newlines, n_begins, longest = np.int64(0), np.int64(0), np.int64(0)
     for i in range(words.starts.size):

@@ -21,8 +21,9 @@ from capfst.context import sample, words
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.domains import MAX_DOMAINS, find_domains
 from capfst.context.features import N_RANKED
-from capfst.context.learn import ANY, Lexicon, Tables, learn
+from capfst.context.learn import ANY, Tables, learn
 from capfst.context.model import Parameters, quantize
+from capfst.context.words import Lexicon
 from capfst.corpus.labels import names
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols

@@ -7,6 +7,8 @@ counts have the same shape evidence, so that what is learned of one of them hold
 
 from __future__ import annotations
 
+from typing import NamedTuple, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,10 +16,44 @@ from capfst.casing.names import pattern
 from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
+from capfst.kernels import allocating, inner, kernel
+from capfst.kernels.types import (
+    I8Matrix,
+    I32Array,
+    I32Cube,
+    I32Matrix,
+    I64Array,
+    I64Matrix,
+    U8Array,
+    U8Matrix,
+    U32Array,
+    U32Matrix,
+    i64,
+    u8,
+)
 from capfst.system.hashing import hash_bytes, hash_pair
-from capfst.system.kernels import allocating, kernel, outlined
 from capfst.text.tokenizer import PROTECTED_CLASS
-from capfst.text.unicode import GROWTH, INFO, LETTER, ascii_set, decode, is_in, lower_into
+from capfst.text.unicode import GROWTH, INFO, LETTER, Lowering, ascii_set, decode, is_in, lower_into
+
+Counts = TypeVar("Counts", I32Array, I64Array)
+CountTable = TypeVar("CountTable", I32Matrix, I64Matrix)
+
+
+class Lexicon(NamedTuple):
+    """What is known of a model's labels and lowercase words."""
+
+    word_of: I64Array  # by label: the number of its word
+    shapes: U8Array  # by label
+    hashes: U32Matrix  # [words, N_HASHES]
+    frequency_ranks: U8Array  # by word: 1 … N_RANKED, the most frequent one first, or 0
+    classes: U8Matrix  # [words, 2], by classes.word_classes
+    shape_counts: I64Matrix  # [words, N_SHAPES], of all the corpus
+    domain_log_odds: I8Matrix  # [words, domains], by domains.domain_log_odds
+    positional: bool = True  # whether the first word of a sentence is written as its position demands
+    domains_are_languages: bool = False
+    language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
+    """[languages, words, N_SHAPES]: the shape counts of each language, if the domains are languages."""
+
 
 MAX_AFFIX = 5
 """The longest prefix and suffix that are hashed, in characters."""
@@ -42,8 +78,8 @@ BEGIN, END, NO_CASE = 150, 151, 152
 _VOWELS = ascii_set("aeiouy")
 
 
-@outlined
-def hash_word(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
+@inner
+def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Array) -> None:
     """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word, and
     for trigrams that it has not."""
     hashes[:] = 0
@@ -75,8 +111,8 @@ def hash_word(text, start, end, info, hashes):  # type: ignore[no-untyped-def]
     hashes[FRAME] = hash_pair(4 + vowel, min(length, 8))
 
 
-@kernel
-def most_frequent_shape(counts):  # type: ignore[no-untyped-def]
+@inner
+def most_frequent_shape(counts: Counts) -> tuple[i64, i64]:
     """Counts by shape, int64[N_SHAPES] → the shape with the highest count (of equal ones the first), and their sum."""
     best, total = 0, np.int64(0)
     for shape in range(N_SHAPES):
@@ -86,8 +122,8 @@ def most_frequent_shape(counts):  # type: ignore[no-untyped-def]
     return best, total
 
 
-@kernel
-def shape_evidence(counts):  # type: ignore[no-untyped-def]
+@inner
+def shape_evidence(counts: Counts) -> i64:
     """Counts by shape, int64[N_SHAPES] → UNSEEN if all are 0, else a number from 1 to 120.
 
     It is 1 + 30 shape + 6 impurity + frequency: the most frequent shape; 0 … 4, the fewer of the occurrences have that
@@ -103,7 +139,7 @@ def shape_evidence(counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def has_case(evidence):  # type: ignore[no-untyped-def]
+def has_case(evidence: u8) -> bool:
     """Whether shape evidence is of a word that has case, seen or unseen."""
     return evidence < BEGIN
 
@@ -133,21 +169,26 @@ _IN_25, _IN_12 = (np.array([bucket(byte) for byte in range(256)], np.uint8) for 
 """Of any byte: a model's file may have any number in the place of shape evidence."""
 
 
-@kernel
-def evidence_in_25(evidence):  # type: ignore[no-untyped-def]
+@inner
+def evidence_in_25(evidence: i64) -> i64:
     """Shape evidence in 25 buckets: 0 if there is none, else by shape, purity (2) and frequency (3)."""
     return np.int64(_IN_25[evidence])
 
 
-@kernel
-def evidence_in_12(evidence):  # type: ignore[no-untyped-def]
+@inner
+def evidence_in_12(evidence: i64) -> i64:
     """Shape evidence in 12 buckets: UNSEEN; by shape and purity (2); BEGIN, END, NO_CASE."""
     return np.int64(_IN_12[evidence])
 
 
 @allocating
-def _hash_words(data, offsets, starts, info, lowering, hashes):  # type: ignore[no-untyped-def]
-    word = np.empty((offsets[1:] - offsets[:-1]).max() * GROWTH + 8, np.uint8)
+def _hash_words(
+    data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: Lowering, hashes: U32Matrix
+) -> None:
+    longest = 0
+    for label in range(offsets.size - 1):
+        longest = max(longest, offsets[label + 1] - offsets[label])
+    word = np.empty(longest * GROWTH + 8, np.uint8)
     for number in range(starts.size - 1):
         start, end = offsets[starts[number]], offsets[starts[number] + 1]
         size = lower_into(data, start, end, start, end, word, 0, info, lowering)
@@ -171,7 +212,15 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray
 
 
 @allocating
-def _count(labels, word_of, shapes, positional, sentence_begins, step, counts):  # type: ignore[no-untyped-def]
+def _count(
+    labels: U32Array,
+    word_of: I64Array,
+    shapes: U8Array,
+    positional: bool,
+    sentence_begins: bool,
+    step: i64,
+    counts: CountTable,
+) -> bool:
     for label in labels:
         if label == 0:
             sentence_begins = positional

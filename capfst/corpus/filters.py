@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
+from capfst.kernels import allocating, copy_bytes, inner
+from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.system.hashing import PRIME
-from capfst.system.kernels import allocating, kernel
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode, mapped
 
 
@@ -72,8 +73,8 @@ def _roles() -> npt.NDArray[np.uint8]:
 ROLES = _roles()
 
 
-@kernel
-def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
+@inner
+def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles: U8Array) -> tuple[i64, i64]:
     """(verdict, offset of the next) of the line at buf[i]; bit v of `on`: the filter with verdict v is on."""
     start = i
     characters = letters = marks = inner = 0
@@ -162,14 +163,14 @@ def _judge(buf, i, on, info, lower, roles):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _keep(buf, on, info, lower, roles, out, counts):  # type: ignore[no-untyped-def]
+def _keep(buf: U8Array, on: i64, info: U8Array, lower: U32Array, roles: U8Array, out: U8Array, counts: I64Array) -> i64:
     """Copies the kept lines of buf to out, counts the verdicts; the number of bytes copied."""
     i = size = 0
     while i < len(buf):
         verdict, after = _judge(buf, i, on, info, lower, roles)
         counts[verdict] += 1
         if verdict == KEPT:
-            out[size : size + after - i] = buf[i:after]
+            copy_bytes(buf, i, after - i, out, size)
             size += after - i
         i = after
     return size

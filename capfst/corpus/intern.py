@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.kernels import allocating, copy_bytes, inner, kernel
+from capfst.kernels.types import BoolArray, I64Matrix, U8Array, U32Array, U64Array, i64, u64
 from capfst.system.hashing import hash_bytes
-from capfst.system.kernels import allocating, kernel
 from capfst.text.language import DEFAULT, Language
 from capfst.text.sentences import mark_capitalised
 from capfst.text.strings import Strings
@@ -43,12 +44,12 @@ _SEED = 0
 class _Table(NamedTuple):
     """A hash table of words with open addressing; string k of `words` has the id k + 1."""
 
-    slots: npt.NDArray[np.uint64]  # uint64[2^b]: upper half of the word's hash << 32 | id; 0 where free
+    slots: U64Array  # uint64[2^b]: upper half of the word's hash << 32 | id; 0 where free
     words: Strings  # longer than what is used of them
 
 
-@kernel
-def _find_slot(table, word, length):  # type: ignore[no-untyped-def]
+@inner
+def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
     """The slot of word[:length], or the free one where it belongs; and the upper half of its hash."""
     slots, words = table
     mask = np.uint64(slots.size - 1)
@@ -74,7 +75,7 @@ def _find_slot(table, word, length):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _rehash(table, n):  # type: ignore[no-untyped-def]
+def _rehash(table: _Table, n: i64) -> None:
     """Fills the empty slots of a table with its first n words."""
     slots, words = table
     for k in range(n):
@@ -83,8 +84,8 @@ def _rehash(table, n):  # type: ignore[no-untyped-def]
         slots[i] = tag << np.uint64(32) | np.uint64(k + 1)
 
 
-@kernel
-def _word_before(token_types, i, least, stream, written):  # type: ignore[no-untyped-def]
+@inner
+def _word_before(token_types: U8Array, i: i64, least: i64, stream: U32Array, written: i64) -> i64:
     """The id of the word before token i and the marks before it, each of which is one id in the stream; 0 if there is
     none, or fewer than `least` tokens before the marks in its line."""
     t = i - 1
@@ -97,9 +98,20 @@ def _word_before(token_types, i, least, stream, written):  # type: ignore[no-unt
 
 
 @allocating
-def _intern(  # type: ignore[no-untyped-def]
-    buf, tokens, begins, first, last, as_written, table, n, counts, scratch, stream, written
-):
+def _intern(
+    buf: U8Array,
+    tokens: Tokens,
+    begins: BoolArray,
+    first: i64,
+    last: i64,
+    as_written: bool,
+    table: _Table,
+    n: i64,
+    counts: I64Matrix,
+    scratch: U8Array,
+    stream: U32Array,
+    written: i64,
+) -> tuple[i64, i64, i64]:
     """Appends the ids of the tokens first..last of `buf` to `stream`; stops early when the table, of n words, is full.
 
     begins: whether a sentence may begin with the token, inside its line. as_written: the word is the token itself, not
@@ -119,14 +131,14 @@ def _intern(  # type: ignore[no-untyped-def]
             continue
         if as_written:
             length = ends[i] - starts[i]
-            scratch[:length] = buf[starts[i] : ends[i]]
+            copy_bytes(buf, starts[i], length, scratch, 0)
         else:
             length = canonical(buf, starts[i], ends[i], token_type, scratch)
         if 2 * (n + 1) > slots.size or n + 2 > offsets.size or offsets[n] + length > data.size:
             break
         slot, tag = _find_slot(table, scratch, length)
         if slots[slot] == 0:
-            data[offsets[n] : offsets[n] + length] = scratch[:length]
+            copy_bytes(scratch, 0, length, data, offsets[n])
             offsets[n + 1] = offsets[n] + length
             n += 1
             slots[slot] = tag << np.uint64(32) | np.uint64(n)

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
+from capfst.kernels import kernel
+from capfst.kernels.types import I64Array, U32Array, i64
 from capfst.system.buckets import Store, Unnamed
-from capfst.system.kernels import kernel
 
 _CHUNK = 1 << 20
 
@@ -32,7 +33,7 @@ def pieces(labels: npt.NDArray, n_before: int = 0, begin: int = 0) -> Iterator[t
 
 
 @kernel
-def _count(labels, start, occurrences, first_places):  # type: ignore[no-untyped-def]
+def _count(labels: U32Array, start: i64, occurrences: I64Array, first_places: I64Array) -> i64:
     """Adds each label's occurrences, and the place of its first; the place of a label out of range, or -1."""
     for t in range(len(labels)):
         if labels[t] >= len(occurrences):

@@ -23,8 +23,9 @@ from capfst.corpus.labels import mapped
 from capfst.corpus.word_lists import WordLists
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
+from capfst.kernels import kernel
+from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array, U64Matrix, i64
 from capfst.system.buckets import Store
-from capfst.system.kernels import kernel
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
@@ -96,7 +97,7 @@ class IdStreams:
 
 
 @kernel
-def _resolve(stream, kept, ends, counts):  # type: ignore[no-untyped-def]
+def _resolve(stream: U32Array, kept: BoolArray, ends: BoolArray, counts: I64Array) -> i64:
     """In place: each compound becomes itself (if kept) or its parts, a place where a sentence may begin a 0 if the word
     before ends sentences; counts what is left. Returns the new length."""
     j = 0
@@ -123,7 +124,7 @@ def _resolve(stream, kept, ends, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def relabel(stream, labels):  # type: ignore[no-untyped-def]
+def relabel(stream: U32Array, labels: U32Array) -> None:
     """In place: each id becomes labels[id], those of compounds too."""
     i = 0
     while i < stream.size:
@@ -136,7 +137,7 @@ def relabel(stream, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _lowercase(words, info, lowering, out):  # type: ignore[no-untyped-def]
+def _lowercase(words: Strings, info: U8Array, lowering: Lowering, out: Strings) -> None:
     """Fills `out` with the lowercase form of each word."""
     size = 0
     out.offsets[0] = 0
@@ -147,7 +148,7 @@ def _lowercase(words, info, lowering, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _prefixes(words, keys):  # type: ignore[no-untyped-def]
+def _prefixes(words: Strings, keys: U64Matrix) -> None:
     """keys[c, k]: bytes 8c … 8c + 7 of word k as a number, which is in the order of the bytes."""
     data, offsets = words
     for c in range(keys.shape[0]):
@@ -159,7 +160,7 @@ def _prefixes(words, keys):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _concatenate(words, order, out):  # type: ignore[no-untyped-def]
+def _concatenate(words: Strings, order: I64Array, out: U8Array) -> None:
     """Fills uint8[·] with the words order[0], order[1], …"""
     size = 0
     for k in order:

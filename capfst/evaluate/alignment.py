@@ -32,7 +32,8 @@ from capfst.evaluate.compare import (
     count_stretch,
 )
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import I64Array, I64Matrix, U8Array, U32Array
 from capfst.text.unicode import CLASS, DOT_ABOVE, DOTTED_CAPITAL_I, INFO, IS_CASED, IS_UPPER, LETTER
 
 MOST_WORDS = 1 << 18  # of a line: a quarter of a million, a day of speech
@@ -116,7 +117,7 @@ def _count_whole(ref: list[str], hyp: list[str], pairs: npt.NDArray[np.int64]) -
 
 
 @allocating
-def align_numbers(ref, hyp):  # type: ignore[no-untyped-def]
+def align_numbers(ref: U32Array, hyp: U32Array) -> I64Matrix:
     """`align` of words that stand as numbers, uint32[·] each.
 
     An alignment is cut where it leaves the middle one of the reference's words, then both parts are, and so on
@@ -124,9 +125,13 @@ def align_numbers(ref, hyp):  # type: ignore[no-untyped-def]
     these matches is cheaper.
     """
     partners = np.full(len(ref), -1, np.int64)
-    parts = [(0, len(ref), 0, len(hyp))]
-    while parts:
-        i, i_end, j, j_end = parts.pop()
+    # A part is halved until one word is left, and one half waits while the other one is: 64 never wait.
+    parts = np.empty((64, 4), np.int64)
+    parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3] = 0, len(ref), 0, len(hyp)
+    n_parts = 1
+    while n_parts > 0:
+        n_parts -= 1
+        i, i_end, j, j_end = parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2], parts[n_parts, 3]
         while i < i_end and j < j_end and ref[i] == hyp[j]:
             partners[i] = j
             i += 1
@@ -143,17 +148,25 @@ def align_numbers(ref, hyp):  # type: ignore[no-untyped-def]
         elif i < i_end and j < j_end:
             half = (i_end - i) // 2
             aligned = column_of(least_cost(ref[i:i_end], hyp[j:j_end], half))
-            parts.append((i, i + half, j, j + aligned))
-            parts.append((i + half, i_end, j + aligned, j_end))
-    places = np.flatnonzero(partners >= 0)
-    pairs = np.empty((len(places), 2), np.int64)
-    pairs[:, 0] = places
-    pairs[:, 1] = partners[places]
+            middle, aligned_end = i + half, j + aligned
+            part, other = parts[n_parts], parts[n_parts + 1]
+            part[0], part[1], part[2], part[3] = i, middle, j, aligned_end
+            other[0], other[1], other[2], other[3] = middle, i_end, aligned_end, j_end
+            n_parts += 2
+    n_pairs = 0
+    for i in range(len(ref)):
+        n_pairs += partners[i] >= 0
+    pairs = np.empty((n_pairs, 2), np.int64)
+    n_pairs = 0
+    for i in range(len(ref)):
+        if partners[i] >= 0:
+            pairs[n_pairs, 0], pairs[n_pairs, 1] = i, partners[i]
+            n_pairs += 1
     return pairs
 
 
 @allocating
-def count_capitals(ref, hyp, stops, info, row):  # type: ignore[no-untyped-def]
+def count_capitals(ref: U32Array, hyp: U32Array, stops: I64Matrix, info: U8Array, row: I64Array) -> None:
     """Adds a line's capitals, and their edits, to its row of counts.
 
     ref, hyp: uint32[·], the code points of the words. stops: int64[2, ·], places in both up to which they are aligned

@@ -12,7 +12,8 @@ until it must hold the best alignment (Ukkonen 1985).
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import allocating
+from capfst.kernels import inner, inner_allocating
+from capfst.kernels.types import U32Array, i64
 
 # Costs are edits · 2^38 + substitutions · 2^19 + a column: least by edits, then by substitutions, of which there must
 # be fewer than 2^19, as of columns; 2^18 words, or a stretch of capitals, are well below that.
@@ -25,8 +26,8 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-@allocating
-def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
+@inner
+def edits(ref: U32Array, n: i64, hyp: U32Array, m: i64) -> tuple[i64, i64, i64]:
     """(deletions, insertions, substitutions) that make hyp[:m] of ref[:n], both uint32[·]; needs one row of the band.
 
     What both begin or end with is matched first: no alignment without these matches is cheaper.
@@ -51,8 +52,8 @@ def edits(ref, n, hyp, m):  # type: ignore[no-untyped-def]
     return (indels + n - m) // 2, (indels - n + m) // 2, substitutions
 
 
-@allocating
-def is_subsequence(short, long):  # type: ignore[no-untyped-def]
+@inner
+def is_subsequence(short: U32Array, long: U32Array) -> bool:
     """Whether `long` is `short` with insertions."""
     i = 0
     for j in range(len(long)):
@@ -61,8 +62,8 @@ def is_subsequence(short, long):  # type: ignore[no-untyped-def]
     return i == len(short)
 
 
-@allocating
-def least_cost(ref, hyp, middle):  # type: ignore[no-untyped-def]
+@inner
+def least_cost(ref: U32Array, hyp: U32Array, middle: i64) -> i64:
     """The least cost of all alignments, with the column where such a one leaves row `middle` > 0: a place where the
     alignment may be cut in two (Hirschberg 1975)."""
     margin = 1 + abs(len(ref) - len(hyp)) // 4
@@ -75,13 +76,13 @@ def least_cost(ref, hyp, middle):  # type: ignore[no-untyped-def]
         margin = min(2 * margin, enough)
 
 
-@allocating
-def column_of(cost):  # type: ignore[no-untyped-def]
+@inner
+def column_of(cost: i64) -> i64:
     return cost % _SUBSTITUTION
 
 
-@allocating
-def band_cost(ref, hyp, middle, margin):  # type: ignore[no-untyped-def]
+@inner_allocating
+def band_cost(ref: U32Array, hyp: U32Array, middle: i64, margin: i64) -> i64:
     """As `least_cost`, of the alignments within `margin` of the diagonals between the first and the last cell.
 
     row[k - low] is the cost of the cell (i, j) on diagonal k = j − i; of row i − 1 until it is overwritten by row i.

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from capfst.casing.shapes import shape_with
 from capfst.evaluate.cer import code_points, edits
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating, inner
+from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Array, U32Matrix, i64, u32
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
     CLASS,
@@ -182,13 +183,13 @@ class _VocabularyLookup(dict[str, bool]):
         return np.fromiter(map(self.__getitem__, tokens), np.bool_)
 
 
-@allocating
-def _is_space(code, info):  # type: ignore[no-untyped-def]
+@inner
+def _is_space(code: u32, info: U8Array) -> bool:
     return info[code] & CLASS == SPACE
 
 
-@allocating
-def count_stretch(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
+@inner
+def count_stretch(ref: U32Array, n: i64, hyp: U32Array, m: i64, row: I64Array) -> None:
     """Adds a stretch's capitals, and their edits, to a row of counts."""
     deletions, insertions, substitutions = edits(ref, n, hyp, m)
     row[CAPITALS] += n
@@ -197,8 +198,23 @@ def count_stretch(ref, n, hyp, m, row):  # type: ignore[no-untyped-def]
     row[SUBSTITUTIONS] += substitutions
 
 
-@allocating
-def _count_line(ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fold, has_dot, upper_room, row):  # type: ignore[no-untyped-def]
+@inner
+def _count_line(
+    ref: U32Array,
+    i: i64,
+    i_end: i64,
+    hyp: U32Array,
+    j: i64,
+    j_end: i64,
+    token: i64,
+    known: BoolArray,
+    skip_first: bool,
+    info: U8Array,
+    fold: U32Array,
+    has_dot: bool,
+    upper_room: U32Matrix,
+    row: I64Array,
+) -> tuple[bool, i64, i64, i64]:
     """Adds the counts of a line, ref[i:i_end] and hyp[j:j_end], to its row; whether the two differ in casing only, and
     i, j and the number of tokens behind it, or where they differ. Both are walked in lock step, character by character.
 
@@ -272,7 +288,18 @@ def _count_line(ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fo
 
 
 @allocating
-def count_lines(ref, ref_ends, hyp, hyp_ends, known, skip_first, info, fold, turkish_fold, counts):  # type: ignore[no-untyped-def]
+def count_lines(
+    ref: U32Array,
+    ref_ends: I64Array,
+    hyp: U32Array,
+    hyp_ends: I64Array,
+    known: BoolArray,
+    skip_first: bool,
+    info: U8Array,
+    fold: U32Array,
+    turkish_fold: U32Array,
+    counts: I64Matrix,
+) -> tuple[i64, i64, i64]:
     """Adds each line's counts to its row, which is 0; (−1, 0, 0), or the first line that differs, and where in both
     texts.
 

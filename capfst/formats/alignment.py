@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import kernel
+from capfst.kernels import kernel
+from capfst.kernels.types import I32Array, I64Array, U8Array, i64
 
 _NL, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "\n-09")
 _SPACES = (9, 11, 12, 13, 32)
@@ -24,13 +24,13 @@ class Pairs(NamedTuple):
     """The alignments of lines: pair k is (source[k], target[k]); those of line l are offsets[l] … offsets[l + 1] −
     1."""
 
-    offsets: npt.NDArray[np.int64]  # [lines + 1]
-    source: npt.NDArray[np.int32]
-    target: npt.NDArray[np.int32]
+    offsets: I64Array  # [lines + 1]
+    source: I32Array
+    target: I32Array
 
 
 @kernel
-def _parse(text, offsets, source, target):  # type: ignore[no-untyped-def]
+def _parse(text: U8Array, offsets: I64Array, source: I32Array, target: I32Array) -> tuple[i64, i64]:
     """Fills `offsets` and the pairs of valid alignments; (number of pairs, offset of what is no pair, or −1)."""
     n, line, i = 0, 0, 0
     offsets[0] = 0

@@ -13,8 +13,10 @@ import numpy as np
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import UNKNOWN
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import F64Array, U32Array, f64, i64
 from capfst.system.binary_search import lower_bound
-from capfst.system.kernels import allocating, kernel
 from capfst.text.unicode import lower
 
 SENTENCE_END = 0
@@ -22,7 +24,7 @@ SENTENCE_END = 0
 
 
 @kernel
-def final_cost(states, arcs, state):  # type: ignore[no-untyped-def]
+def final_cost(states: StateArray, arcs: ArcArray, state: i64) -> f64:
     """The cost of `</s>` behind `state`."""
     cost = np.float64(0)
     while states[state].final == np.inf and state != 0:
@@ -33,7 +35,7 @@ def final_cost(states, arcs, state):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def step(states, arcs, state, label):  # type: ignore[no-untyped-def]
+def step(states: StateArray, arcs: ArcArray, state: i64, label: i64) -> tuple[f64, i64]:
     """The cost of a label, or of SENTENCE_END, behind `state`, and the state behind both."""
     if label == SENTENCE_END:
         return final_cost(states, arcs, state), np.int64(0)
@@ -51,7 +53,7 @@ def step(states, arcs, state, label):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def token_costs(states, arcs, start, labels):  # type: ignore[no-untyped-def]
+def token_costs(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> F64Array:
     """float64[T]: the cost of each of labels[T] in its sentence; each sentence ends with SENTENCE_END."""
     costs = np.empty(len(labels))
     state = np.int64(start)

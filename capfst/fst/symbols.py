@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import count_ones, get_eight, kernel, put_eight
+from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
+from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64
 from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
-from capfst.text.unicode import GROWTH, INFO, is_small, lower_bytes, put_lowered
+from capfst.text.unicode import GROWTH, INFO, Lowering, is_small, lower_bytes, put_lowered
 
 EPSILON = "<epsilon>"
 UNKNOWN = "<unk>"  # the surface form of every word that has none
@@ -34,21 +35,16 @@ class DamagedError(CapfstError):
         super().__init__(f"the file is damaged: {reason}: copy it again or train it again")
 
 
-def _offset_type(size: int) -> type[np.int32] | type[np.int64]:
-    """What offsets into so many bytes are kept as: there are millions of them."""
-    return np.int32 if size < 1 << 31 else np.int64
-
-
 @dataclass(frozen=True)
 class Symbols:
     """The symbols of labels 0..V: symbol l is the UTF-8 in data[offsets[l]:offsets[l + 1]]."""
 
     data: npt.NDArray[np.uint8]  # all symbols, one after the other
-    offsets: npt.NDArray[np.signedinteger]  # [V + 2]; int32, or int64 from 2 GB of symbols on
+    offsets: npt.NDArray[np.int64]  # [V + 2]
     language: Language = DEFAULT  # of the lowercase forms
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offsets", self.offsets.astype(_offset_type(len(self.data)), copy=False))
+        object.__setattr__(self, "offsets", self.offsets.astype(np.int64, copy=False))
 
     @classmethod
     def from_words(cls, words: Iterable[str], language: Language = DEFAULT) -> "Symbols":
@@ -98,14 +94,14 @@ class Symbols:
 
 
 @kernel
-def _mark_small(symbols, small):  # type: ignore[no-untyped-def]
+def _mark_small(symbols: Strings, small: U8Array) -> None:
     data, offsets = symbols
     for label in range(1, len(offsets) - 1):
         small[label >> 3] |= np.uint8(is_small(data, offsets[label], offsets[label + 1])) << (label & 7)
 
 
-@kernel
-def _put_int(value, size, out, i):  # type: ignore[no-untyped-def]
+@inner
+def _put_int(value: i64, size: i64, out: U8Array, i: i64) -> i64:
     """Writes an integer, little-endian, to out[i : i + size]; the place behind it."""
     for k in range(size):
         out[i + k] = value >> 8 * k & 0xFF
@@ -113,7 +109,7 @@ def _put_int(value, size, out, i):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pack(symbols, out):  # type: ignore[no-untyped-def]
+def _pack(symbols: Strings, out: U8Array) -> None:
     """Fills `out` with the entries of symbols (Strings)."""
     data, offsets = symbols
     i = 0
@@ -126,7 +122,7 @@ def _pack(symbols, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _unpack(buffer, i, symbols):  # type: ignore[no-untyped-def]
+def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
     """Fills symbols (Strings) from the entries at buffer[i:]; the place after the last, or −1 − a bad label.
 
     The data must be as long as all that stands at buffer[i:] beside the symbols lets it be, and 8 bytes.
@@ -144,8 +140,8 @@ def _unpack(buffer, i, symbols):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
-def _are_same(data, start, end, other, other_end):  # type: ignore[no-untyped-def]
+@inner
+def _are_same(data: U8Array, start: i64, end: i64, other: i64, other_end: i64) -> bool:
     """Whether data[start:end] and data[other:other_end] are the same."""
     same = end - start == other_end - other
     while same and start < end:
@@ -155,8 +151,8 @@ def _are_same(data, start, end, other, other_end):  # type: ignore[no-untyped-de
     return same
 
 
-@kernel
-def _order(one, one_size, two, two_size):  # type: ignore[no-untyped-def]
+@inner
+def _order(one: U64Array, one_size: i64, two: U64Array, two_size: i64) -> i64:
     """Its sign: the word of so many bytes in `one`, eight after eight, is before (−), equal to (0), after (+) that in
     `two`."""
     for k in range(min(one_size, two_size) + 7 >> 3):
@@ -168,7 +164,9 @@ def _order(one, one_size, two, two_size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _find_words(symbols, starts, parts, room, info, lowering):  # type: ignore[no-untyped-def]
+def _find_words(
+    symbols: Strings, starts: I32Array, parts: U64Matrix, room: U8Array, info: U8Array, lowering: Lowering
+) -> i64:
     """Fills `starts` with the first label of each lowercase word, and V + 1; `parts` is room for two words, eight bytes
     after eight, `room` for one.
 
@@ -207,7 +205,7 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
         raise DamagedError(f"its symbol table cannot have {size} symbols")
     data = sparse(len(buffer) - start - ENTRY * size + 8, np.uint8)  # the rest of the file may be larger than memory
-    strings = Strings(data, np.empty(size + 1, _offset_type(len(data))))
+    strings = Strings(data, np.empty(size + 1, np.int64))
     after = _unpack(buffer, start, strings)
     if after < 0:
         raise DamagedError(f"the entry of label {-1 - after} in its symbol table cannot be read")

@@ -14,15 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.symbols import DamagedError
-from capfst.system.kernels import kernel
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import I64Array, U8Array, i64
 
 MAX_ORDER = 8  # no backoff chain is longer
 
 _BLOCK = 4096  # arcs
 
 
-@kernel
-def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def]
+@inner
+def _are_wrong(arcs: ArcArray, begin: i64, end: i64, states: i64, labels: i64) -> tuple[bool, i64]:
     """Whether one of arcs[begin:end] (begin > 0) is wrong for itself, or its label neither 0 nor greater than that of
     the arc before; and how many have the label 0.
 
@@ -40,7 +42,7 @@ def _are_wrong(arcs, begin, end, states, labels):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
+def _read_arcs(arcs: ArcArray, states: i64, labels: i64) -> tuple[i64, i64]:
     """The first wrong arc but arc 0, or the number of arcs; and how many have the label 0, if none is wrong."""
     epsilons = np.int64(0)
     for begin in range(1, arcs.size, _BLOCK):
@@ -54,7 +56,7 @@ def _read_arcs(arcs, states, labels):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _read_states(states, arcs, labels, depth, ngrams):  # type: ignore[no-untyped-def]
+def _read_states(states: StateArray, arcs: ArcArray, labels: i64, depth: U8Array, ngrams: I64Array) -> i64:
     """The first state that is wrong for itself, in its place or in its first arc, or the number of states.
 
     Fills depth[n]; counts the n-grams by depth.

@@ -21,7 +21,7 @@ import struct
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,15 @@ from capfst.fst import trailer
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, pack
 from capfst.fst.trailer import Part, padding
+from capfst.kernels.types import Array
 from capfst.system.atomic import replacing
 
-STATE = np.dtype([("final", "<f4"), ("pos", "<u4"), ("narcs", "<u4"), ("niepsilons", "<u4"), ("noepsilons", "<u4")])
-ARC = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", "<f4"), ("nextstate", "<i4")])
+STATE = np.dtype(
+    [("final", "<f4"), ("pos", "<u4"), ("narcs", "<u4"), ("niepsilons", "<u4"), ("noepsilons", "<u4")], align=True
+)
+ARC = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", "<f4"), ("nextstate", "<i4")], align=True)
+StateArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(STATE)]
+ArcArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(ARC)]
 
 FST_MAGIC, SYMBOLS_MAGIC = 2125659606, 2125658996
 FST_TYPE, ARC_TYPE = b"const", b"standard"

@@ -10,10 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from capfst.kernels import allocating, inner, kernel
+from capfst.kernels.types import F64Array, I32Array, U8Array, U32Matrix, f64, i64
 from capfst.system.hashing import hash_bytes
-from capfst.system.kernels import allocating, kernel
 from capfst.text.strings import Strings
 
 LN10 = math.log(10)
@@ -39,7 +39,7 @@ class WordIndex(NamedTuple):
     """Words → their numbers 0..n - 1. Kernels take it whole."""
 
     words: Strings
-    slots: npt.NDArray[np.int32]  # int32[2^b], a hash table with open addressing: numbers of words, -1 where free
+    slots: I32Array  # int32[2^b], a hash table with open addressing: numbers of words, -1 where free
 
     @classmethod
     def of(cls, words: list[bytes]) -> WordIndex:
@@ -48,7 +48,7 @@ class WordIndex(NamedTuple):
 
 
 @kernel
-def number(data, begin, end):  # type: ignore[no-untyped-def]
+def number(data: U8Array, begin: i64, end: i64) -> f64:
     """The decimal number in data[begin:end]; NaN if it is none."""
     i, sign = begin, 1.0
     if i < end and (data[i] == 45 or data[i] == 43):
@@ -96,7 +96,7 @@ def number(data, begin, end):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _slots(words: Strings) -> npt.NDArray:
+def _slots(words: Strings) -> I32Array:
     """The hash table of a WordIndex."""
     n = len(words.offsets) - 1
     size = 16
@@ -111,8 +111,8 @@ def _slots(words: Strings) -> npt.NDArray:
     return slots
 
 
-@kernel
-def _find(index, text, begin, end):  # type: ignore[no-untyped-def]
+@inner
+def _find(index: WordIndex, text: U8Array, begin: i64, end: i64) -> i64:
     """The number of the word text[begin:end], or -1."""
     words, slots = index
     slot = hash_bytes(text, begin, end, _SEED) & np.uint64(len(slots) - 1)
@@ -130,7 +130,9 @@ def _find(index, text, begin, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def parse(text, start, index, words, cost, backoff):  # type: ignore[no-untyped-def]
+def parse(
+    text: U8Array, start: i64, index: WordIndex, words: U32Matrix, cost: F64Array, backoff: F64Array
+) -> tuple[i64, i64, i64]:
     """Whole lines of n-grams from text[start:] into as many rows as there are, up to a blank line or one with a
     backslash.
 

@@ -16,9 +16,11 @@ import numpy.typing as npt
 
 from capfst.corpus.compression import compressing, compression_of_name
 from capfst.fst.symbols import Symbols
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import allocating, inner, kernel
+from capfst.kernels.types import U8Array, f64, i64
 from capfst.lm.decompile import Histories, histories
 from capfst.system.atomic import replacing
-from capfst.system.kernels import allocating, kernel
 from capfst.text.strings import Strings
 
 _LOG10 = 1 / math.log(10)
@@ -29,7 +31,7 @@ _STATES = 1 << 15
 
 
 @kernel
-def _put_number(cost, out, i):  # type: ignore[no-untyped-def]
+def _put_number(cost: f64, out: U8Array, i: i64) -> i64:
     """Writes a cost as log10 to out[i:]; the place behind it."""
     value = max(-cost * _LOG10, _NEVER)
     scaled = np.int64(np.rint(abs(value) * 1e7))
@@ -54,8 +56,8 @@ def _put_number(cost, out, i):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
-def _put_word(words, label, out, i):  # type: ignore[no-untyped-def]
+@inner
+def _put_word(words: Strings, label: i64, out: U8Array, i: i64) -> i64:
     """Writes a word to out[i:]; the place behind it."""
     for k in range(words.offsets[label], words.offsets[label + 1]):
         out[i] = words.data[k]
@@ -63,14 +65,14 @@ def _put_word(words, label, out, i):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
-def _word_size(words, label):  # type: ignore[no-untyped-def]
+@inner
+def _word_size(words: Strings, label: i64) -> i64:
     """The bytes of a word, and of the space behind it."""
     return words.offsets[label + 1] - words.offsets[label] + 1
 
 
-@kernel
-def _room(states, arcs, begin, end, past, words):  # type: ignore[no-untyped-def]
+@inner
+def _room(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> i64:
     """At least the bytes of the lines that `_lines` makes of these states."""
     room = np.int64(0)
     for state in range(begin, end):
@@ -88,9 +90,7 @@ def _room(states, arcs, begin, end, past, words):  # type: ignore[no-untyped-def
 
 
 @allocating
-def _lines(
-    states: npt.NDArray, arcs: npt.NDArray, begin: int, end: int, past: Histories, words: Strings
-) -> npt.NDArray:
+def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> U8Array:
     """The lines of the n-grams that states begin … end - 1 extend; word 0 is <s>, the last one </s>."""
     sentence_end = len(words.offsets) - 2
     out = np.empty(_room(states, arcs, begin, end, past, words), np.uint8)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from capfst.kernels import allocating, inner, kernel
+from capfst.kernels.types import BoolArray, U32Array, U32Matrix, U32Strided, i64
 from capfst.lm.kneser_ney import Unigrams
-from capfst.system.kernels import allocating, kernel
 from capfst.system.radix_sort import refine
 
 
@@ -37,7 +38,7 @@ _BLOCK = 64
 
 
 @allocating
-def renumber(entries: npt.NDArray, kept: npt.NDArray) -> npt.NDArray:
+def renumber(entries: U32Strided, kept: BoolArray) -> U32Array:
     """The numbers that these entries, all of which are kept (bool[]), have among the kept ones."""
     before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
     total = 0
@@ -117,8 +118,8 @@ def suffix_order(words: npt.NDArray) -> npt.NDArray:
     return order
 
 
-@kernel
-def _compare(one, first, other):  # type: ignore[no-untyped-def]
+@inner
+def _compare(one: U32Array, first: i64, other: U32Array) -> i64:
     """Whether the words one[first:] come before (-1), with (0) or after (1) the words `other`."""
     for j in range(len(other) - 1, -1, -1):
         if one[first + j] != other[j]:
@@ -127,7 +128,7 @@ def _compare(one, first, other):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _find_duplicate(words):  # type: ignore[no-untyped-def]
+def _find_duplicate(words: U32Matrix) -> i64:
     """The first row that is equal to the one before it; or -1."""
     for i in range(1, len(words)):
         if _compare(words[i], 0, words[i - 1]) == 0:
@@ -136,9 +137,7 @@ def _find_duplicate(words):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _find_in_level(
-    words: npt.NDArray, order: npt.NDArray, first: int, below: npt.NDArray, missing: npt.NDArray
-) -> npt.NDArray:
+def _find_in_level(words: U32Matrix, order: U32Array, first: i64, below: U32Matrix, missing: BoolArray) -> U32Array:
     """For each row the row of `below` that has its words from column `first` on; both are sorted by these.
 
     missing[i] becomes whether there is none for row i.

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.write import ARC, STATE
+from capfst.fst.write import ARC, STATE, ArcArray, StateArray
+from capfst.kernels import kernel
+from capfst.kernels.types import F64Array, U32Array, i64
 from capfst.lm.backoff_model import Level, cost
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
-from capfst.system.kernels import kernel
 
 
 class Chunk(NamedTuple):
@@ -53,7 +54,14 @@ def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArr
 
 
 @kernel
-def _fill_from_level(level, target, state_of, first_state, states, arcs):  # type: ignore[no-untyped-def]
+def _fill_from_level(
+    level: tuple[U32Array, U32Array, F64Array],
+    target: U32Array,
+    state_of: U32Array,
+    first_state: i64,
+    states: StateArray,
+    arcs: ArcArray,
+) -> None:
     """Gives the states of a level (numbers from first_state on) their n-grams; words rise in the level, and so in each.
 
     level: (word, prefix, cost) of the n-grams, as in Level; target: the state that each leads to; state_of: by
@@ -135,14 +143,14 @@ def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
 class _Targets(NamedTuple):
     """What `_fill_from_contexts` must know beside the contexts. Costs are -ln, states are numbers of states."""
 
-    backoff_cost: npt.NDArray  # float64[c], of each context
-    backoff_state: npt.NDArray  # uint32[c]
-    cost: npt.NDArray  # float64[n], of each n-gram
-    state: npt.NDArray  # uint32[n], to which its arc leads
+    backoff_cost: F64Array  # float64[c], of each context
+    backoff_state: U32Array  # uint32[c]
+    cost: F64Array  # float64[n], of each n-gram
+    state: U32Array  # uint32[n], to which its arc leads
 
 
 @kernel
-def _fill_from_contexts(contexts, targets, states, arcs):  # type: ignore[no-untyped-def]
+def _fill_from_contexts(contexts: Contexts, targets: _Targets, states: StateArray, arcs: ArcArray) -> i64:
     """Contexts, with their n-grams one after the other, → their states, and their arcs from number 0 on.
 
     Returns the number of arcs.

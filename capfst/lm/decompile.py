@@ -9,20 +9,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import allocating
+from capfst.kernels.types import I32Array
 from capfst.lm.backoff_model import Level, NgramTable, link
-from capfst.system.kernels import allocating
 
 
 class Histories(NamedTuple):
     """The words that each state remembers; in the start state it is <s>, word 0, behind state 0."""
 
-    length: npt.NDArray  # int32[n]: how many
-    last: npt.NDArray  # int32[n]: the last of them
-    before: npt.NDArray  # int32[n]: the state that remembers the others
+    length: I32Array  # int32[n]: how many
+    last: I32Array  # int32[n]: the last of them
+    before: I32Array  # int32[n]: the state that remembers the others
 
 
 @allocating
-def histories(states: npt.NDArray, arcs: npt.NDArray) -> Histories:
+def histories(states: StateArray, arcs: ArcArray) -> Histories:
     number = len(states)
     length, last, before = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.int32)
     for state in range(1, number):

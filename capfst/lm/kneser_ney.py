@@ -19,12 +19,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, U64Array, i64
 from capfst.lm.count import NgramCounts
 from capfst.lm.discount import discounts
 from capfst.lm.partition import Partition, bucket_of, buckets_of_nodes
 from capfst.lm.windows import COUNT, CUT, FIRST, OCCURRENCES, PARENT
 from capfst.system.buckets import Buckets, Store, sort_by_bucket
-from capfst.system.kernels import allocating, kernel
 from capfst.system.parallel import exhaust, map_in_pool
 from capfst.system.radix_sort import refine
 
@@ -58,13 +59,13 @@ class Contexts(NamedTuple):
 
     order: int  # of the n-grams; the contexts have a word less
     bucket: int
-    node: npt.NDArray  # uint32[c]: the context's number at its order; at order 1 its label, 0 for <s>
-    suffix: npt.NDArray  # uint32[c]: its suffix's one order below (0 where that is the empty context)
-    size: npt.NDArray  # uint32[c]: how many n-grams extend it
-    gamma: npt.NDArray  # float64[c]: its backoff weight
-    occurrences: npt.NDArray  # float64[c]: its occurrences, where these were counted
-    grams: npt.NDArray  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; words rise within a context
-    prob: npt.NDArray  # float32[sum(size), 5]: the same memory, for PROB and LOWER
+    node: U32Array  # uint32[c]: the context's number at its order; at order 1 its label, 0 for <s>
+    suffix: U32Array  # uint32[c]: its suffix's one order below (0 where that is the empty context)
+    size: U32Array  # uint32[c]: how many n-grams extend it
+    gamma: F64Array  # float64[c]: its backoff weight
+    occurrences: F64Array  # float64[c]: its occurrences, where these were counted
+    grams: U32Matrix  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; words rise within a context
+    prob: F32Matrix  # float32[sum(size), 5]: the same memory, for PROB and LOWER
 
 
 def unigrams(counts: NgramCounts) -> Unigrams:
@@ -77,7 +78,7 @@ def unigrams(counts: NgramCounts) -> Unigrams:
 
 
 @allocating
-def _forward(nodes: npt.NDArray, start: int, below: npt.NDArray, parent_start: int, unigram: bool) -> npt.NDArray:
+def _forward(nodes: U32Matrix, start: i64, below: U32Matrix, parent_start: i64, unigram: bool) -> U32Matrix:
     """Nodes (numbered from `start`) and what is known of their parents → n-grams on their way.
 
     below: uint32[·, 3]: prefix, last word and probability of the order below, from node `parent_start` on.
@@ -99,7 +100,7 @@ def _forward(nodes: npt.NDArray, start: int, below: npt.NDArray, parent_start: i
 
 
 @allocating
-def _buckets_of_contexts(partition: Partition, grams: npt.NDArray) -> npt.NDArray:
+def _buckets_of_contexts(partition: Partition, grams: U32Matrix) -> U32Array:
     """The buckets of the contexts of trigrams."""
     buckets = np.empty(len(grams), np.uint32)
     for i in range(len(grams)):
@@ -108,7 +109,7 @@ def _buckets_of_contexts(partition: Partition, grams: npt.NDArray) -> npt.NDArra
 
 
 @allocating
-def _context_keys(grams: npt.NDArray, bits: int) -> npt.NDArray:
+def _context_keys(grams: U32Matrix, bits: i64) -> U64Array:
     """uint64[·], node h and word a of each n-gram: in the order of the contexts a·h."""
     keys = np.empty(len(grams), np.uint64)
     for i in range(len(grams)):
@@ -117,7 +118,7 @@ def _context_keys(grams: npt.NDArray, bits: int) -> npt.NDArray:
 
 
 @allocating
-def _group(keys: npt.NDArray, sorting: npt.NDArray) -> npt.NDArray:
+def _group(keys: U64Array, sorting: U32Array) -> I64Array:
     """Where each run of equal keys begins, and the end of the last one."""
     number = 1
     for i in range(1, len(sorting)):
@@ -135,14 +136,14 @@ def _group(keys: npt.NDArray, sorting: npt.NDArray) -> npt.NDArray:
 class _Grouped(NamedTuple):
     """N-grams on their way, by context: those of context c are grams[sorting[bounds[c] : bounds[c + 1]]]."""
 
-    grams: npt.NDArray  # uint32[n, 7 or 8]
-    lower: npt.NDArray  # float32[n, 7 or 8]: the same memory, for _LOWER
-    sorting: npt.NDArray  # uint32[n]
-    bounds: npt.NDArray  # int64[c + 1]
+    grams: U32Matrix  # uint32[n, 7 or 8]
+    lower: F32Matrix  # float32[n, 7 or 8]: the same memory, for _LOWER
+    sorting: U32Array  # uint32[n]
+    bounds: I64Array  # int64[c + 1]
 
 
 @kernel
-def _smooth(grouped, discount, contexts):  # type: ignore[no-untyped-def]
+def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
     """Fills in gamma, size and occurrences of each context, and the n-grams that are not cut, in its order; returns
     the number of these.
 
@@ -179,7 +180,7 @@ def _smooth(grouped, discount, contexts):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _backward(grouped: _Grouped, contexts: Contexts) -> npt.NDArray:
+def _backward(grouped: _Grouped, contexts: Contexts) -> U32Matrix:
     """What the next order must know of each n-gram, cut ones too: uint32[n, 4]."""
     grams, _, sorting, bounds = grouped
     back = np.zeros((len(grams), 4), np.uint32)
@@ -197,7 +198,7 @@ def _backward(grouped: _Grouped, contexts: Contexts) -> npt.NDArray:
 
 
 @allocating
-def _arrange(back: npt.NDArray, start: int) -> npt.NDArray:
+def _arrange(back: U32Matrix, start: i64) -> U32Matrix:
     """The rows of `_backward` in the order of their nodes, which begin with `start`; without the node."""
     below = np.empty((len(back), 3), np.uint32)
     for i in range(len(back)):

@@ -10,15 +10,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import allocating, kernel
+from capfst.kernels import allocating, inner
+from capfst.kernels.types import I64Array, U32Array, U32Strided, U64Array, i64, u64
 
 
 class Partition(NamedTuple):
     """Which n-grams of two words and more are in which of the buckets 0..n_buckets - 1. Kernels take it whole."""
 
-    first_bucket: npt.NDArray  # uint32[V + 1]: the first bucket of n-grams that end in the label
-    n_label_buckets: npt.NDArray  # uint64[V + 1]: the number of these buckets
-    tokens_before: npt.NDArray  # uint64[V + 1]: the share of all tokens that have smaller labels, times 2^32
+    first_bucket: U32Array  # uint32[V + 1]: the first bucket of n-grams that end in the label
+    n_label_buckets: U64Array  # uint64[V + 1]: the number of these buckets
+    tokens_before: U64Array  # uint64[V + 1]: the share of all tokens that have smaller labels, times 2^32
     n_buckets: int
 
     def last_words(self, bucket: int) -> tuple[int, int]:
@@ -42,8 +43,8 @@ def partition_tokens(tokens: npt.NDArray, size: int) -> Partition:
     return Partition(first_bucket.astype(np.uint32), n_label_buckets.astype(np.uint64), tokens_before, n_buckets)
 
 
-@kernel
-def bucket_of(partition, word, previous):  # type: ignore[no-untyped-def]
+@inner
+def bucket_of(partition: Partition, word: i64, previous: i64) -> u64:
     """The bucket of n-grams that end in the labels previous·word; it rises with `word`, then with `previous`."""
     n = partition.n_label_buckets[word]
     if n == 1:
@@ -52,9 +53,7 @@ def bucket_of(partition, word, previous):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def buckets_of_nodes(
-    partition: Partition, first_nodes: npt.NDArray, words: npt.NDArray, nodes: npt.NDArray
-) -> npt.NDArray:
+def buckets_of_nodes(partition: Partition, first_nodes: I64Array, words: U32Strided, nodes: U32Strided) -> U32Array:
     """uint32[n], the buckets of n nodes (count.py) that end in these words. first_nodes: of each bucket."""
     buckets = np.empty(len(nodes), np.uint32)
     for i in range(len(nodes)):

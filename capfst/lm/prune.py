@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.write import ARC, STATE
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Matrix, U32Strided, f64, i64
 from capfst.lm.backoff_model import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.discount import discounts
 from capfst.lm.kneser_ney import LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator
 from capfst.lm.partition import buckets_of_nodes
 from capfst.system.buckets import Buckets, sort_by_bucket
-from capfst.system.kernels import allocating, kernel
 from capfst.system.parallel import exhaust, map_in_pool
 
 # The columns of an n-gram among its neighbours in suffix order.
@@ -37,7 +38,7 @@ _STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # bytes of a state and 
 
 
 @kernel
-def _score(contexts, share, score):  # type: ignore[no-untyped-def]
+def _score(contexts: Contexts, share: F64Array, score: F32Array) -> None:
     """Fills score[i], float32: what dropping n-gram i costs, in nats per word of the corpus.
 
     share: float64[c], the contexts' probabilities.
@@ -63,7 +64,7 @@ def _score(contexts, share, score):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _spread_context_room(size, own, score):  # type: ignore[no-untyped-def]
+def _spread_context_room(size: U32Array, own: f64, score: F32Array) -> None:
     """Lowers scores to the greatest (s1 + … + sj) / (own + j) of the highest scores s1, s2, … in the context.
 
     own: the room that a context takes, in n-grams. The iteration is that of Dinkelbach (1967) for such ratios.
@@ -86,7 +87,7 @@ def _spread_context_room(size, own, score):  # type: ignore[no-untyped-def]
 
 
 @allocating
-def _by_node(rows: npt.NDArray, start: int, number: int) -> npt.NDArray:
+def _by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
     """Rows that begin with their node, in the order of the nodes start … start + number - 1, without it.
 
     Nodes without a row, which are cut, get the prefix _ABSENT.
@@ -101,14 +102,14 @@ def _by_node(rows: npt.NDArray, start: int, number: int) -> npt.NDArray:
 
 
 @kernel
-def _raise_to(scores, start, nodes, least):  # type: ignore[no-untyped-def]
+def _raise_to(scores: U32Strided, start: i64, nodes: U32Strided, least: U32Strided) -> None:
     """scores[node - start] becomes at least least[i], for node = nodes[i]; scores are the bits of float32s."""
     for i in range(len(nodes)):
         scores[nodes[i] - start] = max(scores[nodes[i] - start], least[i])
 
 
 @kernel
-def _add_to_histogram(scores, histogram):  # type: ignore[no-untyped-def]
+def _add_to_histogram(scores: U32Strided, histogram: I64Array) -> None:
     """Counts scores (the bits of float32s) by their highest _KEY_BITS bits."""
     for i in range(len(scores)):
         histogram[scores[i] >> _SHIFT] += 1

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.kernels import allocating, kernel
+from capfst.kernels.types import I64Array, U32Array, U32Cube, U32Matrix, U64Matrix, i64
 from capfst.lm.partition import Partition, bucket_of
-from capfst.system.kernels import allocating, kernel
 from capfst.system.radix_sort import refine
 
 MAX_COUNT = 2**31 - 1
@@ -30,7 +31,7 @@ class WindowLayout(NamedTuple):
     bits: int  # of a label in a window
     columns: int  # of a window: it is uint64[columns]
     node_columns: int  # 3, or 4 with OCCURRENCES: a node is uint32[node_columns]
-    cutoffs: npt.NDArray  # int64[N + 1], as in NgramCounts
+    cutoffs: I64Array  # int64[N + 1], as in NgramCounts
 
     @classmethod
     def of(cls, order: int, words: int, cutoffs: npt.NDArray, occurrences: bool) -> WindowLayout:
@@ -40,7 +41,7 @@ class WindowLayout(NamedTuple):
 
 
 @allocating
-def windows_per_bucket(labels: npt.NDArray, n_before: int, partition: Partition) -> npt.NDArray:
+def windows_per_bucket(labels: U32Array, n_before: i64, partition: Partition) -> I64Array:
     """int64[buckets]: how many windows that end at labels[n_before:] each bucket has."""
     sizes = np.zeros(partition.n_buckets, np.int64)
     for t in range(n_before, len(labels)):
@@ -50,8 +51,8 @@ def windows_per_bucket(labels: npt.NDArray, n_before: int, partition: Partition)
 
 @allocating
 def pack_windows(
-    labels: npt.NDArray, n_before: int, partition: Partition, layout: WindowLayout
-) -> tuple[npt.NDArray, npt.NDArray]:
+    labels: U32Array, n_before: i64, partition: Partition, layout: WindowLayout
+) -> tuple[U64Matrix, I64Array]:
     """The windows that end at labels[n_before:], uint64[·, columns], sorted by bucket; and where each bucket's begin,
     int64[buckets + 1].
 
@@ -66,7 +67,9 @@ def pack_windows(
     spare = per_column * columns - layout.order  # places in the last column that would hold words beyond the window
     in_window = ~((np.uint64(1) << np.uint64(layout.bits * spare)) - np.uint64(1))  # bits of the last column
     bounds = np.zeros(partition.n_buckets + 1, np.int64)
-    bounds[1:] = np.cumsum(windows_per_bucket(labels, n_before, partition))
+    sizes = windows_per_bucket(labels, n_before, partition)
+    for bucket in range(partition.n_buckets):
+        bounds[bucket + 1] = bounds[bucket] + sizes[bucket]
     next_row = bounds.copy()
     packed = np.empty((len(labels) - n_before, columns), np.uint64)
     window = np.zeros(columns, np.uint64)
@@ -88,7 +91,7 @@ def pack_windows(
 
 
 @allocating
-def _unpack(packed: npt.NDArray, sorting: npt.NDArray, layout: WindowLayout) -> npt.NDArray:
+def _unpack(packed: U64Matrix, sorting: U32Array, layout: WindowLayout) -> U32Matrix:
     """The windows packed[sorting[0]], packed[sorting[1]], … as words: uint32[·, N]."""
     bits = layout.bits
     per_column = 64 // bits
@@ -102,7 +105,7 @@ def _unpack(packed: npt.NDArray, sorting: npt.NDArray, layout: WindowLayout) -> 
 
 
 @allocating
-def _fill_nodes(windows: npt.NDArray, cutoffs: npt.NDArray, nodes: npt.NDArray) -> npt.NDArray:
+def _fill_nodes(windows: U32Matrix, cutoffs: I64Array, nodes: U32Cube) -> I64Array:
     """Sorted windows (uint32[·, N]) → nodes[n, :number[n]] of each order n from 2 on; and these numbers."""
     total, order = windows.shape
     with_occurrences = nodes.shape[2] > OCCURRENCES
@@ -150,7 +153,7 @@ def _fill_nodes(windows: npt.NDArray, cutoffs: npt.NDArray, nodes: npt.NDArray) 
 
 
 @kernel
-def _add_counts_of_counts(nodes, counts_of_counts):  # type: ignore[no-untyped-def]
+def _add_counts_of_counts(nodes: U32Matrix, counts_of_counts: I64Array) -> None:
     """Adds to counts_of_counts[c], int64[5], how many of the nodes have the adjusted count c < 5."""
     for row in range(len(nodes)):
         count = nodes[row, COUNT] & ~CUT

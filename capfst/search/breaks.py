@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.backoff import LanguageModel, final_cost, step
-from capfst.system.kernels import kernel
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import kernel
+from capfst.kernels.types import BoolArray, I64Array
 
 ABBREVIATION = 0.05
 """An abbreviation is a word with a form behind which a mark that ends no sentence has this probability at least: one
@@ -24,7 +26,15 @@ CLOSING = ('"', "'", ")", "]")
 
 
 @kernel
-def _mark(words, places, states, arcs, closing, is_abbreviation, is_expected):  # type: ignore[no-untyped-def]
+def _mark(
+    words: Words,
+    places: I64Array,
+    states: StateArray,
+    arcs: ArcArray,
+    closing: I64Array,
+    is_abbreviation: BoolArray,
+    is_expected: BoolArray,
+) -> None:
     """Fills in, for the places where a sentence may begin, whether an abbreviation and whether an expected end stand
     before."""
     for p in range(places.size):

@@ -19,13 +19,15 @@ the same, is in the rows.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from capfst.search.lookup import has_buckets, look_into_bucket, prepare, sixteenth_of
-from capfst.system.kernels import acquire, inlined, kernel, prefetch
+from capfst.fst.backoff import Starts
+from capfst.kernels import acquire, inlined, inner, kernel, prefetch
+from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, i64, u8, u32
+from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
 from capfst.text.tokenizer import NEWLINE
 
 _LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
@@ -51,6 +53,8 @@ POSITION = np.dtype(
     align=True,
 )
 """A position, and the word behind it, which may also be a line's end or a gap; there is none behind the last one."""
+PositionArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(POSITION)]
+Position: TypeAlias = Annotated[Any, Record(POSITION)]
 NODE = np.dtype(
     [
         ("best", "f8"),  # the cost of the best path, +inf if there is none
@@ -70,17 +74,19 @@ NODE = np.dtype(
 )
 """A node, of as many bytes as a line of the cache. The first one of a position is the root, behind which comes by
 `next` the context in which paths begin at the position, if any; in memory, the states of one form follow the root."""
+NodeArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(NODE)]
+Node: TypeAlias = Annotated[Any, Record(NODE)]
 
 
 class Lattice(NamedTuple):
     """The positions, nodes and edges of a chunk of words, and room for making them."""
 
-    positions: npt.NDArray  # POSITION
-    nodes: npt.NDArray  # NODE
-    costs: npt.NDArray[np.float64]  # of edges
-    targets: npt.NDArray[np.int64]  # the nodes that they lead to
-    queue: npt.NDArray[np.int32]  # nodes of longer contexts, in the order in which they are found
-    pending: npt.NDArray[np.int32]  # nodes of one word of context that are looked up
+    positions: PositionArray  # POSITION
+    nodes: NodeArray  # NODE
+    costs: F64Array  # of edges
+    targets: I64Array  # the nodes that they lead to
+    queue: I32Array  # nodes of longer contexts, in the order in which they are found
+    pending: I32Array  # nodes of one word of context that are looked up
 
 
 def new_lattice(words: int, room: int) -> Lattice:
@@ -96,19 +102,19 @@ def new_lattice(words: int, room: int) -> Lattice:
 
 
 @inlined
-def ends_paths(token_type):  # type: ignore[no-untyped-def]
+def ends_paths(token_type: u8) -> bool:
     """Whether paths end at a line end or a gap, and begin anew behind it."""
     return token_type >= NEWLINE
 
 
 @inlined
-def first_node(lattice, position):  # type: ignore[no-untyped-def]
+def first_node(lattice: Lattice, position: i64) -> i64:
     """The node of the context in which paths begin at a position, the longest there."""
     return np.int64(lattice.nodes[np.int64(lattice.positions[position].root)].next)
 
 
 @inlined
-def node_of_state(lattice, position, state):  # type: ignore[no-untyped-def]
+def node_of_state(lattice: Lattice, position: i64, state: i64) -> i64:
     """The node of a state that is at the position."""
     node = np.int64(lattice.positions[position].root)
     while lattice.nodes[node].state != state:
@@ -117,7 +123,7 @@ def node_of_state(lattice, position, state):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compose(size, arc_costs, lattice, tables, starts, here):  # type: ignore[no-untyped-def]
+def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64) -> i64:
     """The lattice of the words of the first `size` positions; the number of nodes, NO_ROOM for them, or IRREGULAR, a
     model not of n-grams.
 
@@ -142,7 +148,7 @@ def compose(size, arc_costs, lattice, tables, starts, here):  # type: ignore[no-
 
 
 @inlined
-def _add_root(lattice, position, n_nodes, n_edges):  # type: ignore[no-untyped-def]
+def _add_root(lattice: Lattice, position: i64, n_nodes: i64, n_edges: i64) -> i64:
     """Makes the root of a position: the number of nodes."""
     node, place = lattice.nodes[n_nodes], lattice.positions[position]
     place.root = place.first_expanded = n_nodes
@@ -157,14 +163,16 @@ def _add_root(lattice, position, n_nodes, n_edges):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _prefetch_forms(forms, place):  # type: ignore[no-untyped-def]
+def _prefetch_forms(forms: FormArray, place: Position) -> None:
     label = np.int64(place.label)
     prefetch(forms, label)
     prefetch(forms, label + np.int64(place.n_forms) - 1)
 
 
-@kernel
-def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ignore[no-untyped-def]
+@inner
+def _short_contexts(
+    size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64
+) -> tuple[i64, i64, i64, i64]:
     """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start,
     and those of a sentence's start.
 
@@ -227,7 +235,16 @@ def _short_contexts(size, arc_costs, lattice, tables, starts, here):  # type: ig
 
 
 @inlined
-def _await_word(lattice, tables, place, share, root, n_nodes, n_queued, n_short):  # type: ignore[no-untyped-def]
+def _await_word(
+    lattice: Lattice,
+    tables: LookupTables,
+    place: Position,
+    share: u32,
+    root: i64,
+    n_nodes: i64,
+    n_queued: i64,
+    n_short: i64,
+) -> tuple[i64, i64]:
     """Has the nodes behind the root wait for the word behind the position, which has this share; they resolve to the
     root unless they turn out to have an arc for it.
 
@@ -254,15 +271,15 @@ def _await_word(lattice, tables, place, share, root, n_nodes, n_queued, n_short)
 
 
 @inlined
-def _end_paths(nodes, root, n_nodes):  # type: ignore[no-untyped-def]
+def _end_paths(nodes: NodeArray, root: i64, n_nodes: i64) -> None:
     """Has paths end in the nodes of the last position."""
     for node in range(root + 1, n_nodes):
         nodes[node].resolved = node
         nodes[node].backoff_cost = 0
 
 
-@kernel
-def _add_context(tables, state, position, root, n_nodes, nodes):  # type: ignore[no-untyped-def]
+@inner
+def _add_context(tables: LookupTables, state: i64, position: i64, root: i64, n_nodes: i64, nodes: NodeArray) -> i64:
     """Makes the nodes of a state and its backoffs, backoffs first; the number of nodes."""
     states, arcs = tables.states, tables.arcs
     length = np.int64(0)
@@ -287,8 +304,8 @@ def _add_context(tables, state, position, root, n_nodes, nodes):  # type: ignore
     return n_nodes + length
 
 
-@kernel
-def _look_up_short(lattice, tables, n_short):  # type: ignore[no-untyped-def]
+@inner
+def _look_up_short(lattice: Lattice, tables: LookupTables, n_short: i64) -> i64:
     """Finds where to begin to read the arcs of contexts of one word, which have buckets; the number of nodes that are
     likely to have one for the word, which stay pending."""
     positions, nodes, pending, arcs = lattice.positions, lattice.nodes, lattice.pending, tables.arcs
@@ -308,8 +325,8 @@ def _look_up_short(lattice, tables, n_short):  # type: ignore[no-untyped-def]
     return n_likely
 
 
-@kernel
-def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-def]
+@inner
+def _look_up_longer(lattice: Lattice, tables: LookupTables, begin: i64, behind: i64) -> bool:
     """Finds where to begin to read the arcs of the longer contexts queue[begin:behind]; whether these are as in a model
     of n-grams."""
     positions, nodes, queue = lattice.positions, lattice.nodes, lattice.queue
@@ -341,8 +358,19 @@ def _look_up_longer(lattice, tables, begin, behind):  # type: ignore[no-untyped-
     return True
 
 
-@kernel
-def _expand(size, arc_costs, lattice, tables, found, begin, behind, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+@inner
+def _expand(
+    size: i64,
+    arc_costs: F32Array,
+    lattice: Lattice,
+    tables: LookupTables,
+    found: I32Array,
+    begin: i64,
+    behind: i64,
+    n_nodes: i64,
+    n_edges: i64,
+    n_queued: i64,
+) -> tuple[i64, i64, i64]:
     """Gives rows of their own to those of the nodes found[begin:behind] that have an arc for the word, to be read from
     their `arc` on, and has the others resolve to their backoffs.
 
@@ -371,7 +399,17 @@ def _expand(size, arc_costs, lattice, tables, found, begin, behind, n_nodes, n_e
 
 
 @inlined
-def _add_row(size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_queued):  # type: ignore[no-untyped-def]
+def _add_row(
+    size: i64,
+    arc_costs: F32Array,
+    lattice: Lattice,
+    tables: LookupTables,
+    number: i64,
+    arc: i64,
+    n_nodes: i64,
+    n_edges: i64,
+    n_queued: i64,
+) -> tuple[i64, i64, i64]:
     """Gives a node a row, as it has arcs for the word from `arc` on, and makes the nodes of the longer contexts that
     these lead to.
 

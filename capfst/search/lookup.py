@@ -11,14 +11,16 @@ and it asks little that a processor cannot predict, as each wrong guess takes as
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.fst.read import CapFst
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import count_ones, inlined, inner, kernel, prefetch, release
+from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64
 from capfst.system.binary_search import lower_bound
-from capfst.system.kernels import count_ones, inlined, kernel, outlined, prefetch, release
 
 _SHORT, _LONG = 1, 2
 """Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
@@ -35,22 +37,28 @@ FORM = np.dtype(
         ("pos", "u4"),  # of the state's arcs, the backoff first
         ("end", "u4"),  # behind the last of them
         ("share", "u4"),  # of the arcs of states of one word: about those of lower words, times 2³²
-    ]
+    ],
+    align=True,
 )
 """A surface form. The forms of a word are in one place, which is what their states are not."""
+FormArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(FORM)]
+Form: TypeAlias = Annotated[Any, Record(FORM)]
 CONTEXT = np.dtype(
     [
         ("pos", "u4"),  # of its state's arcs, the backoff first
         ("backoff_cost", "f4"),  # NaN until the context is looked up (`prepare`)
-    ]
+    ],
+    align=True,
 )
 """A context of several words: what is in its state and its first arc, in fewer lines of memory."""
+ContextArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(CONTEXT)]
+ContextRecord: TypeAlias = Annotated[Any, Record(CONTEXT)]
 
 
 class Buckets(NamedTuple):
     """Parts of about as many arcs each, of the arcs of some states; each state has its own."""
 
-    entries: npt.NDArray[np.uint32]  # what is in a bucket, and where (`fill_buckets`); no state has the last
+    entries: U32Array  # what is in a bucket, and where (`fill_buckets`); no state has the last
     log_size: int  # binary logarithm of how many arcs a bucket has on average
     origin: int  # the first arc of all the states
 
@@ -58,17 +66,17 @@ class Buckets(NamedTuple):
 class LookupTables(NamedTuple):
     """What kernels know of a model."""
 
-    states: npt.NDArray  # STATE
-    arcs: npt.NDArray  # ARC
-    forms: npt.NDArray  # FORM, by label
-    contexts: npt.NDArray  # CONTEXT, by state; behind the last the number of arcs
+    states: StateArray  # STATE
+    arcs: ArcArray  # ARC
+    forms: FormArray  # FORM, by label
+    contexts: ContextArray  # CONTEXT, by state; behind the last the number of arcs
     short: Buckets  # of the states of one word
     longer: Buckets
     context: int  # behind so many words the state depends on no word before; −1: some words are impossible
 
 
 @inlined
-def sixteenth_of(buckets, pos, end, share):  # type: ignore[no-untyped-def]
+def sixteenth_of(buckets: Buckets, pos: i64, end: i64, share: i64) -> i64:
     """Where words that have this share are, of a state that has the arcs pos:end, and buckets: the number of the bucket
     << 4 | which sixteenth of it."""
     first = pos - buckets.origin >> buckets.log_size
@@ -77,20 +85,22 @@ def sixteenth_of(buckets, pos, end, share):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def has_buckets(buckets, pos, end):  # type: ignore[no-untyped-def]
+def has_buckets(buckets: Buckets, pos: i64, end: i64) -> bool:
     """Whether a state that has the arcs pos:end is one of these, and has so many that it has buckets wherever they
     begin."""
     return pos >= buckets.origin and end - pos >= 1 << buckets.log_size
 
 
 @inlined
-def _even_place(buckets, bucket):  # type: ignore[no-untyped-def]
+def _even_place(buckets: Buckets, bucket: i64) -> i64:
     """Where a bucket would begin if all were of the same size."""
     return buckets.origin + (bucket << buckets.log_size)
 
 
 @kernel
-def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-untyped-def]
+def fill_buckets(
+    states: StateArray, arcs: ArcArray, shares: U32Strided, begin: i64, end: i64, buckets: Buckets
+) -> None:
     """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label. Threads may fill the same.
 
     An entry's lower half has a bit for each sixteenth of the bucket: whether there are words. In its upper half is how
@@ -117,8 +127,8 @@ def fill_buckets(states, arcs, shares, begin, end, buckets):  # type: ignore[no-
         buckets.entries[nowhere] = 0
 
 
-@outlined
-def prepare(tables, state, shorter):  # type: ignore[no-untyped-def]
+@inner
+def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
     """Makes a context of several words ready to be looked up; whether it backs off to the state `shorter`, as in a
     model of n-grams."""
     arc = tables.arcs[np.int64(tables.contexts[state].pos)]
@@ -131,7 +141,9 @@ def prepare(tables, state, shorter):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def look_into_bucket(tables, buckets, sixteenth, state, end, label):  # type: ignore[no-untyped-def]
+def look_into_bucket(
+    tables: LookupTables, buckets: Buckets, sixteenth: i64, state: i64, end: i64, label: i64
+) -> tuple[i64, i64]:
     """Whether a state is likely to have an arc for the word that has this label; and if it has, the first one or one
     before it."""
     bucket, part = sixteenth >> 4, sixteenth & 15
@@ -144,7 +156,7 @@ def look_into_bucket(tables, buckets, sixteenth, state, end, label):  # type: ig
 
 
 @kernel
-def _first_longer(states, arcs, behind):  # type: ignore[no-untyped-def]
+def _first_longer(states: StateArray, arcs: ArcArray, behind: i64) -> i64:
     """The first of the states 1 … behind − 1 that is one of several words; `behind` if none is."""
     state = 1
     while state < behind and arcs[np.int64(states[state].pos)].nextstate == 0:
@@ -153,7 +165,7 @@ def _first_longer(states, arcs, behind):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill_forms(states, arcs, begin, end, starts, forms):  # type: ignore[no-untyped-def]
+def _fill_forms(states: StateArray, arcs: ArcArray, begin: i64, end: i64, starts: I32Array, forms: FormArray) -> None:
     """Fills FORM[labels], which are 0. The arcs begin … end − 1 are those of states of one word; starts: the first
     label of each word, and the one behind the last."""
     n_counted, n_words = 0, starts.size - 1

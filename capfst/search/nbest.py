@@ -14,22 +14,22 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.backoff import Starts, final_cost
+from capfst.kernels import allocating, inlined, inner, inner_allocating
+from capfst.kernels.types import BoolArray, BoolMatrix, F64Array, F64Matrix, I32Matrix, I64Array, U32Matrix, f64, i64
 from capfst.search.lattice import NO_ROOM, Lattice, compose, first_node, new_lattice, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.viterbi import Choices, fill_chunk
-from capfst.system.kernels import allocating, inlined, kernel
 
 
 class Completions(NamedTuple):
     """The cheapest ways from each node to the end of the line, [nodes, n], cheapest first."""
 
-    costs: npt.NDArray[np.float64]  # −ln P; +inf: there are no more
-    steps: npt.NDArray[np.int32]  # the form of the next word << 1 | whether a sentence ends behind it
-    ranks: npt.NDArray[np.int32]  # which of the ways of the node behind that step it goes on with
+    costs: F64Matrix  # −ln P; +inf: there are no more
+    steps: I32Matrix  # the form of the next word << 1 | whether a sentence ends behind it
+    ranks: I32Matrix  # which of the ways of the node behind that step it goes on with
 
 
 def line_lattice(
@@ -51,7 +51,7 @@ def line_lattice(
 
 
 @inlined
-def _step(lattice, tables, node, step, restart):  # type: ignore[no-untyped-def]
+def _step(lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart: i64) -> tuple[f64, i64]:
     """What a step from a node costs, and the node behind it. restart: the node where sentences begin behind the word;
     −1 if none does."""
     edge = np.int64(lattice.nodes[node].row) + (step >> 1)
@@ -64,14 +64,22 @@ def _step(lattice, tables, node, step, restart):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _restart(lattice, starts, position):  # type: ignore[no-untyped-def]
+def _restart(lattice: Lattice, starts: Starts, position: i64) -> i64:
     """The node where a sentence begins at a position inside a line; −1 if none does."""
     may_begin = lattice.positions[position].may_begin
     return node_of_state(lattice, position, starts.sentence) if may_begin else np.int64(-1)
 
 
-@kernel
-def _merge(lattice, tables, node, n_forms, restart, completions, taken):  # type: ignore[no-untyped-def]
+@inner
+def _merge(
+    lattice: Lattice,
+    tables: LookupTables,
+    node: i64,
+    n_forms: i64,
+    restart: i64,
+    completions: Completions,
+    taken: I64Array,
+) -> None:
     """The cheapest ways from a node that has a row: those of its targets, each list of which is sorted, merged."""
     costs = completions.costs
     for step in range(2 * n_forms):
@@ -88,8 +96,8 @@ def _merge(lattice, tables, node, n_forms, restart, completions, taken):  # type
         taken[best] += 1
 
 
-@allocating
-def _completions(lattice, tables, starts, n_nodes, n):  # type: ignore[no-untyped-def]
+@inner_allocating
+def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, n: i64) -> Completions:
     """The n cheapest ways of each node to the end of the line."""
     nodes, positions = lattice.nodes, lattice.positions
     size = positions.size - 2
@@ -125,7 +133,9 @@ def _completions(lattice, tables, starts, n_nodes, n):  # type: ignore[no-untype
 
 
 @allocating
-def best_paths(words, lattice, tables, starts, n_nodes, n):  # type: ignore[no-untyped-def]
+def best_paths(
+    words: Words, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, n: i64
+) -> tuple[F64Array, tuple[U32Matrix, BoolMatrix]]:
     """(costs float64[m], (labels uint32[m, words], begins bool[m, words])) of the m ≤ n cheapest paths, +inf being no
     cost of any; OOV words have the label 0."""
     completions = _completions(lattice, tables, starts, n_nodes, n)
@@ -149,7 +159,9 @@ def best_paths(words, lattice, tables, starts, n_nodes, n):  # type: ignore[no-u
 
 
 @allocating
-def max_marginals(words, stays_first, lattice, tables, starts, n_nodes):  # type: ignore[no-untyped-def]
+def max_marginals(
+    words: Words, stays_first: BoolArray, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64
+) -> F64Matrix:
     """float64[2, forms]: the cost of the cheapest path through each form of each word, in the words' order, where the
     word is not the first of a sentence, and where it is. An OOV word has one form.
 

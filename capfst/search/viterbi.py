@@ -13,17 +13,22 @@ of paths in the same forms, to the one in which a sentence goes on longer.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.transducer import ArcCosts, LabelPath, Words
 from capfst.fst.backoff import Starts, final_cost
+from capfst.kernels import inlined, inner, kernel
+from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64
 from capfst.search.lattice import (
     FEW,
     GAP,
     NO_ROOM,
+    Lattice,
+    NodeArray,
+    PositionArray,
     compose,
     ends_paths,
     first_node,
@@ -31,7 +36,6 @@ from capfst.search.lattice import (
     node_of_state,
 )
 from capfst.search.lookup import LookupTables
-from capfst.system.kernels import inlined, kernel, outlined
 from capfst.text.tokenizer import NEWLINE
 
 _STEP = np.int64(0xFFFFFFFF)
@@ -45,13 +49,16 @@ _PROGRESS = np.dtype(
         ("size", "i8"),  # of that, in words
         ("here", "i8"),  # the state where all paths are before that word
         ("cost", "f8"),  # of the best path up to there
-    ]
+    ],
+    align=True,
 )
 """How far a search has come."""
+_ProgressArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(_PROGRESS)]
+_Progress: TypeAlias = Annotated[Any, Record(_PROGRESS)]
 
 
-@kernel
-def _precedes(nodes, a, b):  # type: ignore[no-untyped-def]
+@inner
+def _precedes(nodes: NodeArray, a: i64, b: i64) -> bool:
     """Whether the path with the last link a has, in the first word where they differ, a lower form than b's, or the
     same one without a sentence's end behind it."""
     is_less = False
@@ -62,8 +69,8 @@ def _precedes(nodes, a, b):  # type: ignore[no-untyped-def]
     return is_less
 
 
-@kernel
-def _relax(nodes, target, cost, link):  # type: ignore[no-untyped-def]
+@inner
+def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
     """Has the best path to a node come by this link, if it is better than the one known."""
     old, old_link = nodes[target].best, nodes[target].link
     is_less = cost < old
@@ -74,7 +81,7 @@ def _relax(nodes, target, cost, link):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
+def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
     """Has the paths begin at a position's longest context, or where its backoffs lead."""
     nodes = lattice.nodes
     node = nodes[first_node(lattice, position)]
@@ -84,7 +91,7 @@ def start_paths(lattice, position, cost):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
+def advance(lattice: Lattice, position: i64, n_forms: i64) -> None:
     """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
     have rows for the next word."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
@@ -100,7 +107,7 @@ def advance(lattice, position, n_forms):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def break_sentence(lattice, tables, position, n_forms, starts):  # type: ignore[no-untyped-def]
+def break_sentence(lattice: Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts) -> None:
     """As `advance`, but behind the word the sentence ends (`</s>`), and the next one begins."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
@@ -115,8 +122,8 @@ def break_sentence(lattice, tables, position, n_forms, starts):  # type: ignore[
         number = np.int64(node.next_expanded)
 
 
-@kernel
-def _trace_back(lattice, node, begin, end, words, path):  # type: ignore[no-untyped-def]
+@inner
+def _trace_back(lattice: Lattice, node: i64, begin: i64, end: i64, words: Words, path: LabelPath) -> None:
     """Writes `path` for the words begin … end − 1 of a chunk from the best one to `node`, at the position behind
     them."""
     for k in range(end - 1, begin - 1, -1):
@@ -129,7 +136,7 @@ def _trace_back(lattice, node, begin, end, words, path):  # type: ignore[no-unty
 
 
 @inlined
-def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
+def best_final(lattice: Lattice, tables: LookupTables, position: i64) -> tuple[i64, f64]:
     """The node of the position where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
     nodes = lattice.nodes
     best, least = np.int64(-1), np.inf
@@ -146,8 +153,8 @@ def best_final(lattice, tables, position):  # type: ignore[no-untyped-def]
             return best, least
 
 
-@kernel
-def _common_node(lattice, position):  # type: ignore[no-untyped-def]
+@inner
+def _common_node(lattice: Lattice, position: i64) -> tuple[i64, i64]:
     """The last position up to this one where all paths to this one are in one node, and that node; −1 if there is no
     path. Uses the room of the lattice's queue."""
     nodes, alive = lattice.nodes, lattice.queue
@@ -181,15 +188,15 @@ class Choices(NamedTuple):
     """The forms among which the search chooses: of each word the labels first_labels[i] … first_labels[i] + n_forms[i]
     − 1, whose costs are arc_costs[offsets[i]:], if there are any."""
 
-    first_labels: npt.NDArray[np.uint32]
-    n_forms: npt.NDArray[np.uint32]
-    offsets: npt.NDArray[np.int64]  # [0] without costs
-    arc_costs: ArcCosts  # what forms cost beside the LM, −ln
+    first_labels: U32Array
+    n_forms: U32Array
+    offsets: I64Array  # [0] without costs
+    arc_costs: F32Array  # what forms cost beside the LM, −ln
     unknown: int  # the label of `<unk>`, as which an OOV word passes through, at no cost beside the LM
 
 
 @kernel
-def _choose(words, leave_out, choices, path):  # type: ignore[no-untyped-def]
+def _choose(words: Words, leave_out: bool, choices: Choices, path: LabelPath) -> None:
     """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
     others; and `path` with the first ones."""
     costs = choices.arc_costs
@@ -232,13 +239,15 @@ def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bo
 
 
 @inlined
-def _is_open(words, choices, i):  # type: ignore[no-untyped-def]
+def _is_open(words: Words, choices: Choices, i: i64) -> bool:
     """Whether there is something to choose at word i."""
     return choices.n_forms[i] > 1 or words.may_begin[i]
 
 
-@outlined
-def fill_chunk(words, choices, begin, context, size, positions):  # type: ignore[no-untyped-def]
+@kernel
+def fill_chunk(
+    words: Words, choices: Choices, begin: i64, context: i64, size: i64, positions: PositionArray
+) -> tuple[i64, i64]:
     """Fills up to `size` positions with the words from `begin` on; how many, and the number of the next word.
 
     With a context of 0 or more, words are left out that have nothing to choose as far as `context` words before and
@@ -318,7 +327,18 @@ def search(
 
 
 @kernel
-def _search(words, choices, context, starts, tables, usual_size, lattice, progress, path, costs):  # type: ignore[no-untyped-def]
+def _search(
+    words: Words,
+    choices: Choices,
+    context: i64,
+    starts: Starts,
+    tables: LookupTables,
+    usual_size: i64,
+    lattice: Lattice,
+    progress: _ProgressArray,
+    path: LabelPath,
+    costs: F64Array,
+) -> i64:
     """Goes on from progress[0] as far as the lattice has room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
     where it has come to; or _IMPOSSIBLE, a line that no path of finite cost goes through, if words are left out."""
     n, positions = words.token_types.size, lattice.positions

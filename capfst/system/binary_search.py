@@ -1,10 +1,15 @@
 """Binary search in kernels."""
 
-from capfst.system.kernels import kernel
+from typing import TypeVar
+
+from capfst.kernels import inner
+from capfst.kernels.types import I32Array, I32Strided, i64
+
+Rising = TypeVar("Rising", I32Array, I32Strided)
 
 
-@kernel
-def lower_bound(values, begin, end, value):  # type: ignore[no-untyped-def]
+@inner
+def lower_bound(values: Rising, begin: i64, end: i64, value: i64) -> i64:
     """The first index in values[begin:end], which rise, whose value is not below `value`; `end` if there is none."""
     while begin < end:
         middle = (begin + end) >> 1

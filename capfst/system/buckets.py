@@ -20,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import I64Array, U32Array, U32Matrix, U32StridedMatrix, i64
 from capfst.system.sparse import sparse
 
 
 @allocating
-def sort_by_bucket(records: npt.NDArray, bucket: npt.NDArray, number: int) -> tuple[npt.NDArray, npt.NDArray]:
+def sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> tuple[U32Matrix, I64Array]:
     """The rows of a matrix sorted stably by bucket[row] < number; and int64[number + 1], where each bucket's begin."""
     bounds = np.zeros(number + 1, np.int64)
     for row in range(len(records)):

@@ -5,14 +5,15 @@ Their values are part of the context model's file format: changing one makes all
 
 import numpy as np
 
-from capfst.system.kernels import compiled_for, kernel
+from capfst.kernels import inner
+from capfst.kernels.types import U8Array, i64, u32, u64
 
 PRIME = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ divided by the golden ratio, made odd: multiplying by it spreads numbers evenly (Knuth, TAOCP 3, §6.4)."""
 
 
-@compiled_for("uint64(uint64, uint64)")
-def hash_pair(a, b):  # type: ignore[no-untyped-def]
+@inner
+def hash_pair(a: u64, b: u64) -> u64:
     """uint64, a hash of two integers in this order; its low bits depend on all bits of both."""
     h = (a * PRIME ^ (b + PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
     return h ^ h >> np.uint64(32)
@@ -26,15 +27,15 @@ def multiplier(number: int) -> np.uint64:
     return np.uint64((z ^ z % 2**64 >> 31) % 2**64 | 1)
 
 
-@compiled_for("uint32(uint64)")
-def multiply_shift(total):  # type: ignore[no-untyped-def]
+@inner
+def multiply_shift(total: u64) -> u32:
     """uint32, a hash of several integers below 2³², given the sum of their products with a multiplier each: of many
     hashes that share numbers, each costs an addition (Dietzfelbinger 1996, multiply-shift)."""
     return np.uint32(total >> np.uint64(32))
 
 
-@kernel
-def hash_bytes(text, start, end, seed):  # type: ignore[no-untyped-def]
+@inner
+def hash_bytes(text: U8Array, start: i64, end: i64, seed: i64) -> u64:
     """uint64, a hash of text[start:end] (uint8[·]) and its length; each seed is another hash function."""
     h = np.uint64(seed)
     for i in range(start, end):

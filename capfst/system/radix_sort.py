@@ -5,16 +5,16 @@ So records of several keys are sorted by the last key first, and by the first ke
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import U32Array, U64Array
 
 _BITS = 11
 _SIZE = 1 << _BITS
 
 
 @allocating
-def refine(keys: npt.NDArray, order: npt.NDArray) -> npt.NDArray:
+def refine(keys: U64Array, order: U32Array) -> U32Array:
     """`order` (uint32[n], places in `keys`) sorted stably by keys[order] (keys: uint64[n]); `order` is overwritten."""
     n = len(order)
     if n < 2:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.system.kernels import kernel, outlined
+from capfst.kernels import inner
+from capfst.kernels.types import U8Array, i64, u8
 from capfst.text.unicode import (
     CLASS,
     LETTER,
@@ -51,8 +52,8 @@ _UUID_SIZE = 36
 _MIN_HUMP, _MAC = 2, int.from_bytes(b"Mac", "big")
 
 
-@outlined
-def name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """The end of the letters, digits and underscores from `i` on."""
     while i < end:
         if not (is_alphanumeric(class_at(buf, i, end, info)) or buf[i] == _UNDERSCORE):
@@ -61,14 +62,14 @@ def name_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@kernel
-def is_blank(char_class):  # type: ignore[no-untyped-def]
+@inner
+def is_blank(char_class: i64) -> bool:
     """Whether a class is that of white space, or of what is treated so (controls and format characters)."""
     return char_class == SPACE or char_class == OTHER
 
 
-@outlined
-def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def tag_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """<b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>; with blanks in it, it has an = or ends
     with a /, for `if a <b and c> d` is none."""
     j = i + 1
@@ -94,8 +95,8 @@ def tag_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if is_declaration or is_closed or j == name_ends or (has_blanks and has_attributes) else -1
 
 
-@outlined
-def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def entity_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """&amp;  &Eacute;  &#8217;  &#x27;: of two letters only &lt; and &gt;, for `S&Ls;` is none."""
     j = i + 1
     n = 0
@@ -117,8 +118,8 @@ def entity_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if fits and j < end and buf[j] == _SEMICOLON else -1
 
 
-@outlined
-def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def back_quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """`x`  ``x y``: backticks, as many at the end, no blank inside them, no letter or digit behind; so that `quoted'
     and ``quoted'' are none."""
     content = i
@@ -139,8 +140,8 @@ def back_quoted_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j
 
 
-@outlined
-def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def maths_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """$x_i$  $$e = mc^2$$: no blank inside the dollars, no letter or digit behind; between single ones a sign of
     mathematics, or no blank and no digit in front, for `$5 (US$)` is none; between double ones such a sign."""
     marks = 1
@@ -166,8 +167,8 @@ def maths_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return j + 1 if sign or not (blank or first == NUMBER) else -1
 
 
-@outlined
-def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def variable_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """$HOME  $this."""
     j = i + 1
     letters = 0
@@ -181,8 +182,8 @@ def variable_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return name_end(buf, j, end, info)
 
 
-@outlined
-def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def command_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     r"""\( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to the first that
     has a blank or braces in it."""
     if i + 1 < end and (buf[i + 1] == _ROUND or buf[i + 1] == _SQUARE):
@@ -210,8 +211,8 @@ def command_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return command
 
 
-@outlined
-def has_inner_sign(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def has_inner_sign(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
     """Whether buf[i:end] has an underscore inside a word (foo_bar), or a period between two letters or digits and a
     letter, with four of them or more around it (main.py, np.array): not those of u.s., e.g., ph.d, 3.5kg."""
     part = 0  # letters and digits since the last other character,
@@ -233,18 +234,18 @@ def has_inner_sign(buf, i, end, info):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
-def _is_digit(byte):  # type: ignore[no-untyped-def]
+@inner
+def _is_digit(byte: u8) -> bool:
     return 48 <= byte <= 57
 
 
-@kernel
-def _is_hex(byte):  # type: ignore[no-untyped-def]
+@inner
+def _is_hex(byte: u8) -> bool:
     return _is_digit(byte) or 97 <= byte | 32 <= 102
 
 
-@outlined
-def is_version(buf, i, end):  # type: ignore[no-untyped-def]
+@inner
+def is_version(buf: U8Array, i: i64, end: i64) -> bool:
     """v1.2  1.2.3: then anything, as in 1.2.3-rc1."""
     needed = 2
     if buf[i] | 32 == 118:
@@ -262,8 +263,8 @@ def is_version(buf, i, end):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
-def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_hexadecimal(buf: U8Array, start: i64, end: i64) -> bool:
     """0xff; 77247f3; a UUID; also behind a colon: sha1:77247f3."""
     for k in range(start, end):
         if buf[k] == _COLON:
@@ -286,8 +287,8 @@ def _is_hexadecimal(buf, start, end):  # type: ignore[no-untyped-def]
     return i > start or (end - start >= _MIN_HEX and turns >= _MIN_TURNS)
 
 
-@kernel
-def _is_time(buf, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_time(buf: U8Array, start: i64, end: i64) -> bool:
     """2024-01-31t12:00."""
     if end - start < 13:
         return False
@@ -304,8 +305,8 @@ def _is_time(buf, start, end):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
-def _is_camel_case(buf, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_camel_case(buf: U8Array, start: i64, end: i64) -> bool:
     """getElementById, HttpClient: ASCII letters and digits with a capital behind two small letters or more; not
     MacDonald, which is a name."""
     run, hump = 0, False  # small letters before this byte
@@ -324,8 +325,8 @@ def _is_camel_case(buf, start, end):  # type: ignore[no-untyped-def]
     return hump
 
 
-@kernel
-def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_site(buf: U8Array, start: i64, end: i64) -> bool:
     """yahoo.com, amazon.org: names that firms have, too."""
     if end - start < 5 or buf[end - 4] != _PERIOD:
         return False
@@ -335,8 +336,8 @@ def _is_site(buf, start, end):  # type: ignore[no-untyped-def]
     return ending == _COM or ending == _EDU or ending == _GOV or ending == _NET or ending == _ORG
 
 
-@outlined
-def is_identifier(buf, start, end, info):  # type: ignore[no-untyped-def]
+@inner
+def is_identifier(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Whether a word or compound is the name of a file or of something in a program, a version, a time or a hexadecimal
     number: foo_bar  getElementById  self.name  my-file.txt  v1.2.3-rc1  2024-01-31t12:00:00z  0xff  77247f3
     123e4567-e89b-12d3-a456-426614174000.

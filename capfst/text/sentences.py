@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from capfst.system.kernels import kernel
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
@@ -19,8 +20,8 @@ _CLOSING = ascii_set("\"')]}")
 _ENDING = ascii_set(".?!")
 
 
-@kernel
-def opens(code):  # type: ignore[no-untyped-def]
+@inner
+def opens(code: i64) -> bool:
     """Quotes, brackets, dashes and entities (&quot;), behind which a sentence still begins."""
     if code < 128:
         return is_in(code, _OPENING)
@@ -34,24 +35,24 @@ def opens(code):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel
-def _is_angular(code):  # type: ignore[no-untyped-def]
+@inner
+def _is_angular(code: i64) -> bool:
     return code == 0xAB or code == 0xBB or code == 0x2039 or code == 0x203A  # « » ‹ ›
 
 
-@kernel
-def _ends(code):  # type: ignore[no-untyped-def]
+@inner
+def _ends(code: i64) -> bool:
     return is_in(code, _ENDING) if code < 128 else code == 0x2026  # …
 
 
-@kernel
-def _closes(code):  # type: ignore[no-untyped-def]
+@inner
+def _closes(code: i64) -> bool:
     """Quotes that may close, and closing brackets."""
     return is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
 
 
-@kernel
-def has_ended(buf, start, end, token_type, before):  # type: ignore[no-untyped-def]
+@inner
+def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) -> bool:
     """Whether a sentence may have ended with the token buf[start:end], if it may or may not have ended before it."""
     last = end - 1
     while buf[last] & 0xC0 == 0x80 and last > start:  # seldom, unlike whether a token is one character
@@ -61,8 +62,8 @@ def has_ended(buf, start, end, token_type, before):  # type: ignore[no-untyped-d
     return is_text & (_ends(code) | (before & _closes(code)))  # no branch: nobody can predict it
 
 
-@kernel
-def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[no-untyped-def]
+@inner
+def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, may_begin: BoolArray) -> None:
     """Fills may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
     ended, last_end = False, np.int64(0)
     for i in range(starts.size):
@@ -71,7 +72,9 @@ def mark_beginnings(buf, starts, ends, token_types, may_begin):  # type: ignore[
 
 
 @kernel
-def mark_capitalised(buf, starts, ends, token_types, info, begins):  # type: ignore[no-untyped-def]
+def mark_capitalised(
+    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, info: U8Array, begins: BoolArray
+) -> None:
     """Fills begins, bool[n]: whether a sentence of cased text may begin with each of the n tokens, inside its line: the
     next word is capitalised. Of several such places before a word, it is the first."""
     mark_beginnings(buf, starts, ends, token_types, begins)

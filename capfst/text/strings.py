@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from capfst.kernels.types import I64Array, U8Array
 
 
 class Strings(NamedTuple):
     """Strings end to end: the k-th of n is data[offsets[k] : offsets[k + 1]]."""
 
-    data: npt.NDArray[np.uint8]  # uint8[bytes], UTF-8
-    offsets: npt.NDArray[np.signedinteger]  # [n + 1], rising from 0
+    data: U8Array  # uint8[bytes], UTF-8
+    offsets: I64Array  # [n + 1], rising from 0
 
     @classmethod
     def of(cls, strings: Iterable[bytes]) -> Strings:

@@ -29,7 +29,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.system.kernels import copy_bytes, count_ones, get_eight, kernel, outlined
+from capfst.kernels import copy_bytes, count_ones, get_eight, inner, kernel
+from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.code import (
     back_quoted_end,
@@ -83,19 +84,19 @@ _IN_ADDRESS = ascii_set("._%+-")
 class Tokens(NamedTuple):
     """The tokens of one buffer: token i is buf[starts[i]:ends[i]]."""
 
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    token_types: npt.NDArray[np.uint8]
+    starts: I64Array
+    ends: I64Array
+    token_types: U8Array
 
 
-@kernel
-def _joins(buf, i, end, mark, info):  # type: ignore[no-untyped-def]
+@inner
+def _joins(buf: U8Array, i: i64, end: i64, mark: i64, info: U8Array) -> bool:
     """Whether buf[i] is this ASCII mark, with a letter or digit right behind it."""
     return i < end and buf[i] == mark and is_alphanumeric(class_at(buf, i + 1, end, info))
 
 
-@kernel
-def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """The end of the clitic (s m d t, ll re ve) whose letters start at `i`, just behind its apostrophe; else −1."""
     if i >= end:
         return -1
@@ -110,8 +111,8 @@ def _clitic_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return -1 if is_alphanumeric(class_at(buf, i, end, info)) else i
 
 
-@kernel
-def _is_elision(buf, start, end, elisions):  # type: ignore[no-untyped-def]
+@inner
+def _is_elision(buf: U8Array, start: i64, end: i64, elisions: U64Array) -> bool:
     """Whether the letters buf[start:end] are one of the elisions, in any case."""
     if end - start > 8:
         return False
@@ -124,8 +125,8 @@ def _is_elision(buf, start, end, elisions):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
-def _letters(buf, start, end):  # type: ignore[no-untyped-def]
+@inner
+def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
     """The end of the ASCII letters from `start` on, as far as eight bytes at a time are to be had; and their key, 0 if
     there are none or more than eight."""
     i, key = start, np.uint64(0)
@@ -141,8 +142,8 @@ def _letters(buf, start, end):  # type: ignore[no-untyped-def]
     return i, key
 
 
-@kernel
-def _word_end(buf, start, letters_end, end, info, elisions):  # type: ignore[no-untyped-def]
+@inner
+def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, elisions: U64Array) -> i64:
     """The end of the word that starts at `start`, with ASCII letters up to `letters_end` at least; a hyphen ends it, a
     clitic begins a new one, an elision is one."""
     i = letters_end
@@ -207,8 +208,8 @@ def _word_end(buf, start, letters_end, end, info, elisions):  # type: ignore[no-
     return i
 
 
-@outlined
-def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _protected_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
     start = i
     while i < end:
@@ -234,8 +235,8 @@ def _protected_end(buf, i, end, info):  # type: ignore[no-untyped-def]
     return i
 
 
-@outlined
-def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _is_path_start(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
     """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
     j = i
     if buf[j] == _TILDE:
@@ -253,8 +254,8 @@ def _is_path_start(buf, i, end, info):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel
-def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _is_url_start(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool:
     """www.x  scheme://  C:\\, where the first word is buf[i:e]."""
     if e - i > 4 and buf[i] | 32 == 119 and buf[i + 1] | 32 == 119 and buf[i + 2] | 32 == 119 and buf[i + 3] == _PERIOD:
         return True
@@ -270,16 +271,16 @@ def _is_url_start(buf, i, e, end, info):  # type: ignore[no-untyped-def]
     return i == e
 
 
-@kernel
-def _is_name_before_slash(buf, i, e, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool:
     """r/name, u/name  10.1000/182, where the first word is buf[i:e]: of groups and people on Reddit; a DOI."""
     if e - i == 1 and (buf[i] | 32 == 114 or buf[i] | 32 == 117):
         return name_end(buf, e + 1, end, info) >= e + 4
     return e - i > 6 and buf[i] == 49 and buf[i + 1] == _ZERO and buf[i + 2] == _PERIOD and buf[e - 1] <= _NINE
 
 
-@outlined
-def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
     """The end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if none does;
     and up to where no path begins."""
     if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
@@ -307,8 +308,8 @@ def _joined_end(buf, i, e, no_path, end, info):  # type: ignore[no-untyped-def]
     return -1, no_path
 
 
-@outlined
-def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
+@inner
+def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i64:
     """The end of the code that begins with the punctuation mark at `i`, not behind a word; −1 if none does.
 
     joined: whether a PROTECTED token ends at `i`."""
@@ -325,8 +326,8 @@ def _code_end(buf, i, joined, end, info):  # type: ignore[no-untyped-def]
     return -1
 
 
-@outlined
-def _address_start(buf, word, starts, ends, token_types, n):  # type: ignore[no-untyped-def]
+@inner
+def _address_start(buf: U8Array, word: i64, starts: I64Array, ends: I64Array, token_types: U8Array, n: i64) -> i64:
     """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
     words and single . _ % + - without space between."""
     while n > 0 and (
@@ -348,8 +349,8 @@ def _address_start(buf, word, starts, ends, token_types, n):  # type: ignore[no-
     return n
 
 
-@kernel
-def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
+@inner
+def _run_end(buf: U8Array, i: i64, j: i64, end: i64) -> i64:
     """The end of the run of the character buf[i:j]."""
     e = j
     while e + (j - i) <= end:
@@ -360,13 +361,13 @@ def _run_end(buf, i, j, end):  # type: ignore[no-untyped-def]
     return e
 
 
-@kernel
-def _is_white(byte):  # type: ignore[no-untyped-def]
+@inner
+def _is_white(byte: u8) -> bool:
     return byte == _SPACE or byte == _NL
 
 
-@kernel
-def _is_apart(buf, i, token_end, is_mark, end):  # type: ignore[no-untyped-def]
+@inner
+def _is_apart(buf: U8Array, i: i64, token_end: i64, is_mark: bool, end: i64) -> bool:
     """Whether a token of ASCII letters, or a mark, buf[i:token_end], is sure to end there: before white space; letters
     also before a mark and white space, but for initials (`J.`)."""
     behind = buf[token_end]
@@ -378,7 +379,16 @@ def _is_apart(buf, i, token_end, is_mark, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scan(buf, end, info, elisions, starts, ends, token_types, keys):  # type: ignore[no-untyped-def]
+def scan(
+    buf: U8Array,
+    end: i64,
+    info: U8Array,
+    elisions: U64Array,
+    starts: I64Array,
+    ends: I64Array,
+    token_types: U8Array,
+    keys: U64Array,
+) -> i64:
     """Fills `starts`, `ends`, `token_types` with the tokens of buf[:end]; returns their number.
 
     keys: of each token of up to eight ASCII letters, and of most single marks, the bytes in lowercase, as the lowest
@@ -502,7 +512,7 @@ def scan(buf, end, info, elisions, starts, ends, token_types, keys):  # type: ig
 
 
 @kernel
-def scan_spaced(buf, end, starts, ends, token_types, keys):  # type: ignore[no-untyped-def]
+def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_types: U8Array, keys: U64Array) -> i64:
     """As `scan`, for text that is tokenised already: tokens are what ASCII white space (and NUL) separates, as in
     KenLM; marks have no keys."""
     n = 0
@@ -525,8 +535,8 @@ def scan_spaced(buf, end, starts, ends, token_types, keys):  # type: ignore[no-u
     return n
 
 
-@kernel
-def canonical(buf, start, end, token_type, out):  # type: ignore[no-untyped-def]
+@inner
+def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array) -> i64:
     """Writes the token buf[start:end] into `out` as the LM knows it, case unchanged; returns its length."""
     if token_type == PROTECTED:
         for k in range(5):
@@ -549,8 +559,8 @@ def canonical(buf, start, end, token_type, out):  # type: ignore[no-untyped-def]
     return j
 
 
-@outlined
-def _canonical_marks(buf, start, end, out):  # type: ignore[no-untyped-def]
+@inner
+def _canonical_marks(buf: U8Array, start: i64, end: i64, out: U8Array) -> i64:
     code, after = decode(buf, start, end)
     run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word
     length = (run - start) // (after - start)

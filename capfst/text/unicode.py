@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.system.kernels import get_eight, kernel, outlined
+from capfst.kernels import get_eight, inner, kernel
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, i64, u64
 
 Bytes = npt.NDArray[np.uint8]
 CodePoints = npt.NDArray[np.uint32]
@@ -74,8 +75,8 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
 INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
 
 
-@kernel
-def mapped(table: CodePoints, code: int) -> np.int64:
+@inner
+def mapped(table: U32Array, code: i64) -> i64:
     """What a table has in the place of a code point: that itself if the table ends before it."""
     return np.int64(table[code]) if code < table.size else np.int64(code)
 
@@ -86,8 +87,8 @@ def ascii_set(characters: str) -> tuple[np.uint64, np.uint64]:
     return np.uint64(bits & (1 << 64) - 1), np.uint64(bits >> 64)
 
 
-@kernel
-def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
+@inner
+def is_in(byte: i64, characters: tuple[u64, u64]) -> bool:
     """Whether a byte is one of the characters, an `ascii_set`."""
     bits = characters[0] if byte < 64 else characters[1]
     return byte < 128 and bits >> np.uint64(byte & 63) & np.uint64(1) != np.uint64(0)
@@ -96,12 +97,12 @@ def is_in(byte: int, characters: tuple[np.uint64, np.uint64]) -> bool:
 class Lowering(NamedTuple):
     """How a language lowercases, for kernels; or what else a model takes for lowering (restoring.py)."""
 
-    table: CodePoints  # as TO_LOWER, or NOTHING; of all of ASCII at least
-    ascii: Bytes  # [128]: the same for ASCII; 128 of what is lowered to no ASCII, or begins a sequence
-    sequences: CodePoints  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
-    irregular: np.uint64  # the character of ASCII, eight times, that is not lowered as others are; or no character
-    not_plain: np.uint64  # bits that no eight plain bytes have; all, if there are several such characters
-    case: np.uint64  # the bit that ASCII's small letters have and capitals lack, eight times; 0 if case stays
+    table: U32Array  # as TO_LOWER, or NOTHING; of all of ASCII at least
+    ascii: U8Array  # [128]: the same for ASCII; 128 of what is lowered to no ASCII, or begins a sequence
+    sequences: U32Matrix  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
+    irregular: u64  # the character of ASCII, eight times, that is not lowered as others are; or no character
+    not_plain: u64  # bits that no eight plain bytes have; all, if there are several such characters
+    case: u64  # the bit that ASCII's small letters have and capitals lack, eight times; 0 if case stays
     is_regular: bool  # whether all of ASCII is lowered as in most languages
 
     @classmethod
@@ -131,8 +132,8 @@ LOWERING = Lowering.of(
 )
 
 
-@kernel
-def within(part: np.uint64, least: int, most: int) -> np.uint64:
+@inner
+def within(part: u64, least: i64, most: i64) -> u64:
     """The highest bit of those of eight bytes, all ASCII, that are least … most."""
     each = np.uint64(0x0101010101010101)
     above_least = part + (np.uint64(128) - np.uint64(least)) * each
@@ -140,24 +141,24 @@ def within(part: np.uint64, least: int, most: int) -> np.uint64:
     return (above_least ^ above_most) & np.uint64(128) * each
 
 
-@kernel
-def is_plain(part: np.uint64, irregular: np.uint64, not_plain: np.uint64) -> bool:
+@inner
+def is_plain(part: u64, irregular: u64, not_plain: u64) -> bool:
     """Whether eight bytes are ASCII, and none is an irregular character of a Lowering, whose fields the others are."""
     differ = part ^ irregular
     is_irregular = (differ - np.uint64(0x0101010101010101)) & ~differ
     return (part | is_irregular) & not_plain == np.uint64(0)
 
 
-@kernel
-def eight_of(text, begin, end):  # type: ignore[no-untyped-def]
+@inner
+def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
     """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
     if begin + 8 <= text.size:
         return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
     return _last_eight(text, begin, end)
 
 
-@outlined
-def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
+@inner
+def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
     """As `eight_of`, at the end of the text."""
     part = np.uint64(0)
     for i in range(begin, min(end, begin + 8)):
@@ -165,8 +166,8 @@ def _last_eight(text, begin, end):  # type: ignore[no-untyped-def]
     return part
 
 
-@kernel
-def is_small(text, start, end):  # type: ignore[no-untyped-def]
+@inner
+def is_small(text: U8Array, start: i64, end: i64) -> bool:
     """Whether text[start:end] is ASCII without capitals, for certain: none of its bytes lacks the bit that capitals
     lack. Not at the end of the text."""
     if end + 8 > text.size:
@@ -179,15 +180,15 @@ def is_small(text, start, end):  # type: ignore[no-untyped-def]
     return others & (CASE_BITS | _NOT_ASCII) == np.uint64(0)
 
 
-@kernel
-def decode(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
+@inner
+def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """(code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
     first = np.int64(buf[i])
     return (first, i + 1) if first < 0x80 else _decode_several(buf, i, end)
 
 
-@outlined
-def _decode_several(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
+@inner
+def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """As `decode`, of a character of several bytes."""
     first = np.int64(buf[i])
     if first < 0xE0:
@@ -204,7 +205,7 @@ def _decode_several(buf: Bytes, i: int, end: int) -> tuple[np.int64, int]:
 
 
 @kernel
-def is_utf8(text):  # type: ignore[no-untyped-def]
+def is_utf8(text: U8Array) -> bool:
     """Whether Python would decode the text. That makes a str of it, in which time no other thread does anything."""
     i, end = 0, text.size
     while i < end:
@@ -227,8 +228,8 @@ def is_utf8(text):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
-def class_at(buf: Bytes, i: int, end: int, info: Bytes) -> int:
+@inner
+def class_at(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """The class of the character at buf[i]; SPACE at `end`."""
     if i >= end:
         return SPACE
@@ -238,13 +239,13 @@ def class_at(buf: Bytes, i: int, end: int, info: Bytes) -> int:
 
 
 @kernel
-def is_alphanumeric(char_class: int) -> bool:
+def is_alphanumeric(char_class: i64) -> bool:
     """Whether a class is that of a letter, digit or combining mark."""
     return char_class == LETTER or char_class == NUMBER or char_class == MARK
 
 
-@kernel
-def encode(code: int | np.integer, out: Bytes, j: int) -> int:
+@inner
+def encode(code: i64, out: U8Array, j: i64) -> i64:
     """Writes the code point as UTF-8 at out[j:] (at most 4 bytes); the offset after it."""
     if code < 0x80:
         out[j] = code
@@ -252,8 +253,8 @@ def encode(code: int | np.integer, out: Bytes, j: int) -> int:
     return _encode_several(code, out, j)
 
 
-@outlined
-def _encode_several(code: int | np.integer, out: Bytes, j: int) -> int:
+@inner
+def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     """As `encode`, for a character of several bytes."""
     if code < 0x800:
         out[j] = 0xC0 | code >> 6
@@ -269,8 +270,8 @@ def _encode_several(code: int | np.integer, out: Bytes, j: int) -> int:
     return j + size
 
 
-@outlined
-def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: Bytes) -> bool:
+@inner
+def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
     """Whether the sigma buf[i:after] of the line buf[start:end] ends a word, as `str.lower` has it.
 
     Final_Sigma (Unicode 3.13, table 3-17): after CASED IGNORABLE*, and not before IGNORABLE* CASED.
@@ -293,8 +294,8 @@ def is_final_sigma(buf: Bytes, i: int, after: int, start: int, end: int, info: B
     return True
 
 
-@outlined
-def find_sequence(buf: Bytes, i: int, end: int, sequences: CodePoints, side: int) -> tuple[int, int]:
+@inner
+def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i64) -> tuple[i64, i64]:
     """(row, offset behind) of the first of the sequences that stands at buf[i:end]; (−1, i) if none does.
 
     side: the column in which it begins: 0, or WIDTH.
@@ -315,8 +316,8 @@ def find_sequence(buf: Bytes, i: int, end: int, sequences: CodePoints, side: int
     return -1, i
 
 
-@outlined
-def put_sequence(sequences: CodePoints, row: int, side: int, out: Bytes, j: int) -> int:
+@inner
+def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64) -> i64:
     """Writes a side of a sequence at out[j:]; the offset after it."""
     for column in range(side, side + WIDTH):
         code = np.int64(sequences[row, column])
@@ -326,18 +327,18 @@ def put_sequence(sequences: CodePoints, row: int, side: int, out: Bytes, j: int)
     return j
 
 
-@outlined
+@kernel
 def lower_into(
-    buf: Bytes,
-    start: int,
-    end: int,
-    context_start: int,
-    context_end: int,
-    out: Bytes,
-    j: int,
-    info: Bytes,
+    buf: U8Array,
+    start: i64,
+    end: i64,
+    context_start: i64,
+    context_end: i64,
+    out: U8Array,
+    j: i64,
+    info: U8Array,
     lowering: Lowering,
-) -> int:
+) -> i64:
     """Writes the lowercase of buf[start:end] at out[j:]; the offset after it.
 
     buf[context_start:context_end] is the line around it, where a final sigma is told from an inner one. The
@@ -377,8 +378,8 @@ def lower_into(
     return j
 
 
-@kernel
-def put_plain(text, start, end, parts, begin, lowering):  # type: ignore[no-untyped-def]
+@inner
+def put_plain(text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, lowering: Lowering) -> bool:
     """Writes the lowercase of text[start:end] to parts[begin:], uint64, as `eight_of` gives it, eight bytes after
     eight, if it is plain ASCII; whether."""
     every_plain = True
@@ -389,8 +390,10 @@ def put_plain(text, start, end, parts, begin, lowering):  # type: ignore[no-unty
     return every_plain
 
 
-@kernel
-def put_lowered(text, start, end, parts, begin, room, info, lowering):  # type: ignore[no-untyped-def]
+@inner
+def put_lowered(
+    text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, room: U8Array, info: U8Array, lowering: Lowering
+) -> i64:
     """As `put_plain`, of any word; its size in bytes. room: for the word's lowercase."""
     if put_plain(text, start, end, parts, begin, lowering):
         return end - start

@@ -16,7 +16,8 @@ from support.plain_context import hash_word, shape_evidence, word_features
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
 from capfst.context.domains import MAX_DOMAINS
-from capfst.context.learn import Lexicon, Tables
+from capfst.context.learn import Tables
+from capfst.context.words import Lexicon
 from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
 from capfst.context.words import UNSEEN, hash_words
 from capfst.exceptions import CapfstError

@@ -13,7 +13,8 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import train
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
-from capfst.context.learn import Lexicon, Tables
+from capfst.context.learn import Tables
+from capfst.context.words import Lexicon
 from capfst.context.train import ContextOptions, LocalCorpus, fit
 from capfst.corpus import files as corpus_files
 from capfst.exceptions import CapfstError

@@ -1,0 +1,38 @@
+"""Kernels: functions over arrays and numbers, written in Python and run as machine code.
+
+A kernel's annotations are its types (types.py). The build (build.py) compiles all kernels by numba before capfst is
+installed; nothing of numba is there when they are called (kernel.py, _call.c). The decorators:
+
+    kernel            Python calls it, and so may other kernels.
+    allocating        As `kernel`, for one that makes arrays.
+    inner             Only kernels call it.
+    inner_allocating  As `inner`, for one that makes arrays.
+    inlined           As `inner`, for small ones that take large tuples: their code becomes part of their callers'.
+
+memory.py has what kernels may call beyond NumPy's indexing and arithmetic. A call from Python with arguments of other
+types raises TypeError, which names the kernel and the argument.
+
+Whoever edits a kernel just runs it: where the library is older, the kernel is compiled at its first call (jit.py, by
+numba). `CAPFST_KERNELS=jit` does so for all kernels.
+"""
+
+from capfst.kernels.kernel import Kernel, allocating, inlined, inner, inner_allocating, kernel
+from capfst.kernels.memory import acquire, copy_bytes, count_ones, flat, get_eight, part, prefetch, put_eight, release
+
+__all__ = [
+    "Kernel",
+    "acquire",
+    "allocating",
+    "copy_bytes",
+    "count_ones",
+    "flat",
+    "get_eight",
+    "inlined",
+    "inner",
+    "inner_allocating",
+    "kernel",
+    "part",
+    "prefetch",
+    "put_eight",
+    "release",
+]
