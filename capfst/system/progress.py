@@ -1,13 +1,16 @@
 """Progress: a bar on a terminal, plain lines elsewhere, on stderr.
 
-In: the amount of work, then its parts as they are done. Out: a rich bar with rate and time left; or, where stderr
+In: the amount of work, then its parts as they are done. Out: a bar with rate and time left; or, where stderr
 is no terminal, a line after 10 seconds and then at growing intervals, and one at the end.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, suppress
+from threading import RLock
+from typing import Any, TextIO
 
 FIRST_LINE = 10.0  # seconds
 NEXT_LINE = 1.25  # times the time so far: few lines for a long job, too
@@ -32,19 +35,65 @@ def progress(total: int, description: str, unit: str = "B", quiet: bool = False)
 
 @contextmanager
 def _bar(total: int, description: str, unit: str) -> Iterator[Advance]:
-    # Rich takes longer to import than a short command to run.
-    from rich import console, progress, table, text  # noqa: PLC0415
+    # tqdm takes longer to import than a short command to run.
+    from tqdm import tqdm  # noqa: PLC0415
 
-    class Amount(progress.ProgressColumn):
-        def render(self, task: progress.Task) -> text.Text:
-            return text.Text(_amount(task.completed, task.total or 0, task.speed or 0, unit))
+    class Bar(tqdm):
+        monitor_interval = 0  # no thread of its own
 
-    name, left = progress.TextColumn("{task.description}"), progress.TimeRemainingColumn()
-    amount = Amount(table.Column(no_wrap=True))
-    screen = console.Console(stderr=True)
-    with progress.Progress(name, progress.BarColumn(None), amount, left, console=screen, expand=True) as bar:
-        task = bar.add_task(description, total=total or None)
-        yield lambda more: bar.advance(task, more)
+        @property
+        def format_dict(self) -> dict[str, Any]:
+            values = super().format_dict
+            rate = values["rate"] or values["n"] / (values["elapsed"] or 1)
+            amount = _amount(values["n"], values["total"] or 0, rate, unit)
+            return values | {"amount": amount, "ncols": _columns(terminal) - 1}
+
+        def refresh(self, nolock: bool = False, lock_args: Any = None) -> None:
+            with lock:  # tqdm's own would keep the lock if a signal ended the program meanwhile
+                super().refresh(nolock=True)
+
+    lock = RLock()  # of all that writes: several threads may
+    Bar.set_lock(lock)  # tqdm's default is for several processes, and may start one
+    terminal, layout = sys.stderr, "{desc} |{bar}| {amount}, {remaining} left" if total else "{desc}: {amount}"
+
+    class Above:
+        """Stderr while there is a bar: whole lines come above it."""
+
+        rest = ""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(terminal, name)
+
+        def write(self, text: str) -> int:
+            with lock:
+                lines, end, self.rest = (self.rest + text).rpartition("\n")
+                if end:
+                    Bar.write(lines, terminal)
+            return len(text)
+
+        def flush(self) -> None:
+            terminal.flush()
+
+    def advance(more: int) -> None:
+        with lock:
+            bar.update(more)
+
+    above = Above()
+    try:
+        with (
+            Bar(desc=description, total=total or None, bar_format=layout, miniters=1, ncols=80, nrows=20) as bar,
+            redirect_stderr(above),
+        ):
+            yield advance
+    finally:
+        terminal.write(above.rest)
+
+
+def _columns(terminal: TextIO) -> int:
+    """Its width, which may change; 80 if it does not tell."""
+    with suppress(OSError):
+        return os.get_terminal_size(terminal.fileno()).columns or 80
+    return 80
 
 
 @contextmanager
