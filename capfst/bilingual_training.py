@@ -231,7 +231,7 @@ def train_bilingual(
     known = corpus.known()
     collector = Collector()
     for fold in range(corpus.folds):
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows removes no file that is mapped
             try:
                 teacher = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
             except CapfstError as error:

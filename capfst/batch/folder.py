@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from capfst.exceptions import CapfstError
+from capfst.system.locks import lock, open_folder
 
 _TEMPORARY = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # as atomic.py calls them
 
@@ -24,13 +24,11 @@ def make_folder(folder: Path) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keeps other runs out of the folder, if its file system has locks."""
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = open_folder(folder)
     try:
         with suppress(OSError):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise CapfstError(f"another capfst batch is writing to {folder}: wait for it, or stop it") from error
+            if not lock(descriptor):
+                raise CapfstError(f"another capfst batch is writing to {folder}: wait for it, or stop it")
         yield
     finally:
         os.close(descriptor)
@@ -46,6 +44,8 @@ def clear(folders: Iterable[Path]) -> None:
 
 
 def _remove_unlocked(path: Path) -> None:
-    with suppress(OSError), path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        with path.open("rb") as file:
+            is_left = lock(file.fileno())
+        if is_left:  # and closed: Windows removes no open files
+            path.unlink(missing_ok=True)

@@ -64,8 +64,7 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
 
 
 def _refuse_inside(folder: Path, out: Path) -> None:
-    inside = os.path.realpath(out)
-    if os.path.commonpath([inside, os.path.realpath(folder)]) == os.path.realpath(folder):
+    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
         raise CapfstError(f"the output folder {out} is inside the input folder {folder}: choose one outside of it")
 
 
@@ -73,7 +72,7 @@ def _refuse_outside(items: dict[Path, Path], out: Path) -> None:
     """Links in the output folder may lead elsewhere."""
     inside = os.path.realpath(out)
     for output in items:
-        if os.path.commonpath([inside, real := os.path.realpath(output)]) != inside:
+        if not Path(real := os.path.realpath(output)).is_relative_to(inside):
             raise CapfstError(f"the output {output} would be {real}, outside of {out}: remove the link")
 
 

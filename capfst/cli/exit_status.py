@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import click
@@ -17,6 +18,10 @@ from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_s
 from capfst.exceptions import CapfstError, one_line
 
 _SOON = 0.05  # seconds
+
+# Windows lacks some.
+_STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SIGPIPE = getattr(signal, "SIGPIPE", 13)
 
 
 def _stop(number: int, frame: object) -> None:
@@ -29,7 +34,9 @@ def _signal_again(dropped: Any) -> None:
     meanwhile."""
     if isinstance(dropped.exc_value, (SystemExit, KeyboardInterrupt)):
         status = getattr(dropped.exc_value, "code", 128 + signal.SIGINT)
-        threading.Timer(_SOON, os.kill, (os.getpid(), status - 128)).start()
+        # os.kill ends the program on Windows.
+        again = signal.raise_signal if sys.platform == "win32" else partial(os.kill, os.getpid())
+        threading.Timer(_SOON, again, (status - 128,)).start()
     else:
         sys.__unraisablehook__(dropped)
 
@@ -51,9 +58,10 @@ def _bus_error(number: int) -> None:
 def exit_status() -> Iterator[None]:
     """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
     replace_closed_streams()
-    ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
+    if hasattr(signal, "SIGBUS"):
+        ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
     sys.unraisablehook = _signal_again
-    for number in signal.SIGTERM, signal.SIGHUP:
+    for number in _STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _stop)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -81,7 +89,7 @@ def exit_status() -> Iterator[None]:
         sys.exit(128 + signal.SIGINT)
     except ReaderGoneError:
         discard_stdout()
-        sys.exit(128 + signal.SIGPIPE)
+        sys.exit(128 + _SIGPIPE)
     except MemoryError:
         click.echo("capfst: error: out of memory: give it more memory, or use fewer threads (--jobs 1)", err=True)
         sys.exit(1)

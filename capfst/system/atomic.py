@@ -8,7 +8,6 @@ temporary file in the same folder, write, fsync, rename, fsync of the folder.
 import atexit
 import contextlib
 import errno
-import fcntl
 import io
 import os
 import secrets
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from capfst.exceptions import CapfstError
+from capfst.system.locks import lock
 
 _ADVICE = {
     errno.ENOSPC: "free some space or choose another folder",
@@ -51,7 +51,7 @@ class _Raw(io.FileIO):
         # "x" creates it with the permissions that any new file gets (tempfile's would be private).
         super().__init__(temporary, "x+")
         with contextlib.suppress(OSError):  # not every file system has locks
-            fcntl.flock(self, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self.fileno())
 
     def write(self, data) -> int:  # type: ignore[no-untyped-def]
         try:
@@ -88,7 +88,7 @@ def refuse_to_replace(output: str | os.PathLike[str], *inputs: str | os.PathLike
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the rename last; some file systems cannot, and need not."""
+    """Makes the rename last; some systems cannot, and need not."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -129,7 +129,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         try:
             raw = _Raw(temporary, target)
             with contextlib.suppress(OSError):  # not there, or the file system has none
-                os.fchmod(raw.fileno(), stat.S_IMODE(target.stat().st_mode))
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
         except OSError as error:
             raise _failure(target, error) from error
         file = io.BufferedWriter(raw, 1 << 20)

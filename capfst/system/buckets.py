@@ -24,6 +24,8 @@ from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, U32Array, U32Matrix, U32StridedMatrix, i64
 from capfst.system.sparse import sparse
 
+_PIECE = 1 << 24  # bytes that are read at once where they are copied
+
 
 @allocating
 def sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> tuple[U32Matrix, I64Array]:
@@ -48,9 +50,28 @@ class Unnamed:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
+        self._lock = threading.Lock()
 
     def __del__(self) -> None:
         os.close(self.descriptor)
+
+    def write(self, data: memoryview, offset: int) -> int:
+        """Writes data to a place; how many bytes."""
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self.descriptor, data, offset)
+        with self._lock:  # Windows has one place for all threads
+            os.lseek(self.descriptor, offset, os.SEEK_SET)
+            return os.write(self.descriptor, data)
+
+    def read(self, data: memoryview, offset: int) -> int:
+        """Fills data from a place; how many bytes."""
+        if hasattr(os, "preadv"):
+            return os.preadv(self.descriptor, [data], offset)
+        with self._lock:
+            os.lseek(self.descriptor, offset, os.SEEK_SET)
+            piece = os.read(self.descriptor, min(len(data), _PIECE))
+        data[: len(piece)] = piece
+        return len(piece)
 
 
 class Store:
@@ -91,7 +112,7 @@ class Store:
         data = _bytes(records)
         try:
             while data:
-                done = os.pwrite(file.descriptor, data, offset)
+                done = file.write(data, offset)
                 data, offset = data[done:], offset + done
         except OSError as error:
             raise self._failure("write temporary data", error) from error
@@ -100,7 +121,7 @@ class Store:
         data = _bytes(records)
         try:
             while data:
-                done = os.preadv(file.descriptor, [data], offset)
+                done = file.read(data, offset)
                 if not done:
                     raise OSError(errno.EIO, "the data ends early")
                 data, offset = data[done:], offset + done

@@ -2,6 +2,7 @@
 memory."""
 
 import ctypes
+import mmap
 import os
 
 PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
@@ -12,7 +13,7 @@ def resident() -> int:
     tell."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            return int(file.read().split()[1]) * mmap.PAGESIZE
     except OSError:
         return 0
 

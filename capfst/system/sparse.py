@@ -29,7 +29,7 @@ def sparse(size: int, dtype: npt.DTypeLike) -> npt.NDArray:
     try:
         memory = mmap.mmap(-1, size * item.itemsize, **_PRIVATE)
     except OSError as error:
-        if error.errno != errno.ENOMEM:
+        if error.errno not in (errno.ENOMEM, errno.EINVAL):  # the latter, if Windows has no more
             raise
         raise MemoryError(f"no memory for {size} items of {item}") from error
     return np.frombuffer(memory, item)

@@ -32,6 +32,7 @@ class _Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _SERVE],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows has no sessions
         )  # fmt: skip
         self._send(function)
 
