@@ -11,12 +11,13 @@ quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help demo test bounds lint lm model bench docs package clean
+.PHONY: help kernels demo test bounds lint lm model bench docs package clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo                       train on the Python language reference, recase sentences, show scores'
 	@echo 'make test                       all tests'
+	@echo 'make kernels                    build the kernels that have changed'
 	@echo 'make bounds                     some tests with the indices of kernels checked'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; also compressed'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
@@ -32,15 +33,18 @@ help:
 # to when it is needed.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-$(VENV)/core: pyproject.toml constraints.txt
+$(VENV)/core: pyproject.toml constraints.txt setup.py $(wildcard capfst/kernels/*.c)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) -e .
-	$(CAPFST) compile
 	touch $@
 
 $(VENV)/%: $(VENV)/core
 	$(PIP_INSTALL) --no-compile -e '.[$*]'
 	touch $@
+
+# Compiled by numba in an environment of the build's own.
+kernels: $(VENV)/core
+	$(PIP_INSTALL) --no-deps -e .
 
 demo: $(VENV)/core
 	$(BIN)/python scripts/demo.py
@@ -52,7 +56,7 @@ test: $(VENV)/dev
 # Tests that go through most kernels, which are compiled anew, to check each index: in one process, so that each is
 # compiled once.
 bounds: $(VENV)/dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/build/bounds $(BIN)/python -m pytest --timeout 900 \
+	CAPFST_KERNELS=jit NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest --timeout 900 \
 		-m 'not slow' tests/test_edges.py tests/test_training.py tests/formats/test_formats.py tests/casing/test_surface.py \
 		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
 

@@ -1,13 +1,44 @@
-"""What pyproject.toml cannot say: the package's description is README.md with links to files of the source as their
-names, because there is nothing beside it where packages are listed."""
+"""What pyproject.toml cannot say: how kernels are built; and the description, which is README.md with links to files of
+the source as their names, because there is nothing beside it where packages are listed."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
-from setuptools import setup
+import numpy
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-readme = Path(__file__).with_name("README.md").read_text("utf-8")
+ROOT = Path(__file__).parent
+
+
+class BuildKernels(build_ext):
+    """Build the C module that calls kernels, then the libraries of kernels: for this machine, or for what the variable
+    CAPFST_LEVELS names (`all`, or as capfst.kernels.build has it)."""
+
+    def run(self) -> None:
+        super().run()
+        built = ROOT if self.inplace or self.editable_mode else Path(self.build_lib).absolute()
+        command = [sys.executable, "-m", "capfst.kernels.build", "--objects", str(ROOT / "build" / "kernels")]
+        levels = os.environ.get("CAPFST_LEVELS", "").split()
+        # capfst is imported from where its C module is; what it needs, from where pip has put that.
+        path = os.pathsep.join(filter(None, [str(built), os.environ.get("PYTHONPATH")]))
+        environment = os.environ | {"PYTHONPATH": path}
+        done = subprocess.run([*command, *levels], cwd=built, env=environment, check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
+
+
+readme = (ROOT / "README.md").read_text("utf-8")
 readme = re.sub(r"!\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", readme)
 readme = re.sub(r"\[([^]]*)\]\((?!https:|#)([^)]*)\)", r"\1 (`\2`)", readme)
 
-setup(long_description=readme, long_description_content_type="text/markdown")
+call = Extension("capfst.kernels._call", ["capfst/kernels/_call.c"], include_dirs=[numpy.get_include()])
+setup(
+    long_description=readme,
+    long_description_content_type="text/markdown",
+    ext_modules=[call],
+    cmdclass={"build_ext": BuildKernels},
+)

@@ -96,8 +96,36 @@ static void give_back(PyObject *capsule) {
     ((GiveBack)PyCapsule_GetContext(capsule))(&handle);
 }
 
+/* Make an array that a kernel returns of its slots, and move them on. If it has no memory of its own, it is one of the
+ * arguments. */
+static PyObject *take_array(const int64_t **slots, PyArray_Descr *dtype, int ndim, PyObject *args, GiveBack giver) {
+    void *memory = (void *)(intptr_t)(*slots)[0], *data = (void *)(intptr_t)(*slots)[1];
+    npy_intp shape[NPY_MAXDIMS_LEGACY_ITERS];
+    for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)(*slots)[2 + k];
+    *slots += 2 + ndim;
+    if (!memory) {
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++) {
+            PyObject *value = PyTuple_GET_ITEM(args, k);
+            if (PyArray_Check(value) && PyArray_DATA((PyArrayObject *)value) == data
+                && PyArray_NDIM((PyArrayObject *)value) == ndim
+                && PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)value), shape, ndim))
+                return Py_NewRef(value);
+        }
+        PyErr_SetString(PyExc_SystemError, "a kernel returned a part of an argument");
+        return NULL;
+    }
+    PyObject *capsule = PyCapsule_New(memory, NULL, give_back);
+    if (!capsule) return NULL;
+    PyCapsule_SetContext(capsule, (void *)giver);
+    Py_INCREF(dtype);
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, data, NPY_ARRAY_CARRAY, NULL);
+    if (!array) { Py_DECREF(capsule); return NULL; }
+    if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) { Py_DECREF(array); return NULL; }
+    return array;
+}
+
 /* Make a result of its slots, and move them on. */
-static PyObject *take(const int64_t **slots, PyObject *layout, GiveBack giver) {
+static PyObject *take(const int64_t **slots, PyObject *layout, PyObject *args, GiveBack giver) {
     if (layout == Py_None) Py_RETURN_NONE;
     if (PyArray_DescrCheck(layout)) {
         const int64_t number = *(*slots)++;
@@ -114,27 +142,14 @@ static PyObject *take(const int64_t **slots, PyObject *layout, GiveBack giver) {
     }
     PyObject *first = PyTuple_GET_ITEM(layout, 0);
     if (PyArray_DescrCheck(first)) {
-        const int ndim = (int)PyLong_AsLong(PyTuple_GET_ITEM(layout, 1));
-        npy_intp shape[NPY_MAXDIMS_LEGACY_ITERS];
-        void *memory = (void *)(intptr_t)(*slots)[0], *data = (void *)(intptr_t)(*slots)[1];
-        for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)(*slots)[2 + k];
-        *slots += 2 + ndim;
-        PyObject *capsule = PyCapsule_New(memory, NULL, give_back);
-        if (!capsule) return NULL;
-        PyCapsule_SetContext(capsule, (void *)giver);
-        Py_INCREF(first);
-        PyObject *array = PyArray_NewFromDescr(
-            &PyArray_Type, (PyArray_Descr *)first, ndim, shape, NULL, data, NPY_ARRAY_CARRAY, NULL);
-        if (!array) { Py_DECREF(capsule); return NULL; }
-        if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) { Py_DECREF(array); return NULL; }
-        return array;
+        return take_array(slots, (PyArray_Descr *)first, (int)PyLong_AsLong(PyTuple_GET_ITEM(layout, 1)), args, giver);
     }
     PyObject *items = PyTuple_GET_ITEM(layout, 1);
     const Py_ssize_t n = PyTuple_GET_SIZE(items);
     PyObject *tuple = PyTuple_New(n);
     if (!tuple) return NULL;
     for (Py_ssize_t k = 0; k < n; k++) {
-        PyObject *item = take(slots, PyTuple_GET_ITEM(items, k), giver);
+        PyObject *item = take(slots, PyTuple_GET_ITEM(items, k), args, giver);
         if (!item) { Py_DECREF(tuple); return NULL; }
         PyTuple_SET_ITEM(tuple, k, item);
     }
@@ -158,7 +173,7 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t n_args) 
     Py_END_ALLOW_THREADS
     if (status != 0) { Py_INCREF(Py_Ellipsis); return Py_Ellipsis; }
     const int64_t *results = slots;
-    return take(&results, PyTuple_GET_ITEM(entry, 2), giver);
+    return take(&results, PyTuple_GET_ITEM(entry, 2), args[1], giver);
 }
 
 PyDoc_STRVAR(level_doc, "level(): 3 if the processor has all of x86-64-v3, 2 if not; 0 on other architectures.");

@@ -4,13 +4,15 @@ In: the modules of capfst. Out: in kernels/lib, a library for each level, and di
 from. An object file stays in build/kernels under the digest of its kernel, so that only what has changed is compiled
 again. Processes share the kernels, module by module; the same sources give the same bytes, however many they are.
 
-    python -m capfst.kernels.build [LEVEL …]    x86-64-v2, x86-64-v3, aarch64; without any, this machine's
+    python -m capfst.kernels.build [--objects FOLDER] [LEVEL …]
 
-The compiler and linker for C is `cc`, or what the variable CC names.
+LEVEL is x86-64-v2, x86-64-v3 or aarch64; `all` stands for those of this machine's architecture; without any, it is this
+machine's own. The compiler and linker for C is `cc`, or what the variable CC names.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib
 import json
@@ -22,7 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +39,7 @@ from capfst.kernels import declaration, jit, library
 
 _HERE = Path(__file__).parent
 _PACKAGE = _HERE.parent
-_OBJECTS = _PACKAGE.parent / "build" / "kernels"
+_OBJECTS = Path("build", "kernels")
 _MEMORY = 400 << 20  # bytes that a process takes
 _JIT = jit.__name__  # a module, too, though it has no kernel: only `give_back`
 
@@ -60,26 +62,30 @@ class BuildError(Exception):
     """Kernels cannot be built; one line that says why, and what to do."""
 
 
-def build(levels: Sequence[str] = (), folder: Path = library.FOLDER) -> None:
-    """Build the libraries of these levels, or of this machine's, in a folder."""
-    levels = levels or [library.level()]
+def build(levels: Sequence[str], objects: Path) -> None:
+    """Build the libraries of these levels. objects: where object files are kept."""
+    own = library.level()
+    if not levels:
+        levels = [own]
+    elif levels == ["all"]:
+        levels = [level for level in TARGETS if level.split("-v")[0] == own.split("-v")[0]]
     if unknown := [level for level in levels if level not in TARGETS]:
         raise BuildError(f"kernels cannot be built for {unknown[0]}: choose from {', '.join(TARGETS)}")
     compiler = _compiler()
     entries = {module: _entries(module) for module in [*_modules(), _JIT]}
-    missing = [module for module, names in entries.items() if _missing(names, levels)]
+    missing = [module for module, names in entries.items() if _missing(objects, names, levels)]
     if missing:
         n_processes = max(1, min(len(missing), os.cpu_count() or 1, _free_memory() // _MEMORY))
         print(f"compiling the kernels of {len(missing)} modules in {n_processes} processes", flush=True)
-        _OBJECTS.mkdir(parents=True, exist_ok=True)
+        objects.mkdir(parents=True, exist_ok=True)
         with multiprocessing.get_context("spawn").Pool(n_processes) as pool:
-            pool.starmap(_compile, [(module, levels) for module in missing], chunksize=1)
-    folder.mkdir(exist_ok=True)
+            pool.starmap(_compile, [(objects, module, levels) for module in missing], chunksize=1)
+    library.FOLDER.mkdir(exist_ok=True)
     for level in levels:
-        objects = sorted(_object(*entry, level) for names in entries.values() for entry in names.items())
-        _link(compiler, objects, folder / f"{level}{library.SUFFIX}")
+        objects = sorted(_object(objects, *entry, level) for names in entries.values() for entry in names.items())
+        _link(compiler, objects, library.FOLDER / f"{level}{library.SUFFIX}")
     digests = {kernel.name: kernel.digest for kernel in declaration.registry if kernel.is_entry}
-    (folder / library.DIGESTS.name).write_text(json.dumps(digests, indent=0, sort_keys=True), "utf-8")
+    library.DIGESTS.write_text(json.dumps(digests, indent=0, sort_keys=True), "utf-8")
 
 
 def _modules() -> list[str]:
@@ -104,14 +110,14 @@ def _entries(module: str) -> dict[str, str]:
     }
 
 
-def _missing(names: dict[str, str], levels: Sequence[str]) -> bool:
-    return not all(_object(*entry, level).exists() for entry in names.items() for level in levels)
+def _missing(objects: Path, names: dict[str, str], levels: Sequence[str]) -> bool:
+    return not all(_object(objects, *entry, level).exists() for entry in names.items() for level in levels)
 
 
-def _object(name: str, digest: str, level: str) -> Path:
+def _object(objects: Path, name: str, digest: str, level: str) -> Path:
     """Return where the object file of an entry is kept."""
     key = hashlib.blake2b(f"{digest} {_tools()}".encode(), digest_size=8).hexdigest()
-    return _OBJECTS / f"{name}-{level}-{key}.o"
+    return objects / f"{name}-{level}-{key}.o"
 
 
 @lru_cache(1)
@@ -121,18 +127,18 @@ def _tools() -> str:
     return f"{numba.__version__} {llvmlite.__version__} {sys.version} {hashlib.blake2b(sources).hexdigest()}"
 
 
-def _compile(module: str, levels: Sequence[str]) -> None:
+def _compile(objects: Path, module: str, levels: Sequence[str]) -> None:
     """Make the object files of a module's entries."""
     importlib.import_module(module)
     if module == _JIT:
-        _emit(jit.give_back(), "give_back", "", levels)
+        _emit(objects, jit.give_back(), "give_back", "", levels)
     for kernel in list(declaration.registry):
         if kernel.is_entry and kernel.__module__ == module:
             for specialization in kernel.specializations():
-                _emit(jit.entry(kernel, specialization), specialization.name, kernel.digest, levels)
+                _emit(objects, jit.entry(kernel, specialization), specialization.name, kernel.digest, levels)
 
 
-def _emit(entry: Any, name: str, digest: str, levels: Sequence[str]) -> None:
+def _emit(objects: Path, entry: Any, name: str, digest: str, levels: Sequence[str]) -> None:
     """Optimize an entry with all that it calls, for each level, and write its object files."""
     code = entry.inspect_llvm()
     for level in levels:
@@ -151,7 +157,7 @@ def _emit(entry: Any, name: str, digest: str, levels: Sequence[str]) -> None:
         module.verify()
         if re.search(r"inttoptr \(i64 \d", str(module)):
             raise BuildError(f"{name}: its code has an address of this process, as of a large array that it names")
-        path = _object(name, digest, level)
+        path = _object(objects, name, digest, level)
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_bytes(machine.emit_object(module))
         temporary.replace(path)
@@ -196,8 +202,16 @@ def _free_memory() -> int:
         return 1 << 40
 
 
-if __name__ == "__main__":
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m capfst.kernels.build", description="Compile all kernels.")
+    parser.add_argument("levels", nargs="*", metavar="LEVEL", help=f"{', '.join(TARGETS)}; or all")
+    parser.add_argument("--objects", type=Path, default=_OBJECTS, help="folder to keep object files in")
+    options = parser.parse_args()
     try:
-        build(sys.argv[1:])
+        build(options.levels, options.objects.absolute())
     except BuildError as error:
         sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,8 @@
 """The compiled library of kernels: which one this processor takes, and where a kernel's entry is in it.
 
 The build puts libraries into the folder lib/: one for each level of the architecture (x86-64-v2, x86-64-v3, aarch64),
-good for all versions of Python. `CAPFST_KERNELS` names another one, or `jit`: then numba compiles each kernel when it is
-first called. In a checkout, kernels that have changed since the library was built are compiled so, too.
+good for all versions of Python. `CAPFST_KERNELS` names another one, or `jit`: then numba compiles each kernel when it
+is first called. In a checkout, kernels that have changed since the library was built are compiled so, too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import platform
 import sys
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 from capfst.exceptions import CapfstError
@@ -55,12 +56,13 @@ def give_back(kernel: Declaration) -> int:
 
 
 def _is_current(kernel: Declaration, library: _Library) -> bool:
-    """Whether the library has a kernel as it is in the sources: those of scripts and tests are in none."""
-    if not kernel.__module__.startswith("capfst."):
+    """Whether the library has a kernel as it is in the sources; it has none of scripts and tests, which may also call
+    those that only kernels call."""
+    if not kernel.is_entry or not kernel.__module__.startswith("capfst."):
         return False
     if library.digests is None or library.digests.get(kernel.name) == kernel.digest:
         return True
-    _say(f"{kernel.name} is not as it was built: compiling it at each start, until you run `make kernels`")
+    _say("kernels have changed since they were built: compiling those at their first call, until you run `make kernels`")
     return False
 
 
@@ -73,7 +75,7 @@ def _library() -> _Library | None:
     path = FOLDER / f"{name}{SUFFIX}"
     if not path.exists():
         if _is_checkout():
-            _say("kernels are not built: compiling each at its first call, until you run `make kernels`")
+            _say("kernels are not built: compiling them at their first call, until you run `make kernels`")
             return None
         raise CapfstError(
             f"capfst is installed without compiled kernels for {name}: install its wheel, or install it from source"

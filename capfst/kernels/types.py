@@ -101,7 +101,8 @@ Layout: TypeAlias = "np.dtype[Any] | Array | Record | Tuple | TypeVar | None"
 def layouts(function: Callable[..., Any], chosen: Mapping[Any, Any] | None = None) -> tuple[Tuple, Layout]:
     """Return the layouts of a function's parameters, and of its result.
 
-    chosen: types to put in place of TypeVars. TypeError names an annotation that is missing, or that no kernel can have.
+    chosen: types to put in place of TypeVars. TypeError names an annotation that is missing, or that no kernel can
+    have.
     """
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
