@@ -25,7 +25,7 @@ class BuildKernels(build_ext):
         levels = os.environ.get("CAPFST_LEVELS", "").split()
         # capfst is imported from where its C module is; what it needs, from where pip has put that.
         path = os.pathsep.join(filter(None, [str(built), os.environ.get("PYTHONPATH")]))
-        environment = os.environ | {"PYTHONPATH": path}
+        environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([*command, *levels], cwd=built, env=environment, check=False)
         if done.returncode:
             sys.exit(done.returncode)

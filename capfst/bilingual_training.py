@@ -39,7 +39,7 @@ from capfst.exceptions import CapfstError
 from capfst.fst.backoff import SENTENCE_END, step
 from capfst.fst.write import ArcArray, StateArray, write_fst
 from capfst.kernels import allocating, kernel
-from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64
+from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64, u8, u64
 from capfst.recaser import Recaser, load
 from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound
@@ -87,15 +87,15 @@ class TrainedBilingual:
 def _known(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> tuple[i64, i64]:
     """How many of the labels, in sentences that end with SENTENCE_END, have an arc in the state before; and how many
     there are."""
-    state = np.int64(start)
+    state = i64(start)
     known = n = 0
     for label in labels:
         if label == SENTENCE_END:
-            state = np.int64(start)
+            state = i64(start)
             continue
-        pos = np.int64(states[state].pos)
-        end = pos + np.int64(states[state].narcs)
-        arc = lower_bound(arcs.ilabel, pos + 1, end, np.int64(label)) if state != 0 else end
+        pos = i64(states[state].pos)
+        end = pos + i64(states[state].narcs)
+        arc = lower_bound(arcs["ilabel"], pos + 1, end, i64(label)) if state != 0 else end
         known += arc < end and arcs[arc].ilabel == label
         n += 1
         state = step(states, arcs, state, label)[1]
@@ -131,14 +131,14 @@ def _unseen(target: Text, source: Text, lines: I64Array, seen: U8Array) -> BoolA
     new = np.zeros(lines.size, np.bool_)
     for n in range(lines.size):
         line = lines[n]
-        h = np.uint64(0)
+        h = u64(0)
         for i in range(target.lines[line].begin, target.lines[line].end):
             h = hash_pair(h, target.facts[i].cased_hash)
         if line < source.lines.size:
             for i in range(source.lines[line].begin, source.lines[line].end):
                 h = hash_pair(h, source.facts[i].cased_hash)
-        place = np.int64(h >> np.uint64(64 - _SEEN_BITS))
-        bit = np.uint8(1 << (place & 7))
+        place = i64(h >> u64(64 - _SEEN_BITS))
+        bit = u8(1 << (place & 7))
         new[n] = seen[place >> 3] & bit == 0
         seen[place >> 3] |= bit
     return new

@@ -20,7 +20,9 @@ from bitext import Link, Links, turned
 
 from capfst.fst.backoff import SENTENCE_END, LanguageModel, step
 from capfst.fst.read import CapFst
-from capfst.system.kernels import allocating
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import allocating
+from capfst.kernels.types import F64Array, I64Array, i64
 
 LONGEST = 4  # words of a phrase
 OPTIONS = 12  # translations that are tried of a phrase
@@ -174,7 +176,16 @@ class Decoder:
 
 
 @allocating
-def search(states, arcs, start, begins, ends, costs, label_ends, labels):  # type: ignore[no-untyped-def]
+def search(
+    states: StateArray,
+    arcs: ArcArray,
+    start: i64,
+    begins: I64Array,
+    ends: I64Array,
+    costs: F64Array,
+    label_ends: I64Array,
+    labels: I64Array,
+) -> I64Array:
     """int64[n]: the options on the best path through a sentence.
 
     begins, ends: int64[O], the place of each option in the sentence, in the order of `begins`; costs: float64[O]; its

@@ -31,7 +31,9 @@ from capfst.corpus.read import read_blocks
 from capfst.evaluate.perplexity import perplexity
 from capfst.evaluate.score import aligned, score, show
 from capfst.fst.backoff import step
-from capfst.system.kernels import allocating
+from capfst.fst.write import ArcArray, StateArray
+from capfst.kernels import allocating
+from capfst.kernels.types import BoolArray, U32Array, f64, i64
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower_bytes
 
@@ -52,9 +54,9 @@ HEAD = (
 
 
 @allocating
-def forward(  # type: ignore[no-untyped-def]
-    states, arcs, start, first, forms, ends, unknown
-):
+def forward(
+    states: StateArray, arcs: ArcArray, start: i64, first: U32Array, forms: U32Array, ends: BoolArray, unknown: i64
+) -> f64:
     """−ln P of the words of sentences, summed over all casings (the forward algorithm).
 
     first, forms: [T], the label of each word's first surface form, and their number; a word of none has the label

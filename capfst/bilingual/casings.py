@@ -27,6 +27,7 @@ from capfst.kernels.types import (
     Record,
     U8Array,
     U8Matrix,
+    f32,
     i64,
 )
 from capfst.text.tokenizer import COMPOUND, WORD
@@ -92,7 +93,7 @@ def monolingual(words: Words, costs: CasingCosts) -> Monolingual:
 def linked_weight(target: Text, source: Text, links: I32Array, i: i64) -> i64:
     """The first of the N_SHAPES weights for how word i goes with its source word."""
     known = target.words.n_forms[i] > 0
-    return LINKED + N_SHAPES * (2 * np.int64(linked(target, source, links, i)) + known)
+    return LINKED + N_SHAPES * (2 * i64(linked(target, source, links, i)) + known)
 
 
 Weights = TypeVar("Weights", F32Array, F64Array)
@@ -150,7 +151,7 @@ def find_casings(
     token_type = words.token_types[i]
     if fact.tag == AN or (token_type != WORD and token_type != COMPOUND):
         return 0
-    n_forms, label = np.int64(words.n_forms[i]), np.int64(words.first_labels[i])
+    n_forms, label = i64(words.n_forms[i]), i64(words.first_labels[i])
     option = costs.options[i]
     group = 2 * (fact.place == FIRST) + (n_forms == 0)
     start, end = words.starts[i], words.ends[i]
@@ -183,7 +184,7 @@ def find_casings(
                 continue
         casing = casings[n]
         casing.form, casing.shape, casing.column = 0, shape, shape
-        casing.context = option[shape] if option[shape] < np.inf else np.float32(0)
+        casing.context = option[shape] if option[shape] < np.inf else f32(0)
         if is_copy:  # of which the context model knows nothing
             for other in range(N_SHAPES + 1):
                 casing.context = min(casing.context, option[other])

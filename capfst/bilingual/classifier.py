@@ -16,11 +16,11 @@ from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import largest, prefetch_rows
 from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax
 from capfst.kernels import allocating, flat, inner
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I64Array, U8Array, U32Matrix, U64Array
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I64Array, U8Array, U32Matrix, U64Array, f32
 
 _MIN_BITS, _MAX_BITS = 8, 20
 _ROWS_PER_WORD = 4
-_RATE = np.float32(0.05)
+_RATE = 0.05
 _CERTAIN = 0.999
 """From this probability of the true shape on there is nothing to learn."""
 _SCALE = 32
@@ -40,9 +40,9 @@ def classify(classifier: I8Matrix, features: U64Array, costs: F32Array) -> None:
     costs[:] = 0
     add_scores(classifier, features, N_TEMPLATES, costs)
     for shape in range(N_SHAPES):
-        costs[shape] /= np.float32(_SCALE)
+        costs[shape] /= f32(_SCALE)
     most = largest(costs)
-    total = np.float32(0)
+    total = f32(0)
     for shape in range(N_SHAPES):
         total += np.exp(costs[shape] - most)
     for shape in range(N_SHAPES):

@@ -31,7 +31,7 @@ from capfst.bilingual.words import AL, AN, MX, Text
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.transducer import CasingCosts, Copies
 from capfst.kernels import allocating
-from capfst.kernels.types import F32Array, I8Matrix, I32Array, I64Array, U8Array
+from capfst.kernels.types import F32Array, I8Matrix, I32Array, I64Array, U8Array, f32, i64
 from capfst.text.tokenizer import PROTECTED
 from capfst.text.unicode import INFO, LOWERING, Lowering
 
@@ -55,14 +55,14 @@ def _fill(
     ends: I64Array,
 ) -> None:
     """Changes `costs` (Monolingual) where the source says something; fills starts and ends of the words to copy."""
-    longest, most = np.int64(8), np.int64(1)
+    longest, most = 8, 1
     for i in range(target.words.starts.size):
         longest = max(longest, target.words.ends[i] - target.words.starts[i])
-        most = max(most, np.int64(target.words.n_forms[i]))
+        most = max(most, i64(target.words.n_forms[i]))
     lowered = np.empty((2, 2 * longest + 8), np.uint8)
     casings = np.empty(most + N_SHAPES, CASING)
     features, scores = np.empty((_BLOCK, N_TEMPLATES), np.uint64), np.empty(N_SHAPES, np.float32)
-    first_arc = np.int64(0)
+    first_arc = 0
     for line in range(target.lines.size):
         here = target.lines[line]
         if line >= source.lines.size or not source.lines[line].has_contrast:
@@ -98,7 +98,7 @@ def _fill(
                 option = costs.options[i]
                 option[:] = np.inf
                 costs.shapes[i] = AS_FORM
-                least = np.float32(np.inf)
+                least = f32(np.inf)
                 for number in range(n):
                     casing = casings[number]
                     cost = scores[casing.shape] + weight_of(casing, weights)

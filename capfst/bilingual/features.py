@@ -8,8 +8,6 @@ as such features, that of case tags, uppercase translation, the initial position
 
 from __future__ import annotations
 
-import numpy as np
-
 from capfst.bilingual.words import (
     COLON,
     FIRST,
@@ -51,16 +49,16 @@ def _tag_of(source: Text, links: I32Array, i: i64) -> i64:
 def _lowercase(text: Text, i: i64, begin: i64, end: i64) -> u64:
     """The hash of word i, of a line begin … end − 1."""
     if i < begin:
-        return np.uint64(_BEFORE_LINE)
-    return np.uint64(_BEHIND_LINE) if i >= end else text.facts[i].lower_hash
+        return u64(_BEFORE_LINE)
+    return u64(_BEHIND_LINE) if i >= end else text.facts[i].lower_hash
 
 
 @inner
 def _cased(text: Text, k: i64, begin: i64, end: i64) -> u64:
     """As _lowercase, of the word as it is cased."""
     if k < begin:
-        return np.uint64(_BEFORE_LINE)
-    return np.uint64(_BEHIND_LINE) if k >= end else text.facts[k].cased_hash
+        return u64(_BEFORE_LINE)
+    return u64(_BEHIND_LINE) if k >= end else text.facts[k].cased_hash
 
 
 @inner
@@ -80,10 +78,10 @@ def linked(target: Text, source: Text, links: I32Array, i: i64) -> i64:
     """Below N_LINKED: the tag of word i's source word, whether it is the same word, and the places of both."""
     word, k = target.facts[i], links[i]
     if k < 0:
-        return UNALIGNED * 2 * N_PLACES * N_PLACES + np.int64(word.place)
+        return UNALIGNED * 2 * N_PLACES * N_PLACES + i64(word.place)
     there = source.facts[k]
     same = there.lower_hash == word.lower_hash
-    return ((np.int64(there.tag) * 2 + same) * N_PLACES + there.place) * N_PLACES + word.place
+    return ((i64(there.tag) * 2 + same) * N_PLACES + there.place) * N_PLACES + word.place
 
 
 @inner
@@ -91,22 +89,22 @@ def fill_templates(target: Text, source: Text, links: I32Array, i: i64, line: i6
     """features[N_TEMPLATES] of word i of a line: uint64."""
     here, there, k = target.lines[line], source.lines[line], links[i]
     word = target.facts[i]
-    own, place, tag = word.lower_hash, np.int64(word.place), np.int64(_tag_of(source, links, i))
+    own, place, tag = word.lower_hash, i64(word.place), i64(_tag_of(source, links, i))
     left2, left, right, right2 = (
         _lowercase(target, i - 2, here.begin, here.end), _lowercase(target, i - 1, here.begin, here.end),
         _lowercase(target, i + 1, here.begin, here.end), _lowercase(target, i + 2, here.begin, here.end),
     )  # fmt: skip
-    before = np.int64(_tag_of(source, links, i - 1)) if i > here.begin else UNALIGNED
-    after = np.int64(_tag_of(source, links, i + 1)) if i + 1 < here.end else UNALIGNED
+    before = i64(_tag_of(source, links, i - 1)) if i > here.begin else UNALIGNED
+    after = i64(_tag_of(source, links, i + 1)) if i + 1 < here.end else UNALIGNED
     since, until, places = N_SINCE - 1, N_UNTIL - 1, 3 * _coarse(place)
-    cased = cased_left = cased_right = np.uint64(0)
+    cased = cased_left = cased_right = u64(0)
     if k >= 0:
         fact = source.facts[k]
-        since, until, places = np.int64(fact.since_capital), np.int64(fact.until_capital), places + _coarse(fact.place)
+        since, until, places = i64(fact.since_capital), i64(fact.until_capital), places + _coarse(fact.place)
         cased = fact.cased_hash
         cased_left = _cased(source, k - 1, there.begin, there.end)
         cased_right = _cased(source, k + 1, there.begin, there.end)
-    marks = np.int64(there.heading) * N_ENDINGS + here.ending
+    marks = i64(there.heading) * N_ENDINGS + here.ending
     kind = (marks * N_ENDINGS + there.ending) * N_TAGS + tag
     f = features
     f[0] = hash_pair(0, linked(target, source, links, i))

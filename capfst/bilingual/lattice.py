@@ -52,31 +52,31 @@ def _list_edges(
     numbers = np.full(n_nodes, -1, np.int32)
     n, n_edges, first_arc = 0, 0, 0
     start = first_node(lattice, 0)
-    n = _number(numbers, np.int64(nodes[start].resolved), n)
+    n = _number(numbers, nodes[start].resolved, n)
     for word in range(size):
-        n_forms = np.int64(positions[word].n_forms)
-        restart = np.int64(-1)
+        n_forms = i64(positions[word].n_forms)
+        restart = -1
         if positions[word + 1].may_begin:
             restart = node_of_state(lattice, word + 1, starts.sentence)
-        node = np.int64(positions[word].first_expanded)
+        node = i64(positions[word].first_expanded)
         while node >= 0:
             for k in range(n_forms if numbers[node] >= 0 else 0):
-                edge = np.int64(nodes[node].row) + k
+                edge = i64(nodes[node].row) + k
                 target = lattice.targets[edge]
                 for ends in range(2 if restart >= 0 else 1):
                     behind, cost = target, lattice.costs[edge] + (nodes[start].backoff_cost if word == 0 else 0.0)
                     if ends:
                         behind = restart
                         cost += final_cost(tables.states, tables.arcs, nodes[target].state)
-                    resolved = np.int64(nodes[behind].resolved)
+                    resolved = i64(nodes[behind].resolved)
                     n = _number(numbers, resolved, n)
                     if n_edges < edges.source.size:
                         edges.source[n_edges], edges.target[n_edges] = numbers[node], numbers[resolved]
                         edges.arc[n_edges], edges.cost[n_edges] = first_arc + k, cost + nodes[behind].backoff_cost
                     n_edges += 1
-            node = np.int64(nodes[node].next_expanded)
+            node = i64(nodes[node].next_expanded)
         first_arc += n_forms
-    root = np.int64(positions[size].root)
+    root = i64(positions[size].root)
     node = root
     while True:
         if numbers[node] >= 0:
@@ -84,7 +84,7 @@ def _list_edges(
                 edges.source[n_edges], edges.target[n_edges], edges.arc[n_edges] = numbers[node], n, END
                 edges.cost[n_edges] = final_cost(tables.states, tables.arcs, nodes[node].state)
             n_edges += 1
-        node = np.int64(nodes[node].next)
+        node = i64(nodes[node].next)
         if node == root:
             break
     return n_edges, n + 1

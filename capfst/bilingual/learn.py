@@ -103,9 +103,9 @@ def _collect(
     gold: the label of each word as it is cased, or `<unk>`. first_costs, first_arcs: by word.
     """
     here = target.lines[line]
-    most, longest = np.int64(0), np.int64(8)
+    most, longest = 0, 8
     for i in range(here.begin, here.end):
-        most += np.int64(target.words.n_forms[i]) + N_SHAPES
+        most += i64(target.words.n_forms[i]) + N_SHAPES
         longest = max(longest, target.words.ends[i] - target.words.starts[i])
     room_of_words = np.empty((2, 2 * longest + 8), np.uint8)
     size = here.end - here.begin
@@ -234,7 +234,7 @@ def _objective(problem: Problem, lines: I64Array, weights: F64Array, gradient: F
             log_every[arc] = np.log(every[arc])
             log_right[arc] = np.log(right[arc]) if right[arc] > 0 else -np.inf
     of_every, of_right = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)
-    most = np.int64(2)
+    most = 2
     for line in lines:
         most = max(most, problem.nodes[line])
     forward, backward = np.empty(most), np.empty(most)

@@ -30,7 +30,7 @@ def _can_link(text: Text, i: i64) -> bool:
 def _value(target: Text, i: i64, source: Text, k: i64) -> i64:
     """How good a link is."""
     if target.facts[i].lower_hash == source.facts[k].lower_hash:
-        return np.int64(1) << 40
+        return 1 << 40
     return source.words.ends[k] - source.words.starts[k]
 
 
@@ -49,8 +49,8 @@ def _link(target: Text, source: Text, pairs: Pairs, links: I32Array) -> tuple[i6
                 s, t = pairs.source[pair], pairs.target[pair]
                 if s >= there.n_tokens or t >= here.n_tokens:
                     return pair, line
-                first = lower_bound(source.facts.token, there.begin, there.end, s)
-                i = lower_bound(target.facts.token, here.begin, here.end, t)
+                first = lower_bound(source.facts["token"], there.begin, there.end, s)
+                i = lower_bound(target.facts["token"], here.begin, here.end, t)
                 while i < here.end and target.facts[i].token == t:
                     k = first
                     while _can_link(target, i) and k < there.end and source.facts[k].token == s:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from capfst.casing.shapes import Shape, shape_of
 from capfst.casing.transducer import Words
 from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import Array, Record, U8Array, i64
+from capfst.kernels.types import Array, Record, U8Array, i64, u64
 from capfst.system.hashing import hash_bytes
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import MARKS, NEWLINE
@@ -104,7 +104,7 @@ def _heading(n_inside: i64, n_capitals: i64) -> i64:
 def _describe(
     buf: U8Array, words: Words, by_words: bool, info: U8Array, lowering: Lowering, facts: WordArray, lines: LineArray
 ) -> None:
-    longest = np.int64(0)
+    longest = 0
     for i in range(words.starts.size):
         longest = max(longest, words.ends[i] - words.starts[i])
     room = np.empty(longest * 3 // 2 + 8, np.uint8)
@@ -112,7 +112,7 @@ def _describe(
     token, in_space = -1, True
     place = FIRST
     n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
-    first_hash, ending = np.uint64(0), 3
+    first_hash, ending = u64(0), 3
     since = N_SINCE - 1
     for i in range(words.starts.size + 1):
         is_end = i == words.starts.size or words.token_types[i] == NEWLINE
@@ -136,7 +136,7 @@ def _describe(
             token, in_space = -1, True
             place = FIRST
             n_inside, n_capitals, n_not_upper, n_raised = 0, 0, 0, 0
-            first_hash, ending = np.uint64(0), 3
+            first_hash, ending = u64(0), 3
             since = N_SINCE - 1
             if i < words.starts.size:
                 facts[i].tag, facts[i].place, facts[i].token = AN, INSIDE, -1

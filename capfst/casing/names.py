@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from capfst.grammars import rows
 from capfst.kernels import inner
-from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8
+from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8, u64
 from capfst.text.language import MIXED, TITLE, UPPER, Language
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
@@ -42,7 +42,7 @@ _BEHIND_I, _BEHIND_E = (
     ascii_set("bhjkpw"),
     ascii_set("bhjw"),
 )  # consonants that seldom follow where i, e begin a common word
-NOWHERE = np.int64(-1)
+NOWHERE = -1
 _INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
 
 
@@ -221,7 +221,7 @@ def put(
                 continue
         if in_capitals:
             if code == FINAL_SIGMA:
-                code = np.int64(CAPITAL_SIGMA)
+                code = i64(CAPITAL_SIGMA)
             else:
                 code = mapped(spelling.upper, code)
         elif wanted and spelling.info[code] & IS_CASED:
@@ -235,7 +235,7 @@ def put(
 @inner
 def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
-    none = np.int64(0)
+    none = 0
     behind = _behind_apostrophe(word, start, end)
     if behind > 0:
         is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, while it is O'Neill
@@ -248,7 +248,7 @@ def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spellin
 @inner
 def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes a word without hyphens in mixed case, if a rule gives it any, else capitalised."""
-    start, none = np.int64(0), np.int64(0)
+    start, none = 0, 0
     letters = none if _is_mac(word, start, size) else _letters(word, start, size)
     if 3 <= letters <= 5 and word[size - 1] == _S:
         return put(word, start, size, size - 1, NOWHERE, NOWHERE, out, j, spelling)
@@ -262,17 +262,17 @@ def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spellin
 @inner
 def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes word[:size], hyphenated or not, in mixed case."""
-    start = np.int64(0)
+    start = 0
     if len(spelling.raisings) > 0:
         j_behind, behind = _put_raised(word, start, size, MIXED, out, j, spelling)
         if behind > start:
-            return put(word, np.int64(behind), size, start, NOWHERE, NOWHERE, out, j_behind, spelling)
+            return put(word, behind, size, start, NOWHERE, NOWHERE, out, j_behind, spelling)
     while start <= size:
         end = start
-        key = np.uint64(0)
+        key = u64(0)
         while end < size and word[end] != _HYPHEN:
             if end - start < 8:
-                key |= np.uint64(word[end]) << np.uint64(8 * (end - start))
+                key |= u64(word[end]) << u64(8 * (end - start))
             end += 1
         if start == 0 and end == size:
             return _put_whole(word, size, out, j, spelling)

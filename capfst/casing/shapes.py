@@ -134,7 +134,7 @@ def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info
         row, after = find_sequence(out, i, end, lowering.sequences, 0)
         if row >= 0:
             for column in range(WIDTH, 2 * WIDTH):
-                wanted = np.int64(lowering.sequences[row, column])
+                wanted = i64(lowering.sequences[row, column])
                 if wanted == 0:
                     break
                 if k == size:
@@ -146,7 +146,7 @@ def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info
             code, after = decode(out, i, end)
             wanted = mapped(lowering.table, code)
             if code == CAPITAL_SIGMA and is_final_sigma(out, i, after, start, end, info):
-                wanted = np.int64(FINAL_SIGMA)
+                wanted = i64(FINAL_SIGMA)
             if k == size:
                 return False
             small, k = decode(word, k, size)
@@ -172,7 +172,7 @@ def spell(out: U8Array, start: i64, end: i64, shape: i64, room: U8Array, spellin
     if shape == Shape.MIXED:
         room_end = put_mixed(room, size, room, size, spelling)
     else:
-        first = np.int64(0)
+        first = 0
         capitals = size if shape == Shape.UPPER else first
         room_end = put(room, first, size, capitals, first, NOWHERE, room, size, spelling)
     if not _restores(room, size, room_end, room, size, spelling.info, spelling.lowering):

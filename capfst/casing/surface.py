@@ -94,7 +94,7 @@ def _copy_form(
                 i = found + 1
                 if buf[found] != 39:
                     out[j], out[j + 1] = 0xE2, 0x80
-                    b = np.uint8(0x99)
+                    b = u8(0x99)
                     i += 2
                     j += 2
         out[j] = b
@@ -150,7 +150,7 @@ def _compare(part: u64, form: u64, mask: u64) -> tuple[u64, u64]:
     """The bits of the mask in which eight bytes of a token and a form differ, and those that are no letter's case."""
     changes = (part ^ form) & mask
     letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
-    return changes, changes & ~(letters >> np.uint64(2))
+    return changes, changes & ~(letters >> u64(2))
 
 
 @inner
@@ -158,29 +158,29 @@ def _changes(text: U8Array, start: i64, end: i64, data: U8Array, form: i64) -> t
     """Whether text[start:end] and data[form : form + end − start] differ, and whether in more than ASCII letters."""
     if max(end - text.size, form + (end - start) - data.size) > -8:
         return True, True  # not to read behind the end
-    every = ~np.uint64(0)
+    every = ~u64(0)
     left = end - start
-    changes, others = np.uint64(0), np.uint64(0)
+    changes, others = u64(0), u64(0)
     while left > 8:
         more = _compare(get_eight(text, end - left), get_eight(data, form), every)
         changes |= more[0]
         others |= more[1]
         form += 8
         left -= 8
-    more = _compare(get_eight(text, end - left), get_eight(data, form), every >> np.uint64(64 - 8 * left))
-    return changes | more[0] != np.uint64(0), others | more[1] != np.uint64(0)
+    more = _compare(get_eight(text, end - left), get_eight(data, form), every >> u64(64 - 8 * left))
+    return changes | more[0] != u64(0), others | more[1] != u64(0)
 
 
 @inner
 def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
     """Eight bytes of ASCII lowercase, UPPER, or CAPITALIZED, if not `begun`; and whether there is a letter by then."""
-    part |= within(part, 65, 90) >> np.uint64(2)
-    letters = within(part, 97, 122) >> np.uint64(2)
+    part |= within(part, 65, 90) >> u64(2)
+    letters = within(part, 97, 122) >> u64(2)
     if how == Shape.UPPER:
         part &= ~letters
     elif how == Shape.CAPITALIZED and not begun:
-        part &= ~(letters & (~letters + np.uint64(1)))
-    return part, begun or letters != np.uint64(0)
+        part &= ~(letters & (~letters + u64(1)))
+    return part, begun or letters != u64(0)
 
 
 @inner
@@ -189,14 +189,14 @@ def _is_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering
     The irregular letter of the Lowering is plain in no case."""
     if end + 8 > text.size:
         return False, False
-    differ, plain = np.uint64(0), True
+    differ, plain = u64(0), True
     begun = False
     for i in range(start, end, 8):
-        part = get_eight(text, i) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - i)))
+        part = get_eight(text, i) & ~u64(0) >> u64(max(0, 64 - 8 * (end - i)))
         plain = plain and is_plain(part | CASE_BITS, lowering.irregular | CASE_BITS, lowering.not_plain)
         spelled, begun = _spell_eight(part, how, begun)
         differ |= spelled ^ part
-    return plain, differ == np.uint64(0)
+    return plain, differ == u64(0)
 
 
 @inner

@@ -87,7 +87,7 @@ class Index(NamedTuple):
 @inner
 def _without_digits(part: u64) -> u64:
     """Eight bytes of ASCII with 0 in the place of each digit."""
-    return part & ~((within(part, 48, 57) >> np.uint64(7)) * np.uint64(15))
+    return part & ~((within(part, 48, 57) >> u64(7)) * u64(15))
 
 
 @inner
@@ -97,28 +97,28 @@ def _key(parts: U64Array, begin: i64, size: i64) -> u64:
     key = parts[begin]
     for i in range(begin + 1, begin + ((size + 7) >> 3)):
         key *= PRIME
-        key ^= key >> np.uint64(32) ^ parts[i]
+        key ^= key >> u64(32) ^ parts[i]
     return key
 
 
 @inner
 def _first_slot(key: u64, size: i64, slots: SlotArray) -> i64:
     """The slot where the search for a key begins."""
-    hashed = (key + np.uint64(size)) * PRIME
-    return np.int64((hashed >> np.uint64(32)) * np.uint64(slots.size) >> np.uint64(32))
+    hashed = (key + u64(size)) * PRIME
+    return i64((hashed >> u64(32)) * u64(slots.size) >> u64(32))
 
 
 @inner
 def _find_slot(slot: i64, key: u64, parts: U64Array, begin: i64, size: i64, index: Index) -> i64:
     """The slot, from `slot` on, of the word in parts[begin:]; if it has none, the empty one for it."""
     slots = index.slots
-    length = np.uint32(min(size, 9))
+    length = u32(min(size, 9))
     while slots[slot].n_forms_length != 0:
         if slots[slot].key == key and slots[slot].n_forms_length & _LENGTH == length:
             is_same = True
             if size > _EIGHT:
                 other = slots[slot].label_or_place
-                is_same = index.parts[other] & np.uint64(0xFFFFFFFF) == np.uint64(size)
+                is_same = index.parts[other] & u64(0xFFFFFFFF) == u64(size)
                 for i in range((size + 7) >> 3):
                     is_same = is_same and index.parts[other + 1 + i] == parts[begin + i]
             if is_same:
@@ -131,7 +131,7 @@ def _find_slot(slot: i64, key: u64, parts: U64Array, begin: i64, size: i64, inde
 def _first_label(slot: i64, size: i64, index: Index) -> u32:
     """The first label of the word of `size` bytes in a slot; 0 if the slot is empty."""
     found = index.slots[slot].label_or_place
-    return found if size <= _EIGHT else np.uint32(index.parts[found] >> np.uint64(32))
+    return found if size <= _EIGHT else u32(index.parts[found] >> u64(32))
 
 
 _TOKEN = np.dtype(
@@ -181,7 +181,7 @@ def _build(
 ) -> None:
     """Fills an index with the words, in this order."""
     slots, parts = index.slots, index.parts
-    parts[0], used = np.uint64(0), np.int64(1)
+    parts[0], used = u64(0), 1
     for block in range(0, order.size, _BLOCK):
         block_end = min(order.size, block + _BLOCK)
         for k in range(block, block_end):
@@ -192,7 +192,7 @@ def _build(
             token.slot = _first_slot(token.key, size, slots)
             prefetch(slots, token.slot)
             if size > _EIGHT:
-                parts[used] = np.uint64(label) << np.uint64(32) | np.uint64(size)
+                parts[used] = u64(label) << u64(32) | u64(size)
                 used += 1 + ((size + 7) >> 3)
         for k in range(block, block_end):
             token, word = room.tokens[k - block], order[k]
@@ -321,9 +321,9 @@ def _match(
     slots, parts, n_tokens = index.slots, room.parts, keys.size
     n_words = 0
     covered = 0  # by a compound
-    ended, last_end = False, np.int64(0)  # whether a sentence may have ended with the last word
+    ended, last_end = False, 0  # whether a sentence may have ended with the last word
     for block in range(0, n_tokens, _BLOCK):
-        used, n_longer = np.int64(0), np.int64(0)
+        used, n_longer = 0, 0
         for i in range(block, min(n_tokens, block + _BLOCK)):
             token, key = room.tokens[i - block], keys[i]
             token.length, token.begin, token.is_plain = ends[i] - starts[i], -1, True
@@ -336,7 +336,7 @@ def _match(
                 key = _key(parts, used, token.length)
                 used += (token.length + 7) >> 3
                 room.longer[n_longer] = i - block
-                n_longer += np.int64(token.length > _EIGHT)
+                n_longer += i64(token.length > _EIGHT)
             token.key, token.slot = key, _first_slot(key, token.length, slots)
             prefetch(slots, token.slot)
         for k in range(n_longer):
@@ -347,23 +347,23 @@ def _match(
             start, end, token_type = starts[i], ends[i], token_types[i]
             token = room.tokens[i - block]
             slot = slots[token.slot]
-            label, n_forms = slot.label_or_place, slot.n_forms_length >> np.uint32(4)
-            is_found = (slot.key == token.key) & (np.int64(slot.n_forms_length & _LENGTH) == token.length)
+            label, n_forms = slot.label_or_place, slot.n_forms_length >> u32(4)
+            is_found = (slot.key == token.key) & (i64(slot.n_forms_length & _LENGTH) == token.length)
             if not is_found & (token.begin < 0):  # one branch for all that is seldom
                 if start < covered:
                     continue
                 length = token.length
                 k = _find_slot(token.slot, token.key, parts, token.begin, length, index)
-                label, n_forms = _first_label(k, length, index), slots[k].n_forms_length >> np.uint32(4)
+                label, n_forms = _first_label(k, length, index), slots[k].n_forms_length >> u32(4)
                 # A form that the lowercase of the whole line would not give back is not offered.
                 may_change = not token.is_plain and has_sigma(data, offsets[label], offsets[label + n_forms])
                 if may_change and is_joined(buf, start, end, buf.size, info):
-                    label, n_forms = np.uint32(0), np.uint32(0)
+                    label, n_forms = u32(0), u32(0)
                 if buf[start] | 32 == 118 and n_forms != 0 and not pretokenized and is_version(buf, start, end):
-                    label, n_forms = np.uint32(0), np.uint32(0)  # to know v0.0 is to know no v2.0
+                    label, n_forms = u32(0), u32(0)  # to know v0.0 is to know no v2.0
                 if n_forms == 0 and (token_type == WORD or token_type == COMPOUND) and not pretokenized:
                     if is_identifier(buf, start, end, info):
-                        token_type = np.uint8(PROTECTED)
+                        token_type = u8(PROTECTED)
                         covered = end
                     elif token_type == COMPOUND:
                         continue

@@ -27,7 +27,7 @@ from capfst.context.spellings import add_spellings, has_spellings, tell_spelling
 from capfst.context.tokens import Text, read_words
 from capfst.context.words import has_case
 from capfst.kernels import get_eight, inlined, inner, kernel, part, prefetch
-from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, i64, u32
+from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
@@ -53,21 +53,21 @@ def _fill_few(context: Context, label: u32, n_forms: i64, shape_costs: F32Array,
     """
     if n_forms > _FEW or label + 8 > context.shapes.size:
         return False
-    there = (np.uint64(1) << np.uint64(8 * n_forms)) - np.uint64(1)
-    shapes = get_eight(context.shapes, label) & there | np.uint64(_NO_FORM * 0x01010101) & ~there
-    shape0, shape1 = np.int64(shapes & np.uint64(7)), np.int64(shapes >> np.uint64(8) & np.uint64(7))
-    shape2, shape3 = np.int64(shapes >> np.uint64(16) & np.uint64(7)), np.int64(shapes >> np.uint64(24) & np.uint64(7))
+    there = (u64(1) << u64(8 * n_forms)) - u64(1)
+    shapes = get_eight(context.shapes, label) & there | u64(_NO_FORM * 0x01010101) & ~there
+    shape0, shape1 = i64(shapes & u64(7)), i64(shapes >> u64(8) & u64(7))
+    shape2, shape3 = i64(shapes >> u64(16) & u64(7)), i64(shapes >> u64(24) & u64(7))
     cost0, cost1, cost2, cost3 = shape_costs[shape0], shape_costs[shape1], shape_costs[shape2], shape_costs[shape3]
     seen = 1 << shape0 | 1 << shape1 | 1 << shape2 | 1 << shape3
-    unseen, most = np.float32(np.inf), min(cost0, cost1, cost2, cost3) + np.float32(MARGIN)
+    unseen, most = f32(np.inf), min(cost0, cost1, cost2, cost3) + f32(MARGIN)
     for shape in range(Shape.MIXED.value):
-        unseen = min(unseen, np.float32(np.inf) if seen >> shape & 1 else shape_costs[shape])
-    if unseen + np.float32(LEAST_PENALTY) < cost0:
+        unseen = min(unseen, f32(np.inf) if seen >> shape & 1 else shape_costs[shape])
+    if unseen + f32(LEAST_PENALTY) < cost0:
         return False
-    costs[first] = np.float32(np.inf) if cost0 > most else cost0
-    costs[first + 1] = np.float32(np.inf) if cost1 > most else cost1
-    costs[first + 2] = np.float32(np.inf) if cost2 > most else cost2
-    costs[first + 3] = np.float32(np.inf) if cost3 > most else cost3
+    costs[first] = f32(np.inf) if cost0 > most else cost0
+    costs[first + 1] = f32(np.inf) if cost1 > most else cost1
+    costs[first + 2] = f32(np.inf) if cost2 > most else cost2
+    costs[first + 3] = f32(np.inf) if cost3 > most else cost3
     return True
 
 
@@ -87,12 +87,12 @@ def _fill_known(
     for k in range(shapes.size):
         arc_costs[k] = shape_costs[shapes[k]] if shapes[k] < N_SHAPES else 0
         seen |= 1 << shapes[k]
-    unseen = np.float32(np.inf)
+    unseen = f32(np.inf)
     for shape in range(Shape.MIXED.value):
         if not seen >> shape & 1:
             unseen = min(unseen, shape_costs[shape])
     best = AS_FORM
-    if every or unseen + np.float32(LEAST_PENALTY) < arc_costs[0]:  # the word's record is seldom in the cache
+    if every or unseen + f32(LEAST_PENALTY) < arc_costs[0]:  # the word's record is seldom in the cache
         word = records[label]
         option[N_SHAPES] = arc_costs[0]
         for shape in range(Shape.MIXED.value):
@@ -119,11 +119,11 @@ def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
 @inlined
 def _leave_out(costs: F32Array) -> None:
     """Makes those of the costs of a word's surface forms infinite that are hopeless (MARGIN), in place."""
-    least = np.float32(np.inf)
+    least = f32(np.inf)
     for k in range(costs.size):
         least = min(least, costs[k])
     for k in range(costs.size):  # without a branch: which ones are cannot be predicted
-        costs[k] = np.float32(np.inf) if costs[k] > least + np.float32(MARGIN) else costs[k]
+        costs[k] = f32(np.inf) if costs[k] > least + f32(MARGIN) else costs[k]
 
 
 @kernel
@@ -143,7 +143,7 @@ def _fill(
     """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not; else
     hopeless forms cost +inf, but for words that have several spellings, whose costs are to be added. ranks: of the
     spellings, or none. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
-    first_arc, last = np.int64(0), words.starts.size - 1
+    first_arc, last = 0, words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
         prefetch(context.shapes, words.first_labels[min(i + _AHEAD, last)])
@@ -153,15 +153,15 @@ def _fill(
                 option[shape] = np.inf
             option[N_SHAPES] = 0
         shapes[i] = AS_FORM
-        n_forms, label = np.int64(words.n_forms[i]), words.first_labels[i]
+        n_forms, label = i64(words.n_forms[i]), words.first_labels[i]
         arc, first_arc = first_arc, first_arc + n_forms
         if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # a line end, too
             for k in range(n_forms):
                 arc_costs[arc + k] = 0
             continue
         for shape in range(N_SHAPES):
-            shape_costs[shape] = np.float32(-SCALE) * log_p[i, shape]
-        shape_costs[Shape.LOWER.value] += np.float32(SCALE * LOWER_PENALTY)
+            shape_costs[shape] = f32(-SCALE) * log_p[i, shape]
+        shape_costs[Shape.LOWER.value] += f32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
             leave_out = not every and not has_spellings(n_forms, label, ranks)
             if not (leave_out and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
@@ -177,9 +177,9 @@ def _fill(
 def _leave_out_hopeless(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, arc_costs: F32Array) -> None:
     """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place, of the words that have
     several spellings. n_forms, first_labels: of each word. ranks: of the spellings, by label."""
-    first_arc = np.int64(0)
+    first_arc = 0
     for i in range(n_forms.size):
-        n = np.int64(n_forms[i])
+        n = i64(n_forms[i])
         if has_spellings(n, first_labels[i], ranks):
             _leave_out(part(arc_costs, first_arc, n))
         first_arc += n

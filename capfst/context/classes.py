@@ -54,7 +54,7 @@ class _Symbol(NamedTuple):
 @inner
 def _nlogn(n: i64, table: F64Array) -> f64:
     """N ln N, from the table if it has that."""
-    return table[n] if n < table.size else n * np.log(np.float64(n))
+    return table[n] if n < table.size else n * np.log(f64(n))
 
 
 @inner
@@ -73,7 +73,7 @@ def _neighbour_classes(bigrams: _Bigrams, w: i64, class_of: I64Array, counts: I6
     """Fills counts, int64[classes]: how often symbols of each class are on this side of w, without w itself. Returns
     how often w itself is there."""
     counts[:] = 0
-    itself = np.int64(0)
+    itself = 0
     for k in range(bigrams.begins[w], bigrams.begins[w + 1]):
         if bigrams.symbols[k] == w:
             itself += bigrams.counts[k]

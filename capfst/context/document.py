@@ -30,6 +30,7 @@ from capfst.kernels.types import (
     U32Array,
     U64Array,
     f32,
+    i32,
     i64,
     u64,
 )
@@ -63,20 +64,20 @@ def rarity(words: Words, arcs: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
 def _word_keys(tokens: TokenArray, t: i64, keys: U64Array) -> None:
     """Fills uint64[_KEYS] for token t: hashes of what is remembered of it; 0 for a neighbour without case."""
     before, word, after = tokens[t - 1], tokens[t], tokens[t + 1]
-    keys[0] = hash_pair(word.word_hash, 1) | np.uint64(1)
+    keys[0] = hash_pair(word.word_hash, 1) | u64(1)
     keys[1] = keys[2] = 0
     if has_case(before.shape_evidence):
-        keys[1] = hash_pair(hash_pair(before.word_hash, 2), word.word_hash) | np.uint64(1)
+        keys[1] = hash_pair(hash_pair(before.word_hash, 2), word.word_hash) | u64(1)
     if has_case(after.shape_evidence):
-        keys[2] = hash_pair(hash_pair(word.word_hash, 3), after.word_hash) | np.uint64(1)
+        keys[2] = hash_pair(hash_pair(word.word_hash, 3), after.word_hash) | u64(1)
 
 
 @inner
 def _slot_of(owners: U64Array, key: u64) -> i64:
     """The slot that has this key, or the empty one for it."""
     mask = owners.size - 1
-    slot = np.int64(key >> np.uint64(1)) & mask
-    while owners[slot] != np.uint64(0) and owners[slot] != key:
+    slot = i64(key >> u64(1)) & mask
+    while owners[slot] != u64(0) and owners[slot] != key:
         slot = (slot + 1) & mask
     return slot
 
@@ -123,7 +124,7 @@ def remember(token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarit
         if has_case(token.shape_evidence):
             _word_keys(tokens, token_of[i], keys)
             for k in range(_KEYS):
-                if keys[k] != np.uint64(0):
+                if keys[k] != u64(0):
                     slots[i, k] = _slot_of(owners, keys[k])
                     owners[slots[i, k]] = keys[k]
             gives[i] = token.position > 0
@@ -131,7 +132,7 @@ def remember(token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarit
             for shape in range(N_SHAPES):
                 total += np.exp(log_p[i, shape])
             for shape in range(N_SHAPES):
-                evidence[i, shape] = np.int32(_ONE * np.exp(log_p[i, shape]) / total + 0.5)
+                evidence[i, shape] = i32(_ONE * np.exp(log_p[i, shape]) / total + 0.5)
             if gives[i]:
                 _add(slots[i], evidence[i], 1, sums)
     begin = 0

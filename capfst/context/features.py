@@ -124,7 +124,7 @@ def gets_first_look(evidence: u8) -> bool:
 
 @inner
 def _times(number: i64, factor: u64) -> u64:
-    return np.uint64(number) * factor
+    return u64(number) * factor
 
 
 @inner
@@ -138,8 +138,8 @@ def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) 
     """Fills features[:N_FIRST_FEATURES] of tokens[t], in a line of a domain: uint32."""
     left, own, right = tokens[t - 1], tokens[t], tokens[t + 1]
     word, w_left, w_right = _times(own.word_hash, _OWN), _times(left.word_hash, _LEFT), _times(right.word_hash, _RIGHT)
-    e, d = np.int64(own.shape_evidence), np.int64(domain)
-    around = (np.int64(left.shape_evidence) << 8 | e) << 8 | np.int64(right.shape_evidence)
+    e, d = i64(own.shape_evidence), i64(domain)
+    around = (i64(left.shape_evidence) << 8 | e) << 8 | i64(right.shape_evidence)
     in_25, in_language = _times(evidence_in_25(e), _REST), _times(own.language_evidence, _LANGUAGE)
     f = features
     f[0] = _hash(70, word)
@@ -148,7 +148,7 @@ def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) 
     f[3] = _hash(73, w_left + in_25)
     f[4] = _hash(74, w_right + in_25)
     f[5] = _hash(75, _times(around, _REST))
-    f[6] = _hash(76, in_language + _times((d << 8 | np.int64(own.position)) << 8 | e, _REST))
+    f[6] = _hash(76, in_language + _times((d << 8 | i64(own.position)) << 8 | e, _REST))
     f[7] = _hash(77, word + _times(d, _REST))
 
 
@@ -180,13 +180,13 @@ def _class_features(
 ) -> None:
     """Fills features[first : first + 5] of the classes of five words in a row, given the shape evidence of the
     one in the middle."""
-    left, own, right = np.int64(left) << 8, np.int64(own), np.int64(right) << 8
+    left, own, right = i64(left) << 8, i64(own), i64(right) << 8
     e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
     features[first] = _hash(template, _times((left | own) << 8 | e12, _REST))
     features[first + 1] = _hash(template + 1, _times((right | own) << 8 | e12, _REST))
     features[first + 2] = _hash(template + 2, _times((left << 8 | right) << 8 | e25, _REST))
-    features[first + 3] = _hash(template + 3, _times((left | np.int64(left2)) << 8 | e25, _REST))
-    features[first + 4] = _hash(template + 4, _times((right | np.int64(right2)) << 8 | e25, _REST))
+    features[first + 3] = _hash(template + 3, _times((left | i64(left2)) << 8 | e25, _REST))
+    features[first + 4] = _hash(template + 4, _times((right | i64(right2)) << 8 | e25, _REST))
 
 
 @inner
@@ -196,11 +196,11 @@ def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Featur
     word, suffix2 = _times(own.word_hash, _OWN), _times(own.suffix2_hash, _SUFFIX)
     w_left, w_left2 = _times(left.word_hash, _LEFT), _times(left2.word_hash, _LEFT2)
     w_right, w_right2 = _times(right.word_hash, _RIGHT), _times(right2.word_hash, _RIGHT2)
-    e, e_left, e_right = np.int64(own.shape_evidence), np.int64(left.shape_evidence), np.int64(right.shape_evidence)
+    e, e_left, e_right = i64(own.shape_evidence), i64(left.shape_evidence), i64(right.shape_evidence)
     e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
-    lower, lower_left, lower_right = np.int64(own.lower_class), np.int64(left.lower_class), np.int64(right.lower_class)
+    lower, lower_left, lower_right = i64(own.lower_class), i64(left.lower_class), i64(right.lower_class)
     # How many unseen words are names is due to the text more than to its language, in which their letters differ.
-    d = np.int64(domain) if e != UNSEEN else 0
+    d = i64(domain) if e != UNSEEN else 0
     in_25, domain_in_25 = _times(e25, _REST), _times(d << 8 | e25, _REST)
     in_language = _times(own.language_evidence, _LANGUAGE)
     f = features
@@ -229,10 +229,10 @@ def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Featur
     # Shape evidence.
     f[18] = _hash(22, _times((e_left << 8 | e) << 8 | e_right, _REST))
     f[19] = _hash(23, _times((e12_left << 8 | e12_right) << 8 | e, _REST))
-    f[20] = _hash(24, in_language + _times(np.int64(own.position) << 8 | e25, _REST))
+    f[20] = _hash(24, in_language + _times(i64(own.position) << 8 | e25, _REST))
     # Classes.
-    f[21] = _hash(25, _times((lower_left << 8 | np.int64(left2.lower_class)) << 8 | lower, _REST))
-    f[22] = _hash(26, _times((lower_right << 8 | np.int64(right2.lower_class)) << 8 | lower, _REST))
+    f[21] = _hash(25, _times((lower_left << 8 | i64(left2.lower_class)) << 8 | lower, _REST))
+    f[22] = _hash(26, _times((lower_right << 8 | i64(right2.lower_class)) << 8 | lower, _REST))
     _class_features(left2.lower_class, lower_left, lower, lower_right, right2.lower_class, e, 27, 23, f)
     _class_features(
         left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, 28, f
@@ -244,7 +244,7 @@ def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Featur
     f[36] = _hash(40, w_right + domain_in_25)
     f[37] = _hash(41, in_language + suffix2 + domain_in_25)
     f[38] = _hash(42, _times((d << 8 | lower) << 8 | e12_left, _REST))
-    f[39] = _hash(43, in_language + _times((d << 8 | np.int64(own.position)) << 8 | e25, _REST))
+    f[39] = _hash(43, in_language + _times((d << 8 | i64(own.position)) << 8 | e25, _REST))
     f[40] = _hash(44, _times(((d << 8 | e12_left) << 8 | e12_right) << 8 | e25, _REST))
 
 
@@ -299,14 +299,14 @@ def settled_decision(scores: Scores) -> i64:
 @inner
 def has_capitals(d: i64) -> i64:
     """Whether a decision is for another shape than LOWER; 1 or 0."""
-    return np.int64((d <= 3) | ((d >= 8) & (d <= 10)))
+    return (d <= 3) | ((d >= 8) & (d <= 10))
 
 
 @inner
 def _rank_or_decision(tokens: TokenArray, decisions: U8Array, t: i64) -> i64:
     """Frequency rank of a frequent word, else stage 1's decision."""
-    rank = np.int64(tokens[t].frequency_rank)
-    return np.int64(decisions[t]) if rank == 0 else _RANKED + rank
+    rank = i64(tokens[t].frequency_rank)
+    return i64(decisions[t]) if rank == 0 else _RANKED + rank
 
 
 @inner
@@ -319,10 +319,10 @@ def decision_features(
     of them the decision has capitals.
     """
     word = _times(tokens[t].word_hash, _OWN)
-    d = np.int64(decisions[t])
+    d = i64(decisions[t])
     left, right = _rank_or_decision(tokens, decisions, t - 1), _rank_or_decision(tokens, decisions, t + 1)
-    left2, right2 = np.int64(decisions[t - 2]), np.int64(decisions[t + 2])
-    e12 = evidence_in_12(np.int64(tokens[t].shape_evidence))
+    left2, right2 = i64(decisions[t - 2]), i64(decisions[t + 2])
+    e12 = evidence_in_12(tokens[t].shape_evidence)
     others = n_words - 1
     share = 0 if others <= 0 else 1 + _SHARES * (n_capitals - has_capitals(d)) // others
     f = features
@@ -350,9 +350,9 @@ def decision_features(
 @inlined
 def prefetch_rows(table: Table, row_size: i64, features: Features, n: i64) -> None:
     """Has the rows of n features brought into the cache, from a table of 2^b rows of `row_size` items, end to end."""
-    mask = np.uint64(table.size // row_size - 1)
+    mask = u64(table.size // row_size - 1)
     for k in range(n):
-        prefetch(table, row_size * np.int64(features[k] & mask))
+        prefetch(table, row_size * i64(features[k] & mask))
 
 
 @inner

@@ -67,6 +67,7 @@ from capfst.kernels.types import (
     f64,
     i64,
     u8,
+    u64,
 )
 
 RATES = 0.05, 0.02
@@ -179,9 +180,9 @@ Scores = TypeVar("Scores", F32Array, F64Array)
 @inner
 def add_scores(table: Table, features: Features, n: i64, z: Scores) -> None:
     """z_k += Σ_f w_{f,k} over n features f."""
-    mask = np.uint64(len(table) - 1)
+    mask = u64(len(table) - 1)
     for i in range(n):
-        row = np.int64(features[i] & mask)
+        row = i64(features[i] & mask)
         for k in range(N_SHAPES):
             z[k] += table[row, k]
 
@@ -192,11 +193,11 @@ def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8
 
     g_k = ∂(−ln p_truth) / ∂z_k = p_k − [k = truth];  G_k ← G_k + g_k²;  w_k ← w_k − η g_k / √G_k.
     """
-    mask = np.uint64(len(table) - 1)
+    mask = u64(len(table) - 1)
     for i in range(n):
-        row = np.int64(features[i] & mask)
+        row = i64(features[i] & mask)
         for k in range(N_SHAPES):
-            gradient = np.float32(p[k] - (k == truth))
+            gradient = f32(p[k] - (k == truth))
             table[row, N_SHAPES + k] += gradient * gradient
             table[row, k] -= rate * gradient / np.sqrt(table[row, N_SHAPES + k])
 
@@ -252,13 +253,13 @@ def _stage1(
     """
     tokens, truths, z = examples.tokens, examples.truths, work.z
     rows = flat(table)
-    loss, n_learned, n_words, n_capitals = 0.0, 0, np.int64(0), np.int64(0)
+    loss, n_learned, n_words, n_capitals = 0.0, 0, 0, 0
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for t in range(block, block_end):
             if truths[t] != _NO_SHAPE:
                 features = work.features[t - block]
-                n = word_features(hashes[examples.words[t]], np.int64(tokens[t].shape_evidence), domain, features)
+                n = word_features(hashes[examples.words[t]], tokens[t].shape_evidence, domain, features)
                 neighbour_features(tokens, t, domain, features[n:])
                 n += N_NEIGHBOUR_FEATURES
                 work.n_features[t - block] = n
@@ -370,8 +371,4 @@ def learn(
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
     counts = lexicon.language_counts
     n = _read(labels, lexicon, counts[domain] if len(counts) else counts.reshape(0, N_SHAPES), examples)
-    rates = tuple(np.float32(rate) for rate in RATES)
-    losses: tuple[float, float, int] = _learn(
-        examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, rates
-    )
-    return losses
+    return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, RATES)

@@ -33,6 +33,8 @@ from capfst.kernels.types import (
     U8Matrix,
     U32Array,
     U32Matrix,
+    i64,
+    u64,
 )
 
 if TYPE_CHECKING:
@@ -257,11 +259,11 @@ def _sum_word_scores(
     """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label; 0 if its
     shape evidence is UNSEEN, as its features depend on the domain then."""
     features = np.empty(MAX_WORD_FEATURES, np.uint32)
-    mask = np.uint64(len(weights) - 1)
+    mask = u64(len(weights) - 1)
     for number in range(starts.size - 1):
         evidence = shape_evidence(shape_counts[number])
         if evidence == UNSEEN:
             continue
         for i in range(word_features(hashes[number], evidence, 0, features)):
             for k in range(N_SHAPES - 1):
-                word_scores[starts[number], k] += weights[np.int64(features[i] & mask), k]
+                word_scores[starts[number], k] += weights[i64(features[i] & mask), k]

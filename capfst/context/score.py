@@ -40,7 +40,7 @@ from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.tokens import Lowercase, Text, hash_lowercase
 from capfst.context.words import UNSEEN, has_case
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
-from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, i64, u32
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 
 
 class _Workspace(NamedTuple):
@@ -77,15 +77,15 @@ def _sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
 
     All numbers have 32 bits, so that most rows are added at once.
     """
-    odd, even = np.uint32(0), np.uint32(0)
-    mask, bits = np.uint32(rows.size - 1), np.uint32(count_ones(rows.size - 1))
+    odd, even = u32(0), u32(0)
+    mask, bits = u32(rows.size - 1), u32(count_ones(rows.size - 1))
     for i in range(n):
         feature = features[i]
         row = rows[feature & mask]
-        owner = np.uint32(np.uint32(feature >> bits & np.uint32(ROWS_PER_SLOT - 1)) + np.uint32(1))
-        row = row if np.uint32(row >> np.uint32(24)) == owner else EMPTY_ROW
-        odd = np.uint32(odd + np.uint32(row & np.uint32(0x00FF00FF)))
-        even = np.uint32(even + np.uint32(row >> np.uint32(8) & np.uint32(0xFF)))
+        owner = u32(u32(feature >> bits & u32(ROWS_PER_SLOT - 1)) + u32(1))
+        row = row if u32(row >> u32(24)) == owner else EMPTY_ROW
+        odd = u32(odd + u32(row & u32(0x00FF00FF)))
+        even = u32(even + u32(row >> u32(8) & u32(0xFF)))
     return odd, even
 
 
@@ -94,9 +94,9 @@ def _score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
     """The score of a shape in the sums of n rows; that of LOWER is 0."""
     odd, even = sums
     if shape == 0:
-        return np.int64(0)
-    total = even if shape == 2 else odd & np.uint32(0xFFFF) if shape == 1 else odd >> np.uint32(16)
-    return np.int64(total) - 128 * n
+        return 0
+    total = even if shape == 2 else odd & u32(0xFFFF) if shape == 1 else odd >> u32(16)
+    return i64(total) - 128 * n
 
 
 @inner
@@ -109,7 +109,7 @@ def _first_look(
     Returns how many these are; how many others have case, and for how many of those the decision has capitals.
     """
     tokens, rows = text.tokens, context.first_look
-    n_unsettled, n_words, n_capitals = np.int64(0), np.int64(0), np.int64(0)
+    n_unsettled, n_words, n_capitals = 0, 0, 0
     if context.language_evidence.shape[1] != 0:
         for i in range(begin, end):
             if has_case(tokens[text.token_of[i]].shape_evidence):
@@ -117,7 +117,7 @@ def _first_look(
     # Which words get a first look, and for which it suffices, nobody can predict: so there are no branches on it.
     looked = work.looked
     for block in range(begin, end, BLOCK):
-        n_looked = np.int64(0)
+        n_looked = 0
         for i in range(block, min(end, block + BLOCK)):
             evidence = tokens[text.token_of[i]].shape_evidence
             looked[n_looked] = work.unsettled[n_unsettled] = i
@@ -160,7 +160,7 @@ def _stage1(
     Returns how many stay, and for how many of all the decision has capitals.
     """
     tokens = text.tokens
-    n_uncertain, n_capitals = np.int64(0), np.int64(0)
+    n_uncertain, n_capitals = 0, 0
     for block in range(0, n_unsettled, BLOCK):
         block_end = min(n_unsettled, block + BLOCK)
         for j in range(block, block_end):
@@ -186,7 +186,7 @@ def _stage1(
             for k in range(N_SHAPES):
                 z[k] *= context.scales[0]
             work.unsettled[n_uncertain] = i
-            n_uncertain += np.int64(lead(z, likeliest(z)) < STAGE1_LEAD)
+            n_uncertain += i64(lead(z, likeliest(z)) < STAGE1_LEAD)
             _subtract_largest(z)
             work.decisions[t] = decision(z)
             n_capitals += has_capitals(work.decisions[t])
@@ -209,7 +209,7 @@ def _stage2(
             sums = _sum_rows(context.stage2, work.features[j - block], N_DECISION_FEATURES)
             for k in range(N_SHAPES):
                 score = context.scales[1] * _score_of(sums, k, N_DECISION_FEATURES)
-                z[k] = np.float32(PRIOR_WEIGHT) * z[k] + np.float32(score)
+                z[k] = f32(PRIOR_WEIGHT) * z[k] + f32(score)
             _subtract_largest(z)
 
 

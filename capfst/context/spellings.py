@@ -18,7 +18,7 @@ from capfst.context.words import NO_CASE
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inlined, kernel
-from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, i64, u32
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32
 from capfst.text.tokenizer import NEWLINE
 
 PART = "spellings"
@@ -68,7 +68,7 @@ def tell_spellings(words: Words, records: WordArray, ranks: U8Array, token_of: I
     for i in range(words.n_forms.size):
         if words.token_types[i] != NEWLINE:
             label = words.first_labels[i]
-            has_choice = has_spellings(np.int64(words.n_forms[i]), label, ranks)
+            has_choice = has_spellings(words.n_forms[i], label, ranks)
             tokens[token_of[i]].shape_evidence = records[label].shape_evidence if has_choice else NO_CASE
 
 
@@ -78,15 +78,15 @@ def _add(
 ) -> None:
     """Adds the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
     are any."""
-    first_arc = np.int64(0)
+    first_arc = 0
     for i in range(n_forms.size):
-        label, n = first_labels[i], np.int64(n_forms[i])
+        label, n = first_labels[i], i64(n_forms[i])
         if has_spellings(n, label, ranks):
             for k in range(n):
                 if ranks[label + k] != Shape.CASELESS:
-                    arc_costs[first_arc + k] -= np.float32(SCALE) * log_p[i, ranks[label + k]]
+                    arc_costs[first_arc + k] -= f32(SCALE) * log_p[i, ranks[label + k]]
             for k in range(options.shape[1]):
-                options[i, k] -= np.float32(SCALE) * log_p[i, ranks[label]]
+                options[i, k] -= f32(SCALE) * log_p[i, ranks[label]]
         first_arc += n
 
 
@@ -96,5 +96,6 @@ def add_spellings(
     """Adds the costs of spellings, SCALE · −ln p, to those of casings, in place. ranks: of the labels, as from
     `label_spellings`. log_p: float32[n, N_SHAPES]. A form that a word is written in another shape of is still its
     spelling."""
+    assert costs.arc_costs is not None  # these are costs of context
     options = costs.options if costs.options is not None else np.empty((0, 0), np.float32)
     _add(words.n_forms, words.first_labels, ranks, log_p, costs.arc_costs, options)

@@ -114,7 +114,7 @@ def _stand_in(lowercase: Lowercase, size: i64) -> u32:
     for k in range(size):
         has_diacritics |= word[k] >= 0x80
     if not has_diacritics:
-        return np.uint32(0)
+        return 0
     size = lower_into(word, 0, size, 0, size, stripped, 0, lowercase.info, lowercase.stripping)
     return find_label(stripped, size, lowercase.known, lowercase.parts)
 
@@ -157,7 +157,7 @@ def _read(
     last = words.starts.size - 1
     several = context.language_log_odds.shape[1] != 0
     for i in range(words.starts.size):
-        ahead = np.int64(words.first_labels[min(i + _AHEAD, last)])
+        ahead = i64(words.first_labels[min(i + _AHEAD, last)])
         prefetch(context.words, ahead)
         if several:
             prefetch(context.language_log_odds[ahead], 0)
@@ -185,7 +185,7 @@ def _read(
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
                     _known_token(context.words[label], token)
                 else:
-                    label = np.uint32(0)
+                    label = u32(0)
         text.labels[i] = label
         token.position, token.language_evidence = min(position, MAX_POSITION), 0
         position += 1
@@ -197,10 +197,10 @@ def _read(
 @kernel
 def _measure(words: Words, begins: BoolArray, sizes: I64Array) -> None:
     """Fills sizes[:3]: the number of line ends, and of words that begin sentences; the length of the longest word."""
-    n_newlines, n_begins, longest = np.int64(0), np.int64(0), np.int64(0)
+    n_newlines, n_begins, longest = 0, 0, 0
     for i in range(words.starts.size):
-        n_newlines += np.int64(words.token_types[i] == NEWLINE)
-        n_begins += np.int64(begins[i])
+        n_newlines += i64(words.token_types[i] == NEWLINE)
+        n_begins += i64(begins[i])
         longest = max(longest, words.ends[i] - words.starts[i])
     sizes[0], sizes[1], sizes[2] = n_newlines, n_begins, longest
 

@@ -30,6 +30,7 @@ from capfst.kernels.types import (
     U32Matrix,
     i64,
     u8,
+    u64,
 )
 from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.text.tokenizer import PROTECTED_CLASS
@@ -84,7 +85,7 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
     for trigrams that it has not."""
     hashes[:] = 0
     hashes[WHOLE] = hash_bytes(text, start, end, 1)
-    outline, previous, length, vowel = np.uint64(3), np.int64(-1), 0, 0
+    outline, previous, length, vowel = u64(3), (-1), 0, 0
     i = one_before = two_before = start
     while i < end:
         begin = two_before
@@ -97,7 +98,7 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
             hashes[PREFIX + length - 1] = hash_bytes(text, start, i, 1 + length)
         vowel |= is_in(code, _VOWELS)
         if info[code] & 7 == LETTER:
-            code = np.int64(97 if code < 128 else 128)
+            code = i64(97 if code < 128 else 128)
         if code != previous:
             outline = hash_pair(outline, code)
             previous = code
@@ -114,7 +115,7 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
 @inner
 def most_frequent_shape(counts: Counts) -> tuple[i64, i64]:
     """Counts by shape, int64[N_SHAPES] → the shape with the highest count (of equal ones the first), and their sum."""
-    best, total = 0, np.int64(0)
+    best, total = 0, 0
     for shape in range(N_SHAPES):
         total += counts[shape]
         if counts[shape] > counts[best]:
@@ -172,13 +173,13 @@ _IN_25, _IN_12 = (np.array([bucket(byte) for byte in range(256)], np.uint8) for 
 @inner
 def evidence_in_25(evidence: i64) -> i64:
     """Shape evidence in 25 buckets: 0 if there is none, else by shape, purity (2) and frequency (3)."""
-    return np.int64(_IN_25[evidence])
+    return _IN_25[evidence]
 
 
 @inner
 def evidence_in_12(evidence: i64) -> i64:
     """Shape evidence in 12 buckets: UNSEEN; by shape and purity (2); BEGIN, END, NO_CASE."""
-    return np.int64(_IN_12[evidence])
+    return _IN_12[evidence]
 
 
 @allocating
@@ -237,7 +238,7 @@ def add_shape_counts(
     shapes: npt.NDArray[np.uint8],
     positional: bool,
     step: int,
-    counts: npt.NDArray[np.int64] | npt.NDArray[np.int32],
+    counts: CountTable,
 ) -> None:
     """Adds what `shape_counts` counts, `step` times, to counts, [words, N_SHAPES]."""
     sentence_begins = positional

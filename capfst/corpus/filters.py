@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.kernels import allocating, copy_bytes, inner
-from capfst.kernels.types import I64Array, U8Array, U32Array, i64
+from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
 from capfst.system.hashing import PRIME
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode, mapped
 
@@ -80,23 +80,23 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
     characters = letters = marks = inner = 0
     words = lettered = capitalised = repeated = 0
     begun = well_begun = well_ended = strange = False
-    mark = np.int64(0)
+    mark = 0
     mark_run = word_run = longest_run = 0
     has_letter = has_capital = False
     word = before1 = before2 = before3 = before4 = NO_WORD
     while True:
-        code = np.int64(buf[i])
+        code = i64(buf[i])
         if 0x61 <= code <= 0x7A:  # a to z, which most of a text is: what follows below, for all of them at once
             first = i
             while 0x61 <= code <= 0x7A:
-                word = (word ^ np.uint64(code)) * PRIME
+                word = (word ^ u64(code)) * PRIME
                 i += 1
-                code = np.int64(buf[i])
+                code = i64(buf[i])
             characters += i - first
             letters += i - first
             begun = has_letter = True
             well_ended = False
-            mark = np.int64(0)
+            mark = 0
         if code < 0x80:
             i += 1
         else:
@@ -125,8 +125,8 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
         if not role & CLOSING:
             well_ended = role & ENDING != 0
         if char_class in (LETTER, NUMBER, MARK):
-            word = (word ^ np.uint64(mapped(lower, code))) * PRIME
-            mark = np.int64(0)
+            word = (word ^ u64(mapped(lower, code))) * PRIME
+            mark = 0
             if char_class == LETTER:
                 letters += 1
                 if not has_letter:

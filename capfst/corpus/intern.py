@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import allocating, copy_bytes, inner, kernel
-from capfst.kernels.types import BoolArray, I64Matrix, U8Array, U32Array, U64Array, i64, u64
+from capfst.kernels.types import BoolArray, I64Matrix, U8Array, U32Array, U64Array, i64, u32, u64
 from capfst.system.hashing import hash_bytes
 from capfst.text.language import DEFAULT, Language
 from capfst.text.sentences import mark_capitalised
@@ -52,16 +52,16 @@ class _Table(NamedTuple):
 def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
     """The slot of word[:length], or the free one where it belongs; and the upper half of its hash."""
     slots, words = table
-    mask = np.uint64(slots.size - 1)
+    mask = u64(slots.size - 1)
     word_hash = hash_bytes(word, 0, length, _SEED)
-    tag = word_hash >> np.uint64(32)
+    tag = word_hash >> u64(32)
     i = word_hash & mask
     while True:
         slot = slots[i]
         if slot == 0:
             return i, tag
-        if slot >> np.uint64(32) == tag:
-            k = np.int64(slot & _ID) - 1
+        if slot >> u64(32) == tag:
+            k = i64(slot & _ID) - 1
             start = words.offsets[k]
             if words.offsets[k + 1] - start == length:
                 same = True
@@ -71,7 +71,7 @@ def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
                         break
                 if same:
                     return i, tag
-        i = (i + np.uint64(1)) & mask
+        i = (i + u64(1)) & mask
 
 
 @kernel
@@ -81,7 +81,7 @@ def _rehash(table: _Table, n: i64) -> None:
     for k in range(n):
         start, end = words.offsets[k], words.offsets[k + 1]
         i, tag = _find_slot(table, words.data[start:end], end - start)
-        slots[i] = tag << np.uint64(32) | np.uint64(k + 1)
+        slots[i] = tag << u64(32) | u64(k + 1)
 
 
 @inner
@@ -93,8 +93,8 @@ def _word_before(token_types: U8Array, i: i64, least: i64, stream: U32Array, wri
         t -= 1
     for k in range(least):
         if t - k < 0 or token_types[t - k] == NEWLINE:
-            return np.int64(0)
-    return np.int64(stream[written - (i - t)])
+            return 0
+    return stream[written - (i - t)]
 
 
 @allocating
@@ -141,13 +141,13 @@ def _intern(
             copy_bytes(scratch, 0, length, data, offsets[n])
             offsets[n + 1] = offsets[n] + length
             n += 1
-            slots[slot] = tag << np.uint64(32) | np.uint64(n)
-        word = np.uint32(slots[slot] & _ID)
+            slots[slot] = tag << u64(32) | u64(n)
+        word = u32(slots[slot] & _ID)
         # A sentence of one word is rarer than a line that begins with an abbreviation: Mr. Smith, Fig. 3.
         before = _word_before(token_types, i, 2, stream, written) if begins[i] and token_types[i - 1] == MARKS else 0
         if before:
             counts[before, BREAKS] += 1
-            stream[written] = np.uint32(before) | COMPOUND_BIT
+            stream[written] = u32(before) | COMPOUND_BIT
             stream[written + 1] = 0
             written += 2
         if token_type == COMPOUND:

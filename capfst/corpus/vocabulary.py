@@ -24,7 +24,7 @@ from capfst.corpus.word_lists import WordLists
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.kernels import kernel
-from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array, U64Matrix, i64
+from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array, U64Matrix, i64, u32, u64
 from capfst.system.buckets import Store
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
@@ -106,12 +106,12 @@ def _resolve(stream: U32Array, kept: BoolArray, ends: BoolArray, counts: I64Arra
         word = stream[i]
         if word & COMPOUND_BIT:
             word &= ~COMPOUND_BIT
-            parts = np.int64(stream[i + 1])
+            parts = i64(stream[i + 1])
             i += 2
             if parts == 0:
                 if not ends[word]:
                     continue
-                word = np.uint32(0)
+                word = u32(0)
             elif not kept[word]:
                 continue
             i += parts
@@ -153,9 +153,9 @@ def _prefixes(words: Strings, keys: U64Matrix) -> None:
     data, offsets = words
     for c in range(keys.shape[0]):
         for k in range(offsets.size - 1):
-            key = np.uint64(0)
+            key = u64(0)
             for i in range(offsets[k] + 8 * c, offsets[k] + 8 * c + 8):
-                key = key << np.uint64(8) | np.uint64(data[i] if i < offsets[k + 1] else 0)
+                key = key << u64(8) | u64(data[i] if i < offsets[k + 1] else 0)
             keys[c, k] = key
 
 

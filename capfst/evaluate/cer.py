@@ -94,7 +94,7 @@ def band_cost(ref: U32Array, hyp: U32Array, middle: i64, margin: i64) -> i64:
     for k in range(high + 1):
         row[k - low] = k * _EDIT
     for i in range(1, n + 1):
-        left = np.int64(_NEVER)
+        left = i64(_NEVER)
         first, last = max(low, -i), min(high, m - i)
         for k in range(first, last + 1):
             cell = k - low

@@ -47,7 +47,7 @@ def _parse(text: U8Array, offsets: I64Array, source: I32Array, target: I32Array)
         for side in range(2):
             number, first = 0, i
             while i < text.size and _ZERO <= text[i] <= _NINE and number < _MOST:
-                number = 10 * number + np.int64(text[i]) - _ZERO
+                number = 10 * number + i64(text[i]) - _ZERO
                 i += 1
             if i == first or number >= _MOST:
                 return n, begin

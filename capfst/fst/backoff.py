@@ -26,7 +26,7 @@ SENTENCE_END = 0
 @kernel
 def final_cost(states: StateArray, arcs: ArcArray, state: i64) -> f64:
     """The cost of `</s>` behind `state`."""
-    cost = np.float64(0)
+    cost = f64(0)
     while states[state].final == np.inf and state != 0:
         backoff = arcs[states[state].pos]
         cost += backoff.weight
@@ -38,29 +38,29 @@ def final_cost(states: StateArray, arcs: ArcArray, state: i64) -> f64:
 def step(states: StateArray, arcs: ArcArray, state: i64, label: i64) -> tuple[f64, i64]:
     """The cost of a label, or of SENTENCE_END, behind `state`, and the state behind both."""
     if label == SENTENCE_END:
-        return final_cost(states, arcs, state), np.int64(0)
-    cost = np.float64(0)
-    state, label = np.int64(state), np.int64(label)
+        return final_cost(states, arcs, state), 0
+    cost = f64(0)
+    state, label = i64(state), i64(label)
     while state != 0:
-        pos = np.int64(states[state].pos)
-        end = pos + np.int64(states[state].narcs)
-        arc = lower_bound(arcs.ilabel, pos + 1, end, label)
+        pos = i64(states[state].pos)
+        end = pos + i64(states[state].narcs)
+        arc = lower_bound(arcs["ilabel"], pos + 1, end, label)
         if arc < end and arcs[arc].ilabel == label:
-            return cost + arcs[arc].weight, np.int64(arcs[arc].nextstate)
+            return cost + arcs[arc].weight, arcs[arc].nextstate
         cost += arcs[pos].weight
-        state = np.int64(arcs[pos].nextstate)
-    return cost + arcs[label - 1].weight, np.int64(arcs[label - 1].nextstate)
+        state = i64(arcs[pos].nextstate)
+    return cost + arcs[label - 1].weight, arcs[label - 1].nextstate
 
 
 @allocating
 def token_costs(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> F64Array:
     """float64[T]: the cost of each of labels[T] in its sentence; each sentence ends with SENTENCE_END."""
     costs = np.empty(len(labels))
-    state = np.int64(start)
+    state = i64(start)
     for t in range(len(labels)):
         costs[t], state = step(states, arcs, state, labels[t])
         if labels[t] == SENTENCE_END:
-            state = np.int64(start)
+            state = i64(start)
     return costs
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.exceptions import CapfstError
 from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
-from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64
+from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
@@ -97,7 +97,7 @@ class Symbols:
 def _mark_small(symbols: Strings, small: U8Array) -> None:
     data, offsets = symbols
     for label in range(1, len(offsets) - 1):
-        small[label >> 3] |= np.uint8(is_small(data, offsets[label], offsets[label + 1])) << (label & 7)
+        small[label >> 3] |= u8(is_small(data, offsets[label], offsets[label + 1])) << (label & 7)
 
 
 @inner
@@ -130,8 +130,8 @@ def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
     data, offsets = symbols
     offsets[0] = 0
     for label in range(len(offsets) - 1):
-        begin, length = offsets[label], np.int64(get_eight(buffer, i) & np.uint64(0xFFFFFFFF))
-        if length > len(data) - 8 - begin or get_eight(buffer, i + 4 + length) != np.uint64(label):
+        begin, length = offsets[label], i64(get_eight(buffer, i) & u64(0xFFFFFFFF))
+        if length > len(data) - 8 - begin or get_eight(buffer, i + 4 + length) != u64(label):
             return -1 - label
         for k in range(0, length, 8):  # what is too much is overwritten
             put_eight(data, begin + k, get_eight(buffer, i + 4 + k))
@@ -158,8 +158,8 @@ def _order(one: U64Array, one_size: i64, two: U64Array, two_size: i64) -> i64:
     for k in range(min(one_size, two_size) + 7 >> 3):
         differ = one[k] ^ two[k]
         if differ != 0:
-            first = np.uint64(count_ones(np.int64((differ & (~differ + np.uint64(1))) - np.uint64(1))) & ~7)
-            return np.int64(one[k] >> first & np.uint64(255)) - np.int64(two[k] >> first & np.uint64(255))
+            first = u64(count_ones(i64((differ & (~differ + u64(1))) - u64(1))) & ~7)
+            return i64(one[k] >> first & u64(255)) - i64(two[k] >> first & u64(255))
     return one_size - two_size
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from capfst.fst.symbols import DamagedError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import I64Array, U8Array, i64
+from capfst.kernels.types import I64Array, U8Array, i64, u32, u64
 
 MAX_ORDER = 8  # no backoff chain is longer
 
@@ -30,13 +30,13 @@ def _are_wrong(arcs: ArcArray, begin: i64, end: i64, states: i64, labels: i64) -
 
     Without branches and with unsigned numbers (negative ones become large), so that several arcs are read at once.
     """
-    wrong, epsilons = False, np.int64(0)
-    for i in range(np.uint64(begin), np.uint64(end)):
+    wrong, epsilons = False, 0
+    for i in range(u64(begin), u64(end)):
         arc = arcs[i]
         label = arc.ilabel
-        wrong |= (arc.olabel != label) | (np.uint32(label) > np.uint32(labels)) | (not arc.weight > -np.inf)
-        wrong |= np.uint32(arc.nextstate) >= np.uint32(states)
-        wrong |= (label <= arcs[i - np.uint64(1)].ilabel) & (label != 0)
+        wrong |= (arc.olabel != label) | (u32(label) > u32(labels)) | (not arc.weight > -np.inf)
+        wrong |= u32(arc.nextstate) >= u32(states)
+        wrong |= (label <= arcs[i - u64(1)].ilabel) & (label != 0)
         epsilons += label == 0
     return wrong, epsilons
 
@@ -44,7 +44,7 @@ def _are_wrong(arcs: ArcArray, begin: i64, end: i64, states: i64, labels: i64) -
 @kernel
 def _read_arcs(arcs: ArcArray, states: i64, labels: i64) -> tuple[i64, i64]:
     """The first wrong arc but arc 0, or the number of arcs; and how many have the label 0, if none is wrong."""
-    epsilons = np.int64(0)
+    epsilons = 0
     for begin in range(1, arcs.size, _BLOCK):
         wrong, more = _are_wrong(arcs, begin, min(begin + _BLOCK, arcs.size), states, labels)
         if wrong:
@@ -61,11 +61,11 @@ def _read_states(states: StateArray, arcs: ArcArray, labels: i64, depth: U8Array
 
     Fills depth[n]; counts the n-grams by depth.
     """
-    begin = np.int64(0)  # of the state's arcs
+    begin = 0  # of the state's arcs
     for s in range(states.size):
         state = states[s]
         end = begin + state.narcs
-        backoff = np.uint64(s > 0)
+        backoff = u64(s > 0)
         if state.pos != begin or begin == end or end > arcs.size or not state.final > -np.inf:
             return s
         if state.niepsilons != backoff or state.noepsilons != backoff:
@@ -81,7 +81,7 @@ def _read_states(states: StateArray, arcs: ArcArray, labels: i64, depth: U8Array
                 return s
         elif arc.ilabel != 1 or not 0 <= arc.nextstate < states.size or state.narcs != labels or state.final == np.inf:
             return s
-        ngrams[depth[s]] += np.int64(state.narcs) - np.int64(backoff) + (state.final < np.inf)
+        ngrams[depth[s]] += i64(state.narcs) - i64(backoff) + (state.final < np.inf)
         begin = end
     return states.size if begin == arcs.size else states.size - 1
 

@@ -153,7 +153,10 @@ static PyObject *take(const int64_t **slots, PyObject *layout, PyObject *args, G
         if (!item) { Py_DECREF(tuple); return NULL; }
         PyTuple_SET_ITEM(tuple, k, item);
     }
-    return tuple;
+    if (first == (PyObject *)&PyTuple_Type) return tuple;
+    PyObject *named = PyObject_CallObject(first, tuple);
+    Py_DECREF(tuple);
+    return named;
 }
 
 PyDoc_STRVAR(call_doc, "call(entry, arguments): what the kernel returns; NotImplemented for arguments of other types, or\n"

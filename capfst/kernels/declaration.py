@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import product
@@ -47,7 +48,7 @@ class Declaration:
 
     def specializations(self) -> list[Specialization]:
         """Return the types for which Python calls this kernel."""
-        name = self.name.replace(".", "_")
+        name = re.sub(r"\W", "_", self.name)
         arguments, result = layouts(self.py_func)
         variables = list(dict.fromkeys(arguments.variables()))
         if not variables:

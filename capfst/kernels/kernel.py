@@ -26,22 +26,22 @@ class Kernel(Declaration, Generic[P, R]):
             if result is NotImplemented:
                 continue
             if result is not ...:
-                return result  # type: ignore[no-any-return]
+                return result
             if self.allocates:
                 raise MemoryError(f"{self.name}: no memory for its arrays")
             raise IndexError(f"{self.name}: an index is out of range")
-        expected = [specialization.arguments for specialization in self.specializations()]
-        reasons = [mismatch(types, args) for types in expected]
+        reasons = [mismatch(types.arguments, args) for types in self.specializations()]
         raise TypeError(f"{self.name}: {'it takes no keywords' if kwargs else ', or '.join(reasons)}")
 
     @cached_property
     def _entries(self) -> list[tuple[Any, ...]]:
         """What _call.c has to know of each specialization."""
         with _lock:
-            return [
-                (library.address(self, types), types.arguments, types.result, library.give_back(self))
-                for types in self.specializations()
-            ]
+            found = []
+            for types in self.specializations():
+                address, give_back = library.addresses(self, types)
+                found.append((address, types.arguments, types.result, give_back))
+            return found
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:

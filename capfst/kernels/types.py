@@ -45,7 +45,7 @@ i64: TypeAlias = Annotated[int, np.dtype(np.int64)]
 u8: TypeAlias = Annotated[int, np.dtype(np.uint8)]
 u16: TypeAlias = Annotated[int, np.dtype(np.uint16)]
 u32: TypeAlias = Annotated[int, np.dtype(np.uint32)]
-u64: TypeAlias = Annotated[int, np.dtype(np.uint64)]
+u64: TypeAlias = Annotated[np.uint64, np.dtype(np.uint64)]
 f32: TypeAlias = Annotated[float, np.dtype(np.float32)]
 f64: TypeAlias = Annotated[float, np.dtype(np.float64)]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.kernels import allocating, inner, kernel
-from capfst.kernels.types import F64Array, I32Array, U8Array, U32Matrix, f64, i64
+from capfst.kernels.types import F64Array, I32Array, U8Array, U32Matrix, f64, i64, u64
 from capfst.system.hashing import hash_bytes
 from capfst.text.strings import Strings
 
@@ -104,9 +104,9 @@ def _slots(words: Strings) -> I32Array:
         size *= 2
     slots = np.full(size, -1, np.int32)
     for word in range(n):
-        slot = hash_bytes(words.data, words.offsets[word], words.offsets[word + 1], _SEED) & np.uint64(size - 1)
+        slot = hash_bytes(words.data, words.offsets[word], words.offsets[word + 1], _SEED) & u64(size - 1)
         while slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & np.uint64(size - 1)
+            slot = (slot + u64(1)) & u64(size - 1)
         slots[slot] = word
     return slots
 
@@ -115,7 +115,7 @@ def _slots(words: Strings) -> I32Array:
 def _find(index: WordIndex, text: U8Array, begin: i64, end: i64) -> i64:
     """The number of the word text[begin:end], or -1."""
     words, slots = index
-    slot = hash_bytes(text, begin, end, _SEED) & np.uint64(len(slots) - 1)
+    slot = hash_bytes(text, begin, end, _SEED) & u64(len(slots) - 1)
     while slots[slot] >= 0:
         word = slots[slot]
         start = words.offsets[word]
@@ -125,7 +125,7 @@ def _find(index: WordIndex, text: U8Array, begin: i64, end: i64) -> i64:
                 same &= text[begin + i] == words.data[start + i]
             if same:
                 return word
-        slot = (slot + np.uint64(1)) & np.uint64(len(slots) - 1)
+        slot = (slot + u64(1)) & u64(len(slots) - 1)
     return -1
 
 

@@ -34,7 +34,7 @@ _STATES = 1 << 15
 def _put_number(cost: f64, out: U8Array, i: i64) -> i64:
     """Writes a cost as log10 to out[i:]; the place behind it."""
     value = max(-cost * _LOG10, _NEVER)
-    scaled = np.int64(np.rint(abs(value) * 1e7))
+    scaled = i64(np.rint(abs(value) * 1e7))
     if value < 0 and scaled:
         out[i] = 45
         i += 1
@@ -74,10 +74,10 @@ def _word_size(words: Strings, label: i64) -> i64:
 @inner
 def _room(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> i64:
     """At least the bytes of the lines that `_lines` makes of these states."""
-    room = np.int64(0)
+    room = 0
     for state in range(begin, end):
         here, earlier = states[state], state
-        first, narcs = np.int64(here.pos), np.int64(here.narcs)
+        first, narcs = i64(here.pos), i64(here.narcs)
         room += _word_size(words, len(words.offsets) - 2)
         for i in range(first, first + narcs):
             room += _word_size(words, arcs[i].ilabel)
@@ -102,8 +102,8 @@ def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histo
         for k in range(past.length[state] - 1, -1, -1):
             history[k] = past.last[earlier]
             earlier = past.before[earlier]
-        first = np.int64(here.pos)
-        for i in range(first - 1, first + np.int64(here.narcs)):
+        first = i64(here.pos)
+        for i in range(first - 1, first + i64(here.narcs)):
             ending = i == first - 1
             if here.final == np.inf if ending else arcs[i].ilabel == 0:
                 continue

@@ -175,7 +175,7 @@ def link(tables: list[NgramTable]) -> list[Level]:
         if n == 2:
             prefix, suffix = level.words[:, 0].copy(), level.words[:, 1].copy()
         else:
-            every, below = np.arange(len(level)), levels[n - 2].words
+            every, below = np.arange(len(level), dtype=np.uint32), levels[n - 2].words
             missing = np.zeros(len(level), bool)
             suffix = _find_in_level(level.words, every, 1, below, missing)
             by_prefix = suffix_order(level.words[:, :-1])
@@ -196,7 +196,7 @@ def _unigrams(table: NgramTable) -> Level:
 def _complete(level: NgramTable, source_rows: npt.NDArray, longer: npt.NDArray) -> tuple[NgramTable, npt.NDArray]:
     """The level with the suffixes of the n-grams `longer` (sorted) that it lacks, and where its rows come from."""
     missing = np.zeros(len(longer), bool)
-    _find_in_level(longer, np.arange(len(longer)), 1, level.words, missing)
+    _find_in_level(longer, np.arange(len(longer), dtype=np.uint32), 1, level.words, missing)
     if not missing.any():
         return level, source_rows
     added = longer[missing, 1:]

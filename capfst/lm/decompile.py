@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import allocating
-from capfst.kernels.types import I32Array
+from capfst.kernels.types import I32Array, i64
 from capfst.lm.backoff_model import Level, NgramTable, link
 
 
@@ -30,8 +30,8 @@ def histories(states: StateArray, arcs: ArcArray) -> Histories:
     for state in range(1, number):
         length[state] = length[arcs[states[state].pos].nextstate] + 1
     for state in range(number):
-        first = np.int64(states[state].pos)
-        for arc in range(first, first + np.int64(states[state].narcs)):
+        first = i64(states[state].pos)
+        for arc in range(first, first + i64(states[state].narcs)):
             target = arcs[arc].nextstate
             if arcs[arc].ilabel != 0 and length[target] == length[state] + 1:
                 last[target] = arcs[arc].ilabel

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import allocating, kernel
-from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, U64Array, i64
+from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, U64Array, f64, i64, u32, u64
 from capfst.lm.count import NgramCounts
 from capfst.lm.discount import discounts
 from capfst.lm.partition import Partition, bucket_of, buckets_of_nodes
@@ -86,7 +86,7 @@ def _forward(nodes: U32Matrix, start: i64, below: U32Matrix, parent_start: i64, 
     """
     grams = np.empty((len(nodes), 8 if nodes.shape[1] > OCCURRENCES else 7), np.uint32)
     for i in range(len(nodes)):
-        parent = nodes[i, PARENT] - (np.uint32(parent_start) if unigram else np.uint32(0))
+        parent = nodes[i, PARENT] - (u32(parent_start) if unigram else u32(0))
         grams[i, _MIDDLE] = below[parent, 0]
         grams[i, _FIRST] = nodes[i, FIRST]
         grams[i, _WORD] = below[parent, 1]
@@ -113,7 +113,7 @@ def _context_keys(grams: U32Matrix, bits: i64) -> U64Array:
     """uint64[·], node h and word a of each n-gram: in the order of the contexts a·h."""
     keys = np.empty(len(grams), np.uint64)
     for i in range(len(grams)):
-        keys[i] = (np.uint64(grams[i, _MIDDLE]) << np.uint64(bits)) | np.uint64(grams[i, _FIRST])
+        keys[i] = (u64(grams[i, _MIDDLE]) << u64(bits)) | u64(grams[i, _FIRST])
     return keys
 
 
@@ -159,7 +159,7 @@ def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
             gram = grams[sorting[i]]
             count = gram[_COUNT] & ~CUT
             total += count
-            freed += count if gram[_COUNT] & CUT else discount[min(count, np.uint32(3))]
+            freed += count if gram[_COUNT] & CUT else discount[min(count, u32(3))]
             if grams.shape[1] > _OCCURRENCES:
                 contexts.occurrences[context] += gram[_OCCURRENCES]
         gamma[context] = freed / total
@@ -168,8 +168,8 @@ def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
             if gram[_COUNT] & CUT:
                 continue
             count = gram[_COUNT]
-            below = np.float64(lower[sorting[i], _LOWER])
-            prob[row, PROB] = (count - discount[min(count, np.uint32(3))]) / total + gamma[context] * below
+            below = f64(lower[sorting[i], _LOWER])
+            prob[row, PROB] = (count - discount[min(count, u32(3))]) / total + gamma[context] * below
             placed[row, WORD] = gram[_WORD]
             placed[row, LOWER] = gram[_LOWER]
             placed[row, NODE] = gram[_NODE]
@@ -260,8 +260,9 @@ class Estimator:
             elif n == 3:
                 target = _buckets_of_contexts(partition, grams)
             else:
-                target = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
-            grams, bounds = sort_by_bucket(grams, target.astype(np.uint32), number)
+                found = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
+                target = found.astype(np.uint32)
+            grams, bounds = sort_by_bucket(grams, target, number)
             sent.scatter(grams, bounds)
 
         # A context has no more n-grams than occurrences.

@@ -49,7 +49,7 @@ def bucket_of(partition: Partition, word: i64, previous: i64) -> u64:
     n = partition.n_label_buckets[word]
     if n == 1:
         return partition.first_bucket[word]
-    return partition.first_bucket[word] + ((partition.tokens_before[previous] * n) >> np.uint64(32))
+    return partition.first_bucket[word] + ((partition.tokens_before[previous] * n) >> u64(32))
 
 
 @allocating

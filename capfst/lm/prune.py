@@ -53,7 +53,7 @@ def _score(contexts: Contexts, share: F64Array, score: F32Array) -> None:
         rest = max(rest, 1e-9)
         freed = gamma[context] * rest
         for i in range(begin, end):
-            p, below = np.float64(prob[i, PROB]), np.float64(prob[i, LOWER])
+            p, below = f64(prob[i, PROB]), f64(prob[i, LOWER])
             # The backoff weight grows to (freed + p) / (rest + below).
             log_weight = np.log((freed + p) / (rest + below))
             loss = p * (np.log(p) - np.log(below) - log_weight)
@@ -82,7 +82,7 @@ def _spread_context_room(size: U32Array, own: f64, score: F32Array) -> None:
             rises = total / room > worth
             worth = max(worth, total / room)
         for i in range(begin, end):
-            score[i] = min(np.float64(score[i]), worth)
+            score[i] = min(f64(score[i]), worth)
         begin = end
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import allocating, kernel
-from capfst.kernels.types import I64Array, U32Array, U32Cube, U32Matrix, U64Matrix, i64
+from capfst.kernels.types import I64Array, U32Array, U32Cube, U32Matrix, U64Matrix, i64, u64
 from capfst.lm.partition import Partition, bucket_of
 from capfst.system.radix_sort import refine
 
@@ -61,11 +61,11 @@ def pack_windows(
     """
     columns = layout.columns
     per_column = 64 // layout.bits
-    top = np.uint64(layout.bits * (per_column - 1))
-    step = np.uint64(layout.bits)
-    low = (np.uint64(1) << step) - np.uint64(1)
+    top = u64(layout.bits * (per_column - 1))
+    step = u64(layout.bits)
+    low = (u64(1) << step) - u64(1)
     spare = per_column * columns - layout.order  # places in the last column that would hold words beyond the window
-    in_window = ~((np.uint64(1) << np.uint64(layout.bits * spare)) - np.uint64(1))  # bits of the last column
+    in_window = ~((u64(1) << u64(layout.bits * spare)) - u64(1))  # bits of the last column
     bounds = np.zeros(partition.n_buckets + 1, np.int64)
     sizes = windows_per_bucket(labels, n_before, partition)
     for bucket in range(partition.n_buckets):
@@ -77,12 +77,12 @@ def pack_windows(
         word = labels[t]
         for c in range(columns - 1, 0, -1):
             window[c] = (window[c] >> step) | ((window[c - 1] & low) << top)
-        window[0] = (window[0] >> step) | (np.uint64(word) << top)
+        window[0] = (window[0] >> step) | (u64(word) << top)
         window[columns - 1] &= in_window
         if t >= n_before:
-            bucket = bucket_of(partition, word, labels[t - 1] if t else 0)
-            row = next_row[bucket]
-            next_row[bucket] = row + 1
+            to = bucket_of(partition, word, labels[t - 1] if t else 0)
+            row = next_row[to]
+            next_row[to] = row + 1
             for c in range(columns):
                 packed[row, c] = window[c]
         if word == 0:
@@ -95,10 +95,10 @@ def _unpack(packed: U64Matrix, sorting: U32Array, layout: WindowLayout) -> U32Ma
     """The windows packed[sorting[0]], packed[sorting[1]], … as words: uint32[·, N]."""
     bits = layout.bits
     per_column = 64 // bits
-    low = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    low = (u64(1) << u64(bits)) - u64(1)
     words = np.empty((len(sorting), layout.order), np.uint32)
     for j in range(layout.order):
-        column, shift = j // per_column, np.uint64(bits * (per_column - 1 - j % per_column))
+        column, shift = j // per_column, u64(bits * (per_column - 1 - j % per_column))
         for i in range(len(sorting)):
             words[i, j] = (packed[sorting[i], column] >> shift) & low
     return words

@@ -11,7 +11,6 @@ and the best through each form.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,8 @@ import numpy.typing as npt
 from capfst.casing.transducer import ArcCosts, Casing, LabelPath, Words
 from capfst.exceptions import CapfstError
 from capfst.fst.backoff import LanguageModel, Starts
-from capfst.search.lattice import IRREGULAR
-from capfst.search.lookup import lookup_tables
+from capfst.search.lattice import IRREGULAR, Lattice
+from capfst.search.lookup import LookupTables, lookup_tables
 from capfst.search.nbest import best_paths, line_lattice, max_marginals
 from capfst.search.viterbi import Choices, choose, search
 
@@ -65,7 +64,8 @@ class Engine:
         If none has a finite cost, they are the most frequent forms, at the cost +inf.
         """
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << int(words.may_begin.sum())
-        costs, paths = best_paths(words, *self._lattice(words, arc_costs), min(n, n_paths))
+        lattice = self._lattice(words, arc_costs)
+        costs, paths = best_paths(words, *lattice, min(n, n_paths))
         most_frequent = LabelPath(np.where(words.n_forms, words.first_labels, 0), np.zeros_like(words.may_begin))
         return list(zip(costs.tolist(), map(LabelPath, *paths), strict=True)) or [(np.inf, most_frequent)]
 
@@ -80,7 +80,7 @@ class Engine:
         costs: npt.NDArray[np.float64] = max_marginals(words, stays_first, *self._lattice(words, arc_costs))
         return costs
 
-    def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Any, ...]:
+    def _lattice(self, words: Words, arc_costs: ArcCosts | None) -> tuple[Lattice, LookupTables, Starts, int]:
         choices, _ = choose(words, arc_costs, self.unknown, leave_out=False)
         lattice, n_nodes = line_lattice(words, choices, self.starts, self.tables)
         if n_nodes == IRREGULAR:

@@ -110,15 +110,15 @@ def ends_paths(token_type: u8) -> bool:
 @inlined
 def first_node(lattice: Lattice, position: i64) -> i64:
     """The node of the context in which paths begin at a position, the longest there."""
-    return np.int64(lattice.nodes[np.int64(lattice.positions[position].root)].next)
+    return lattice.nodes[i64(lattice.positions[position].root)].next
 
 
 @inlined
 def node_of_state(lattice: Lattice, position: i64, state: i64) -> i64:
     """The node of a state that is at the position."""
-    node = np.int64(lattice.positions[position].root)
+    node = i64(lattice.positions[position].root)
     while lattice.nodes[node].state != state:
-        node = np.int64(lattice.nodes[node].next)
+        node = i64(lattice.nodes[node].next)
     return node
 
 
@@ -133,8 +133,8 @@ def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTabl
     n_nodes, n_edges, n_queued, n_short = _short_contexts(size, arc_costs, lattice, tables, starts, here)
     if n_nodes < 0:
         return n_nodes
-    found, begin, end = lattice.pending, np.int64(0), _look_up_short(lattice, tables, n_short)
-    n_done = np.int64(0)
+    found, begin, end = lattice.pending, 0, _look_up_short(lattice, tables, n_short)
+    n_done = 0
     while True:
         n_nodes, n_edges, n_queued = _expand(
             size, arc_costs, lattice, tables, found, begin, end, n_nodes, n_edges, n_queued
@@ -143,7 +143,7 @@ def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTabl
             return n_nodes
         found, begin, end = lattice.queue, n_done, n_queued
         if not _look_up_longer(lattice, tables, begin, end):
-            return np.int64(IRREGULAR)
+            return IRREGULAR
         n_done = n_queued
 
 
@@ -164,9 +164,9 @@ def _add_root(lattice: Lattice, position: i64, n_nodes: i64, n_edges: i64) -> i6
 
 @inlined
 def _prefetch_forms(forms: FormArray, place: Position) -> None:
-    label = np.int64(place.label)
+    label = i64(place.label)
     prefetch(forms, label)
-    prefetch(forms, label + np.int64(place.n_forms) - 1)
+    prefetch(forms, label + i64(place.n_forms) - 1)
 
 
 @inner
@@ -181,20 +181,20 @@ def _short_contexts(
     positions, nodes, forms = lattice.positions, lattice.nodes, tables.forms
     costs, targets = lattice.costs, lattice.targets
     room = min(nodes.size, costs.size) - _LONGEST_CONTEXT - 1
-    n_nodes, n_edges, n_queued, n_short = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    n_nodes, n_edges, n_queued, n_short = 0, 0, 0, 0
     for position in range(min(_AHEAD, size)):
         _prefetch_forms(forms, positions[position])
     if room < 0:
-        return np.int64(NO_ROOM), n_edges, n_queued, n_short
+        return NO_ROOM, n_edges, n_queued, n_short
     root = n_nodes
     n_nodes = _add_root(lattice, 0, root, n_edges)
     n_nodes = _add_context(tables, here, 0, root, n_nodes, nodes)
     for position in range(size):
         _prefetch_forms(forms, positions[min(position + _AHEAD, size - 1)])
         place = positions[position]
-        label, n_forms = np.int64(place.label), np.int64(place.n_forms)
+        label, n_forms = i64(place.label), i64(place.n_forms)
         if max(n_nodes, n_edges) + n_forms > room:
-            return np.int64(NO_ROOM), n_edges, n_queued, n_short
+            return NO_ROOM, n_edges, n_queued, n_short
         if ends_paths(place.token_type):
             _end_paths(nodes, root, n_nodes)
             root = n_nodes
@@ -257,9 +257,9 @@ def _await_word(
         node = nodes[number]
         node.resolved = root
         node.row = row
-        arc = np.int64(node.arc)
+        arc = i64(node.arc)
         if arc < tables.longer.origin:
-            sixteenth = sixteenth_of(tables.short, arc, np.int64(node.end), share)
+            sixteenth = sixteenth_of(tables.short, arc, node.end, share)
             node.arc = sixteenth
             prefetch(tables.short.entries, sixteenth >> 4)
             pending[n_short] = number
@@ -282,21 +282,21 @@ def _end_paths(nodes: NodeArray, root: i64, n_nodes: i64) -> None:
 def _add_context(tables: LookupTables, state: i64, position: i64, root: i64, n_nodes: i64, nodes: NodeArray) -> i64:
     """Makes the nodes of a state and its backoffs, backoffs first; the number of nodes."""
     states, arcs = tables.states, tables.arcs
-    length = np.int64(0)
-    backoff = np.int64(state)
+    length = 0
+    backoff = i64(state)
     while backoff != 0:
         length += 1
-        backoff = np.int64(arcs[states[backoff].pos].nextstate)
-    before = np.int64(root)
+        backoff = i64(arcs[states[backoff].pos].nextstate)
+    before = i64(root)
     for number in range(n_nodes + length - 1, n_nodes - 1, -1):
         node = nodes[number]
         node.best = np.inf
         node.state = state
         node.position = position
         node.backoff = number - 1 if number > n_nodes else root
-        pos = np.int64(states[state].pos)
+        pos = i64(states[state].pos)
         node.arc = pos
-        node.end = pos + np.int64(states[state].narcs)
+        node.end = pos + i64(states[state].narcs)
         node.backoff_cost = arcs[pos].weight
         node.next = nodes[before].next
         nodes[before].next = before = number
@@ -309,17 +309,17 @@ def _look_up_short(lattice: Lattice, tables: LookupTables, n_short: i64) -> i64:
     """Finds where to begin to read the arcs of contexts of one word, which have buckets; the number of nodes that are
     likely to have one for the word, which stay pending."""
     positions, nodes, pending, arcs = lattice.positions, lattice.nodes, lattice.pending, tables.arcs
-    n_likely = np.int64(0)
+    n_likely = 0
     for k in range(n_short):
         node = nodes[pending[k]]
         is_likely, arc = look_into_bucket(
-            tables, tables.short, np.int64(node.arc), np.int64(node.state), np.int64(node.end),
-            np.int64(positions[node.position].label),
+            tables, tables.short, node.arc, node.state, node.end,
+            positions[node.position].label,
         )  # fmt: skip
         node.arc = arc
         pending[n_likely] = pending[k]
         n_likely += is_likely
-        arc = arc if is_likely else np.int64(0)  # without a branch, nothing is fetched for the others
+        arc = arc if is_likely else 0  # without a branch, nothing is fetched for the others
         prefetch(arcs, arc)
         prefetch(arcs, arc + 1)
     return n_likely
@@ -336,21 +336,21 @@ def _look_up_longer(lattice: Lattice, tables: LookupTables, begin: i64, behind: 
     for k in range(begin, behind):
         node = nodes[queue[k]]
         context, behind_context = contexts[node.state], contexts[node.state + 1]
-        pos, end = np.int64(context.pos), np.int64(behind_context.pos)
-        if np.isnan(context.backoff_cost) and not prepare(tables, np.int64(node.state), nodes[node.backoff].state):
+        pos, end = i64(context.pos), i64(behind_context.pos)
+        if np.isnan(context.backoff_cost) and not prepare(tables, node.state, nodes[node.backoff].state):
             return False
         node.backoff_cost = context.backoff_cost
         node.end = end
         sixteenth = sixteenth_of(buckets, pos, end, positions[node.position].share)
-        node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else np.int64(0)
+        node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else 0
         prefetch(buckets.entries, sixteenth >> 4)
     acquire()  # what other threads have prepared
     for k in range(begin, behind):
         node = nodes[queue[k]]
-        state, end = np.int64(node.state), np.int64(node.end)
-        pos = np.int64(contexts[state].pos)
-        label = np.int64(positions[node.position].label)
-        is_likely, arc = look_into_bucket(tables, buckets, np.int64(node.arc), state, end, label)
+        state, end = i64(node.state), i64(node.end)
+        pos = i64(contexts[state].pos)
+        label = i64(positions[node.position].label)
+        is_likely, arc = look_into_bucket(tables, buckets, node.arc, state, end, label)
         arc = arc if is_likely else end
         node.arc = arc = arc if has_buckets(buckets, pos, end) else pos + 1  # behind the backoff
         prefetch(arcs, arc)
@@ -378,13 +378,13 @@ def _expand(
     """
     nodes, arcs = lattice.nodes, tables.arcs
     for k in range(begin, behind):
-        number = np.int64(found[k])
+        number = i64(found[k])
         node = nodes[number]
         place = lattice.positions[node.position]
-        label, end, arc = np.int64(place.label), np.int64(node.end), np.int64(node.arc)
+        label, end, arc = i64(place.label), i64(node.end), i64(node.arc)
         while arc < end and arcs[arc].ilabel < label:
             arc += 1
-        if arc < end and arcs[arc].ilabel < label + np.int64(place.n_forms):
+        if arc < end and arcs[arc].ilabel < label + i64(place.n_forms):
             n_nodes, n_edges, n_queued = _add_row(
                 size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_queued
             )
@@ -418,13 +418,13 @@ def _add_row(
     positions, nodes, arcs = lattice.positions, lattice.nodes, tables.arcs
     costs, targets = lattice.costs, lattice.targets
     node = nodes[number]
-    position, end = np.int64(node.position), np.int64(node.end)
+    position, end = i64(node.position), i64(node.end)
     place, place_behind = positions[position], positions[position + 1]
-    label, n_forms, offset = np.int64(place.label), np.int64(place.n_forms), place.offset
+    label, n_forms, offset = i64(place.label), i64(place.n_forms), place.offset
     if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, costs.size):
-        return np.int64(NO_ROOM), n_edges, n_queued
+        return NO_ROOM, n_edges, n_queued
     backoff = nodes[node.backoff]
-    row, backoff_cost = np.int64(backoff.row), backoff.backoff_cost + node.backoff_cost
+    row, backoff_cost = i64(backoff.row), backoff.backoff_cost + node.backoff_cost
     # Of few forms without a loop; what is too much is overwritten.
     cost1, cost2, cost3, cost4 = costs[row], costs[row + 1], costs[row + 2], costs[row + 3]
     target1, target2, target3, target4 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
@@ -440,7 +440,7 @@ def _add_row(
     node.row = n_edges
     node.next_expanded = place.first_expanded
     place.first_expanded = number
-    root = np.int64(place_behind.root)
+    root = i64(place_behind.root)
     is_followed = position + 1 < size and not ends_paths(place_behind.token_type)
     while arc < end and arcs[arc].ilabel < label + n_forms:
         form = arcs[arc].ilabel - label
@@ -448,7 +448,7 @@ def _add_row(
         costs[edge] = arcs[arc].weight
         if offset >= 0:
             costs[edge] += arc_costs[offset + form]
-        state, target = np.int64(arcs[arc].nextstate), targets[edge]
+        state, target = i64(arcs[arc].nextstate), targets[edge]
         # As in _short_contexts, a node is written in any case, but stays only if it is new.
         is_new = (state != 0) & (nodes[target].state != state)
         new.best = np.inf

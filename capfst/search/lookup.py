@@ -19,7 +19,7 @@ import numpy.typing as npt
 from capfst.fst.read import CapFst
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch, release
-from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64
+from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64, u32
 from capfst.system.binary_search import lower_bound
 
 _SHORT, _LONG = 1, 2
@@ -81,7 +81,7 @@ def sixteenth_of(buckets: Buckets, pos: i64, end: i64, share: i64) -> i64:
     << 4 | which sixteenth of it."""
     first = pos - buckets.origin >> buckets.log_size
     n_buckets = (end - buckets.origin >> buckets.log_size) - first
-    return (first << 4) + (n_buckets * np.int64(share) >> 28)
+    return (first << 4) + (n_buckets * i64(share) >> 28)
 
 
 @inlined
@@ -109,17 +109,17 @@ def fill_buckets(
     """
     nowhere = buckets.entries.size - 1  # the entry that no state has, to be written to in place of a branch
     for state in range(begin, end):
-        pos = np.int64(states[state].pos)
-        behind = pos + np.int64(states[state].narcs)
+        pos = i64(states[state].pos)
+        behind = pos + i64(states[state].narcs)
         if not has_buckets(buckets, pos, behind):
             continue
-        bucket, entry = nowhere, np.int64(0)
+        bucket, entry = nowhere, 0
         for arc in range(pos + 1, behind):  # but for the backoff
-            prefetch(shares, np.int64(arcs[min(arc + _AHEAD, behind - 1)].ilabel))
-            sixteenth = sixteenth_of(buckets, pos, behind, np.int64(shares[arcs[arc].ilabel]))
+            prefetch(shares, i64(arcs[min(arc + _AHEAD, behind - 1)].ilabel))
+            sixteenth = sixteenth_of(buckets, pos, behind, shares[arcs[arc].ilabel])
             before, bucket = bucket, sixteenth >> 4
             place = arc - _even_place(buckets, bucket) + NEAR
-            place = place if 0 < place < 2 * NEAR else np.int64(0)
+            place = place if 0 < place < 2 * NEAR else 0
             is_next = bucket != before
             buckets.entries[before if is_next else nowhere] = entry  # which of them, nobody can predict
             entry = (place << 16 if is_next else entry) | 1 << (sixteenth & 15)
@@ -131,10 +131,10 @@ def fill_buckets(
 def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
     """Makes a context of several words ready to be looked up; whether it backs off to the state `shorter`, as in a
     model of n-grams."""
-    arc = tables.arcs[np.int64(tables.contexts[state].pos)]
+    arc = tables.arcs[i64(tables.contexts[state].pos)]
     if arc.nextstate != shorter:
         return False
-    fill_buckets(tables.states, tables.arcs, tables.forms.share, state, state + 1, tables.longer)
+    fill_buckets(tables.states, tables.arcs, tables.forms["share"], state, state + 1, tables.longer)
     release()
     tables.contexts[state].backoff_cost = arc.weight
     return True
@@ -147,11 +147,11 @@ def look_into_bucket(
     """Whether a state is likely to have an arc for the word that has this label; and if it has, the first one or one
     before it."""
     bucket, part = sixteenth >> 4, sixteenth & 15
-    entry = np.int64(buckets.entries[bucket])
+    entry = i64(buckets.entries[bucket])
     # In each sixteenth before the word's that has words is an arc at least, and seldom more.
     arc = _even_place(buckets, bucket) + (entry >> 16) - NEAR + count_ones(entry & (1 << part) - 1)
     if 0 < entry < 1 << 16:  # the bucket is not near
-        arc = lower_bound(tables.arcs.ilabel, np.int64(tables.states[state].pos) + 1, end, label)
+        arc = lower_bound(tables.arcs["ilabel"], i64(tables.states[state].pos) + 1, end, label)
     return entry >> part & 1, arc
 
 
@@ -159,7 +159,7 @@ def look_into_bucket(
 def _first_longer(states: StateArray, arcs: ArcArray, behind: i64) -> i64:
     """The first of the states 1 … behind − 1 that is one of several words; `behind` if none is."""
     state = 1
-    while state < behind and arcs[np.int64(states[state].pos)].nextstate == 0:
+    while state < behind and arcs[i64(states[state].pos)].nextstate == 0:
         state += 1
     return state
 
@@ -177,16 +177,16 @@ def _fill_forms(states: StateArray, arcs: ArcArray, begin: i64, end: i64, starts
     more = n_counted / n_words / 2 if n_counted > 0 else 1.0  # words that have none of these arcs are told apart, too
     scale, below = 2.0**32 / (n_counted + n_words * more), 0.0
     for word in range(n_words):
-        share = np.uint32(below * scale)
+        share = u32(below * scale)
         below += more
         for label in range(starts[word], starts[word + 1]):
             form, unigram = forms[label], arcs[label - 1]
             below += form.share
             form.share, form.cost = share, unigram.weight
-            state = np.int64(unigram.nextstate)
+            state = i64(unigram.nextstate)
             if state != 0:
-                pos = np.int64(states[state].pos)
-                form.state, form.pos, form.end = state, pos, pos + np.int64(states[state].narcs)
+                pos = i64(states[state].pos)
+                form.state, form.pos, form.end = state, pos, pos + i64(states[state].narcs)
                 form.backoff_cost = arcs[pos].weight
 
 

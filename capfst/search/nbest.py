@@ -54,7 +54,7 @@ def line_lattice(
 def _step(lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart: i64) -> tuple[f64, i64]:
     """What a step from a node costs, and the node behind it. restart: the node where sentences begin behind the word;
     −1 if none does."""
-    edge = np.int64(lattice.nodes[node].row) + (step >> 1)
+    edge = i64(lattice.nodes[node].row) + (step >> 1)
     cost, target = lattice.costs[edge], lattice.targets[edge]
     if step & 1 == 0:
         return cost, target
@@ -67,7 +67,7 @@ def _step(lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart:
 def _restart(lattice: Lattice, starts: Starts, position: i64) -> i64:
     """The node where a sentence begins at a position inside a line; −1 if none does."""
     may_begin = lattice.positions[position].may_begin
-    return node_of_state(lattice, position, starts.sentence) if may_begin else np.int64(-1)
+    return node_of_state(lattice, position, starts.sentence) if may_begin else (-1)
 
 
 @inner
@@ -85,7 +85,7 @@ def _merge(
     for step in range(2 * n_forms):
         taken[step] = 0
     for rank in range(costs.shape[1]):
-        least, best = np.inf, np.int64(0)
+        least, best = np.inf, 0
         for step in range(2 * n_forms):
             if taken[step] < costs.shape[1]:
                 cost, target = _step(lattice, tables, node, step, restart)
@@ -104,31 +104,31 @@ def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes
     costs = np.empty((n_nodes, n))
     steps, ranks = np.empty((n_nodes, n), np.int32), np.empty((n_nodes, n), np.int32)
     completions = Completions(costs, steps, ranks)
-    most_forms = np.int64(1)
-    for n_forms in positions.n_forms[:size]:
-        most_forms = max(most_forms, np.int64(n_forms))
+    most_forms = 1
+    for position in range(size):
+        most_forms = max(most_forms, i64(positions[position].n_forms))
     taken = np.empty(2 * most_forms, np.int64)
     for position in range(size, -1, -1):
-        root = np.int64(positions[position].root)
-        restart = _restart(lattice, starts, position + 1) if position < size else np.int64(-1)
+        root = i64(positions[position].root)
+        restart = _restart(lattice, starts, position + 1) if position < size else (-1)
         node = root
         while True:  # those with a row first
             if position == size:
                 costs[node, 0] = final_cost(tables.states, tables.arcs, nodes[node].state)
                 costs[node, 1:] = np.inf
             elif nodes[node].resolved == node:
-                _merge(lattice, tables, node, np.int64(positions[position].n_forms), restart, completions, taken)
-            node = np.int64(nodes[node].next)
+                _merge(lattice, tables, node, positions[position].n_forms, restart, completions, taken)
+            node = i64(nodes[node].next)
             if node == root:
                 break
-        node = np.int64(nodes[root].next)
+        node = i64(nodes[root].next)
         while position < size and node != root:
-            resolved = np.int64(nodes[node].resolved)
+            resolved = i64(nodes[node].resolved)
             if resolved != node:
                 for rank in range(n):
                     costs[node, rank] = nodes[node].backoff_cost + costs[resolved, rank]
                     steps[node, rank], ranks[node, rank] = steps[resolved, rank], ranks[resolved, rank]
-            node = np.int64(nodes[node].next)
+            node = i64(nodes[node].next)
     return completions
 
 
@@ -146,9 +146,9 @@ def best_paths(
         n_paths += 1
     labels, begins = np.zeros((n_paths, size), np.uint32), np.zeros((n_paths, size), np.bool_)
     for path in range(n_paths):
-        node, rank = start, np.int64(path)
+        node, rank = start, i64(path)
         for word in range(size):
-            step, rank_behind = np.int64(completions.steps[node, rank]), np.int64(completions.ranks[node, rank])
+            step, rank_behind = i64(completions.steps[node, rank]), i64(completions.ranks[node, rank])
             if words.n_forms[word] > 0:
                 labels[path, word] = words.first_labels[word] + (step >> 1)
             if step & 1:
@@ -172,22 +172,22 @@ def max_marginals(
     to_go = _completions(lattice, tables, starts, n_nodes, 1).costs
     best = np.full((n_nodes, 2), np.inf)  # what the cheapest paths to the nodes cost
     start = first_node(lattice, 0)
-    best[np.int64(nodes[start].resolved), 1] = nodes[start].backoff_cost
-    least = np.full((2, np.int64(positions.n_forms[:size].sum())), np.inf)
-    begin = np.int64(0)
+    best[i64(nodes[start].resolved), 1] = nodes[start].backoff_cost
+    least = np.full((2, i64(positions["n_forms"][:size].sum())), np.inf)
+    begin = 0
     for word in range(size):
-        n_forms = np.int64(positions[word].n_forms)
+        n_forms = i64(positions[word].n_forms)
         restart = _restart(lattice, starts, word + 1)
-        node = np.int64(positions[word].first_expanded)
+        node = i64(positions[word].first_expanded)
         while node >= 0:
             for step in range(2 * n_forms):
                 more, target = _step(lattice, tables, node, step, restart)
-                resolved = np.int64(nodes[target].resolved)
+                resolved = i64(nodes[target].resolved)
                 for first in range(2):
                     cost, form = best[node, first] + more, begin + (step >> 1)
                     least[first, form] = min(least[first, form], cost + to_go[target, 0])
                     after = 1 if step & 1 or (first and stays_first[word]) else 0
                     best[resolved, after] = min(best[resolved, after], cost + nodes[target].backoff_cost)
-            node = np.int64(nodes[node].next_expanded)
+            node = i64(nodes[node].next_expanded)
         begin += n_forms
     return least

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from capfst.casing.transducer import ArcCosts, LabelPath, Words
 from capfst.fst.backoff import Starts, final_cost
 from capfst.kernels import inlined, inner, kernel
-from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64
+from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64, u32
 from capfst.search.lattice import (
     FEW,
     GAP,
@@ -38,7 +38,7 @@ from capfst.search.lattice import (
 from capfst.search.lookup import LookupTables
 from capfst.text.tokenizer import NEWLINE
 
-_STEP = np.int64(0xFFFFFFFF)
+_STEP = 0xFFFFFFFF
 _DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
 
 _PROGRESS = np.dtype(
@@ -64,7 +64,7 @@ def _precedes(nodes: NodeArray, a: i64, b: i64) -> bool:
     is_less = False
     while a != b:
         if a & _STEP != b & _STEP:
-            is_less = a & _STEP < b & _STEP
+            is_less = bool(a & _STEP < b & _STEP)
         a, b = nodes[a >> 32].link, nodes[b >> 32].link
     return is_less
 
@@ -95,15 +95,15 @@ def advance(lattice: Lattice, position: i64, n_forms: i64) -> None:
     """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
     have rows for the next word."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
-    number = np.int64(lattice.positions[position].first_expanded)
+    number = i64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
-        row, best, link = np.int64(node.row), node.best, number << 32
+        row, best, link = i64(node.row), node.best, number << 32
         for k in range(row, row + n_forms):
             target = nodes[targets[k]]
-            _relax(nodes, np.int64(target.resolved), best + (costs[k] + target.backoff_cost), link)
+            _relax(nodes, target.resolved, best + (costs[k] + target.backoff_cost), link)
             link += 2
-        number = np.int64(node.next_expanded)
+        number = i64(node.next_expanded)
 
 
 @inlined
@@ -111,15 +111,15 @@ def break_sentence(lattice: Lattice, tables: LookupTables, position: i64, n_form
     """As `advance`, but behind the word the sentence ends (`</s>`), and the next one begins."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
-    number = np.int64(lattice.positions[position].first_expanded)
+    number = i64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
-        row = np.int64(node.row)
+        row = i64(node.row)
         for k in range(n_forms):
             end = final_cost(tables.states, tables.arcs, nodes[targets[row + k]].state)
             cost = node.best + (costs[row + k] + end + restart.backoff_cost)
-            _relax(nodes, np.int64(restart.resolved), cost, number << 32 | k << 1 | 1)
-        number = np.int64(node.next_expanded)
+            _relax(nodes, restart.resolved, cost, number << 32 | k << 1 | 1)
+        number = i64(node.next_expanded)
 
 
 @inner
@@ -128,8 +128,8 @@ def _trace_back(lattice: Lattice, node: i64, begin: i64, end: i64, words: Words,
     them."""
     for k in range(end - 1, begin - 1, -1):
         link, place = lattice.nodes[node].link, lattice.positions[k]
-        form = np.uint32((link & _STEP) >> 1)
-        path.labels[place.number] = place.label + form if words.n_forms[place.number] > 0 else np.uint32(0)
+        form = u32((link & _STEP) >> 1)
+        path.labels[place.number] = place.label + form if words.n_forms[place.number] > 0 else u32(0)
         if link & 1:
             path.begins[place.number + 1] = True
         node = link >> 32
@@ -139,11 +139,11 @@ def _trace_back(lattice: Lattice, node: i64, begin: i64, end: i64, words: Words,
 def best_final(lattice: Lattice, tables: LookupTables, position: i64) -> tuple[i64, f64]:
     """The node of the position where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
     nodes = lattice.nodes
-    best, least = np.int64(-1), np.inf
-    root = np.int64(lattice.positions[position].root)
+    best, least = (-1), np.inf
+    root = i64(lattice.positions[position].root)
     node = root
     while True:
-        node = np.int64(nodes[node].next)
+        node = i64(nodes[node].next)
         if nodes[node].best < np.inf:
             cost = nodes[node].best + final_cost(tables.states, tables.arcs, nodes[node].state)
             is_tie = cost == least and cost < np.inf
@@ -158,30 +158,30 @@ def _common_node(lattice: Lattice, position: i64) -> tuple[i64, i64]:
     """The last position up to this one where all paths to this one are in one node, and that node; −1 if there is no
     path. Uses the room of the lattice's queue."""
     nodes, alive = lattice.nodes, lattice.queue
-    n_alive = np.int64(0)
-    root = np.int64(lattice.positions[position].root)
+    n_alive = 0
+    root = i64(lattice.positions[position].root)
     node = root
     while True:
         if nodes[node].best < np.inf:
             alive[n_alive] = node
             n_alive += 1
-        node = np.int64(nodes[node].next)
+        node = i64(nodes[node].next)
         if node == root:
             break
     if n_alive == 0:
-        return position, np.int64(-1)
+        return position, -1
     while n_alive > 1:
         position -= 1
-        n_before = np.int64(0)
+        n_before = 0
         for k in range(n_alive):
             before = nodes[alive[k]].link >> 32
-            m = np.int64(0)
+            m = 0
             while m < n_before and alive[m] != before:
                 m += 1
             alive[m] = before
             n_before = max(n_before, m + 1)
         n_alive = n_before
-    return position, np.int64(alive[0])
+    return position, alive[0]
 
 
 class Choices(NamedTuple):
@@ -200,24 +200,24 @@ def _choose(words: Words, leave_out: bool, choices: Choices, path: LabelPath) ->
     """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
     others; and `path` with the first ones."""
     costs = choices.arc_costs
-    offset = np.int64(0)
+    offset = 0
     for i in range(words.n_forms.size):
-        n_forms = np.int64(words.n_forms[i])
-        low, high = np.int64(0), n_forms
+        n_forms = i64(words.n_forms[i])
+        low, high = 0, n_forms
         if leave_out and n_forms <= FEW and offset + FEW <= costs.size:  # without a loop, as nearly all
             has0, has1 = costs[offset] < np.inf, (n_forms > 1) & (costs[offset + 1] < np.inf)
             has2, has3 = (n_forms > 2) & (costs[offset + 2] < np.inf), (n_forms > 3) & (costs[offset + 3] < np.inf)
-            low = np.int64(0) if has0 else np.int64(1) if has1 else np.int64(2) if has2 else np.int64(3)
-            high = np.int64(4) if has3 else np.int64(3) if has2 else np.int64(2) if has1 else np.int64(1)
-            low = low if low < high else np.int64(0)
+            low = 0 if has0 else 1 if has1 else 2 if has2 else 3
+            high = 4 if has3 else 3 if has2 else 2 if has1 else 1
+            low = low if low < high else 0
         elif leave_out:
-            low, high = n_forms, np.int64(0)
+            low, high = n_forms, 0
             for k in range(n_forms):
                 is_finite = costs[offset + k] < np.inf
                 low = min(low, k) if is_finite else low
                 high = k + 1 if is_finite else high
             if high == 0:
-                low, high = np.int64(0), np.int64(1)
+                low, high = 0, 1
         label = words.first_labels[i] + low
         choices.first_labels[i] = label
         choices.n_forms[i] = high - low if n_forms > 0 else 0
@@ -285,7 +285,7 @@ def fill_chunk(
         n_forms = choices.n_forms[i]
         place.token_type, place.may_begin, place.number = token_type, words.may_begin[i], i
         place.label = choices.first_labels[i] if n_forms > 0 else choices.unknown
-        place.n_forms = max(n_forms, np.uint32(1))
+        place.n_forms = max(n_forms, u32(1))
         place.offset = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
         k += 1
         i += 1
@@ -346,7 +346,7 @@ def _search(
     line, lines, begin, size, here, cost = at.line, at.lines, at.begin, at.size, at.here, at.cost
     while begin <= n:
         size = min(size, n - begin)
-        status, filled, behind = np.int64(_TOO_LONG), np.int64(0), begin
+        status, filled, behind = i64(_TOO_LONG), 0, begin
         if size <= positions.size - 2:
             filled, behind = fill_chunk(words, choices, begin, context, size, positions)
             status = compose(filled, choices.arc_costs, lattice, tables, starts, here)
@@ -358,9 +358,9 @@ def _search(
         for position in range(filled + 1):
             place = positions[position]
             if position < filled and not ends_paths(place.token_type):
-                advance(lattice, position, np.int64(place.n_forms))
+                advance(lattice, position, place.n_forms)
                 if positions[position + 1].may_begin:
-                    break_sentence(lattice, tables, position, np.int64(place.n_forms), starts)
+                    break_sentence(lattice, tables, position, place.n_forms, starts)
                 continue
             if position == filled and behind < n:
                 break
@@ -369,7 +369,7 @@ def _search(
             if node >= 0:
                 _trace_back(lattice, node, traced, position, words, path)
             elif context >= 0:
-                return np.int64(_IMPOSSIBLE)
+                return _IMPOSSIBLE
             else:
                 for i in range(line, word):  # the tie of infinite costs
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
@@ -381,16 +381,16 @@ def _search(
                 lines += 1
             if position == filled:
                 at.lines = lines
-                return np.int64(_DONE)
+                return _DONE
             start_paths(lattice, position + 1, 0.0)
         position, node = _common_node(lattice, filled)
         if node < 0:  # no casing of the line so far has a finite cost, as its end will show
-            here, cost = np.int64(0), np.inf
+            here, cost = 0, np.inf
             begin, size = behind, usual_size
         elif position == 0:
             size *= 2  # the paths through the chunk part in its first word
         else:
             _trace_back(lattice, node, traced, position, words, path)
-            here, cost = np.int64(lattice.nodes[node].state), lattice.nodes[node].best
-            begin, size = behind if position == filled else np.int64(positions[position].number), usual_size
-    return np.int64(_DONE)
+            here, cost = i64(lattice.nodes[node].state), lattice.nodes[node].best
+            begin, size = behind if position == filled else i64(positions[position].number), usual_size
+    return _DONE

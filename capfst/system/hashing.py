@@ -3,20 +3,25 @@
 Their values are part of the context model's file format: changing one makes all models trained before unusable.
 """
 
+from typing import Annotated, TypeAlias
+
 import numpy as np
 
 from capfst.kernels import inner
 from capfst.kernels.types import U8Array, i64, u32, u64
+
+AnyInteger: TypeAlias = Annotated["int | np.uint64", np.dtype(np.uint64)]
+"""An integer of any type, taken modulo 2⁶⁴."""
 
 PRIME = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ divided by the golden ratio, made odd: multiplying by it spreads numbers evenly (Knuth, TAOCP 3, §6.4)."""
 
 
 @inner
-def hash_pair(a: u64, b: u64) -> u64:
+def hash_pair(a: AnyInteger, b: AnyInteger) -> u64:
     """uint64, a hash of two integers in this order; its low bits depend on all bits of both."""
-    h = (a * PRIME ^ (b + PRIME)) * np.uint64(0xFF51AFD7ED558CCD)
-    return h ^ h >> np.uint64(32)
+    h = (a * PRIME ^ (b + PRIME)) * u64(0xFF51AFD7ED558CCD)
+    return h ^ h >> u64(32)
 
 
 def multiplier(number: int) -> np.uint64:
@@ -31,14 +36,14 @@ def multiplier(number: int) -> np.uint64:
 def multiply_shift(total: u64) -> u32:
     """uint32, a hash of several integers below 2³², given the sum of their products with a multiplier each: of many
     hashes that share numbers, each costs an addition (Dietzfelbinger 1996, multiply-shift)."""
-    return np.uint32(total >> np.uint64(32))
+    return u32(total >> u64(32))
 
 
 @inner
 def hash_bytes(text: U8Array, start: i64, end: i64, seed: i64) -> u64:
     """uint64, a hash of text[start:end] (uint8[·]) and its length; each seed is another hash function."""
-    h = np.uint64(seed)
+    h = u64(seed)
     for i in range(start, end):
-        h = (h ^ np.uint64(text[i])) * PRIME
-        h ^= h >> np.uint64(29)
+        h = (h ^ u64(text[i])) * PRIME
+        h ^= h >> u64(29)
     return hash_pair(h, end - start)

@@ -7,7 +7,7 @@ So records of several keys are sorted by the last key first, and by the first ke
 import numpy as np
 
 from capfst.kernels import allocating
-from capfst.kernels.types import U32Array, U64Array
+from capfst.kernels.types import U32Array, U64Array, u64
 
 _BITS = 11
 _SIZE = 1 << _BITS
@@ -19,7 +19,7 @@ def refine(keys: U64Array, order: U32Array) -> U32Array:
     n = len(order)
     if n < 2:
         return order
-    varying = np.uint64(0)
+    varying = u64(0)
     for i in range(n):
         varying |= keys[i] ^ keys[0]
     key, spare_key = np.empty(n, np.uint64), np.empty(n, np.uint64)
@@ -27,12 +27,12 @@ def refine(keys: U64Array, order: U32Array) -> U32Array:
         key[i] = keys[order[i]]
     spare = np.empty(n, np.uint32)
     place = np.empty(_SIZE, np.int64)
-    mask = np.uint64(_SIZE - 1)
-    shift = np.uint64(0)
+    mask = u64(_SIZE - 1)
+    shift = u64(0)
     # Runs of constant bits (the vocabulary rarely fills its bits) are stepped over.
     while varying >> shift != 0:
-        if (varying >> shift) & np.uint64(1) == 0:
-            shift += np.uint64(1)
+        if (varying >> shift) & u64(1) == 0:
+            shift += u64(1)
             continue
         place[:] = 0
         for i in range(n):
@@ -50,7 +50,7 @@ def refine(keys: U64Array, order: U32Array) -> U32Array:
             spare[target] = order[i]
         key, spare_key = spare_key, key
         order, spare = spare, order
-        shift += np.uint64(_BITS)
-        if shift >= np.uint64(64):
+        shift += u64(_BITS)
+        if shift >= u64(64):
             break
     return order

@@ -12,8 +12,6 @@ What is found by its first characters: tags, entities, back-quoted spans, LaTeX 
 
 from __future__ import annotations
 
-import numpy as np
-
 from capfst.kernels import inner
 from capfst.kernels.types import U8Array, i64, u8
 from capfst.text.unicode import (
@@ -313,7 +311,7 @@ def _is_camel_case(buf: U8Array, start: i64, end: i64) -> bool:
     for k in range(start, end):
         byte = buf[k]
         if 65 <= byte <= 90:
-            is_mac = k == start + 3 and np.int64(buf[start]) << 16 | np.int64(buf[start + 1]) << 8 | buf[k - 1] == _MAC
+            is_mac = k == start + 3 and i64(buf[start]) << 16 | i64(buf[start + 1]) << 8 | buf[k - 1] == _MAC
             hump = hump or (run >= _MIN_HUMP and not is_mac)
             run = 0
         elif 97 <= byte <= 122:
@@ -330,9 +328,9 @@ def _is_site(buf: U8Array, start: i64, end: i64) -> bool:
     """yahoo.com, amazon.org: names that firms have, too."""
     if end - start < 5 or buf[end - 4] != _PERIOD:
         return False
-    ending = np.int64(0)
+    ending = 0
     for k in range(end - 3, end):
-        ending = ending << 8 | np.int64(buf[k] | 32)
+        ending = ending << 8 | i64(buf[k] | 32)
     return ending == _COM or ending == _EDU or ending == _GOV or ending == _NET or ending == _ORG
 
 

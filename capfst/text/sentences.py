@@ -8,8 +8,6 @@ a period, too, and a straight quote may open the next sentence.
 
 from __future__ import annotations
 
-import numpy as np
-
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
@@ -65,7 +63,7 @@ def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) 
 @inner
 def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, may_begin: BoolArray) -> None:
     """Fills may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
-    ended, last_end = False, np.int64(0)
+    ended, last_end = False, 0
     for i in range(starts.size):
         may_begin[i] = ended and token_types[i] != NEWLINE and starts[i] > last_end
         ended, last_end = has_ended(buf, starts[i], ends[i], token_types[i], ended), ends[i]

@@ -116,9 +116,9 @@ def _is_elision(buf: U8Array, start: i64, end: i64, elisions: U64Array) -> bool:
     """Whether the letters buf[start:end] are one of the elisions, in any case."""
     if end - start > 8:
         return False
-    word = np.uint64(0)
+    word = u64(0)
     for i in range(start, end):
-        word |= np.uint64(buf[i] | 32) << np.uint64(8 * (i - start))
+        word |= u64(buf[i] | 32) << u64(8 * (i - start))
     for elision in elisions:  # noqa: SIM110
         if word == elision:
             return True
@@ -129,13 +129,13 @@ def _is_elision(buf: U8Array, start: i64, end: i64, elisions: U64Array) -> bool:
 def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
     """The end of the ASCII letters from `start` on, as far as eight bytes at a time are to be had; and their key, 0 if
     there are none or more than eight."""
-    i, key = start, np.uint64(0)
+    i, key = start, u64(0)
     while i + 8 <= end:
         part = get_eight(buf, i)
         others = (~within((part | _SMALL) & _ASCII, 97, 122) | part) & _HIGHEST
-        letters = ((others & (~others + np.uint64(1))) >> np.uint64(7)) - np.uint64(1)  # those before the first other
-        n = count_ones(np.int64(letters)) >> 3
-        key = (part | _SMALL) & letters if i == start else key if n == 0 else np.uint64(0)
+        letters = ((others & (~others + u64(1))) >> u64(7)) - u64(1)  # those before the first other
+        n = count_ones(i64(letters)) >> 3
+        key = (part | _SMALL) & letters if i == start else key if n == 0 else u64(0)
         i += n
         if n < 8:
             break
@@ -500,7 +500,7 @@ def scan(
                 n += 1
                 i = token_end
                 continue
-        token_end = entity_end(buf, i, end, info) if byte == _AMP else np.int64(-1)
+        token_end = entity_end(buf, i, end, info) if byte == _AMP else (-1)
         if token_end < 0:
             token_end = _run_end(buf, i, after, end)
         while token_end < end and class_at(buf, token_end, end, info) == MARK:
@@ -529,7 +529,7 @@ def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_
             start = i
             i, key = _letters(buf, start, end)
             while i < end and not (buf[i] == _SPACE or 9 <= buf[i] <= 13 or buf[i] == 0):
-                i, key = i + 1, np.uint64(0)
+                i, key = i + 1, u64(0)
             starts[n], ends[n], token_types[n], keys[n] = start, i, WORD, key
             n += 1
     return n
@@ -549,9 +549,9 @@ def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array)
     while i < end:
         byte = buf[i]
         if _ZERO <= byte <= _NINE:
-            byte = np.uint8(_ZERO)
+            byte = u8(_ZERO)
         elif byte == 0xE2 and buf[i + 1] == 0x80 and buf[i + 2] == 0x99:
-            byte = np.uint8(_APOSTROPHE)
+            byte = u8(_APOSTROPHE)
             i += 2
         out[j] = byte
         j += 1

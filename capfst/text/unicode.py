@@ -78,7 +78,7 @@ INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
 @inner
 def mapped(table: U32Array, code: i64) -> i64:
     """What a table has in the place of a code point: that itself if the table ends before it."""
-    return np.int64(table[code]) if code < table.size else np.int64(code)
+    return i64(table[code]) if code < table.size else i64(code)
 
 
 def ascii_set(characters: str) -> tuple[np.uint64, np.uint64]:
@@ -91,7 +91,7 @@ def ascii_set(characters: str) -> tuple[np.uint64, np.uint64]:
 def is_in(byte: i64, characters: tuple[u64, u64]) -> bool:
     """Whether a byte is one of the characters, an `ascii_set`."""
     bits = characters[0] if byte < 64 else characters[1]
-    return byte < 128 and bits >> np.uint64(byte & 63) & np.uint64(1) != np.uint64(0)
+    return byte < 128 and bits >> u64(byte & 63) & u64(1) != u64(0)
 
 
 class Lowering(NamedTuple):
@@ -135,34 +135,34 @@ LOWERING = Lowering.of(
 @inner
 def within(part: u64, least: i64, most: i64) -> u64:
     """The highest bit of those of eight bytes, all ASCII, that are least … most."""
-    each = np.uint64(0x0101010101010101)
-    above_least = part + (np.uint64(128) - np.uint64(least)) * each
-    above_most = part + (np.uint64(127) - np.uint64(most)) * each
-    return (above_least ^ above_most) & np.uint64(128) * each
+    each = u64(0x0101010101010101)
+    above_least = part + (u64(128) - u64(least)) * each
+    above_most = part + (u64(127) - u64(most)) * each
+    return (above_least ^ above_most) & u64(128) * each
 
 
 @inner
 def is_plain(part: u64, irregular: u64, not_plain: u64) -> bool:
     """Whether eight bytes are ASCII, and none is an irregular character of a Lowering, whose fields the others are."""
     differ = part ^ irregular
-    is_irregular = (differ - np.uint64(0x0101010101010101)) & ~differ
-    return (part | is_irregular) & not_plain == np.uint64(0)
+    is_irregular = (differ - u64(0x0101010101010101)) & ~differ
+    return (part | is_irregular) & not_plain == u64(0)
 
 
 @inner
 def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
     """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
     if begin + 8 <= text.size:
-        return get_eight(text, begin) & ~np.uint64(0) >> np.uint64(max(0, 64 - 8 * (end - begin)))
+        return get_eight(text, begin) & ~u64(0) >> u64(max(0, 64 - 8 * (end - begin)))
     return _last_eight(text, begin, end)
 
 
 @inner
 def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
     """As `eight_of`, at the end of the text."""
-    part = np.uint64(0)
+    part = u64(0)
     for i in range(begin, min(end, begin + 8)):
-        part |= np.uint64(text[i]) << np.uint64(8 * (i - begin))
+        part |= u64(text[i]) << u64(8 * (i - begin))
     return part
 
 
@@ -172,25 +172,25 @@ def is_small(text: U8Array, start: i64, end: i64) -> bool:
     lack. Not at the end of the text."""
     if end + 8 > text.size:
         return False
-    others = np.uint64(0)
+    others = u64(0)
     while end - start > 8:
         others |= get_eight(text, start) ^ CASE_BITS
         start += 8
-    others |= (get_eight(text, start) ^ CASE_BITS) & ~np.uint64(0) >> np.uint64(64 - 8 * (end - start))
-    return others & (CASE_BITS | _NOT_ASCII) == np.uint64(0)
+    others |= (get_eight(text, start) ^ CASE_BITS) & ~u64(0) >> u64(64 - 8 * (end - start))
+    return others & (CASE_BITS | _NOT_ASCII) == u64(0)
 
 
 @inner
 def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """(code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
-    first = np.int64(buf[i])
+    first = i64(buf[i])
     return (first, i + 1) if first < 0x80 else _decode_several(buf, i, end)
 
 
 @inner
 def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """As `decode`, of a character of several bytes."""
-    first = np.int64(buf[i])
+    first = i64(buf[i])
     if first < 0xE0:
         size, code = 2, first & 0x1F
     elif first < 0xF0:
@@ -198,9 +198,9 @@ def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     else:
         size, code = 4, first & 0x07
     if i + size > end:
-        return np.int64(0xFFFD), end
+        return 0xFFFD, end
     for k in range(i + 1, i + size):
-        code = code << 6 | np.int64(buf[k]) & 0x3F
+        code = code << 6 | i64(buf[k]) & 0x3F
     return code, i + size
 
 
@@ -209,10 +209,10 @@ def is_utf8(text: U8Array) -> bool:
     """Whether Python would decode the text. That makes a str of it, in which time no other thread does anything."""
     i, end = 0, text.size
     while i < end:
-        if i + 8 <= end and get_eight(text, i) & _NOT_ASCII == np.uint64(0):
+        if i + 8 <= end and get_eight(text, i) & _NOT_ASCII == u64(0):
             i += 8
             continue
-        first = np.int64(text[i])
+        first = i64(text[i])
         size = 1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
         if 0x80 <= first < 0xC2 or first > 0xF4 or i + size > end:
             return False
@@ -303,7 +303,7 @@ def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i6
     for row in range(sequences.shape[0]):
         after = i
         for column in range(side, side + WIDTH):
-            wanted = np.int64(sequences[row, column])
+            wanted = i64(sequences[row, column])
             if wanted == 0:
                 return row, after
             if after >= end:
@@ -320,7 +320,7 @@ def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i6
 def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64) -> i64:
     """Writes a side of a sequence at out[j:]; the offset after it."""
     for column in range(side, side + WIDTH):
-        code = np.int64(sequences[row, column])
+        code = i64(sequences[row, column])
         if code == 0:
             break
         j = encode(code, out, j)
@@ -386,7 +386,7 @@ def put_plain(text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, 
     for i in range(start, end, 8):
         part = eight_of(text, i, end)
         every_plain = every_plain and is_plain(part, lowering.irregular, lowering.not_plain)
-        parts[begin + ((i - start) >> 3)] = part | within(part, 65, 90) >> np.uint64(2) & lowering.case
+        parts[begin + ((i - start) >> 3)] = part | within(part, 65, 90) >> u64(2) & lowering.case
     return every_plain
 
 

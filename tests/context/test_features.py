@@ -101,7 +101,7 @@ def test_features_of_a_word_in_its_line(
     ],
 )
 def test_the_first_look_suffices_if_its_best_score_is_far_before_the_others(scores: list[float], expected: int) -> None:
-    assert settled_decision(np.array(scores)) == twin.settled_decision(scores) == expected
+    assert settled_decision(np.array(scores, np.float64)) == twin.settled_decision(scores) == expected
 
 
 @settings(deadline=None)

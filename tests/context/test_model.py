@@ -17,9 +17,8 @@ from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Tables
-from capfst.context.words import Lexicon
 from capfst.context.model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
-from capfst.context.words import UNSEEN, hash_words
+from capfst.context.words import UNSEEN, Lexicon, hash_words
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
@@ -28,7 +27,7 @@ from capfst.recaser import Recaser
 
 WORDS = ["<unk>", "a", "iphone", "iPhone", "york", "é"]
 MODEL = build(WORDS, {(k,): 1.0 for k in range(1, 7)}, {}, {(): 1.0})
-STARTS = np.array([1, 2, 3, 5, 6, 7])
+STARTS = np.array([1, 2, 3, 5, 6, 7], np.int32)
 COUNTS = np.array([[0, 0, 0, 0], [5, 2, 0, 0], [1, 0, 0, 9], [0, 200, 0, 0], [0, 0, 0, 0]])
 LOG_ODDS = np.array([[0, 0], [-127, 127], [1, -2], [3, 4], [0, 9]], np.int8)
 RANKS = np.array([0, 1, 2, 0, 0], np.uint8)

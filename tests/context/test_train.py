@@ -14,8 +14,8 @@ from capfst.context import train
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables
-from capfst.context.words import Lexicon
 from capfst.context.train import ContextOptions, LocalCorpus, fit
+from capfst.context.words import Lexicon
 from capfst.corpus import files as corpus_files
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check

@@ -1,0 +1,257 @@
+"""Kernels as Python calls them: types are checked, arrays come and go, other threads run."""
+
+import threading
+from enum import IntEnum
+from typing import Annotated, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from support.command_line import TIMEOUT
+
+from capfst.kernels import allocating, copy_bytes, count_ones, flat, get_eight, inner, kernel, memory, part, put_eight
+from capfst.kernels.types import (
+    Array,
+    BoolArray,
+    F32Array,
+    F64Array,
+    F64Matrix,
+    I64Array,
+    I64Matrix,
+    U8Array,
+    U32Strided,
+    f32,
+    f64,
+    i8,
+    i64,
+    u8,
+    u64,
+)
+
+ITEM = np.dtype([("key", "u1"), ("cost", "f8"), ("rank", "i4")], align=True)
+ItemArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(ITEM)]
+Floats = TypeVar("Floats", F32Array, F64Array)
+
+
+class Factor(IntEnum):
+    THREE = 3
+
+
+class Scale(NamedTuple):
+    factor: float
+    ends: tuple[int, int]
+
+
+@kernel
+def total(values: Floats, scale: Scale) -> f64:
+    result = 0.0
+    for i in range(scale.ends[0], scale.ends[1]):
+        result += values[i] * scale.factor
+    return result
+
+
+@kernel
+def kinds(small: i8, large: u64, real: f32, flag: bool) -> tuple[i64, u64, f64, bool, tuple[bool, i8]]:
+    return small, large, real, not flag, (small > 2, small)
+
+
+@kernel
+def sum_column(column: U32Strided) -> i64:
+    result = 0
+    for i in range(column.size):
+        result += column[i]
+    return result
+
+
+@kernel
+def raise_costs(items: ItemArray, by: f64) -> None:
+    for i in range(items.size):
+        items[i].cost += by
+
+
+@allocating
+def multiples(values: I64Array, n: i64) -> tuple[I64Matrix, F64Array]:
+    table, halves = np.empty((n, values.size), np.int64), values / 2
+    for k in range(n):
+        for i in range(values.size):
+            table[k, i] = k * values[i]
+    return table, halves
+
+
+@allocating
+def itself(values: I64Array) -> I64Array:
+    return values
+
+
+@allocating
+def too_much(n: i64) -> I64Array:
+    return np.zeros(n, np.int64)
+
+
+@inner
+def doubled(a: u8) -> i64:
+    return 2 * a
+
+
+@kernel
+def converted(number: i64) -> i64:
+    return doubled(number)  # which takes its lowest byte
+
+
+@kernel
+def operate(text: U8Array, room: U8Array, table: F64Matrix) -> tuple[u64, i64, i64, f64]:
+    some = part(text, 1, 9)
+    number = get_eight(some, 1)
+    put_eight(room, 0, number)
+    copy_bytes(text, 0, 4, room, 8)
+    return number, count_ones(255), some.size, flat(table)[3]
+
+
+@kernel
+def wait(flags: I64Array) -> None:
+    flags[0] = 1
+    while flags[1] == 0:
+        flags[flags[2]] += 1  # which could be flags[1], so that it is read again
+
+
+def test_numbers_of_all_types_that_fit() -> None:
+    values = np.arange(4.0)
+    for factor in 3, 1.5, np.int8(-3), np.uint64(2**63), np.float32(1.5), Factor.THREE:
+        assert total(values, Scale(factor, (1, 4))) == 6 * float(factor)
+    returned = kinds(np.int8(-1), np.uint64(2**63 + 1), np.float32(0.5), np.bool_(True))
+    assert returned == (-1, 2**63 + 1, 0.5, False, (False, -1))
+    assert [type(item) for item in returned] == [int, int, float, bool, tuple]
+
+
+def test_a_type_variable_is_one_of_its_constraints() -> None:
+    for dtype in np.float32, np.float64:
+        assert total(np.arange(3, dtype=dtype), Scale(1, (0, 3))) == 3
+    with pytest.raises(TypeError, match=r"values must be .*float32.*, or values must be .*float64"):
+        total(np.arange(3), Scale(1, (0, 3)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((128, 0, 0.5, True), r"small must be int8, not 128 \(int\)"),
+        ((-129, 0, 0.5, True), "small must be int8, not -129"),
+        ((1.5, 0, 0.5, True), r"small must be int8, not 1.5 \(float\)"),
+        ((True, 0, 0.5, True), "small must be int8, not True"),
+        ((1, -1, 0.5, True), "large must be uint64, not -1"),
+        ((1, 2**64, 0.5, True), "large must be uint64"),
+        ((1, 0, "0.5", True), "real must be float32, not '0.5'"),
+        ((1, 0, 0.5, 1), "flag must be bool, not 1"),
+        ((1, 0, 0.5), r"expected 4 values \(small, large, real, flag\), not 3"),
+    ],
+)
+def test_other_numbers_are_refused(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(TypeError, match=f"kinds: {message}"):
+        kinds(*arguments)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        np.zeros(3),
+        np.zeros((3, 1), ITEM),
+        np.zeros(6, ITEM)[::2],
+        np.zeros(3, [("key", "u1"), ("cost", "f8"), ("rank", "i4")]),  # not aligned: of another size
+        np.zeros(3, ITEM.newbyteorder()),
+        [1, 2],
+        None,
+    ],
+)
+def test_other_arrays_are_refused(items: object) -> None:
+    with pytest.raises(TypeError, match="raise_costs: items must be a contiguous array of "):
+        raise_costs(items, 1)
+
+
+def test_what_is_wrong_inside_a_tuple_is_named() -> None:
+    with pytest.raises(TypeError, match=r"scale: ends: 1 must be int64, not .x. \(str\)"):
+        total(np.zeros(3), Scale(1, (0, "x")))
+    with pytest.raises(TypeError, match="scale must be a Scale, not int"):
+        total(np.zeros(3), 1)
+    with pytest.raises(TypeError, match="it takes no keywords"):
+        converted(number=1)
+
+
+def test_records_are_written_in_place_whatever_object_their_dtype_is() -> None:
+    for dtype in ITEM, np.dtype([("key", "u1"), ("cost", "f8"), ("rank", "i4")], align=True):
+        items = np.zeros(3, dtype)
+        assert raise_costs(items, 1.5) is None
+        assert items["cost"].tolist() == [1.5] * 3
+
+
+def test_columns() -> None:
+    table = np.arange(12, dtype=np.uint32).reshape(4, 3)
+    assert sum_column(table[:, 1]) == 1 + 4 + 7 + 10
+    assert sum_column(table[::-2, 0]) == 9 + 3
+    assert sum_column(table[0]) == 3
+
+
+def test_arrays_that_kernels_make_live_as_long_as_they_are_used() -> None:
+    table, halves = multiples(np.arange(3), 3)
+    view = table[2:]
+    del table
+    for _ in range(100):
+        multiples(np.arange(1000), 3)
+    assert view.tolist() == [[0, 2, 4]]
+    assert halves.tolist() == [0, 0.5, 1]
+    view[0, 0] = 1
+    empty, _ = multiples(np.arange(0), 2)
+    assert empty.shape == (2, 0)
+
+
+def test_an_argument_that_is_returned() -> None:
+    values = np.arange(3)
+    assert itself(values) is values
+
+
+def test_no_memory() -> None:
+    with pytest.raises(MemoryError, match="too_much"):
+        too_much(2**58)
+    with pytest.raises(MemoryError, match="too_much"):
+        too_much(-1)
+
+
+def test_arguments_become_the_types_of_inner_kernels() -> None:
+    assert converted(257) == 2
+    assert doubled(7) == 14  # Python may call it, too; it is then compiled
+
+
+def test_memory_in_kernels_and_in_python() -> None:
+    text, room, table = np.arange(16, dtype=np.uint8), np.zeros(12, np.uint8), np.arange(6.0).reshape(2, 3)
+    number = int.from_bytes(bytes(range(2, 10)), "little")
+    for run in operate, operate.py_func:
+        room[:] = 0
+        assert run(text, room, table) == (number, 8, 9, 3.0)
+        assert room.tolist() == [*range(2, 10), *range(4)]
+    assert memory.prefetch(text, 0) is memory.release() is memory.acquire() is None
+
+
+def test_other_threads_run_while_a_kernel_does() -> None:
+    flags = np.array([0, 0, 3, 0])
+    wait(np.ones_like(flags))  # which compiles it
+    thread = threading.Thread(target=wait, args=(flags,), daemon=True)
+    thread.start()
+    while not flags[0]:
+        assert thread.is_alive()
+    flags[1] = 1
+    thread.join(TIMEOUT)
+    assert not thread.is_alive()
+
+
+def test_annotations_that_no_kernel_can_have() -> None:
+    def unannotated(a, b: i64) -> None: ...  # type: ignore[no-untyped-def]
+
+    def of_text(a: str) -> None: ...
+
+    def returns_nothing_known(a: BoolArray): ...  # type: ignore[no-untyped-def]
+
+    for function, message in (
+        (unannotated, "unannotated: a has no annotation"),
+        (of_text, "of_text: <class 'str'> is not one of the types in"),
+        (returns_nothing_known, "return has no annotation"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            kernel(function).specializations()
