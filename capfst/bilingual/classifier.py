@@ -15,7 +15,7 @@ from capfst.bilingual.features import N_TEMPLATES
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import largest, prefetch_rows
 from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax
-from capfst.kernels import allocating, flat, inner
+from capfst.kernels import allocating, inner
 from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I64Array, U8Array, U32Matrix, U64Array, f32
 
 _MIN_BITS, _MAX_BITS = 8, 20
@@ -31,7 +31,7 @@ _SEED = 2006
 @inner
 def fetch_weights(classifier: I8Matrix, features: U64Array) -> None:
     """Has the weights of a word's features brought into the cache."""
-    prefetch_rows(flat(classifier), N_SHAPES, features, N_TEMPLATES)
+    prefetch_rows(classifier, N_SHAPES, features, N_TEMPLATES)
 
 
 @inner

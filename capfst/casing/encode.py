@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import allocating, copy_bytes, kernel, part
+from capfst.kernels import allocating, copy_bytes, kernel
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.text.tokenizer import NEWLINE, canonical
 
@@ -77,7 +77,7 @@ def _join(buf: U8Array, words: Words, pretokenized: bool, out: U8Array) -> i64:
             copy_bytes(buf, start, end - start, out, size)
             size += end - start
         else:
-            size += canonical(buf, start, end, words.token_types[i], part(out, size, out.size - size))
+            size += canonical(buf, start, end, words.token_types[i], out[size:])
     return size
 
 

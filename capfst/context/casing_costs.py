@@ -26,7 +26,7 @@ from capfst.context.score import score
 from capfst.context.spellings import add_spellings, has_spellings, tell_spellings
 from capfst.context.tokens import Text, read_words
 from capfst.context.words import has_case
-from capfst.kernels import get_eight, inlined, inner, kernel, part, prefetch
+from capfst.kernels import get_eight, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
 
 SCALE = 3.0
@@ -165,7 +165,7 @@ def _fill(
         if n_forms != 0:
             leave_out = not every and not has_spellings(n_forms, label, ranks)
             if not (leave_out and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
-                of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
+                of_forms, costs = context.shapes[label : label + n_forms], arc_costs[arc : arc + n_forms]
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
                 if leave_out:
                     _leave_out(costs)
@@ -181,7 +181,7 @@ def _leave_out_hopeless(n_forms: U32Array, first_labels: U32Array, ranks: U8Arra
     for i in range(n_forms.size):
         n = i64(n_forms[i])
         if has_spellings(n, first_labels[i], ranks):
-            _leave_out(part(arc_costs, first_arc, n))
+            _leave_out(arc_costs[first_arc : first_arc + n])
         first_arc += n
 
 

@@ -37,8 +37,9 @@ from capfst.kernels import inlined, inner, kernel, prefetch
 from capfst.kernels.types import (
     Array,
     F32Array,
+    F32Matrix,
     F64Array,
-    I8Array,
+    I8Matrix,
     Record,
     U8Array,
     U32Array,
@@ -69,7 +70,7 @@ Token: TypeAlias = Annotated[Any, Record(TOKEN)]
 
 Scores = TypeVar("Scores", F32Array, F64Array)
 Features = TypeVar("Features", U32Array, U64Array)
-Table = TypeVar("Table", U32Array, F32Array, I8Array)
+Table = TypeVar("Table", U32Array, F32Matrix, I8Matrix)
 
 PADDING = 3
 """Tokens between two lines, as many as the features read at either side."""

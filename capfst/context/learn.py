@@ -49,7 +49,7 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_frequent_shape, shape_evidence
-from capfst.kernels import allocating, flat, inner
+from capfst.kernels import allocating, inner
 from capfst.kernels.types import (
     BoolArray,
     F32Array,
@@ -252,7 +252,6 @@ def _stage1(
     has capitals.
     """
     tokens, truths, z = examples.tokens, examples.truths, work.z
-    rows = flat(table)
     loss, n_learned, n_words, n_capitals = 0.0, 0, 0, 0
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
@@ -263,7 +262,7 @@ def _stage1(
                 neighbour_features(tokens, t, domain, features[n:])
                 n += N_NEIGHBOUR_FEATURES
                 work.n_features[t - block] = n
-                prefetch_rows(rows, _ROW, features, n)
+                prefetch_rows(table, _ROW, features, n)
         for t in range(block, block_end):
             truth = truths[t]
             if truth == _NO_SHAPE:
@@ -300,7 +299,6 @@ def _stage2(
 ) -> f64:
     """Stage 2 learns from the words of a sentence on which stage 1 is not certain; returns the loss."""
     tokens, truths, z = examples.tokens, examples.truths, work.z
-    rows = flat(table)
     loss = 0.0
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
@@ -308,7 +306,7 @@ def _stage2(
             if truths[t] < N_SHAPES and not work.is_settled[t]:
                 features = work.features[t - block]
                 decision_features(tokens, work.decisions, t, n_words, n_capitals, features)
-                prefetch_rows(rows, _ROW, features, N_DECISION_FEATURES)
+                prefetch_rows(table, _ROW, features, N_DECISION_FEATURES)
         for t in range(block, block_end):
             truth = truths[t]
             if truth >= N_SHAPES or work.is_settled[t]:

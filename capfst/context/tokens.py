@@ -21,7 +21,7 @@ from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
 from capfst.context.model import Context, Word
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.kernels import inner, kernel, part, prefetch
+from capfst.kernels import inner, kernel, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
@@ -133,7 +133,7 @@ def _add_log_odds(known: Word, of_languages: I8Array, sums: I64Array) -> None:
 @inner
 def _end_domain(text: Text, number: i64, end: i64, log_odds: I64Array, n_domains: i64, language: i64) -> i64:
     """Sets a domain, the likeliest one or the given language, and where it ends; the number of the next one."""
-    text.domains[number] = likeliest_domain(part(log_odds, 0, n_domains)) if language == ANY else language
+    text.domains[number] = likeliest_domain(log_odds[:n_domains]) if language == ANY else language
     text.ends[number] = end
     return number + 1
 

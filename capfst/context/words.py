@@ -7,7 +7,7 @@ counts have the same shape evidence, so that what is learned of one of them hold
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -212,7 +212,7 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray
     return shape_of
 
 
-@allocating
+@inner
 def _count(
     labels: U32Array,
     word_of: I64Array,
@@ -232,6 +232,32 @@ def _count(
     return sentence_begins
 
 
+@kernel
+def _count_32(
+    labels: U32Array,
+    word_of: I64Array,
+    shapes: U8Array,
+    positional: bool,
+    sentence_begins: bool,
+    step: i64,
+    counts: I32Matrix,
+) -> bool:
+    return _count(labels, word_of, shapes, positional, sentence_begins, step, counts)
+
+
+@kernel
+def _count_64(
+    labels: U32Array,
+    word_of: I64Array,
+    shapes: U8Array,
+    positional: bool,
+    sentence_begins: bool,
+    step: i64,
+    counts: I64Matrix,
+) -> bool:
+    return _count(labels, word_of, shapes, positional, sentence_begins, step, counts)
+
+
 def add_shape_counts(
     labels: npt.NDArray[np.uint32],
     word_of: npt.NDArray[np.int64],
@@ -241,9 +267,10 @@ def add_shape_counts(
     counts: CountTable,
 ) -> None:
     """Adds what `shape_counts` counts, `step` times, to counts, [words, N_SHAPES]."""
+    count: Any = _count_32 if counts.dtype == np.int32 else _count_64
     sentence_begins = positional
     for piece, _ in pieces(labels):
-        sentence_begins = _count(piece, word_of, shapes, positional, sentence_begins, step, counts)
+        sentence_begins = count(piece, word_of, shapes, positional, sentence_begins, step, counts)
 
 
 def shape_counts(

@@ -17,7 +17,7 @@ numba). `CAPFST_KERNELS=jit` does so for all kernels.
 """
 
 from capfst.kernels.kernel import Kernel, allocating, inlined, inner, inner_allocating, kernel
-from capfst.kernels.memory import acquire, copy_bytes, count_ones, flat, get_eight, part, prefetch, put_eight, release
+from capfst.kernels.memory import acquire, copy_bytes, count_ones, get_eight, prefetch, put_eight, release
 
 __all__ = [
     "Kernel",
@@ -25,13 +25,11 @@ __all__ = [
     "allocating",
     "copy_bytes",
     "count_ones",
-    "flat",
     "get_eight",
     "inlined",
     "inner",
     "inner_allocating",
     "kernel",
-    "part",
     "prefetch",
     "put_eight",
     "release",

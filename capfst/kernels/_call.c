@@ -1,13 +1,13 @@
 /* Call kernels from Python.
  *
- * A kernel's entry is a C function `int32_t entry(int64_t *slots)`; it returns 0, or another number if it failed. Python
- * describes it once, as a tuple (types.py has the layouts):
+ * A kernel's entry is a C function of a row of slots, seen as integers, as floats and as addresses:
  *
- *     (address, layouts of the arguments, layout of the result, address that gives memory back)
+ *     int32_t entry(int64_t *slots, double *slots, void **slots)      0, or another number if it failed
  *
- * A number fills one slot; an array fills one with its address, one for each dimension and, if it need not be
- * contiguous, one for each stride; a tuple fills those of its items. Results come back in the same slots; an array's begin with a handle of its memory, to be given back once. While
- * the kernel runs, other Python threads run, too. Only the public C API of Python and NumPy is used.
+ * Arguments fill the slots in order: a number one; an array one with its address, one for each dimension and, if it may
+ * be strided, one for each stride; a tuple those of its items. Results are there afterwards: a number in one slot; an
+ * array in its memory, which give_back (arrays.c) ends, its address and its dimensions. While the kernel runs, other
+ * threads of Python do, too. Only the public C API of Python and NumPy is used.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_25_API_VERSION
@@ -16,173 +16,140 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
-enum { SLOTS = 256 }; /* the build refuses kernels that need more (jit.py) */
-enum { FILLED, OTHER_TYPE = -2, ERROR = -1 };
+enum { SLOTS = 256, MOST = 8 }; /* entries.py refuses kernels that need more */
+enum { ADDRESS, GIVE_BACK, LEAVES, RESULTS, IS_TUPLE, FAILURE, NAME }; /* of an entry: kernel.py */
+enum { DTYPE, NDIM, IS_STRIDED };                                      /* of a leaf: types.py */
 
-/* Put a number in a slot, if it is one that the dtype can hold. */
+typedef int32_t (*Entry)(int64_t *, double *, void **);
+typedef void (*GiveBack)(void *);
+typedef struct {
+    union { int64_t i[SLOTS]; double f[SLOTS]; void *p[SLOTS]; };
+    int n;
+    PyObject **leaf, **end;
+} Row;
+
+/* Put a number in a slot; return whether it is one that the dtype can hold. */
 static int put_number(int64_t *slot, PyArray_Descr *dtype, PyObject *value) {
-    const char kind = dtype->kind;
-    if (kind == 'b') {
-        if (PyBool_Check(value)) *slot = value == Py_True;
-        else if (PyArray_IsScalar(value, Bool)) *slot = PyObject_IsTrue(value);
-        else return OTHER_TYPE;
-        return FILLED;
+    const int spare = 64 - 8 * (int)PyDataType_ELSIZE(dtype);
+    if (PyBool_Check(value) || PyArray_IsScalar(value, Bool)) {
+        *slot = PyObject_IsTrue(value);
+        return dtype->kind == 'b';
     }
-    if (PyBool_Check(value)) return OTHER_TYPE;
-    if (kind == 'f') {
-        if (!PyFloat_Check(value) && !PyLong_Check(value) && !PyArray_IsScalar(value, Number)) return OTHER_TYPE;
+    if (dtype->kind == 'f' && (PyFloat_Check(value) || PyLong_Check(value) || PyArray_IsScalar(value, Number))) {
         const double number = PyFloat_AsDouble(value);
-        if (number == -1 && PyErr_Occurred()) { PyErr_Clear(); return OTHER_TYPE; }
         memcpy(slot, &number, sizeof number);
-        return FILLED;
-    }
-    PyObject *index = PyLong_CheckExact(value) ? Py_NewRef(value) : PyNumber_Index(value);
-    if (!index) { PyErr_Clear(); return OTHER_TYPE; }
-    const int unused_bits = 64 - 8 * (int)PyDataType_ELSIZE(dtype);
-    int fits = 1;
-    if (kind == 'u') {
-        const unsigned long long number = PyLong_AsUnsignedLongLong(index);
-        fits = !PyErr_Occurred() && number << unused_bits >> unused_bits == number;
-        *slot = (int64_t)number;
     } else {
-        const int64_t number = PyLong_AsLongLong(index);
-        fits = !PyErr_Occurred() && (int64_t)((uint64_t)number << unused_bits) >> unused_bits == number;
-        *slot = number;
+        PyObject *index = dtype->kind == 'i' || dtype->kind == 'u' ? PyNumber_Index(value) : NULL;
+        if (!index) { PyErr_Clear(); return 0; }
+        *slot = dtype->kind == 'u' ? (int64_t)PyLong_AsUnsignedLongLong(index) : PyLong_AsLongLong(index);
+        Py_DECREF(index);
+        const int64_t same = (int64_t)((uint64_t)*slot << spare) >> spare;
+        if ((dtype->kind == 'u' ? (int64_t)((uint64_t)*slot << spare >> spare) : same) != *slot) return 0;
     }
+    const int fits = !PyErr_Occurred();
     PyErr_Clear();
-    Py_DECREF(index);
-    return fits ? FILLED : OTHER_TYPE;
+    return fits;
 }
 
-/* Fill slots from a value; return how many, or OTHER_TYPE, or ERROR. */
-static Py_ssize_t put(int64_t *slots, Py_ssize_t room, PyObject *layout, PyObject *value) {
-    if (PyArray_DescrCheck(layout)) {
-        const int status = room > 0 ? put_number(slots, (PyArray_Descr *)layout, value) : OTHER_TYPE;
-        return status == FILLED ? 1 : status;
+/* Put a value in the next slots; return whether it is of the types that are expected. */
+static int put(Row *row, PyObject *value) {
+    if (PyTuple_Check(value)) {
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value); k++)
+            if (!put(row, PyTuple_GET_ITEM(value, k))) return 0;
+        return 1;
     }
-    PyObject *first = PyTuple_GET_ITEM(layout, 0);
-    if (PyArray_DescrCheck(first)) {
-        if (!PyArray_Check(value)) return OTHER_TYPE;
-        PyArrayObject *array = (PyArrayObject *)value;
-        PyArray_Descr *dtype = PyArray_DESCR(array), *expected = (PyArray_Descr *)first;
-        const int ndim = PyArray_NDIM(array);
-        const int is_strided = PyTuple_GET_ITEM(layout, 2) == Py_True;
-        if (ndim != PyLong_AsLong(PyTuple_GET_ITEM(layout, 1)) || room <= 2 * ndim
-            || (!is_strided && !PyArray_IS_C_CONTIGUOUS(array))
-            || (dtype != expected && !PyArray_EquivTypes(dtype, expected)))
-            return OTHER_TYPE;
-        slots[0] = (int64_t)(intptr_t)PyArray_DATA(array);
-        for (int k = 0; k < ndim; k++) slots[1 + k] = PyArray_DIM(array, k);
-        if (!is_strided) return 1 + ndim;
-        for (int k = 0; k < ndim; k++) slots[1 + ndim + k] = PyArray_STRIDE(array, k);
-        return 1 + 2 * ndim;
-    }
-    PyObject *items = PyTuple_GET_ITEM(layout, 1);
-    const Py_ssize_t n = PyTuple_GET_SIZE(items);
-    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != n) return OTHER_TYPE;
-    Py_ssize_t filled = 0;
-    for (Py_ssize_t k = 0; k < n; k++) {
-        const Py_ssize_t more = put(slots + filled, room - filled, PyTuple_GET_ITEM(items, k), PyTuple_GET_ITEM(value, k));
-        if (more < 0) return more;
-        filled += more;
-    }
-    return filled;
+    if (row->leaf == row->end) return 0;
+    PyObject *leaf = *row->leaf++;
+    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(leaf, DTYPE);
+    const long ndim = PyLong_AsLong(PyTuple_GET_ITEM(leaf, NDIM));
+    if (!ndim) return put_number(row->i + row->n++, dtype, value);
+    const int is_strided = PyTuple_GET_ITEM(leaf, IS_STRIDED) == Py_True;
+    PyArrayObject *array = (PyArrayObject *)value;
+    if (!PyArray_Check(value) || PyArray_NDIM(array) != ndim || !(is_strided || PyArray_IS_C_CONTIGUOUS(array))
+        || !(PyArray_DESCR(array) == dtype || PyArray_EquivTypes(PyArray_DESCR(array), dtype)))
+        return 0;
+    row->p[row->n++] = PyArray_DATA(array);
+    for (int k = 0; k < ndim; k++) row->i[row->n++] = PyArray_DIM(array, k);
+    for (int k = 0; k < ndim && is_strided; k++) row->i[row->n++] = PyArray_STRIDE(array, k);
+    return 1;
 }
 
-typedef void (*GiveBack)(int64_t *slot);
-
-static void give_back(PyObject *capsule) {
-    int64_t handle = (int64_t)(intptr_t)PyCapsule_GetPointer(capsule, NULL);
-    ((GiveBack)PyCapsule_GetContext(capsule))(&handle);
+static void release(PyObject *capsule) {
+    ((GiveBack)PyCapsule_GetContext(capsule))(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Make an array that a kernel returns of its slots, and move them on. If it has no memory of its own, it is one of the
- * arguments. */
-static PyObject *take_array(const int64_t **slots, PyArray_Descr *dtype, int ndim, PyObject *args, GiveBack giver) {
-    void *memory = (void *)(intptr_t)(*slots)[0], *data = (void *)(intptr_t)(*slots)[1];
-    npy_intp shape[NPY_MAXDIMS_LEGACY_ITERS];
-    for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)(*slots)[2 + k];
-    *slots += 2 + ndim;
-    if (!memory) {
-        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); k++) {
-            PyObject *value = PyTuple_GET_ITEM(args, k);
-            if (PyArray_Check(value) && PyArray_DATA((PyArrayObject *)value) == data
-                && PyArray_NDIM((PyArrayObject *)value) == ndim
-                && PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)value), shape, ndim))
-                return Py_NewRef(value);
-        }
-        PyErr_SetString(PyExc_SystemError, "a kernel returned a part of an argument");
-        return NULL;
+/* Make an array of the next slots. If it has no memory of its own, it is one of the arguments. */
+static PyObject *take_array(Row *row, PyArray_Descr *dtype, int ndim, PyObject *args, GiveBack give_back) {
+    void *memory = row->p[row->n], *data = row->p[row->n + 1];
+    npy_intp shape[MOST];
+    for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)row->i[row->n + 2 + k];
+    row->n += 2 + ndim;
+    for (Py_ssize_t k = 0; !memory && k < PyTuple_GET_SIZE(args); k++) {
+        PyObject *value = PyTuple_GET_ITEM(args, k);
+        if (PyArray_Check(value) && PyArray_DATA((PyArrayObject *)value) == data) return Py_NewRef(value);
     }
-    PyObject *capsule = PyCapsule_New(memory, NULL, give_back);
+    PyObject *capsule = PyCapsule_New(memory, NULL, release); /* SystemError for a part of an argument */
     if (!capsule) return NULL;
-    PyCapsule_SetContext(capsule, (void *)giver);
+    PyCapsule_SetContext(capsule, (void *)give_back);
     Py_INCREF(dtype);
     PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, data, NPY_ARRAY_CARRAY, NULL);
-    if (!array) { Py_DECREF(capsule); return NULL; }
-    if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) < 0) { Py_DECREF(array); return NULL; }
+    if (!array) Py_DECREF(capsule);
+    else if (PyArray_SetBaseObject((PyArrayObject *)array, capsule)) Py_CLEAR(array);
     return array;
 }
 
-/* Make a result of its slots, and move them on. */
-static PyObject *take(const int64_t **slots, PyObject *layout, PyObject *args, GiveBack giver) {
-    if (layout == Py_None) Py_RETURN_NONE;
-    if (PyArray_DescrCheck(layout)) {
-        const int64_t number = *(*slots)++;
-        switch (((PyArray_Descr *)layout)->kind) {
-        case 'b': return PyBool_FromLong(number != 0);
-        case 'u': return PyLong_FromUnsignedLongLong((uint64_t)number);
-        case 'f': {
-            double real;
-            memcpy(&real, &number, sizeof real);
-            return PyFloat_FromDouble(real);
-        }
-        default: return PyLong_FromLongLong(number);
-        }
+/* Make a result of the next slots. */
+static PyObject *take(Row *row, PyObject *leaf, PyObject *args, GiveBack give_back) {
+    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(leaf, DTYPE);
+    const int ndim = (int)PyLong_AsLong(PyTuple_GET_ITEM(leaf, NDIM));
+    if (ndim) return take_array(row, dtype, ndim, args, give_back);
+    const int k = row->n++;
+    switch (dtype->kind) {
+    case 'b': return PyBool_FromLong(row->i[k] != 0);
+    case 'f': return PyFloat_FromDouble(row->f[k]);
+    case 'u': return PyLong_FromUnsignedLongLong((uint64_t)row->i[k]);
+    default: return PyLong_FromLongLong(row->i[k]);
     }
-    PyObject *first = PyTuple_GET_ITEM(layout, 0);
-    if (PyArray_DescrCheck(first)) {
-        return take_array(slots, (PyArray_Descr *)first, (int)PyLong_AsLong(PyTuple_GET_ITEM(layout, 1)), args, giver);
-    }
-    PyObject *items = PyTuple_GET_ITEM(layout, 1);
-    const Py_ssize_t n = PyTuple_GET_SIZE(items);
+}
+
+PyDoc_STRVAR(call_doc, "call(entry, arguments): what the kernel returns; NotImplemented for other types of arguments.");
+
+static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+    PyObject *entry = args[0], *leaves = PyTuple_GET_ITEM(entry, LEAVES), *results = PyTuple_GET_ITEM(entry, RESULTS);
+    Row row = {.n = 0, .leaf = &PyTuple_GET_ITEM(leaves, 0), .end = &PyTuple_GET_ITEM(leaves, PyTuple_GET_SIZE(leaves))};
+    if (!put(&row, args[1]) || row.leaf != row.end) Py_RETURN_NOTIMPLEMENTED;
+    Entry function = (Entry)PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, ADDRESS));
+    GiveBack give_back = (GiveBack)PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, GIVE_BACK));
+    int32_t status;
+    Py_BEGIN_ALLOW_THREADS
+    status = function(row.i, row.f, row.p);
+    Py_END_ALLOW_THREADS
+    if (status) return PyErr_Format(PyTuple_GET_ITEM(entry, FAILURE), "%U failed", PyTuple_GET_ITEM(entry, NAME));
+    const Py_ssize_t n = PyTuple_GET_SIZE(results);
+    row.n = 0;
+    if (PyTuple_GET_ITEM(entry, IS_TUPLE) == Py_False)
+        return n ? take(&row, PyTuple_GET_ITEM(results, 0), args[1], give_back) : Py_NewRef(Py_None);
     PyObject *tuple = PyTuple_New(n);
-    if (!tuple) return NULL;
-    for (Py_ssize_t k = 0; k < n; k++) {
-        PyObject *item = take(slots, PyTuple_GET_ITEM(items, k), args, giver);
+    for (Py_ssize_t k = 0; tuple && k < n; k++) {
+        PyObject *item = take(&row, PyTuple_GET_ITEM(results, k), args[1], give_back);
         if (!item) { Py_DECREF(tuple); return NULL; }
         PyTuple_SET_ITEM(tuple, k, item);
     }
-    if (first == (PyObject *)&PyTuple_Type) return tuple;
-    PyObject *named = PyObject_CallObject(first, tuple);
-    Py_DECREF(tuple);
-    return named;
+    return tuple;
 }
 
-PyDoc_STRVAR(call_doc, "call(entry, arguments): what the kernel returns; NotImplemented for arguments of other types, or\n"
-                       "that do not fit; Ellipsis if the kernel failed.");
+PyDoc_STRVAR(fits_doc, "fits(leaf, value): whether a kernel can be called with the value there.");
 
-static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-    int64_t slots[SLOTS];
-    PyObject *entry = args[0];
-    const Py_ssize_t filled = put(slots, SLOTS, PyTuple_GET_ITEM(entry, 1), args[1]);
-    if (filled == ERROR) return NULL;
-    if (filled < 0) Py_RETURN_NOTIMPLEMENTED;
-    int32_t (*function)(int64_t *) = (int32_t (*)(int64_t *))PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, 0));
-    GiveBack giver = (GiveBack)PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, 3));
-    int32_t status;
-    Py_BEGIN_ALLOW_THREADS
-    status = function(slots);
-    Py_END_ALLOW_THREADS
-    if (status != 0) { Py_INCREF(Py_Ellipsis); return Py_Ellipsis; }
-    const int64_t *results = slots;
-    return take(&results, PyTuple_GET_ITEM(entry, 2), args[1], giver);
+static PyObject *fits(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+    PyObject *leaf = args[0];
+    Row row = {.n = 0, .leaf = &leaf, .end = &leaf + 1};
+    return PyBool_FromLong(put(&row, args[1]));
 }
 
 PyDoc_STRVAR(level_doc, "level(): 3 if the processor has all of x86-64-v3, 2 if not; 0 on other architectures.");
 
 static PyObject *level(PyObject *self, PyObject *unused) {
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
     __builtin_cpu_init();
     return PyLong_FromLong(__builtin_cpu_supports("x86-64-v3") ? 3 : 2);
 #else
@@ -191,6 +158,7 @@ static PyObject *level(PyObject *self, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {{"call", (PyCFunction)(void (*)(void))call, METH_FASTCALL, call_doc},
+                                {"fits", (PyCFunction)(void (*)(void))fits, METH_FASTCALL, fits_doc},
                                 {"level", level, METH_NOARGS, level_doc},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_call", NULL, -1, methods, NULL, NULL, NULL, NULL};

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from capfst.kernels import _call, library
 from capfst.kernels.declaration import Declaration
-from capfst.kernels.types import mismatch
+from capfst.kernels.types import Leaf, hints, items, leaves
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,27 +21,41 @@ class Kernel(Declaration, Generic[P, R]):
     """A function that runs as machine code."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        for entry in self._entries:
-            result: Any = _call.call(entry, args)
-            if result is NotImplemented:
-                continue
-            if result is not ...:
-                return result
-            if self.allocates:
-                raise MemoryError(f"{self.name}: no memory for its arrays")
-            raise IndexError(f"{self.name}: an index is out of range")
-        reasons = [mismatch(types.arguments, args) for types in self.specializations()]
-        raise TypeError(f"{self.name}: {'it takes no keywords' if kwargs else ', or '.join(reasons)}")
+        result: Any = _call.call(self._entry, args)
+        if result is NotImplemented or kwargs:
+            raise TypeError(f"{self.name}: {'it takes no keywords' if kwargs else self._mismatch(args)}")
+        return result
 
     @cached_property
-    def _entries(self) -> list[tuple[Any, ...]]:
-        """What _call.c has to know of each specialization."""
+    def _leaves(self) -> tuple[Leaf, ...]:
+        parameters = list(hints(self.py_func).items())[:-1]
+        return tuple(leaf for name, hint in parameters for leaf in leaves(hint, name))
+
+    @cached_property
+    def _entry(self) -> tuple[Any, ...]:
+        """What _call.c has to know of the kernel."""
         with _lock:
-            found = []
-            for types in self.specializations():
-                address, give_back = library.addresses(self, types)
-                found.append((address, types.arguments, types.result, give_back))
-            return found
+            result = hints(self.py_func)["return"]
+            results = () if result is type(None) else tuple(leaves(result))
+            types = self._leaves, results, items(result) is not None
+            return (*library.addresses(self), *types, MemoryError if self.allocates else IndexError, self.name)
+
+    def _mismatch(self, args: tuple[Any, ...]) -> str:
+        """Return which of the arguments the kernel cannot be called with."""
+        given = list(_flat(args))
+        for leaf, value in zip(self._leaves, given, strict=False):
+            if not _call.fits(leaf, value):
+                shape = f" of {value.dtype}, {value.ndim}-dimensional" if hasattr(value, "dtype") else f" {value!r}"
+                return f"{leaf.name} must be {leaf}, not {type(value).__name__}{shape}"
+        return f"it takes {len(self._leaves)} numbers and arrays, not {len(given)}"
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
@@ -60,8 +74,8 @@ def inner(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def inner_allocating(function: Callable[P, R]) -> Kernel[P, R]:
-    """As `inner`, for one that makes arrays."""
-    return Kernel(function, allocates=True, is_entry=False)
+    """Make a kernel that only kernels call, and that makes arrays."""
+    return Kernel(function, is_entry=False, allocates=True)
 
 
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:

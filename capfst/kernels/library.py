@@ -18,19 +18,17 @@ from typing import NamedTuple
 
 from capfst.exceptions import CapfstError
 from capfst.kernels import _call
-from capfst.kernels.declaration import Declaration, Specialization
+from capfst.kernels.declaration import Declaration
 
 FOLDER = Path(__file__).parent / "lib"
 DIGESTS = FOLDER / "digests.json"
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _PACKAGE = FOLDER.parents[1]
-_VARIABLE, _JIT = "CAPFST_KERNELS", "jit"
 
 
 class _Library(NamedTuple):
     functions: ctypes.CDLL
-    digests: dict[str, str] | None
-    """Of each kernel as it was built, where sources may be newer than the library; else None."""
+    digests: dict[str, str] | None  # of kernels as they were built, if sources may be newer than that
 
 
 def level() -> str:
@@ -39,37 +37,31 @@ def level() -> str:
     return f"x86-64-v{_call.level()}" if machine == "x86_64" else machine
 
 
-def addresses(kernel: Declaration, specialization: Specialization) -> tuple[int, int]:
+def addresses(kernel: Declaration) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that gives the memory of its arrays back."""
     library = _library()
-    functions = library.functions if library and _has(library, kernel) else _compiled(kernel, specialization)
-    entry, give_back = (ctypes.cast(functions[name], ctypes.c_void_p) for name in (specialization.name, "give_back"))
-    return entry.value or 0, give_back.value or 0
+    functions = library.functions if library and _has(library, kernel) else _compiled(kernel)
+    entry, give_back = (ctypes.cast(functions[name], ctypes.c_void_p).value for name in (kernel.symbol, "give_back"))
+    return entry or 0, give_back or 0
 
 
 @lru_cache(1)
 def _library() -> _Library | None:
     """Load the library; None if there is none to be used."""
-    name = os.environ.get(_VARIABLE) or level()
-    if name == _JIT:
+    name = os.environ.get("CAPFST_KERNELS") or level()
+    path, is_checkout = FOLDER / f"{name}{SUFFIX}", (_PACKAGE.parent / "pyproject.toml").exists()
+    if name == "jit" or (is_checkout and not path.exists()):
         return None
-    path = FOLDER / f"{name}{SUFFIX}"
     if not path.exists():
-        if _is_checkout():
-            _say("compiling kernels, as none are built (until you run `make kernels`)")
-            return None
-        raise CapfstError(
-            f"capfst is installed without compiled kernels for {name}: install its wheel, or install it from source"
-            " with a C compiler"
-        )
-    digests = json.loads(DIGESTS.read_text("utf-8")) if _is_checkout() and _has_newer_source(path) else None
-    return _Library(ctypes.CDLL(str(path)), digests)
+        raise CapfstError(f"no kernels for {name} are installed: install a wheel, or from source with a C compiler")
+    is_older = is_checkout and any(file.stat().st_mtime > path.stat().st_mtime for file in _PACKAGE.rglob("*.py"))
+    return _Library(ctypes.CDLL(str(path)), json.loads(DIGESTS.read_text("utf-8")) if is_older else None)
 
 
 def _has(library: _Library, kernel: Declaration) -> bool:
     """Return whether the library has a kernel as it is in the sources. It has none of scripts and tests, which may also
     call those that only kernels call."""
-    if not kernel.is_entry or not kernel.__module__.startswith("capfst."):
+    if not kernel.is_entry or not kernel.py_func.__module__.startswith("capfst."):
         return False
     if library.digests is None or library.digests.get(kernel.name) == kernel.digest:
         return True
@@ -77,30 +69,14 @@ def _has(library: _Library, kernel: Declaration) -> bool:
     return False
 
 
-def _compiled(kernel: Declaration, specialization: Specialization) -> ctypes.CDLL:
+def _compiled(kernel: Declaration) -> ctypes.CDLL:
     try:
         from capfst.kernels import jit  # noqa: PLC0415  (seldom needed)
 
-        return jit.load(kernel, specialization, level())
+        return jit.load(kernel, level())
     except ModuleNotFoundError as error:
-        raise CapfstError(
-            f"{kernel.name} cannot be compiled: {error.name} is not installed: run `make kernels`, or install numba"
-        ) from error
-
-
-def _is_checkout() -> bool:
-    return (_PACKAGE.parent / "pyproject.toml").exists()
-
-
-def _has_newer_source(path: Path) -> bool:
-    built = path.stat().st_mtime
-    folders = [_PACKAGE, *(folder for folder in _PACKAGE.iterdir() if folder.is_dir())]
-    return any(
-        entry.stat().st_mtime > built
-        for folder in folders
-        for entry in os.scandir(folder)
-        if entry.name.endswith(".py")
-    )
+        reason = f"{kernel.name} must be compiled, but {error.name} is not installed"
+        raise CapfstError(f"{reason}: run `make kernels`, or install numba") from error
 
 
 @lru_cache(None)

@@ -14,7 +14,7 @@ Anything = npt.NDArray[Any]
 
 
 def prefetch(array: Anything, index: int) -> None:
-    """Bring array[index] (one dimension; in range or near it) into the cache."""
+    """Bring an item (in range or near it; counted through all dimensions) into the cache."""
 
 
 def get_eight(array: npt.NDArray[np.uint8], index: int) -> np.uint64:
@@ -40,16 +40,6 @@ def copy_bytes(
     A loop would become code of many instructions, for eight sizes of vectors.
     """
     target[position : position + size] = source[begin : begin + size].copy()
-
-
-def part(array: Anything, begin: int, size: int) -> Anything:
-    """Return array[begin : begin + size], which must be in range, of an array of one dimension; a slice would check."""
-    return array[begin : begin + size]
-
-
-def flat(array: Anything) -> Anything:
-    """Return the items of a contiguous array in one dimension."""
-    return array.reshape(-1)
 
 
 def release() -> None:

@@ -1,6 +1,6 @@
-"""From LLVM's language to machine code: object files, kept by what they were made of, and shared libraries.
+"""From kernels to machine code: object files, kept under what they were made of, and shared libraries.
 
-The compiler and linker for C is `cc`, or what the variable CC names.
+The C compiler and linker is `cc`, or what the variable CC names.
 """
 
 from __future__ import annotations
@@ -17,51 +17,57 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-_HERE = Path(__file__).parent
-_SOURCES = "types.py", "declaration.py", "entries.py", "intrinsics.py", "objects.py", "arrays.c"
-"""What machine code is made by, numba and LLVM aside."""
-
-
-class Target(NamedTuple):
-    """What machine code is for."""
-
-    triple: str
-    cpu: str
-
+from capfst.kernels.declaration import Declaration
 
 TARGETS = {
-    "x86-64-v2": Target("x86_64-unknown-linux-gnu", "x86-64-v2"),
-    "x86-64-v3": Target("x86_64-unknown-linux-gnu", "x86-64-v3"),
-    "aarch64": Target("aarch64-unknown-linux-gnu", "generic"),
+    "x86-64-v2": ("x86_64-unknown-linux-gnu", "x86-64-v2"),
+    "x86-64-v3": ("x86_64-unknown-linux-gnu", "x86-64-v3"),
+    "aarch64": ("aarch64-unknown-linux-gnu", "generic"),
 }
+"""What machine code is for: LLVM's names of a platform, and of the least processor."""
+_HERE = Path(__file__).parent
 
 
 class BuildError(Exception):
-    """Kernels cannot be built; says why in a line, and what to do."""
+    """Kernels cannot be built: why, and what to do."""
 
 
-def path(folder: Path, name: str, digest: str, level: str) -> Path:
-    """Return where the object file of an entry is kept; digest: of its kernel."""
-    key = hashlib.blake2b(f"{digest} {_tools()}".encode(), digest_size=8).hexdigest()
-    return folder / f"{name}-{level}-{key}.o"
+def object_file(kernel: Declaration, level: str, folder: Path) -> Path:
+    """Return where the machine code of a kernel is kept."""
+    key = hashlib.blake2b(f"{kernel.digest} {_tools()}".encode(), digest_size=8).hexdigest()
+    return folder / f"{kernel.symbol}-{level}-{key}.o"
 
 
 @lru_cache(1)
 def _tools() -> str:
-    sources = b"".join((_HERE / name).read_bytes() for name in _SOURCES)
-    checks = os.environ.get("NUMBA_BOUNDSCHECK", "")
-    return f"{version('numba')} {version('llvmlite')} {sys.version} {checks} {hashlib.blake2b(sources).hexdigest()}"
+    """What machine code is made by."""
+    made_by = [(_HERE / f"{name}.py").read_bytes() for name in ("types", "entries", "intrinsics", "objects")]
+    checks = os.environ.get("NUMBA_BOUNDSCHECK")
+    return f"{version('numba')} {version('llvmlite')} {sys.version} {checks} {made_by}"
 
 
-def emit(symbol: str, code: str, name: str, level: str, file: Path) -> None:
-    """Write an object file: the function `symbol` of the code, called `name`, optimized with all that it calls."""
-    from llvmlite import binding  # noqa: PLC0415  (here alone: what is kept is linked without it)
+def compile_kernel(kernel: Declaration, levels: Sequence[str], folder: Path) -> None:
+    """Make the object files of a kernel that are not there."""
+    missing = [level for level in levels if not object_file(kernel, level, folder).exists()]
+    if missing:
+        from capfst.kernels import entries  # noqa: PLC0415  (numba takes a second)
 
-    machine = _machine(level)
-    module = binding.parse_assembly(re.sub(r"^target .*$", "", code, flags=re.M))
-    module.triple, module.data_layout = TARGETS[level].triple, str(machine.target_data)
+        entry = entries.entry(kernel)
+        for level in missing:
+            file = object_file(kernel, level, folder)
+            temporary = file.with_suffix(f".{os.getpid()}")
+            temporary.write_bytes(_emit(*entry, kernel.symbol, level))
+            temporary.replace(file)
+
+
+def _emit(symbol: str, code: str, name: str, level: str) -> bytes:
+    """Optimize the function `symbol` with all that it calls; return an object file, in which it is `name`."""
+    from llvmlite import binding  # noqa: PLC0415  (as above)
+
+    machine, module = _machine(level), binding.parse_assembly(re.sub(r"^target .*$", "", code, flags=re.M))
+    module.triple, module.data_layout = TARGETS[level][0], str(machine.target_data)
     for item in (*module.functions, *module.global_variables):
         if item.name == symbol:
             item.name = name
@@ -71,12 +77,9 @@ def emit(symbol: str, code: str, name: str, level: str, file: Path) -> None:
     tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = binding.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
-    module.verify()
     if re.search(r"inttoptr \(i64 \d", str(module)):
-        raise BuildError(f"{name}: its code has an address of this process, as of a large array that it names")
-    temporary = file.with_suffix(f".{os.getpid()}")
-    temporary.write_bytes(machine.emit_object(module))
-    temporary.replace(file)
+        raise BuildError(f"{name} names an array of more than 1 MB, whose address would be in its code: pass the array")
+    return bytes(machine.emit_object(module))
 
 
 @lru_cache(None)
@@ -97,14 +100,14 @@ def compiler() -> list[str]:
     return command
 
 
-def link(objects: Sequence[Path], library: Path) -> None:
+def link(files: Sequence[Path], library: Path) -> None:
     """Link object files into a library, which appears complete or not at all."""
-    command = [*compiler(), "-shared", "-fPIC", "-O2", "-s", "-Wl,--gc-sections", "-Wl,--no-undefined"]
+    options = ["-shared", "-fPIC", "-O2", "-s", "-Wl,--gc-sections", "-Wl,--no-undefined"]
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        made, listed = Path(folder, library.name), Path(folder, "objects")
-        listed.write_text("\n".join(f'"{file.as_posix()}"' for file in objects), "utf-8")  # a command line has limits
-        command += ["-o", str(made), str(_HERE / "arrays.c"), f"@{listed}", "-lm"]
+        made, listed = Path(folder, library.name), Path(folder, "files")
+        listed.write_text("\n".join(f'"{file.as_posix()}"' for file in files), "utf-8")  # a command line has limits
+        command = [*compiler(), *options, "-o", str(made), str(_HERE / "arrays.c"), f"@{listed}", "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise BuildError(f"the kernels cannot be linked: {shlex.join(command[:1])} says:\n{done.stderr.strip()}")
+        if done.returncode:
+            raise BuildError(f"the kernels cannot be linked: {command[0]} says:\n{done.stderr.strip()}")
         made.replace(library)

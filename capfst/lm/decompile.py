@@ -24,7 +24,7 @@ class Histories(NamedTuple):
 
 
 @allocating
-def histories(states: StateArray, arcs: ArcArray) -> Histories:
+def _histories(states: StateArray, arcs: ArcArray) -> tuple[I32Array, I32Array, I32Array]:
     number = len(states)
     length, last, before = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.int32)
     for state in range(1, number):
@@ -36,7 +36,12 @@ def histories(states: StateArray, arcs: ArcArray) -> Histories:
             if arcs[arc].ilabel != 0 and length[target] == length[state] + 1:
                 last[target] = arcs[arc].ilabel
                 before[target] = state
-    return Histories(length, last, before)
+    return length, last, before
+
+
+def histories(states: npt.NDArray[np.void], arcs: npt.NDArray[np.void]) -> Histories:
+    """Return what the states of a model, STATE[n] and ARC[m], remember."""
+    return Histories(*_histories(states, arcs))
 
 
 def decompile(states: npt.NDArray, arcs: npt.NDArray, start: int) -> list[Level]:

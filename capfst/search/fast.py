@@ -65,9 +65,9 @@ class Engine:
         """
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << int(words.may_begin.sum())
         lattice = self._lattice(words, arc_costs)
-        costs, paths = best_paths(words, *lattice, min(n, n_paths))
+        costs, labels, begins = best_paths(words, *lattice, min(n, n_paths))
         most_frequent = LabelPath(np.where(words.n_forms, words.first_labels, 0), np.zeros_like(words.may_begin))
-        return list(zip(costs.tolist(), map(LabelPath, *paths), strict=True)) or [(np.inf, most_frequent)]
+        return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [(np.inf, most_frequent)]
 
     def marginals(
         self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None

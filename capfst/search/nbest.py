@@ -135,8 +135,8 @@ def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes
 @allocating
 def best_paths(
     words: Words, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, n: i64
-) -> tuple[F64Array, tuple[U32Matrix, BoolMatrix]]:
-    """(costs float64[m], (labels uint32[m, words], begins bool[m, words])) of the m ≤ n cheapest paths, +inf being no
+) -> tuple[F64Array, U32Matrix, BoolMatrix]:
+    """(costs float64[m], labels uint32[m, words], begins bool[m, words]) of the m ≤ n cheapest paths, +inf being no
     cost of any; OOV words have the label 0."""
     completions = _completions(lattice, tables, starts, n_nodes, n)
     size = words.n_forms.size
@@ -155,7 +155,7 @@ def best_paths(
                 begins[path, word + 1] = True
             restart = _restart(lattice, starts, word + 1)
             node, rank = _step(lattice, tables, node, step, restart)[1], rank_behind
-    return completions.costs[start, :n_paths].copy(), (labels, begins)
+    return completions.costs[start, :n_paths].copy(), labels, begins
 
 
 @allocating
