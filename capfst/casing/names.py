@@ -203,8 +203,7 @@ def put(
     word: U8Array, start: i64, end: i64, capitals: i64, one: i64, two: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> i64:
     """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
-    `two` (NOWHERE: none); the offset after it. All integers are int64, so that it is compiled
-    once."""
+    `two` (NOWHERE: none); the offset after it."""
     wanted = False
     i = start
     while i < end:
