@@ -24,7 +24,7 @@ help:
 	@echo 'make model SOURCES=folder        a ready model, from the texts that its card names [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       the documentation as a site, in build/site'
-	@echo 'make lint                       style, types and the floors of the package'
+	@echo 'make lint                       style, types and the layers of the package'
 	@echo 'make package                    wheel and source distribution, in dist/'
 	@echo 'make clean                      remove what make made'
 
@@ -89,7 +89,7 @@ docs: $(VENV)/docs
 # The wheel is built from the source distribution.
 package: $(VENV)/package
 	rm -rf dist
-	$(BIN)/python -m build --quiet --outdir dist .
+	CAPFST_LEVELS=all $(BIN)/python -m build --quiet --outdir dist .
 	$(BIN)/twine check --strict dist/*
 
 clean:

@@ -169,7 +169,7 @@ class Decoder:
         )
         target: list[str] = []
         links: Links = []
-        for k in path.tolist():
+        for k in path[::-1].tolist():
             links += [(begins[k] + i, len(target) + j) for i, j in options[k].links]
             target += options[k].target
         return tuple(target), links
@@ -186,7 +186,7 @@ def search(
     label_ends: I64Array,
     labels: I64Array,
 ) -> I64Array:
-    """int64[n]: the options on the best path through a sentence.
+    """int64[n]: the options on the best path through a sentence, the last one first.
 
     begins, ends: int64[O], the place of each option in the sentence, in the order of `begins`; costs: float64[O]; its
     words are labels[label_ends[option - 1] : label_ends[option]].
@@ -229,4 +229,4 @@ def search(
         path[n] = taken[place, best]
         best, place = before[place, best], begins[path[n]]
         n += 1
-    return path[:n][::-1]
+    return path[:n]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from enum import EnumMeta
 from functools import cached_property
 from typing import Any
 
@@ -59,8 +60,12 @@ class Declaration:
         for name, value in self._names().items():
             if isinstance(value, np.ndarray):
                 content += [name, value.dtype, value.shape, value.tobytes()]
+            elif isinstance(value, EnumMeta):
+                content += [name, *value]
             elif isinstance(value, (int, float, str, tuple, np.generic, np.dtype)):
                 content += [name, value]
+            elif hasattr(value, "_fields"):
+                content += [name, _described(value)]
         return repr(content)
 
 

@@ -77,6 +77,7 @@ def numba_type(hint: Any) -> Any:
 class Entry(NamedTuple):
     symbol: str
     code: str  # LLVM's language
+    address: int  # of what numba itself has made of it, in this process
 
 
 def entry(kernel: Declaration) -> Entry:
@@ -100,7 +101,7 @@ def entry(kernel: Declaration) -> Entry:
     ]
     exec("\n".join(body), names)
     function = cfunc(types.int32(*_SLOTS), **_OPTIONS)(names["entry"])
-    return Entry(function.native_name, function.inspect_llvm())
+    return Entry(function.native_name, function.inspect_llvm(), function.address)
 
 
 def _read(hint: Any, slots: Iterator[int], names: dict[str, Any]) -> str:

@@ -40,20 +40,22 @@ def level() -> str:
 def addresses(kernel: Declaration) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that gives the memory of its arrays back."""
     library = _library()
-    functions = library.functions if library and _has(library, kernel) else _compiled(kernel)
-    entry, give_back = (ctypes.cast(functions[name], ctypes.c_void_p).value for name in (kernel.symbol, "give_back"))
-    return entry or 0, give_back or 0
+    if not library or not _has(library, kernel):
+        return _compiled(kernel)
+    entry, give_back = (ctypes.cast(library.functions[name], ctypes.c_void_p) for name in (kernel.symbol, "give_back"))
+    return entry.value or 0, give_back.value or 0
 
 
 @lru_cache(1)
 def _library() -> _Library | None:
     """Load the library; None if there is none to be used."""
-    name = os.environ.get("CAPFST_KERNELS") or level()
-    path, is_checkout = FOLDER / f"{name}{SUFFIX}", (_PACKAGE.parent / "pyproject.toml").exists()
-    if name == "jit" or (is_checkout and not path.exists()):
+    names = [os.environ["CAPFST_KERNELS"]] if os.environ.get("CAPFST_KERNELS") else [level(), "x86-64-v2"]
+    is_checkout = (_PACKAGE.parent / "pyproject.toml").exists()
+    path = next((file for name in names if (file := FOLDER / f"{name}{SUFFIX}").exists()), None)
+    if names == ["jit"] or (is_checkout and not path):
         return None
-    if not path.exists():
-        raise CapfstError(f"no kernels for {name} are installed: install a wheel, or from source with a C compiler")
+    if not path:
+        raise CapfstError(f"no kernels for {names[0]} are installed: install a wheel, or from source with a C compiler")
     is_older = is_checkout and any(file.stat().st_mtime > path.stat().st_mtime for file in _PACKAGE.rglob("*.py"))
     return _Library(ctypes.CDLL(str(path)), json.loads(DIGESTS.read_text("utf-8")) if is_older else None)
 
@@ -69,11 +71,11 @@ def _has(library: _Library, kernel: Declaration) -> bool:
     return False
 
 
-def _compiled(kernel: Declaration) -> ctypes.CDLL:
+def _compiled(kernel: Declaration) -> tuple[int, int]:
     try:
         from capfst.kernels import jit  # noqa: PLC0415  (seldom needed)
 
-        return jit.load(kernel, level())
+        return jit.addresses(kernel, level())
     except ModuleNotFoundError as error:
         reason = f"{kernel.name} must be compiled, but {error.name} is not installed"
         raise CapfstError(f"{reason}: run `make kernels`, or install numba") from error

@@ -44,8 +44,7 @@ def object_file(kernel: Declaration, level: str, folder: Path) -> Path:
 def _tools() -> str:
     """What machine code is made by."""
     made_by = [(_HERE / f"{name}.py").read_bytes() for name in ("types", "entries", "intrinsics", "objects")]
-    checks = os.environ.get("NUMBA_BOUNDSCHECK")
-    return f"{version('numba')} {version('llvmlite')} {sys.version} {checks} {made_by}"
+    return f"{version('numba')} {version('llvmlite')} {sys.version} {made_by}"
 
 
 def compile_kernel(kernel: Declaration, levels: Sequence[str], folder: Path) -> None:
@@ -58,7 +57,7 @@ def compile_kernel(kernel: Declaration, levels: Sequence[str], folder: Path) -> 
         for level in missing:
             file = object_file(kernel, level, folder)
             temporary = file.with_suffix(f".{os.getpid()}")
-            temporary.write_bytes(_emit(*entry, kernel.symbol, level))
+            temporary.write_bytes(_emit(entry.symbol, entry.code, kernel.symbol, level))
             temporary.replace(file)
 
 

@@ -5,11 +5,12 @@ import pytest
 
 from capfst.bilingual.classifier import classify, learn_classifier
 from capfst.bilingual.features import N_TEMPLATES
-from capfst.system.kernels import allocating
+from capfst.kernels import allocating
+from capfst.kernels.types import F32Matrix, I8Matrix, U64Matrix
 
 
 @allocating
-def classified(classifier, features, costs):  # type: ignore[no-untyped-def]
+def classified(classifier: I8Matrix, features: U64Matrix, costs: F32Matrix) -> None:
     for word in range(len(features)):
         classify(classifier, features[word], costs[word])
 

@@ -18,14 +18,15 @@ from capfst.bilingual.lattice import Edges, forward_backward, line_edges
 from capfst.bilingual.learn import Collector, fit, learn, negative_log_likelihood, prior_mean
 from capfst.bilingual_training import _features
 from capfst.casing import encode
+from capfst.kernels import allocating
+from capfst.kernels.types import F64Array, f64, i64
 from capfst.recaser import Recaser, load
-from capfst.system.kernels import allocating
 
 WORDS = ["it", "us", "i", "new", "oov", ".", "p.m.", "don"]
 
 
 @allocating
-def summed(edges, n_nodes, lm_weight, scores, posteriors):  # type: ignore[no-untyped-def]
+def summed(edges: Edges, n_nodes: i64, lm_weight: f64, scores: F64Array, posteriors: F64Array) -> tuple[f64, f64]:
     forward, backward = np.empty(n_nodes), np.empty(n_nodes)
     return forward_backward(edges, 0, edges.arc.size, n_nodes, lm_weight, scores, forward, backward, posteriors)
 

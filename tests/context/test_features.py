@@ -20,6 +20,7 @@ from capfst.context.features import (
     NO_DECISION,
     PADDING,
     TOKEN,
+    TokenArray,
     decision,
     decision_features,
     first_features,
@@ -30,6 +31,8 @@ from capfst.context.features import (
     word_features,
 )  # fmt: skip
 from capfst.context.words import N_HASHES, NO_CASE, UNSEEN
+from capfst.kernels import kernel
+from capfst.kernels.types import F64Array, U32Array, i64
 
 numbers = st.integers(0, 2**32 - 1)
 evidence = st.sampled_from([UNSEEN, NO_CASE]) | st.integers(1, 120)
@@ -39,6 +42,21 @@ tokens = st.builds(
     classes, evidence,
 )  # fmt: skip
 lines = st.lists(tokens, min_size=1, max_size=5)
+
+
+@kernel
+def decision_of(scores: F64Array) -> i64:
+    return decision(scores)
+
+
+@kernel
+def settled_decision_of(scores: F64Array) -> i64:
+    return settled_decision(scores)
+
+
+@kernel
+def neighbour_features_of(tokens: TokenArray, t: i64, domain: i64, features: U32Array) -> None:
+    neighbour_features(tokens, t, domain, features)
 
 
 def array(line: Sequence[Token]) -> np.ndarray:
@@ -72,7 +90,7 @@ def test_word_features(hashes: list[int], e: int, domain: int) -> None:
     ("features", "of_twin", "n"),
     [
         (first_features, twin.first_features, N_FIRST_FEATURES),
-        (neighbour_features, twin.neighbour_features, N_NEIGHBOUR_FEATURES),
+        (neighbour_features_of, twin.neighbour_features, N_NEIGHBOUR_FEATURES),
     ],
 )
 @settings(deadline=None)
@@ -101,7 +119,7 @@ def test_features_of_a_word_in_its_line(
     ],
 )
 def test_the_first_look_suffices_if_its_best_score_is_far_before_the_others(scores: list[float], expected: int) -> None:
-    assert settled_decision(np.array(scores, np.float64)) == twin.settled_decision(scores) == expected
+    assert settled_decision_of(np.array(scores, np.float64)) == twin.settled_decision(scores) == expected
 
 
 @settings(deadline=None)
@@ -125,7 +143,7 @@ def test_features_of_one_template_are_not_those_of_another() -> None:
     line = [Token(5, 5, UNSEEN, 0, 0, 5, 5)] * 7
     found = np.empty(MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES + N_DECISION_FEATURES, np.uint32)
     n = word_features(np.arange(5, 5 + N_HASHES, dtype=np.uint32), UNSEEN, 5, found)
-    neighbour_features(array(line), PADDING + 2, 5, found[n:])
+    neighbour_features_of(array(line), PADDING + 2, 5, found[n:])
     decision_features(
         array(line), np.full(13, 5, np.uint8), PADDING + 2, np.int64(5), np.int64(0), found[n + N_NEIGHBOUR_FEATURES :]
     )
@@ -136,10 +154,10 @@ def test_features_of_one_template_are_not_those_of_another() -> None:
 def test_neighbours_matter_up_to_three_places_away() -> None:
     line = [Token(n, n, n) for n in range(1, 10)]
     found = np.empty((2, N_NEIGHBOUR_FEATURES), np.uint64)
-    neighbour_features(array(line), PADDING + 4, 0, found[0])
+    neighbour_features_of(array(line), PADDING + 4, 0, found[0])
     changed = []
     for k in range(len(line)):
-        neighbour_features(
+        neighbour_features_of(
             array([*line[:k], Token(99, 99, 99, 0, 0, 99, 99), *line[k + 1 :]]), PADDING + 4, 0, found[1]
         )
         changed.append(bool((found[0] != found[1]).any()))
@@ -152,7 +170,7 @@ def test_neighbours_matter_up_to_three_places_away() -> None:
 )
 def test_decisions_are_the_twins(scores: list[float], dtype: type) -> None:
     given = np.array(scores, dtype)
-    assert decision(given) == twin.decision(given.astype(float).tolist())
+    assert decision_of(given.astype(np.float64)) == twin.decision(given.astype(float).tolist())
 
 
 @pytest.mark.parametrize(
@@ -168,7 +186,7 @@ def test_decisions_are_the_twins(scores: list[float], dtype: type) -> None:
     ],
 )
 def test_decisions(p: list[float], decided: int, capital: bool) -> None:
-    assert decision(np.log(np.array(p) + 1e-9)) == decided
+    assert decision_of(np.log(np.array(p) + 1e-9)) == decided
     assert has_capitals(decided) == twin.has_capitals(decided) == capital
 
 

@@ -30,11 +30,20 @@ from capfst.context.words import (
     shape_evidence,
 )  # fmt: skip
 from capfst.fst.symbols import Symbols, check
+from capfst.kernels import kernel
+from capfst.kernels.types import I64Array, i64
 from capfst.system.hashing import hash_pair
 from capfst.text.unicode import INFO, lower
 
 words = st.text(st.sampled_from("abeéßσς漢𐐨0'’-.") | st.characters(codec="utf-8"), min_size=1, max_size=9).map(lower)
 counts = st.lists(st.sampled_from([0, 0, 1, 2, 3, 5, 6, 20, 21, 98, 99, 100, 101, 5000]), min_size=4, max_size=4)
+
+
+@kernel
+def evidence_of(counts: I64Array) -> i64:
+    return shape_evidence(counts)
+
+
 EVIDENCE = [UNSEEN, *range(1, 121), BEGIN, END, NO_CASE]
 
 
@@ -103,7 +112,7 @@ def test_affixes_of_different_length_differ() -> None:
 @settings(deadline=None)
 @given(n=counts)
 def test_evidence_is_the_twins(n: list[int]) -> None:
-    e = shape_evidence(np.array(n))
+    e = evidence_of(np.array(n))
     assert e == twin.shape_evidence(n)
     assert (evidence_in_25(e), evidence_in_12(e)) == (twin.evidence_in_25(e), twin.evidence_in_12(e))
 
@@ -124,13 +133,13 @@ def test_evidence_is_the_twins(n: list[int]) -> None:
     ],
 )
 def test_what_evidence_tells_apart(one: list[int], other: list[int], same: str) -> None:
-    a, b = shape_evidence(np.array(one)), shape_evidence(np.array(other))
+    a, b = evidence_of(np.array(one)), evidence_of(np.array(other))
     found = {"all": a == b, "25": evidence_in_25(a) == evidence_in_25(b), "12": evidence_in_12(a) == evidence_in_12(b)}
     assert " ".join(name for name, equal in found.items() if equal) == same
 
 
 def test_all_evidence() -> None:
-    assert shape_evidence(np.zeros(4, np.int64)) == UNSEEN
+    assert evidence_of(np.zeros(4, np.int64)) == UNSEEN
     assert [evidence_in_25(e) for e in EVIDENCE] == [twin.evidence_in_25(e) for e in EVIDENCE]
     assert [evidence_in_12(e) for e in EVIDENCE] == [twin.evidence_in_12(e) for e in EVIDENCE]
     assert {evidence_in_25(e) for e in EVIDENCE} == set(range(25))

@@ -1,4 +1,4 @@
-"""Kernels are compiled without numba's look at negative indices (shortcuts.py): there must be none."""
+"""Kernels are compiled without numba's check for negative indices (entries.py): there must be none."""
 
 import ast
 from itertools import chain
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import capfst
 
-DECORATORS = {"kernel", "inlined", "outlined", "allocating", "compiled_for"}
+DECORATORS = {"kernel", "allocating", "inner", "inner_allocating", "inlined"}
 
 
 def negative_indices(source: str) -> list[int]:
@@ -15,7 +15,7 @@ def negative_indices(source: str) -> list[int]:
         node
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
-        and any(getattr(getattr(d, "func", d), "id", "") in DECORATORS for d in node.decorator_list)
+        and any(getattr(decorator, "id", "") in DECORATORS for decorator in node.decorator_list)
     )
     indices = ((n.lineno, n.slice) for k in kernels for n in ast.walk(k) if isinstance(n, ast.Subscript))
     return [
@@ -28,7 +28,7 @@ def negative_indices(source: str) -> list[int]:
 
 def test_negative_indices_are_found() -> None:
     assert negative_indices("@kernel\ndef f(a):\n    return a[-1]") == [3]
-    assert negative_indices("@compiled_for('x')\ndef f(a):\n    a[0, -1] = 0") == [3]
+    assert negative_indices("@inner_allocating\ndef f(a):\n    a[0, -1] = 0") == [3]
     assert negative_indices("def f(a):\n    return a[-1]\n@kernel\ndef g(a):\n    return a[: -1]") == []
 
 
