@@ -49,13 +49,13 @@ def addresses(kernel: Declaration) -> tuple[int, int]:
 @lru_cache(1)
 def _library() -> _Library | None:
     """Load the library; None if there is none to be used."""
-    names = [os.environ["CAPFST_KERNELS"]] if os.environ.get("CAPFST_KERNELS") else [level(), "x86-64-v2"]
-    is_checkout = (_PACKAGE.parent / "pyproject.toml").exists()
+    asked = os.environ.get("CAPFST_KERNELS")
+    names, is_checkout = [asked] if asked else [level(), "x86-64-v2"], (_PACKAGE.parent / "pyproject.toml").exists()
     path = next((file for name in names if (file := FOLDER / f"{name}{SUFFIX}").exists()), None)
-    if names == ["jit"] or (is_checkout and not path):
+    if asked == "jit" or (is_checkout and not path and not asked):
         return None
     if not path:
-        raise CapfstError(f"no kernels for {names[0]} are installed: install a wheel, or from source with a C compiler")
+        raise CapfstError(f"there are no kernels for {names[0]}: install a wheel, or from source with a C compiler")
     is_older = is_checkout and any(file.stat().st_mtime > path.stat().st_mtime for file in _PACKAGE.rglob("*.py"))
     return _Library(ctypes.CDLL(str(path)), json.loads(DIGESTS.read_text("utf-8")) if is_older else None)
 

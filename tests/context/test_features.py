@@ -153,7 +153,7 @@ def test_features_of_one_template_are_not_those_of_another() -> None:
 
 def test_neighbours_matter_up_to_three_places_away() -> None:
     line = [Token(n, n, n) for n in range(1, 10)]
-    found = np.empty((2, N_NEIGHBOUR_FEATURES), np.uint64)
+    found = np.empty((2, N_NEIGHBOUR_FEATURES), np.uint32)
     neighbour_features_of(array(line), PADDING + 4, 0, found[0])
     changed = []
     for k in range(len(line)):

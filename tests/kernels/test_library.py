@@ -1,0 +1,76 @@
+"""Which machine code runs: the library's, or, of kernels that have changed, what is compiled when they are called."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command_line import CAPFST, TIMEOUT
+
+from capfst.kernels import library
+
+ROOT = Path(__file__).parents[2]
+TEXT = """\
+us senator o'neill bought an iphone in new york, and mcdonald's sold it to dr. smith.
+IN PARIS, FRANCE, THE E.U. MET ON MONDAY. ıstanbul'da straße ǆungla
+"""
+
+pytestmark = pytest.mark.skipif(not (library.FOLDER / library.DIGESTS).exists(), reason="kernels are not built")
+
+
+def run(*command: str, kernels: str = "", code: int = 0) -> subprocess.CompletedProcess:
+    environment = os.environ | {"CAPFST_KERNELS": kernels}
+    done = subprocess.run(
+        command, input=TEXT, env=environment, capture_output=True, text=True, check=False, timeout=5 * TIMEOUT
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.mark.slow
+def test_libraries_and_kernels_that_are_compiled_when_called_give_the_same() -> None:
+    expected = run(*CAPFST, "recase", "--nbest", "3").stdout
+    assert "New York" in expected
+    for name in [file.stem for file in library.FOLDER.glob(f"*{library.SUFFIX}")] + ["jit"]:
+        if name <= library.level() or name == "jit":
+            assert run(*CAPFST, "recase", "--nbest", "3", kernels=name).stdout == expected
+
+
+def test_a_library_that_is_not_there() -> None:
+    done = run(*CAPFST, "recase", kernels="z80", code=1)
+    assert done.stderr.endswith("no kernels for z80: install a wheel, or from source with a C compiler\n")
+
+
+PROGRAM = """
+import numpy as np
+from capfst.text.unicode import is_utf8, lower
+print(is_utf8(np.frombuffer(b"abc", np.uint8)), lower("ABC"))
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_that_is_edited_is_compiled_and_kept(tmp_path: Path) -> None:
+    for name in "capfst", "grammars":
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.fst", "__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    kept = tmp_path / "build" / "kernels"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{PROGRAM}"]
+
+    done = run(*command)
+    assert (done.stdout, done.stderr, kept.exists()) == ("True abc\n", "", False)
+
+    edited = tmp_path / "capfst" / "text" / "unicode.py"
+    edited.write_text(edited.read_text("utf-8") + "\n# A comment changes no kernel.\n", "utf-8")
+    assert (run(*command).stderr, kept.exists()) == ("", False)
+
+    edited.write_text(edited.read_text("utf-8").replace("i, end = 0, text.size\n", "i, end = 4, text.size\n"), "utf-8")
+    edited.write_text(edited.read_text("utf-8").replace("    return True\n", "    return i == end\n"), "utf-8")
+    note = "capfst: compiling the kernels that have changed since they were built (until you run `make kernels`)\n"
+    done = run(*command)
+    assert (done.stdout, done.stderr) == ("False abc\n", note)
+    made = {file: file.stat().st_mtime_ns for file in kept.iterdir()}
+    assert {file.name.split("-")[0] for file in made} == {"text_unicode_is_utf8"}
+    assert run(*command).stdout == "False abc\n"
+    assert {file: file.stat().st_mtime_ns for file in kept.iterdir()} == made
