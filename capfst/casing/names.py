@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.kernels import inner
+from capfst.kernels import inner, outlined
 from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8, u64
 from capfst.text.language import MIXED, TITLE, UPPER, Language
 from capfst.text.unicode import (
@@ -90,6 +90,7 @@ def _is_letter(data: U8Array, i: i64, end: i64) -> bool:
     return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
 
 
+@outlined
 @inner
 def _letters(data: U8Array, start: i64, end: i64) -> i64:
     """How many characters data[start:end] has if all are letters, else 0."""
@@ -125,6 +126,7 @@ def _is_mac(data: U8Array, start: i64, end: i64) -> bool:
     return end - start >= 4 and data[start] == _M and data[start + 1] == _C and _letters(data, start, end) >= 4
 
 
+@outlined
 @inner
 def _behind_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
     """Where the name behind o' begins: a letter or two, an apostrophe, at least two letters; else −1."""
@@ -155,6 +157,7 @@ def _all_consonants(data: U8Array, start: i64, end: i64) -> bool:
     return True
 
 
+@outlined
 @inner
 def pattern(data: U8Array, start: i64, end: i64) -> i64:
     """Which class of names and codes the lowercase word data[start:end] looks like, if any."""
@@ -186,6 +189,7 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
     return ACRONYM if size <= 5 and _all_consonants(data, start, end) else NONE
 
 
+@outlined
 @inner
 def _put_raised(
     word: U8Array, i: i64, end: i64, marks: i64, out: U8Array, j: i64, spelling: Spelling
@@ -198,6 +202,7 @@ def _put_raised(
     return put_sequence(spelling.raisings, row, 0, out, j), after
 
 
+@outlined
 @inner
 def put(
     word: U8Array, start: i64, end: i64, capitals: i64, one: i64, two: i64, out: U8Array, j: i64, spelling: Spelling
@@ -231,6 +236,7 @@ def put(
     return j
 
 
+@outlined
 @inner
 def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
     """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from capfst.casing.names import NOWHERE, Spelling, put, put_mixed, spelling_of
 from capfst.fst.symbols import Symbols
-from capfst.kernels import copy_bytes, inner, kernel
+from capfst.kernels import copy_bytes, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, i64
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
@@ -126,6 +126,7 @@ def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
     return False
 
 
+@outlined
 @inner
 def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info: U8Array, lowering: Lowering) -> bool:
     """Whether out[start:end] has word[:size] as its lowercase."""
@@ -156,6 +157,7 @@ def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info
     return k == size
 
 
+@outlined
 @inner
 def spell(out: U8Array, start: i64, end: i64, shape: i64, room: U8Array, spelling: Spelling) -> i64:
     """Writes the lowercase word out[start:end] in a shape, in its place; its new end.

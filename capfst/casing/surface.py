@@ -14,7 +14,7 @@ from capfst.casing.names import Spelling, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
 from capfst.fst.symbols import Symbols
-from capfst.kernels import copy_bytes, get_eight, inner, kernel, prefetch, put_eight
+from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.sentences import opens
@@ -40,6 +40,7 @@ _NO_SHAPES = np.empty(0, np.uint8)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
+@outlined
 @inner
 def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     """Writes İ (U+0130), whose lowercase is i and a dot above, for I and that dot in out[word:j]; the offset after."""
@@ -56,6 +57,7 @@ def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
     return behind
 
 
+@outlined
 @inner
 def _capitalize(out: U8Array, start: i64, end: i64, room: U8Array, spelling: Spelling) -> i64:
     """Gives out[start:end] a capital if it has none and begins with a letter; `room` as for `spell`."""
@@ -70,6 +72,7 @@ def _capitalize(out: U8Array, start: i64, end: i64, room: U8Array, spelling: Spe
     return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, room, spelling))
 
 
+@outlined
 @inner
 def _copy_form(
     buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64, out: U8Array, j: i64
@@ -209,6 +212,7 @@ def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, out: U8Array, j: 
     return j + end - start
 
 
+@outlined
 @inner
 def _put_lowered(
     buf: U8Array,

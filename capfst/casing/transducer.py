@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import has_sigma
 from capfst.fst.symbols import Symbols
-from capfst.kernels import copy_bytes, inner, kernel, prefetch
+from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
 from capfst.kernels.types import (
     Array,
     BoolArray,
@@ -227,6 +227,7 @@ def find_label(word: U8Array, size: i64, index: Index, parts: U64Array) -> u32:
     return _first_label(slot, size, index)
 
 
+@outlined
 @inner
 def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> bool:
     """Whether a cased letter is joined to buf[start:end] by IS_IGNORABLE characters only, so that the lowercase of a
@@ -250,6 +251,7 @@ def is_joined(buf: U8Array, start: i64, end: i64, size: i64, info: U8Array) -> b
     return False
 
 
+@outlined
 @inner
 def canonical_lowercase(
     buf: U8Array,

@@ -21,7 +21,7 @@ from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
 from capfst.context.model import Context, Word
 from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
-from capfst.kernels import inner, kernel, prefetch
+from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
@@ -80,6 +80,7 @@ def _known_token(word: Word, token: Token) -> None:
     token.shape_evidence = word.shape_evidence
 
 
+@outlined
 @inner
 def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercase: Lowercase) -> i64:
     """Fills lowercase.word with the lowercase of word i as the LM would write it, and lowercase.hashes; its size."""
@@ -105,6 +106,7 @@ def _oov_token(buf: U8Array, words: Words, i: i64, unseen: bool, lowercase: Lowe
     return size
 
 
+@outlined
 @inner
 def _stand_in(lowercase: Lowercase, size: i64) -> u32:
     """The first label of the known word that lowercase.word[:size], which is OOV, is without its diacritics; 0 if there

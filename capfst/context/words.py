@@ -16,7 +16,7 @@ from capfst.casing.names import pattern
 from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.corpus.labels import pieces
 from capfst.fst.symbols import UNKNOWN, Symbols
-from capfst.kernels import allocating, inner, kernel
+from capfst.kernels import allocating, inner, kernel, outlined
 from capfst.kernels.types import (
     I8Matrix,
     I32Array,
@@ -79,6 +79,7 @@ BEGIN, END, NO_CASE = 150, 151, 152
 _VOWELS = ascii_set("aeiouy")
 
 
+@outlined
 @inner
 def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Array) -> None:
     """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word, and

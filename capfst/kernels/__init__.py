@@ -9,6 +9,8 @@ installed; nothing of numba is there when they are called (kernel.py, _call.c). 
     inner_allocating  As `inner`, for one that makes arrays.
     inlined           As `inner`, for small ones that take large tuples: their code becomes part of their callers'.
 
+`outlined`, above one of these, keeps the code of what is seldom run out of its callers'.
+
 memory.py has what kernels may call beyond NumPy's indexing and arithmetic. A call from Python with arguments of other
 types raises TypeError, which names the kernel and the argument.
 
@@ -16,8 +18,8 @@ Whoever edits a kernel just runs it: where the library is older, the kernel is c
 numba). `CAPFST_KERNELS=jit` does so for all kernels.
 """
 
-from capfst.kernels.kernel import Kernel, allocating, inlined, inner, inner_allocating, kernel
-from capfst.kernels.memory import acquire, copy_bytes, count_ones, get_eight, prefetch, put_eight, release
+from capfst.kernels.kernel import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
+from capfst.kernels.memory import acquire, copy_bytes, count_ones, get_eight, part, prefetch, put_eight, release
 
 __all__ = [
     "Kernel",
@@ -30,6 +32,8 @@ __all__ = [
     "inner",
     "inner_allocating",
     "kernel",
+    "outlined",
+    "part",
     "prefetch",
     "put_eight",
     "release",

@@ -24,11 +24,16 @@ class Declaration:
         function: of Python; stays available as `py_func`.
         allocates: whether it makes arrays.
         is_entry: whether Python calls it.
-        is_inlined: whether its code becomes part of its callers'.
+        is_inlined: whether its code becomes part of its callers'; None: as LLVM sees fit.
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, allocates: bool = False, is_entry: bool = True, is_inlined: bool = False
+        self,
+        function: Callable[..., Any],
+        *,
+        allocates: bool = False,
+        is_entry: bool = True,
+        is_inlined: bool | None = None,
     ) -> None:
         self.py_func, self.__doc__ = function, function.__doc__
         self.allocates, self.is_entry, self.is_inlined = allocates, is_entry, is_inlined

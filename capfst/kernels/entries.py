@@ -55,7 +55,7 @@ def dispatcher(kernel: Declaration) -> Any:
     """Return what kernels call: compiled for the kernel's annotations, or, if these have a TypeVar, for each call."""
     *parameters, result = hints(kernel.py_func).values()
     # Without `_nrt`, references to arrays are not counted, which would be atomic.
-    options = _OPTIONS | {"_nrt": kernel.allocates, "forceinline": kernel.is_inlined}
+    options = _OPTIONS | {"_nrt": kernel.allocates, "forceinline": kernel.is_inlined is True}
     options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     if any(isinstance(hint, TypeVar) for hint in parameters):
         return njit(**options)(kernel.py_func)

@@ -37,7 +37,8 @@ def _lowered(function: Callable[..., Any], result: Any, *arguments: Any) -> Call
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     """Return the address of an item of a contiguous array, counted through all dimensions."""
     data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _BYTE)
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))  # a record's pointer is one of bytes
+    return cgutils.pointer_add(builder, data, builder.mul(index, _INT64(size)), return_type=_BYTE)
 
 
 @_lowered(memory.prefetch, types.void, None, types.intp)
@@ -69,6 +70,15 @@ def _count_ones(context: Any, builder: Any, args: Any, value: Any) -> Any:
 def _copy(context: Any, builder: Any, args: Any, source: Any, begin: Any, size: Any, target: Any, at: Any) -> None:
     to, start = _pointer(context, builder, args[3], target, at), _pointer(context, builder, args[0], source, begin)
     cgutils.raw_memmove(builder, to, start, size, 1)
+
+
+@_lowered(memory.part, lambda *given: given[0](*given), None, types.intp, types.intp)
+def _part(context: Any, builder: Any, args: Any, array: Any, begin: Any, size: Any) -> Any:
+    result = context.make_array(args[0])(context, builder, array)
+    data = _pointer(context, builder, args[0], array, begin)
+    result.data, result.nitems = builder.bitcast(data, result.data.type), size
+    result.shape = cgutils.pack_array(builder, [size])
+    return result._getvalue()
 
 
 @_lowered(memory.release, types.void)

@@ -81,3 +81,9 @@ def inner_allocating(function: Callable[P, R]) -> Kernel[P, R]:
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
     """Make a kernel that only kernels call, as code of their own: for small ones that take large tuples."""
     return Kernel(function, is_entry=False, is_inlined=True)
+
+
+def outlined(kernel: Kernel[P, R]) -> Kernel[P, R]:
+    """Keep the code of a kernel out of its callers': for what is seldom run."""
+    kernel.is_inlined = False
+    return kernel

@@ -42,6 +42,11 @@ def copy_bytes(
     target[position : position + size] = source[begin : begin + size].copy()
 
 
+def part(array: Anything, begin: int, size: int) -> Anything:
+    """Return array[begin : begin + size], which must be in range; a slice would check that."""
+    return array[begin : begin + size]
+
+
 def release() -> None:
     """Make what was written before visible to threads that, after an `acquire`, have read what is written next."""
 

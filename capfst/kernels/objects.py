@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capfst.kernels.declaration import Declaration
+from capfst.kernels.declaration import Declaration, registry
 
 TARGETS = {
     "x86-64-v2": ("x86_64-unknown-linux-gnu", "x86-64-v2"),
@@ -65,6 +65,9 @@ def _emit(symbol: str, code: str, name: str, level: str) -> bytes:
     """Optimize the function `symbol` with all that it calls; return an object file, in which it is `name`."""
     from llvmlite import binding  # noqa: PLC0415  (as above)
 
+    names = [kernel.name.split(".") for kernel in registry if kernel.is_inlined is False]
+    # As numba calls them; should it do otherwise, kernels become slower, not wrong.
+    outlined = re.compile("|".join("".join(f"{len(part)}{part}" for part in name) + "B" for name in names)).search
     machine, module = _machine(level), binding.parse_assembly(re.sub(r"^target .*$", "", code, flags=re.M))
     module.triple, module.data_layout = TARGETS[level][0], str(machine.target_data)
     for item in (*module.functions, *module.global_variables):
@@ -72,6 +75,8 @@ def _emit(symbol: str, code: str, name: str, level: str) -> bytes:
             item.name = name
         elif not item.is_declaration:
             item.linkage = "internal"
+            if item.is_function and outlined(item.name):
+                item.add_function_attribute("noinline")
     tuning = binding.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = binding.create_pass_builder(machine, tuning)

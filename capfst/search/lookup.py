@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.fst.write import ArcArray, StateArray
-from capfst.kernels import count_ones, inlined, inner, kernel, prefetch, release
+from capfst.kernels import count_ones, inlined, inner, kernel, outlined, prefetch, release
 from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64, u32
 from capfst.system.binary_search import lower_bound
 
@@ -127,6 +127,7 @@ def fill_buckets(
         buckets.entries[nowhere] = 0
 
 
+@outlined
 @inner
 def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
     """Makes a context of several words ready to be looked up; whether it backs off to the state `shorter`, as in a

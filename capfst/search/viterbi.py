@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import ArcCosts, LabelPath, Words
 from capfst.fst.backoff import Starts, final_cost
-from capfst.kernels import inlined, inner, kernel
+from capfst.kernels import inlined, inner, kernel, outlined
 from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64, u32
 from capfst.search.lattice import (
     FEW,
@@ -244,6 +244,7 @@ def _is_open(words: Words, choices: Choices, i: i64) -> bool:
     return choices.n_forms[i] > 1 or words.may_begin[i]
 
 
+@outlined
 @kernel
 def fill_chunk(
     words: Words, choices: Choices, begin: i64, context: i64, size: i64, positions: PositionArray

@@ -12,7 +12,7 @@ What is found by its first characters: tags, entities, back-quoted spans, LaTeX 
 
 from __future__ import annotations
 
-from capfst.kernels import inner
+from capfst.kernels import inner, outlined
 from capfst.kernels.types import U8Array, i64, u8
 from capfst.text.unicode import (
     CLASS,
@@ -50,6 +50,7 @@ _UUID_SIZE = 36
 _MIN_HUMP, _MAC = 2, int.from_bytes(b"Mac", "big")
 
 
+@outlined
 @inner
 def name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """The end of the letters, digits and underscores from `i` on."""
@@ -66,6 +67,7 @@ def is_blank(char_class: i64) -> bool:
     return char_class == SPACE or char_class == OTHER
 
 
+@outlined
 @inner
 def tag_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """<b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>; with blanks in it, it has an = or ends
@@ -93,6 +95,7 @@ def tag_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return j + 1 if is_declaration or is_closed or j == name_ends or (has_blanks and has_attributes) else -1
 
 
+@outlined
 @inner
 def entity_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """&amp;  &Eacute;  &#8217;  &#x27;: of two letters only &lt; and &gt;, for `S&Ls;` is none."""
@@ -116,6 +119,7 @@ def entity_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return j + 1 if fits and j < end and buf[j] == _SEMICOLON else -1
 
 
+@outlined
 @inner
 def back_quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """`x`  ``x y``: backticks, as many at the end, no blank inside them, no letter or digit behind; so that `quoted'
@@ -138,6 +142,7 @@ def back_quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return j
 
 
+@outlined
 @inner
 def maths_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """$x_i$  $$e = mc^2$$: no blank inside the dollars, no letter or digit behind; between single ones a sign of
@@ -165,6 +170,7 @@ def maths_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return j + 1 if sign or not (blank or first == NUMBER) else -1
 
 
+@outlined
 @inner
 def variable_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """$HOME  $this."""
@@ -180,6 +186,7 @@ def variable_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return name_end(buf, j, end, info)
 
 
+@outlined
 @inner
 def command_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     r"""\( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to the first that
@@ -209,6 +216,7 @@ def command_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return command
 
 
+@outlined
 @inner
 def has_inner_sign(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
     """Whether buf[i:end] has an underscore inside a word (foo_bar), or a period between two letters or digits and a
@@ -242,6 +250,7 @@ def _is_hex(byte: u8) -> bool:
     return _is_digit(byte) or 97 <= byte | 32 <= 102
 
 
+@outlined
 @inner
 def is_version(buf: U8Array, i: i64, end: i64) -> bool:
     """v1.2  1.2.3: then anything, as in 1.2.3-rc1."""
@@ -334,6 +343,7 @@ def _is_site(buf: U8Array, start: i64, end: i64) -> bool:
     return ending == _COM or ending == _EDU or ending == _GOV or ending == _NET or ending == _ORG
 
 
+@outlined
 @inner
 def is_identifier(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Whether a word or compound is the name of a file or of something in a program, a version, a time or a hexadecimal

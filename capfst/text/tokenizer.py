@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import copy_bytes, count_ones, get_eight, inner, kernel
+from capfst.kernels import copy_bytes, count_ones, get_eight, inner, kernel, outlined
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.code import (
@@ -208,6 +208,7 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
     return i
 
 
+@outlined
 @inner
 def _protected_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
@@ -235,6 +236,7 @@ def _protected_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     return i
 
 
+@outlined
 @inner
 def _is_path_start(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
     """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
@@ -279,6 +281,7 @@ def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array)
     return e - i > 6 and buf[i] == 49 and buf[i + 1] == _ZERO and buf[i + 2] == _PERIOD and buf[e - 1] <= _NINE
 
 
+@outlined
 @inner
 def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
     """The end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if none does;
@@ -308,6 +311,7 @@ def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Ar
     return -1, no_path
 
 
+@outlined
 @inner
 def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i64:
     """The end of the code that begins with the punctuation mark at `i`, not behind a word; −1 if none does.
@@ -326,6 +330,7 @@ def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i6
     return -1
 
 
+@outlined
 @inner
 def _address_start(buf: U8Array, word: i64, starts: I64Array, ends: I64Array, token_types: U8Array, n: i64) -> i64:
     """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
@@ -559,6 +564,7 @@ def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array)
     return j
 
 
+@outlined
 @inner
 def _canonical_marks(buf: U8Array, start: i64, end: i64, out: U8Array) -> i64:
     code, after = decode(buf, start, end)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.grammars import rows
-from capfst.kernels import get_eight, inner, kernel
+from capfst.kernels import get_eight, inner, kernel, outlined
 from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, i64, u64
 
 Bytes = npt.NDArray[np.uint8]
@@ -157,6 +157,7 @@ def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
     return _last_eight(text, begin, end)
 
 
+@outlined
 @inner
 def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
     """As `eight_of`, at the end of the text."""
@@ -187,6 +188,7 @@ def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     return (first, i + 1) if first < 0x80 else _decode_several(buf, i, end)
 
 
+@outlined
 @inner
 def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
     """As `decode`, of a character of several bytes."""
@@ -253,6 +255,7 @@ def encode(code: i64, out: U8Array, j: i64) -> i64:
     return _encode_several(code, out, j)
 
 
+@outlined
 @inner
 def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     """As `encode`, for a character of several bytes."""
@@ -270,6 +273,7 @@ def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
     return j + size
 
 
+@outlined
 @inner
 def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
     """Whether the sigma buf[i:after] of the line buf[start:end] ends a word, as `str.lower` has it.
@@ -294,6 +298,7 @@ def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info:
     return True
 
 
+@outlined
 @inner
 def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i64) -> tuple[i64, i64]:
     """(row, offset behind) of the first of the sequences that stands at buf[i:end]; (−1, i) if none does.
@@ -316,6 +321,7 @@ def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i6
     return -1, i
 
 
+@outlined
 @inner
 def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64) -> i64:
     """Writes a side of a sequence at out[j:]; the offset after it."""
@@ -327,6 +333,7 @@ def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64
     return j
 
 
+@outlined
 @kernel
 def lower_into(
     buf: U8Array,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import capfst
 
-DECORATORS = {"kernel", "allocating", "inner", "inner_allocating", "inlined"}
+DECORATORS = {"kernel", "allocating", "inner", "inner_allocating", "inlined", "outlined"}
 
 
 def negative_indices(source: str) -> list[int]:
