@@ -18,18 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from io import BytesIO
 from itertools import count, islice, pairwise
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst import models
 from capfst.bilingual.alignment import Block, side_by_side
-from capfst.bilingual.casings import Forms, Monolingual, monolingual
-from capfst.bilingual.costs import bilingual_costs
-from capfst.bilingual.links import link
-from capfst.bilingual.model import Bilingual, forms_of
-from capfst.bilingual.words import Text, describe
 from capfst.casing import encode
 from capfst.casing.surface import openings, write
 from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
@@ -48,6 +43,11 @@ from capfst.search.breaks import Breaks
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import as_they_come, map_stream
 from capfst.text.tokenizer import NEWLINE
+
+if TYPE_CHECKING:
+    from capfst.bilingual.casings import Forms, Monolingual
+    from capfst.bilingual.model import Bilingual
+    from capfst.bilingual.words import Text
 
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
@@ -272,6 +272,9 @@ class Recaser:
         costs = self._casing_costs(buf, words, every or block.source is not None)
         if block.source is None:
             return costs
+        from capfst.bilingual.casings import monolingual  # noqa: PLC0415  (few texts are translations)
+        from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415
+
         learned = self.bilingual_part()
         target, source, links = self._aligned(buf, words, block)
         return bilingual_costs(learned, self.forms, target, source, links, monolingual(words, costs), self.guess)
@@ -283,11 +286,16 @@ class Recaser:
 
     def monolingual(self, target: Text) -> Monolingual:
         """What the words of translations cost without their source."""
+        from capfst.bilingual.casings import monolingual  # noqa: PLC0415
+
         return monolingual(target.words, self._casing_costs(target.buf, target.words, every=True))
 
     def _aligned(
         self, buf: npt.NDArray[np.uint8], words: Words, block: Block
     ) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+        from capfst.bilingual.links import link  # noqa: PLC0415
+        from capfst.bilingual.words import describe  # noqa: PLC0415
+
         target = describe(buf, words, self.align_words)
         there = np.frombuffer(block.source or b"", np.uint8)
         source = describe(there, self.transducer.words(there), self.align_words)
@@ -308,10 +316,14 @@ class Recaser:
     @cached_property
     def bilingual(self) -> Bilingual | None:
         """What the model has learned from translations; None if nothing."""
+        from capfst.bilingual.model import Bilingual  # noqa: PLC0415
+
         return Bilingual.of(self.model)
 
     @cached_property
     def forms(self) -> Forms:
+        from capfst.bilingual.model import forms_of  # noqa: PLC0415
+
         return forms_of(self.model)
 
     def batch(self, column: str) -> Batch:

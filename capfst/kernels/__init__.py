@@ -1,7 +1,7 @@
 """Kernels: functions over arrays and numbers, written in Python and run as machine code.
 
 A kernel's annotations are its types (types.py). The build (build.py) compiles all kernels by numba before capfst is
-installed; nothing of numba is there when they are called (kernel.py, _call.c). The decorators:
+installed; nothing of numba is there when they are called (decorators.py, _call.c). The decorators:
 
     kernel            Python calls it, and so may other kernels.
     allocating        As `kernel`, for one that makes arrays.
@@ -18,7 +18,7 @@ Whoever edits a kernel just runs it: where the library is older, the kernel is c
 numba). `CAPFST_KERNELS=jit` does so for all kernels.
 """
 
-from capfst.kernels.kernel import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
+from capfst.kernels.decorators import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
 from capfst.kernels.memory import acquire, copy_bytes, count_ones, get_eight, part, prefetch, put_eight, release
 
 __all__ = [

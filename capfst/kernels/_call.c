@@ -17,7 +17,7 @@
 #include <numpy/arrayscalars.h>
 
 enum { SLOTS = 256, MOST = 8 }; /* entries.py refuses kernels that need more */
-enum { ADDRESS, GIVE_BACK, LEAVES, RESULTS, IS_TUPLE, FAILURE, NAME }; /* of an entry: kernel.py */
+enum { ADDRESS, GIVE_BACK, LEAVES, RESULTS, IS_TUPLE, FAILURE, NAME }; /* of an entry: decorators.py */
 enum { DTYPE, NDIM, IS_STRIDED };                                      /* of a leaf: types.py */
 
 typedef int32_t (*Entry)(int64_t *, double *, void **);

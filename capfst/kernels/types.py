@@ -14,6 +14,7 @@ have a TypeVar: it is compiled for the types of each call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -96,6 +97,7 @@ def hints(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: found[name] for name in names}
 
 
+@lru_cache(None)
 def items(hint: Any) -> dict[str, Any] | None:
     """Return the annotations of a tuple's items, by `.name` or `[number]`; None if it is not that of a tuple."""
     if get_origin(hint) is tuple:
