@@ -1,5 +1,7 @@
 """Which machine code runs: the library's, or, of kernels that have changed, what is compiled when they are called."""
 
+import ctypes
+import importlib
 import os
 import shutil
 import subprocess
@@ -10,6 +12,7 @@ import pytest
 from support.command_line import CAPFST, TIMEOUT
 
 from capfst.kernels import library
+from capfst.kernels.declaration import registry
 
 ROOT = Path(__file__).parents[2]
 TEXT = """\
@@ -74,3 +77,19 @@ def test_a_kernel_that_is_edited_is_compiled_and_kept(tmp_path: Path) -> None:
     assert {file.name.split("-")[0] for file in made} == {"text_unicode_is_utf8"}
     assert run(*command).stdout == "False abc\n"
     assert {file: file.stat().st_mtime_ns for file in kept.iterdir()} == made
+
+
+def test_every_kernel_that_python_calls_is_there_and_checks_its_arguments() -> None:
+    package = ROOT / "capfst"
+    for path in package.rglob("*.py"):
+        if "from capfst.kernels import" in path.read_text("utf-8") and path.parent.name != "kernels":
+            importlib.import_module(".".join(("capfst", *path.relative_to(package).with_suffix("").parts)))
+    entries = [k for k in registry if k.is_entry and k.py_func.__module__.startswith("capfst.")]
+    assert len(entries) > 100
+    functions = ctypes.CDLL(str(library.FOLDER / f"{library.level()}{library.SUFFIX}"))
+    for kernel in entries:
+        address = ctypes.cast(functions[kernel.symbol], ctypes.c_void_p).value
+        if not os.environ.get("CAPFST_KERNELS"):
+            assert library.addresses(kernel)[0] == address
+        with pytest.raises(TypeError, match=kernel.name):
+            kernel(object())
