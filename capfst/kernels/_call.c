@@ -152,10 +152,31 @@ static PyObject *fits(PyObject *self, PyObject *const *args, Py_ssize_t n_args) 
 
 PyDoc_STRVAR(level_doc, "level(): 3 if the processor has all of x86-64-v3, 2 if not; 0 on other architectures.");
 
+/* Compilers differ in what they have for this, and zig's always answers no. */
+#if defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
+static void cpuid(unsigned leaf, unsigned *r) { __cpuidex((int *)r, (int)leaf, 0); }
+static unsigned saved(void) { return (unsigned)_xgetbv(0); }
+#elif defined(__x86_64__)
+#include <cpuid.h>
+static void cpuid(unsigned leaf, unsigned *r) { __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]); }
+static unsigned saved(void) {
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+#endif
+
 static PyObject *level(PyObject *self, PyObject *unused) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    return PyLong_FromLong(__builtin_cpu_supports("x86-64-v3") ? 3 : 2);
+#if defined(_M_X64) || defined(__x86_64__)
+    enum { FMA = 1 << 12, MOVBE = 1 << 22, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29, BMI = 1 << 3, AVX2 = 1 << 5 };
+    enum { BMI2 = 1 << 8, LZCNT = 1 << 5, XMM_AND_YMM = 6 };
+    const unsigned first = FMA | MOVBE | OSXSAVE | AVX | F16C, seventh = BMI | AVX2 | BMI2;
+    unsigned leaf0[4], leaf1[4], leaf7[4], extended[4]; /* of eax, ebx, ecx, edx */
+    cpuid(0, leaf0), cpuid(1, leaf1), cpuid(7, leaf7), cpuid(0x80000001, extended);
+    const int is_v3 = leaf0[0] >= 7 && (leaf1[2] & first) == first && (saved() & XMM_AND_YMM) == XMM_AND_YMM
+                      && (leaf7[1] & seventh) == seventh && (extended[2] & LZCNT);
+    return PyLong_FromLong(is_v3 ? 3 : 2);
 #else
     return PyLong_FromLong(0);
 #endif
