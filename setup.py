@@ -35,10 +35,18 @@ readme = (ROOT / "README.md").read_text("utf-8")
 readme = re.sub(r"!\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", readme)
 readme = re.sub(r"\[([^]]*)\]\((?!https:|#)([^)]*)\)", r"\1 (`\2`)", readme)
 
-call = Extension("capfst.kernels._call", ["capfst/kernels/_call.c"], include_dirs=[numpy.get_include()])
+# One wheel for all versions of Python from this one on.
+call = Extension(
+    "capfst.kernels._call",
+    ["capfst/kernels/_call.c"],
+    include_dirs=[numpy.get_include()],
+    define_macros=[("Py_LIMITED_API", "0x030A0000")],
+    py_limited_api=True,
+)
 setup(
     long_description=readme,
     long_description_content_type="text/markdown",
     ext_modules=[call],
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
     cmdclass={"build_ext": BuildKernels},
 )

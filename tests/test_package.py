@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.command_line import TIMEOUT
 
-from capfst.kernels.library import SUFFIX, level
+from capfst.kernels.library import level, path_of
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = (".ci", "capfst", "docs", "grammars", "scripts", "tests")
@@ -89,8 +89,10 @@ def test_the_wheel_has_the_code_and_its_data(files: set[str], wheel: zipfile.Zip
     code -= {"capfst/kernels/_call.c"}
     assert {"capfst/py.typed", "capfst/grammars/lower.tsv"} < code
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
-    made = {f"capfst/kernels/_call{EXTENSION_SUFFIXES[0]}", "capfst/kernels/lib/digests.json"}
-    assert packed == code | made | {f"capfst/kernels/lib/{level()}{SUFFIX}"}
+    suffix = next(suffix for suffix in EXTENSION_SUFFIXES if suffix in (".abi3.so", ".pyd"))
+    made = {f"capfst/kernels/_call{suffix}", "capfst/kernels/lib/digests.json"}
+    assert packed == code | made | {f"capfst/kernels/lib/{path_of(level()).name}"}
+    assert "-cp310-abi3-" in str(wheel.filename)
     assert any(name.endswith("/licenses/LICENSE") for name in wheel.namelist())
 
 

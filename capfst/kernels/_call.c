@@ -7,7 +7,8 @@
  * Arguments fill the slots in order: a number one; an array one with its address, one for each dimension and, if it may
  * be strided, one for each stride; a tuple those of its items. Results are there afterwards: a number in one slot; an
  * array in its memory, which give_back (arrays.c) ends, its address and its dimensions. While the kernel runs, other
- * threads of Python do, too. Only the public C API of Python and NumPy is used.
+ * threads of Python do, too. Only the stable C API of Python (the limited one, from 3.10 on) and that of NumPy are used,
+ * so that one build is good for all versions.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_25_API_VERSION
@@ -25,7 +26,8 @@ typedef void (*GiveBack)(void *);
 typedef struct {
     union { int64_t i[SLOTS]; double f[SLOTS]; void *p[SLOTS]; };
     int n;
-    PyObject **leaf, **end;
+    PyObject *leaves;
+    Py_ssize_t leaf;
 } Row;
 
 /* Put a number in a slot; return whether it is one that the dtype can hold. */
@@ -54,16 +56,16 @@ static int put_number(int64_t *slot, PyArray_Descr *dtype, PyObject *value) {
 /* Put a value in the next slots; return whether it is of the types that are expected. */
 static int put(Row *row, PyObject *value) {
     if (PyTuple_Check(value)) {
-        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value); k++)
-            if (!put(row, PyTuple_GET_ITEM(value, k))) return 0;
+        for (Py_ssize_t k = 0, n = PyTuple_Size(value); k < n; k++)
+            if (!put(row, PyTuple_GetItem(value, k))) return 0;
         return 1;
     }
-    if (row->leaf == row->end) return 0;
-    PyObject *leaf = *row->leaf++;
-    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(leaf, DTYPE);
-    const long ndim = PyLong_AsLong(PyTuple_GET_ITEM(leaf, NDIM));
+    if (row->leaf == PyTuple_Size(row->leaves)) return 0;
+    PyObject *leaf = PyTuple_GetItem(row->leaves, row->leaf++);
+    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(leaf, DTYPE);
+    const long ndim = PyLong_AsLong(PyTuple_GetItem(leaf, NDIM));
     if (!ndim) return put_number(row->i + row->n++, dtype, value);
-    const int is_strided = PyTuple_GET_ITEM(leaf, IS_STRIDED) == Py_True;
+    const int is_strided = PyTuple_GetItem(leaf, IS_STRIDED) == Py_True;
     PyArrayObject *array = (PyArrayObject *)value;
     if (!PyArray_Check(value) || PyArray_NDIM(array) != ndim || !(is_strided || PyArray_IS_C_CONTIGUOUS(array))
         || !(PyArray_DESCR(array) == dtype || PyArray_EquivTypes(PyArray_DESCR(array), dtype)))
@@ -84,8 +86,8 @@ static PyObject *take_array(Row *row, PyArray_Descr *dtype, int ndim, PyObject *
     npy_intp shape[MOST];
     for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)row->i[row->n + 2 + k];
     row->n += 2 + ndim;
-    for (Py_ssize_t k = 0; !memory && k < PyTuple_GET_SIZE(args); k++) {
-        PyObject *value = PyTuple_GET_ITEM(args, k);
+    for (Py_ssize_t k = 0; !memory && k < PyTuple_Size(args); k++) {
+        PyObject *value = PyTuple_GetItem(args, k);
         if (PyArray_Check(value) && PyArray_DATA((PyArrayObject *)value) == data) return Py_NewRef(value);
     }
     PyObject *capsule = PyCapsule_New(memory, NULL, release); /* SystemError for a part of an argument */
@@ -100,8 +102,8 @@ static PyObject *take_array(Row *row, PyArray_Descr *dtype, int ndim, PyObject *
 
 /* Make a result of the next slots. */
 static PyObject *take(Row *row, PyObject *leaf, PyObject *args, GiveBack give_back) {
-    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(leaf, DTYPE);
-    const int ndim = (int)PyLong_AsLong(PyTuple_GET_ITEM(leaf, NDIM));
+    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(leaf, DTYPE);
+    const int ndim = (int)PyLong_AsLong(PyTuple_GetItem(leaf, NDIM));
     if (ndim) return take_array(row, dtype, ndim, args, give_back);
     const int k = row->n++;
     switch (dtype->kind) {
@@ -115,25 +117,25 @@ static PyObject *take(Row *row, PyObject *leaf, PyObject *args, GiveBack give_ba
 PyDoc_STRVAR(call_doc, "call(entry, arguments): what the kernel returns; NotImplemented for other types of arguments.");
 
 static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-    PyObject *entry = args[0], *leaves = PyTuple_GET_ITEM(entry, LEAVES), *results = PyTuple_GET_ITEM(entry, RESULTS);
-    Row row = {.n = 0, .leaf = &PyTuple_GET_ITEM(leaves, 0), .end = &PyTuple_GET_ITEM(leaves, PyTuple_GET_SIZE(leaves))};
-    if (!put(&row, args[1]) || row.leaf != row.end) Py_RETURN_NOTIMPLEMENTED;
-    Entry function = (Entry)PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, ADDRESS));
-    GiveBack give_back = (GiveBack)PyLong_AsVoidPtr(PyTuple_GET_ITEM(entry, GIVE_BACK));
+    PyObject *entry = args[0], *leaves = PyTuple_GetItem(entry, LEAVES), *results = PyTuple_GetItem(entry, RESULTS);
+    Row row = {.n = 0, .leaves = leaves, .leaf = 0};
+    if (!put(&row, args[1]) || row.leaf != PyTuple_Size(leaves)) Py_RETURN_NOTIMPLEMENTED;
+    Entry function = (Entry)PyLong_AsVoidPtr(PyTuple_GetItem(entry, ADDRESS));
+    GiveBack give_back = (GiveBack)PyLong_AsVoidPtr(PyTuple_GetItem(entry, GIVE_BACK));
     int32_t status;
     Py_BEGIN_ALLOW_THREADS
     status = function(row.i, row.f, row.p);
     Py_END_ALLOW_THREADS
-    if (status) return PyErr_Format(PyTuple_GET_ITEM(entry, FAILURE), "%U failed", PyTuple_GET_ITEM(entry, NAME));
-    const Py_ssize_t n = PyTuple_GET_SIZE(results);
+    if (status) return PyErr_Format(PyTuple_GetItem(entry, FAILURE), "%U failed", PyTuple_GetItem(entry, NAME));
+    const Py_ssize_t n = PyTuple_Size(results);
     row.n = 0;
-    if (PyTuple_GET_ITEM(entry, IS_TUPLE) == Py_False)
-        return n ? take(&row, PyTuple_GET_ITEM(results, 0), args[1], give_back) : Py_NewRef(Py_None);
+    if (PyTuple_GetItem(entry, IS_TUPLE) == Py_False)
+        return n ? take(&row, PyTuple_GetItem(results, 0), args[1], give_back) : Py_NewRef(Py_None);
     PyObject *tuple = PyTuple_New(n);
     for (Py_ssize_t k = 0; tuple && k < n; k++) {
-        PyObject *item = take(&row, PyTuple_GET_ITEM(results, k), args[1], give_back);
+        PyObject *item = take(&row, PyTuple_GetItem(results, k), args[1], give_back);
         if (!item) { Py_DECREF(tuple); return NULL; }
-        PyTuple_SET_ITEM(tuple, k, item);
+        PyTuple_SetItem(tuple, k, item);
     }
     return tuple;
 }
@@ -141,17 +143,40 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t n_args) 
 PyDoc_STRVAR(fits_doc, "fits(leaf, value): whether a kernel can be called with the value there.");
 
 static PyObject *fits(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-    PyObject *leaf = args[0];
-    Row row = {.n = 0, .leaf = &leaf, .end = &leaf + 1};
-    return PyBool_FromLong(put(&row, args[1]));
+    Row row = {.n = 0, .leaves = PyTuple_Pack(1, args[0]), .leaf = 0};
+    if (!row.leaves) return NULL;
+    const int found = put(&row, args[1]);
+    Py_DECREF(row.leaves);
+    return PyBool_FromLong(found);
 }
 
 PyDoc_STRVAR(level_doc, "level(): 3 if the processor has all of x86-64-v3, 2 if not; 0 on other architectures.");
 
+/* Compilers differ in what they have for this, and zig's always answers no. */
+#if defined(_MSC_VER) && defined(_M_X64)
+#include <intrin.h>
+static void cpuid(unsigned leaf, unsigned *r) { __cpuidex((int *)r, (int)leaf, 0); }
+static unsigned saved(void) { return (unsigned)_xgetbv(0); }
+#elif defined(__x86_64__)
+#include <cpuid.h>
+static void cpuid(unsigned leaf, unsigned *r) { __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]); }
+static unsigned saved(void) {
+    unsigned low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+#endif
+
 static PyObject *level(PyObject *self, PyObject *unused) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    return PyLong_FromLong(__builtin_cpu_supports("x86-64-v3") ? 3 : 2);
+#if defined(_M_X64) || defined(__x86_64__)
+    enum { FMA = 1 << 12, MOVBE = 1 << 22, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29, BMI = 1 << 3, AVX2 = 1 << 5 };
+    enum { BMI2 = 1 << 8, LZCNT = 1 << 5, XMM_AND_YMM = 6 };
+    const unsigned first = FMA | MOVBE | OSXSAVE | AVX | F16C, seventh = BMI | AVX2 | BMI2;
+    unsigned leaf0[4], leaf1[4], leaf7[4], extended[4]; /* of eax, ebx, ecx, edx */
+    cpuid(0, leaf0), cpuid(1, leaf1), cpuid(7, leaf7), cpuid(0x80000001, extended);
+    const int is_v3 = leaf0[0] >= 7 && (leaf1[2] & first) == first && (saved() & XMM_AND_YMM) == XMM_AND_YMM
+                      && (leaf7[1] & seventh) == seventh && (extended[2] & LZCNT);
+    return PyLong_FromLong(is_v3 ? 3 : 2);
 #else
     return PyLong_FromLong(0);
 #endif

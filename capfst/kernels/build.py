@@ -6,8 +6,8 @@ same bytes, however many processes there are.
 
     python -m capfst.kernels.build [--objects FOLDER] [LEVEL …]
 
-LEVEL is one of `objects.TARGETS`; `all` stands for those of this machine's architecture; without any, it is this
-machine's own.
+LEVEL is one of `objects.TARGETS`; `all` stands for those of this machine's system and architecture; without any, it
+is this machine's own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def build(levels: Sequence[str], folder: Path) -> None:
             advice = "a process was killed: free 0.6 GB of memory for each processor"
             raise objects.BuildError(f"the kernels cannot be compiled: {advice}") from error
     for level, made in files.items():
-        objects.link(sorted(made), library.FOLDER / f"{level}{library.SUFFIX}")
+        objects.link(sorted(made), library.path_of(level))
     library.DIGESTS.write_text(json.dumps({kernel.name: kernel.digest for kernel in kernels}, indent=0), "utf-8")
 
 

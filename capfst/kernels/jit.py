@@ -15,18 +15,20 @@ from pathlib import Path
 
 from capfst.kernels import objects
 from capfst.kernels.declaration import Declaration
+from capfst.kernels.library import path_of
 
 _CHECKOUT = Path(__file__).parents[2]
 
 
 def addresses(kernel: Declaration, level: str) -> tuple[int, int]:
     """Return the addresses of a kernel's entry and of `give_back`."""
+    suffix = path_of(level).suffix
     if os.environ.get("NUMBA_BOUNDSCHECK"):
         from capfst.kernels import entries  # noqa: PLC0415  (numba takes a second)
 
-        return entries.entry(kernel).address, _address([], _folder() / "arrays.so", "give_back")
+        return entries.entry(kernel).address, _address([], _folder() / f"arrays{suffix}", "give_back")
     file = objects.object_file(kernel, level, _folder())
-    library = file.with_suffix(".so")
+    library = file.with_suffix(suffix)
     if not library.exists():
         objects.compile_kernel(kernel, [level], _folder())
     return _address([file], library, kernel.symbol), _address([file], library, "give_back")

@@ -1,8 +1,9 @@
 """The compiled library of kernels: which one this processor takes, and where a kernel is in it.
 
-The build puts libraries into the folder lib/: one for each level of the architecture (x86-64-v2, x86-64-v3, aarch64),
-good for all versions of Python. `CAPFST_KERNELS` names another one, or `jit`: then each kernel is compiled when it is
-first called (jit.py). In a checkout, kernels that have changed since the library was built are compiled so, too.
+The build puts libraries into the folder lib/: one for each level of the architecture (x86-64-v2, x86-64-v3, aarch64;
+on other systems than Linux named after them, as macos-aarch64), good for all versions of Python. `CAPFST_KERNELS` names
+another one, or `jit`: then each kernel is compiled when it is first called (jit.py). In a checkout, kernels that have
+changed since the library was built are compiled so, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from capfst.kernels.declaration import Declaration
 
 FOLDER = Path(__file__).parent / "lib"
 DIGESTS = FOLDER / "digests.json"
-SUFFIX = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 _PACKAGE = FOLDER.parents[1]
 
 
@@ -32,9 +32,15 @@ class _Library(NamedTuple):
 
 
 def level() -> str:
-    """Return the name of the level of this machine's processor."""
+    """Return the name of the level of this machine: its system, unless that is Linux, and its processor's level."""
     machine = platform.machine().lower().replace("amd64", "x86_64").replace("arm64", "aarch64")
-    return f"x86-64-v{_call.level()}" if machine == "x86_64" else machine
+    system = {"darwin": "macos-", "win32": "windows-"}.get(sys.platform, "")
+    return system + (f"x86-64-v{_call.level()}" if machine == "x86_64" else machine)
+
+
+def path_of(level: str) -> Path:
+    """Return where the library of a level is."""
+    return FOLDER / (level + {"macos": ".dylib", "windows": ".dll"}.get(level.partition("-")[0], ".so"))
 
 
 def addresses(kernel: Declaration) -> tuple[int, int]:
@@ -49,9 +55,9 @@ def addresses(kernel: Declaration) -> tuple[int, int]:
 @lru_cache(1)
 def _library() -> _Library | None:
     """Load the library; None if there is none to be used."""
-    asked = os.environ.get("CAPFST_KERNELS")
-    names, is_checkout = [asked] if asked else [level(), "x86-64-v2"], (_PACKAGE.parent / "pyproject.toml").exists()
-    path = next((file for name in names if (file := FOLDER / f"{name}{SUFFIX}").exists()), None)
+    asked, own, is_checkout = os.environ.get("CAPFST_KERNELS"), level(), (_PACKAGE.parent / "pyproject.toml").exists()
+    names = [asked] if asked else [own, own.replace("v3", "v2")]
+    path = next((file for name in names if (file := path_of(name)).exists()), None)
     if asked == "jit" or (is_checkout and not path and not asked):
         return None
     if not path:

@@ -1,6 +1,7 @@
 """From kernels to machine code: object files, kept under what they were made of, and shared libraries.
 
-The C compiler and linker is `cc`, or what the variable CC names.
+LLVM compiles for every target on every machine. The C compiler and linker is `cc`, or the command in the variable CC,
+which may be that of another system: CC="zig cc -target aarch64-linux-gnu.2.28".
 """
 
 from __future__ import annotations
@@ -25,8 +26,18 @@ TARGETS = {
     "x86-64-v2": ("x86_64-unknown-linux-gnu", "x86-64-v2"),
     "x86-64-v3": ("x86_64-unknown-linux-gnu", "x86-64-v3"),
     "aarch64": ("aarch64-unknown-linux-gnu", "generic"),
+    "macos-aarch64": ("arm64-apple-macosx11.0.0", "apple-m1"),
+    "windows-x86-64-v2": ("x86_64-pc-windows-gnu", "x86-64-v2"),
+    "windows-x86-64-v3": ("x86_64-pc-windows-gnu", "x86-64-v3"),
 }
-"""What machine code is for: LLVM's names of a platform, and of the least processor."""
+"""What machine code is for: LLVM's names of a platform, and of the least processor. On Linux, glibc and musl take the
+same."""
+_OPTIONS = {
+    ".so": ["-shared", "-s", "-Wl,--gc-sections", "-Wl,--no-undefined"],
+    ".dylib": ["-dynamiclib", "-Wl,-dead_strip,-S,-x"],
+    ".dll": ["-shared", "-s", "-static-libgcc"],
+}
+"""For the linkers of Linux, macOS and Windows."""
 _HERE = Path(__file__).parent
 
 
@@ -74,9 +85,9 @@ def _emit(symbol: str, code: str, name: str, level: str) -> bytes:
         if item.name == symbol:
             item.name = name
         elif not item.is_declaration:
-            item.linkage = "internal"
             if item.is_function and outlined(item.name):
                 item.add_function_attribute("noinline")
+            item.linkage, item.name = "internal", ""  # numba's names count what a process has compiled
     tuning = binding.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization = tuning.slp_vectorization = True
     builder = binding.create_pass_builder(machine, tuning)
@@ -98,15 +109,18 @@ def _machine(level: str) -> Any:
 
 def compiler() -> list[str]:
     """Return the command of the C compiler. BuildError: there is none."""
-    command = shlex.split(os.environ.get("CC", "cc"))
-    if not command or not shutil.which(command[0]):
-        raise BuildError("there is no C compiler: install gcc (on Debian and Ubuntu: apt-get install gcc), or set CC")
+    command = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    if not shutil.which(command[0]):
+        remedy = "install gcc (on Debian and Ubuntu: apt-get install gcc), or set CC"
+        raise BuildError(f"there is no C compiler {command[0]}: {remedy}")
     return command
 
 
 def link(files: Sequence[Path], library: Path) -> None:
     """Link object files into a library, which appears complete or not at all."""
-    options = ["-shared", "-fPIC", "-O2", "-s", "-Wl,--gc-sections", "-Wl,--no-undefined"]
+    options = [*_OPTIONS[library.suffix], "-fPIC", "-O2"]
+    if library.suffix == ".dylib":
+        options.append(f"-Wl,-install_name,@rpath/{library.name}")  # else the name of a temporary folder
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         made, listed = Path(folder, library.name), Path(folder, "files")
         listed.write_text("\n".join(f'"{file.as_posix()}"' for file in files), "utf-8")  # a command line has limits

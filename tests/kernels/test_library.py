@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.command_line import CAPFST, TIMEOUT
 
-from capfst.kernels import library
+from capfst.kernels import library, objects
 from capfst.kernels.declaration import registry
 
 ROOT = Path(__file__).parents[2]
@@ -36,8 +36,10 @@ def run(*command: str, kernels: str = "", code: int = 0) -> subprocess.Completed
 def test_libraries_and_kernels_that_are_compiled_when_called_give_the_same() -> None:
     expected = run(*CAPFST, "recase", "--nbest", "3").stdout
     assert "New York" in expected
-    for name in [file.stem for file in library.FOLDER.glob(f"*{library.SUFFIX}")] + ["jit"]:
-        if name <= library.level() or name == "jit":
+    own = library.level()
+    lower = [level for level in objects.TARGETS if level.split("-v")[0] == own.split("-v")[0] and level <= own]
+    for name in [*lower, "jit"]:
+        if name == "jit" or library.path_of(name).exists():
             assert run(*CAPFST, "recase", "--nbest", "3", kernels=name).stdout == expected
 
 
@@ -86,7 +88,7 @@ def test_every_kernel_that_python_calls_is_there_and_checks_its_arguments() -> N
             importlib.import_module(".".join(("capfst", *path.relative_to(package).with_suffix("").parts)))
     entries = [k for k in registry if k.is_entry and k.py_func.__module__.startswith("capfst.")]
     assert len(entries) > 100
-    functions = ctypes.CDLL(str(library.FOLDER / f"{library.level()}{library.SUFFIX}"))
+    functions = ctypes.CDLL(str(library.path_of(library.level())))
     for kernel in entries:
         address = ctypes.cast(functions[kernel.symbol], ctypes.c_void_p).value
         if not os.environ.get("CAPFST_KERNELS"):
