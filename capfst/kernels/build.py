@@ -16,6 +16,7 @@ import argparse
 import importlib
 import json
 import multiprocessing
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ def build(levels: Sequence[str], folder: Path) -> None:
     files = {level: [objects.object_file(kernel, level, folder) for kernel in kernels] for level in levels}
     if not all(file.exists() for made in files.values() for file in made):
         print("compiling kernels, which takes a minute", flush=True)
+        os.environ["PYTHONHASHSEED"] = "0"  # of the processes: numba goes through sets, and code depends on the order
         try:
             with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
                 list(pool.map(partial(_compile, levels=levels, folder=folder), names))

@@ -78,14 +78,14 @@ def _emit(symbol: str, code: str, name: str, level: str) -> bytes:
 
     names = [kernel.name.split(".") for kernel in registry if kernel.is_inlined is False]
     # As numba calls them; should it do otherwise, kernels become slower, not wrong.
-    outlined = re.compile("|".join("".join(f"{len(part)}{part}" for part in name) + "B" for name in names)).search
+    outlined = ["".join(f"{len(part)}{part}" for part in name) + "B" for name in names]
     machine, module = _machine(level), binding.parse_assembly(re.sub(r"^target .*$", "", code, flags=re.M))
     module.triple, module.data_layout = TARGETS[level][0], str(machine.target_data)
     for item in (*module.functions, *module.global_variables):
         if item.name == symbol:
             item.name = name
         elif not item.is_declaration:
-            if item.is_function and outlined(item.name):
+            if item.is_function and any(part in item.name for part in outlined):
                 item.add_function_attribute("noinline")
             item.linkage, item.name = "internal", ""  # numba's names count what a process has compiled
     tuning = binding.create_pipeline_tuning_options(speed_level=3)

@@ -16,6 +16,8 @@ Kept n-grams need their prefixes and their suffixes, which are therefore scored 
 begin or end. So the n-grams with scores above any threshold are a whole model; unigrams all stay.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -189,7 +191,9 @@ class Pruner:
             shorter = Buckets(estimator.store, sizes + self.counts.windows, np.uint32, 2)
             ranked = Buckets(estimator.store, sizes, np.uint32, 5)
 
-            def protect(bucket: int, n: int = n, longer=longer, shorter=shorter, ranked=ranked) -> npt.NDArray:  # type: ignore[no-untyped-def]
+            def protect(
+                bucket: int, n: int = n, longer: Any = longer, shorter: Any = shorter, ranked: Any = ranked
+            ) -> npt.NDArray:
                 start, end = first_nodes[n][bucket : bucket + 2]
                 rows = _by_node(self.rows[n].take(bucket), start, end - start)
                 if longer is not None:

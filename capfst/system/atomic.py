@@ -14,7 +14,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from capfst.exceptions import CapfstError
 from capfst.system.locks import lock
@@ -53,7 +53,7 @@ class _Raw(io.FileIO):
         with contextlib.suppress(OSError):  # not every file system has locks
             lock(self.fileno())
 
-    def write(self, data) -> int:  # type: ignore[no-untyped-def]
+    def write(self, data: Any) -> int:
         try:
             return super().write(data)
         except OSError as error:
