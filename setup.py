@@ -3,6 +3,7 @@ the source as their names, because there is nothing beside it where packages are
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,13 +17,18 @@ ROOT = Path(__file__).parent
 
 class BuildKernels(build_ext):
     """Build the C module that calls kernels, then the libraries of kernels: for this machine, or for what the variable
-    CAPFST_LEVELS names (`all`, or as capfst.kernels.build has it)."""
+    CAPFST_LEVELS names (`all`, or as capfst.kernels.build has it). `prebuilt` stands for those that are in the source's
+    folder already, for which numba is not needed."""
 
     def run(self) -> None:
         super().run()
         built = ROOT if self.inplace or self.editable_mode else Path(self.build_lib).absolute()
         command = [sys.executable, "-m", "capfst.kernels.build", "--objects", str(ROOT / "build" / "kernels")]
         levels = os.environ.get("CAPFST_LEVELS", "").split()
+        if levels == ["prebuilt"]:
+            libraries = Path("capfst", "kernels", "lib")
+            shutil.copytree(ROOT / libraries, built / libraries, dirs_exist_ok=True)
+            return
         # capfst is imported from where its C module is; what it needs, from where pip has put that.
         path = os.pathsep.join(filter(None, [str(built), os.environ.get("PYTHONPATH")]))
         environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
 os.environ.setdefault("NUMBA_OPT", "0")  # before numba is imported: what it compiles is not run
 
@@ -67,7 +67,7 @@ def numba_type(hint: Any) -> Any:
     if hint is type(None):
         return types.void
     if (parts := items(hint)) is not None:
-        return BaseTuple.from_types(tuple(map(numba_type, parts.values())), hint if isinstance(hint, type) else tuple)
+        return BaseTuple.from_types(tuple(map(numba_type, parts.values())), get_origin(hint) or hint)
     found = mark(hint)
     if isinstance(found, Array):
         return types.Array(from_dtype(found.dtype), found.ndim, "A" if found.is_strided else "C")
@@ -109,7 +109,7 @@ def _read(hint: Any, slots: Iterator[int], names: dict[str, Any]) -> str:
     if (parts := items(hint)) is not None:
         values = "".join(f"{_read(part, slots, names)}, " for part in parts.values())
         names[f"tuple{id(hint)}"] = hint
-        return f"({values})" if not isinstance(hint, type) else f"tuple{id(hint)}({values})"
+        return f"({values})" if get_origin(hint) else f"tuple{id(hint)}({values})"
     (leaf,), k = leaves(hint), next(slots)
     names[leaf.dtype.name] = leaf.dtype.type
     if not leaf.ndim:
