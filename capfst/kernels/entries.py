@@ -100,7 +100,7 @@ def entry(kernel: Declaration) -> Entry:
         " return 0",
     ]
     exec("\n".join(body), names)
-    function = cfunc(types.int32(*_SLOTS), **_OPTIONS)(names["entry"])
+    function = cfunc(types.int32(*_SLOTS), forceinline=True, **_OPTIONS)(names["entry"])
     return Entry(function.native_name, function.inspect_llvm(), function.address)
 
 

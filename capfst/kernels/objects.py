@@ -79,7 +79,9 @@ def _emit(symbol: str, code: str, name: str, level: str) -> bytes:
     names = [kernel.name.split(".") for kernel in registry if kernel.is_inlined is False]
     # As numba calls them; should it do otherwise, kernels become slower, not wrong.
     outlined = ["".join(f"{len(part)}{part}" for part in name) + "B" for name in names]
-    machine, module = _machine(level), binding.parse_assembly(re.sub(r"^target .*$", "", code, flags=re.M))
+    code = re.sub(r"^target .*$", "", code, flags=re.M)
+    code = re.sub(r"\bnoinline\b", "nounwind", code)  # of numba's, in entries: it hides that these catch all exceptions
+    machine, module = _machine(level), binding.parse_assembly(code)
     module.triple, module.data_layout = TARGETS[level][0], str(machine.target_data)
     for item in (*module.functions, *module.global_variables):
         if item.name == symbol:
