@@ -274,7 +274,7 @@ def test_annotations_that_no_kernel_can_have() -> None:
 
 def test_what_changes_machine_code_changes_the_digest() -> None:
     def of(source: str) -> str:
-        names = {"inner": inner, "kernel": kernel, "i64": i64, "u8": u8, "__name__": "capfst.made"}
+        names = {"inner": inner, "kernel": kernel, "i64": i64, "u8": u8, "__name__": "made"}
         exec(source, names)
         return names["f"].digest
 
