@@ -10,6 +10,7 @@ from support.command_line import TIMEOUT
 
 from capfst.kernels import kernel, objects
 from capfst.kernels.types import F64Array, f64
+from capfst.system.radix_sort import refine
 
 X86_64_ELF, AARCH64_ELF = b"\x7fELF\2\1\1" + bytes(9) + b"\1\0\x3e\0", b"\x7fELF\2\1\1" + bytes(9) + b"\1\0\xb7\0"
 BEGINNINGS = {
@@ -31,12 +32,17 @@ def sum_of_exponentials(values: F64Array) -> f64:
 
 
 @pytest.mark.slow
-def test_object_files_are_made_for_all_platforms(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("made", "names"), [(sum_of_exponentials, [b"exp\0"]), (refine, [b"NRT_MemInfo_alloc_aligned\0"])]
+)
+def test_object_files_are_made_for_all_platforms(made: objects.Declaration, names: list[bytes], tmp_path: Path) -> None:
     pytest.importorskip("numba")
-    objects.compile_kernel(sum_of_exponentials, list(objects.TARGETS), tmp_path)
-    made = {level: objects.object_file(sum_of_exponentials, level, tmp_path).read_bytes() for level in objects.TARGETS}
-    assert {level: code[: len(BEGINNINGS[level])] for level, code in made.items()} == BEGINNINGS
-    assert all(b"sum_of_exponentials" in code and b"exp\0" in code for code in made.values())
+    objects.compile_kernel(made, list(objects.TARGETS), tmp_path)
+    codes = {level: objects.object_file(made, level, tmp_path).read_bytes() for level in objects.TARGETS}
+    assert {level: code[: len(BEGINNINGS[level])] for level, code in codes.items()} == BEGINNINGS
+    for code in codes.values():
+        assert [name for name in [made.symbol.encode(), *names] if name not in code] == []
+        assert [name for name in (b"numba_", b"PyErr_", b"Py_") if name in code] == []  # which no library has
 
 
 COMPILE = """
