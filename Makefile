@@ -93,4 +93,4 @@ package: $(VENV)/package
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst
+	rm -rf capfst/kernels/lib capfst/kernels/*.so $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.fst

@@ -27,7 +27,8 @@ class BuildKernels(build_ext):
         levels = os.environ.get("CAPFST_LEVELS", "").split()
         if levels == ["prebuilt"]:
             libraries = Path("capfst", "kernels", "lib")
-            shutil.copytree(ROOT / libraries, built / libraries, dirs_exist_ok=True)
+            if built != ROOT:
+                shutil.copytree(ROOT / libraries, built / libraries, dirs_exist_ok=True)
             return
         # capfst is imported from where its C module is; what it needs, from where pip has put that.
         path = os.pathsep.join(filter(None, [str(built), os.environ.get("PYTHONPATH")]))

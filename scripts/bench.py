@@ -255,7 +255,7 @@ def plot(everyone: list[Contender], path: Path) -> None:
 
 
 def machine() -> str:
-    names = ["capfst", "numpy", "numba", "sacremoses", "truecase"]
+    names = ["capfst", "numpy", "sacremoses", "truecase"]
     installed = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     processor = next((line.split(":")[1].strip() for line in lines if "model name" in line), platform.machine())

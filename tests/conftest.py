@@ -12,7 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from capfst.exceptions import CapfstError
 
-# No example has to be quick: the first one of a test may compile kernels.
+# No example has to be quick: the first one of a test may compile a kernel that only tests call.
 settings.register_profile("capfst", deadline=None)
 settings.load_profile("capfst")
 
@@ -25,8 +25,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 
 class _Scheduling(LoadScopeScheduling):
-    """With several processes (`-n`), each takes the next file, so that few kernels are compiled by two at once; and one
-    takes all of Spark."""
+    """With several processes (`-n`), each takes the next file, and one takes all of Spark."""
 
     def _split_scope(self, nodeid: str) -> str:
         return "tests/spark" if nodeid.startswith("tests/spark/") else nodeid.partition("::")[0]

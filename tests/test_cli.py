@@ -436,7 +436,7 @@ def test_nohup(model, tmp_path):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_c_code_calls_python(number, code):
-    """It drops exceptions: here as when numba loads a kernel."""
+    """It drops exceptions."""
     program = (
         "import ctypes, os, time\n"
         "from capfst.cli.exit_status import exit_status\n"
@@ -562,8 +562,7 @@ def shown(terminal: int, until: str = "") -> str:
         while not until or until not in text.decode(errors="replace"):
             assert select.select([terminal], [], [], TIMEOUT)[0]
             text += os.read(terminal, 1 << 16)
-    # numba has colorama, if it is installed, reset all colours at the end.
-    return text.decode(errors="replace").removesuffix("\x1b[0m")
+    return text.decode(errors="replace")
 
 
 @pytest.mark.slow

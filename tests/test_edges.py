@@ -1,5 +1,5 @@
 """The edges of buffers, which kernels touch eight bytes at a time, unchecked: nothing behind them is read or written,
-of texts of 0 to 40 bytes, with words at the very end. With NUMBA_BOUNDSCHECK=1, in CI, indices are checked too.
+of texts of 0 to 40 bytes, with words at the very end. `make bounds` also checks indices.
 """
 
 import random

@@ -33,6 +33,8 @@ from capfst.context.features import (
     PRIOR_WEIGHT,
     STAGE1_LEAD,
     TOKEN,
+    Features,
+    Scores,
     TokenArray,
     decision,
     decision_features,
@@ -52,7 +54,6 @@ from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_freq
 from capfst.kernels import allocating, inner
 from capfst.kernels.types import (
     BoolArray,
-    F32Array,
     F32Matrix,
     F64Array,
     F64Matrix,
@@ -62,7 +63,6 @@ from capfst.kernels.types import (
     U8Array,
     U32Array,
     U32Matrix,
-    U64Array,
     f32,
     f64,
     i64,
@@ -173,8 +173,6 @@ def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, exampl
 
 
 Table = TypeVar("Table", I8Matrix, F32Matrix)
-Features = TypeVar("Features", U32Array, U64Array)
-Scores = TypeVar("Scores", F32Array, F64Array)
 
 
 @inner

@@ -45,8 +45,8 @@ _LEAST_BITS = 16  # so that few features of a small corpus share a row
 _FEW = 1_000_000  # labels: less memory than these need is too little
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 _NEW = 4  # slices of each source that are new text together: what is known of a word is without them
-# Bytes of memory: of compiled code; of what is known of a word; for finding classes, which ends before the tables are
-# made; of the tables, and packing them.
+# Bytes of memory: of what is loaded for learning; of what is known of a word; for finding classes, which ends before
+# the tables are made; of the tables, and packing them.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
 _PER_COUNTS = 4 * N_SHAPES  # of a word in a language
 _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run

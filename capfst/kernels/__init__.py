@@ -14,12 +14,17 @@ installed; nothing of numba is there when they are called (decorators.py, _call.
 memory.py has what kernels may call beyond NumPy's indexing and arithmetic. A call from Python with arguments of other
 types raises TypeError, which names the kernel and the argument.
 
-Whoever edits a kernel just runs it: where the library is older, the kernel is compiled at its first call (jit.py, by
-numba). `CAPFST_KERNELS=jit` does so for all kernels.
+To try an edited kernel, run it: where the library is older, the kernel is compiled at its first call (jit.py, by
+numba). `CAPFST_KERNELS=jit` compiles all kernels so.
 """
 
-from capfst.kernels.decorators import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
+from capfst.exceptions import CapfstError
 from capfst.kernels.memory import acquire, copy_bytes, count_ones, get_eight, part, prefetch, put_eight, release
+
+try:
+    from capfst.kernels.decorators import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
+except ImportError as error:
+    raise CapfstError(f"capfst is not built ({error}): run `make kernels` in a checkout, or `pip install .`") from error
 
 __all__ = [
     "Kernel",

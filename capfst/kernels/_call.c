@@ -17,7 +17,7 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
-enum { SLOTS = 256, MOST = 8 }; /* entries.py refuses kernels that need more */
+enum { SLOTS = 256, DIMENSIONS = 3 }; /* at most: entries.py refuses more slots, types.py has no more dimensions */
 enum { ADDRESS, GIVE_BACK, LEAVES, RESULTS, IS_TUPLE, FAILURE, NAME }; /* of an entry: decorators.py */
 enum { DTYPE, NDIM, IS_STRIDED };                                      /* of a leaf: types.py */
 
@@ -45,12 +45,11 @@ static int put_number(int64_t *slot, PyArray_Descr *dtype, PyObject *value) {
         if (!index) { PyErr_Clear(); return 0; }
         *slot = dtype->kind == 'u' ? (int64_t)PyLong_AsUnsignedLongLong(index) : PyLong_AsLongLong(index);
         Py_DECREF(index);
-        const int64_t same = (int64_t)((uint64_t)*slot << spare) >> spare;
-        if ((dtype->kind == 'u' ? (int64_t)((uint64_t)*slot << spare >> spare) : same) != *slot) return 0;
     }
-    const int fits = !PyErr_Occurred();
-    PyErr_Clear();
-    return fits;
+    if (PyErr_Occurred()) { PyErr_Clear(); return 0; }
+    const uint64_t high = (uint64_t)*slot << spare; /* the bits that the dtype has, at the top */
+    if (dtype->kind == 'u') return (int64_t)(high >> spare) == *slot;
+    return dtype->kind == 'f' || (int64_t)high >> spare == *slot;
 }
 
 /* Put a value in the next slots; return whether it is of the types that are expected. */
@@ -83,7 +82,7 @@ static void release(PyObject *capsule) {
 /* Make an array of the next slots. If it has no memory of its own, it is one of the arguments. */
 static PyObject *take_array(Row *row, PyArray_Descr *dtype, int ndim, PyObject *args, GiveBack give_back) {
     void *memory = row->p[row->n], *data = row->p[row->n + 1];
-    npy_intp shape[MOST];
+    npy_intp shape[DIMENSIONS];
     for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)row->i[row->n + 2 + k];
     row->n += 2 + ndim;
     for (Py_ssize_t k = 0; !memory && k < PyTuple_Size(args); k++) {

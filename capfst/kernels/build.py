@@ -43,8 +43,9 @@ def build(levels: Sequence[str], folder: Path) -> None:
     ]
     kernels = [kernel for name in names for kernel in _kernels(name)]
     files = {level: [objects.object_file(kernel, level, folder) for kernel in kernels] for level in levels}
-    if not all(file.exists() for made in files.values() for file in made):
-        print("compiling kernels, which takes a minute", flush=True)
+    missing = sum(not file.exists() for made in files.values() for file in made)
+    if missing:
+        print(f"compiling {missing} of {len(kernels) * len(levels)} kernels", flush=True)
         os.environ["PYTHONHASHSEED"] = "0"  # of the processes: numba goes through sets, and code depends on the order
         try:
             with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -76,14 +77,17 @@ def _compile(module: str, levels: Sequence[str], folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m capfst.kernels.build", description="Compile all kernels.")
-    parser.add_argument("levels", nargs="*", metavar="LEVEL", choices=[*objects.TARGETS, "all", []], default=[])
+    parser.add_argument("levels", nargs="*", metavar="LEVEL", help=f"{', '.join(objects.TARGETS)}; or all")
     parser.add_argument("--objects", type=Path, default=Path("build", "kernels"), help="folder to keep object files in")
     options, own = parser.parse_args(), library.level()
-    levels = [level for level in objects.TARGETS if level.split("-v")[0] == own.split("-v")[0]]
-    levels = levels if options.levels == ["all"] else options.levels or [own]
+    levels = options.levels or [own]
+    if levels == ["all"]:
+        levels = [level for level in objects.TARGETS if level.split("-v")[0] == own.split("-v")[0]]
+    if unknown := [level for level in levels if level not in objects.TARGETS]:
+        parser.error(f"no kernels can be built for {unknown[0]}: choose from {', '.join(objects.TARGETS)}")
     try:
         build(levels, options.objects.absolute())
-    except objects.BuildError as error:
+    except (objects.BuildError, OSError) as error:
         sys.exit(f"error: {error}")
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from enum import EnumMeta
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Declaration:
         return hashlib.blake2b("".join(kernel._content() for kernel in reached).encode(), digest_size=16).hexdigest()
 
     def _names(self) -> dict[str, Any]:
-        """What the function's names stand for outside it."""
+        """Return the globals that the function names."""
         known, code = self.py_func.__globals__, self.py_func.__code__
         return {name: known[name] for name in sorted(code.co_names) if name in known}
 
@@ -63,15 +64,29 @@ class Declaration:
         types = [_described(hint) for hint in hints(self.py_func).values()]
         content = [self.name, self.allocates, self.is_inlined, types, code.co_code, constants, code.co_names]
         for name, value in self._names().items():
-            if isinstance(value, np.ndarray):
-                content += [name, value.dtype, value.shape, value.tobytes()]
-            elif isinstance(value, EnumMeta):
-                content += [name, *value]
-            elif isinstance(value, (int, float, str, tuple, np.generic, np.dtype)):
-                content += [name, value]
-            elif hasattr(value, "_fields"):
-                content += [name, _described(value)]
+            if not isinstance(value, (Declaration, ModuleType)):
+                try:
+                    content += [name, _constant(value)]
+                except TypeError as error:
+                    raise TypeError(f"{self.name} names {name}, {error}: make it an argument") from None
         return repr(content)
+
+
+def _constant(value: Any) -> str:
+    """Describe a value that a kernel names in full. TypeError: that is not possible."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    if isinstance(value, tuple):
+        return str([_constant(item) for item in value])
+    if isinstance(value, EnumMeta):
+        return repr(list(value))
+    if hasattr(value, "_fields"):
+        return _described(value)
+    if callable(value):  # an operation (memory.py), or a type that converts
+        return ""
+    if isinstance(value, (int, float, str, bytes, np.generic, np.dtype)):
+        return repr(value)
+    raise TypeError(f"a {type(value).__name__}")
 
 
 def _described(hint: Any) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 import threading
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
 
 from capfst.kernels import _call, library
 from capfst.kernels.declaration import Declaration
@@ -15,39 +18,45 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _lock = threading.RLock()
+_LEAVES = 2  # in an entry: see _call.c
 
 
 class Kernel(Declaration, Generic[P, R]):
     """A function that runs as machine code."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs:
+            raise TypeError(f"{self.name}: it takes no keywords")
         result: Any = _call.call(self._entry, args)
-        if result is NotImplemented or kwargs:
-            raise TypeError(f"{self.name}: {'it takes no keywords' if kwargs else self._mismatch(args)}")
+        if result is NotImplemented:
+            raise TypeError(f"{self.name}: {_mismatch(self._entry[_LEAVES], args)}")
         return result
 
     @cached_property
-    def _leaves(self) -> tuple[Leaf, ...]:
-        parameters = list(hints(self.py_func).items())[:-1]
-        return tuple(leaf for name, hint in parameters for leaf in leaves(hint, name))
-
-    @cached_property
     def _entry(self) -> tuple[Any, ...]:
-        """What _call.c has to know of the kernel."""
+        """The description of the kernel that _call.c reads."""
         with _lock:
-            result = hints(self.py_func)["return"]
+            *parameters, (_, result) = hints(self.py_func).items()
+            arguments = tuple(leaf for name, hint in parameters for leaf in leaves(hint, name))
             results = () if result is type(None) else tuple(leaves(result))
-            types = self._leaves, results, items(result) is not None
+            types = arguments, results, items(result) is not None
             return (*library.addresses(self), *types, MemoryError if self.allocates else IndexError, self.name)
 
-    def _mismatch(self, args: tuple[Any, ...]) -> str:
-        """Return which of the arguments the kernel cannot be called with."""
-        given = list(_flat(args))
-        for leaf, value in zip(self._leaves, given, strict=False):
-            if not _call.fits(leaf, value):
-                shape = f" of {value.dtype}, {value.ndim}-dimensional" if hasattr(value, "dtype") else f" {value!r}"
-                return f"{leaf.name} must be {leaf}, not {type(value).__name__}{shape}"
-        return f"it takes {len(self._leaves)} numbers and arrays, not {len(given)}"
+
+def _mismatch(expected: tuple[Leaf, ...], args: tuple[Any, ...]) -> str:
+    """Describe the first argument that a kernel cannot be called with."""
+    given = list(_flat(args))
+    for leaf, value in zip(expected, given, strict=False):
+        if not _call.fits(leaf, value):
+            return f"{leaf.name} must be {leaf}, not {_described(value)}"
+    return f"it takes {len(expected)} numbers and arrays, not {len(given)}"
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        contiguous = "a contiguous array" if value.flags.c_contiguous else "an array with gaps"
+        return f"{contiguous} of {value.dtype}, {value.ndim}-dimensional"
+    return f"{type(value).__name__} {reprlib.repr(value)}"
 
 
 def _flat(value: Any) -> Iterator[Any]:

@@ -1,7 +1,7 @@
 """From annotations to LLVM's language, by numba: kernels as its dispatchers, and their entries as C functions.
 
 Only numba's public decorators compile: `njit` what kernels call, `cfunc` what Python calls. One function of numba's is
-replaced (see `_index`). What comes out is not optimized yet: build.py does that.
+replaced (see `_index`). The code is not optimized yet: objects.py does that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from capfst.kernels import intrinsics
 from capfst.kernels.declaration import Declaration
 from capfst.kernels.types import Array, Record, hints, i64, items, leaves, mark
 
-SLOTS, MOST_DIMENSIONS = 256, 8  # as in _call.c
+SLOTS = 256  # as in _call.c
 _OPTIONS = {"error_model": "numpy"}
 _SLOTS = types.CPointer(types.int64), types.CPointer(types.float64), types.CPointer(types.voidptr)
 
@@ -108,8 +108,11 @@ def _read(hint: Any, slots: Iterator[int], names: dict[str, Any]) -> str:
     """Return the expression that makes an argument of the next slots; `names` gets what it names."""
     if (parts := items(hint)) is not None:
         values = "".join(f"{_read(part, slots, names)}, " for part in parts.values())
-        names[f"tuple{id(hint)}"] = hint
-        return f"({values})" if get_origin(hint) else f"tuple{id(hint)}({values})"
+        if get_origin(hint):
+            return f"({values})"
+        name = f"tuple{len(names)}"
+        names[name] = hint
+        return f"{name}({values})"
     (leaf,), k = leaves(hint), next(slots)
     names[leaf.dtype.name] = leaf.dtype.type
     if not leaf.ndim:

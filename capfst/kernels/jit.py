@@ -7,7 +7,6 @@ calls numba's own functions, nothing is kept either, and numba loads the code.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import tempfile
 from functools import lru_cache
@@ -15,29 +14,26 @@ from pathlib import Path
 
 from capfst.kernels import objects
 from capfst.kernels.declaration import Declaration
-from capfst.kernels.library import path_of
 
 _CHECKOUT = Path(__file__).parents[2]
 
 
-def addresses(kernel: Declaration, level: str) -> tuple[int, int]:
-    """Return the addresses of a kernel's entry and of `give_back`."""
-    suffix = path_of(level).suffix
+def compiled(kernel: Declaration, level: str, suffix: str) -> tuple[Path, int]:
+    """Return the library that has the kernel, and 0; or, if indices are checked, a library of `give_back` alone, and
+    the address of the kernel's entry. suffix: of libraries."""
     if os.environ.get("NUMBA_BOUNDSCHECK"):
         from capfst.kernels import entries  # noqa: PLC0415  (numba takes a second)
 
-        return entries.entry(kernel).address, _address([], _folder() / f"arrays{suffix}", "give_back")
+        return _linked([], _folder() / f"arrays{suffix}"), entries.entry(kernel).address
     file = objects.object_file(kernel, level, _folder())
-    library = file.with_suffix(suffix)
-    if not library.exists():
-        objects.compile_kernel(kernel, [level], _folder())
-    return _address([file], library, kernel.symbol), _address([file], library, "give_back")
+    objects.compile_kernel(kernel, [level], _folder())
+    return _linked([file], file.with_suffix(suffix)), 0
 
 
-def _address(files: list[Path], library: Path, name: str) -> int:
+def _linked(files: list[Path], library: Path) -> Path:
     if not library.exists():
         objects.link(files, library)
-    return ctypes.cast(ctypes.CDLL(str(library))[name], ctypes.c_void_p).value or 0
+    return library
 
 
 @lru_cache(1)

@@ -46,10 +46,22 @@ def path_of(level: str) -> Path:
 def addresses(kernel: Declaration) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that gives the memory of its arrays back."""
     library = _library()
-    if not library or not _has(library, kernel):
-        return _compiled(kernel)
-    entry, give_back = (ctypes.cast(library.functions[name], ctypes.c_void_p) for name in (kernel.symbol, "give_back"))
-    return entry.value or 0, give_back.value or 0
+    if library and _has(library, kernel):
+        functions, entry = library.functions, 0
+    else:
+        functions, entry = _compiled(kernel)
+    return entry or _address(functions, kernel.symbol), _address(functions, "give_back")
+
+
+def _address(functions: ctypes.CDLL, name: str) -> int:
+    return ctypes.cast(functions[name], ctypes.c_void_p).value or 0
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise CapfstError(f"the compiled kernels cannot be loaded ({error}): install capfst again") from error
 
 
 @lru_cache(1)
@@ -62,8 +74,9 @@ def _library() -> _Library | None:
         return None
     if not path:
         raise CapfstError(f"there are no kernels for {names[0]}: install a wheel, or from source with a C compiler")
-    is_older = is_checkout and any(file.stat().st_mtime > path.stat().st_mtime for file in _PACKAGE.rglob("*.py"))
-    return _Library(ctypes.CDLL(str(path)), json.loads(DIGESTS.read_text("utf-8")) if is_older else None)
+    built = path.stat().st_mtime
+    is_older = is_checkout and any(file.stat().st_mtime > built for file in _PACKAGE.rglob("*.py"))
+    return _Library(_load(path), json.loads(DIGESTS.read_text("utf-8")) if is_older else None)
 
 
 def _has(library: _Library, kernel: Declaration) -> bool:
@@ -77,14 +90,17 @@ def _has(library: _Library, kernel: Declaration) -> bool:
     return False
 
 
-def _compiled(kernel: Declaration) -> tuple[int, int]:
+def _compiled(kernel: Declaration) -> tuple[ctypes.CDLL, int]:
+    """Return a library that was compiled for one kernel, and the kernel's address if it is not in there."""
+    own = level()
     try:
         from capfst.kernels import jit  # noqa: PLC0415  (seldom needed)
 
-        return jit.addresses(kernel, level())
+        path, entry = jit.compiled(kernel, own, path_of(own).suffix)
     except ModuleNotFoundError as error:
         reason = f"{kernel.name} must be compiled, but {error.name} is not installed"
         raise CapfstError(f"{reason}: run `make kernels`, or install numba") from error
+    return _load(path), entry
 
 
 @lru_cache(None)

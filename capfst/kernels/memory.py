@@ -48,8 +48,8 @@ def part(array: Anything, begin: int, size: int) -> Anything:
 
 
 def release() -> None:
-    """Make what was written before visible to threads that, after an `acquire`, have read what is written next."""
+    """Make earlier writes visible to threads that see a later one, and then `acquire`."""
 
 
 def acquire() -> None:
-    """Keep what is read next from being read before: see `release`."""
+    """Order later reads after earlier ones: see `release`."""

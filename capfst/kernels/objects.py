@@ -20,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from capfst.exceptions import CapfstError
 from capfst.kernels.declaration import Declaration, registry
 
 TARGETS = {
@@ -41,7 +42,7 @@ _OPTIONS = {
 _HERE = Path(__file__).parent
 
 
-class BuildError(Exception):
+class BuildError(CapfstError):
     """Kernels cannot be built: why, and what to do."""
 
 
@@ -53,8 +54,9 @@ def object_file(kernel: Declaration, level: str, folder: Path) -> Path:
 
 @lru_cache(1)
 def _tools() -> str:
-    """What machine code is made by."""
-    made_by = [(_HERE / f"{name}.py").read_bytes() for name in ("types", "entries", "intrinsics", "objects")]
+    """Return the versions and sources that machine code depends on, besides the kernel."""
+    names = "types.py", "entries.py", "intrinsics.py", "objects.py", "arrays.c"
+    made_by = [(_HERE / name).read_bytes() for name in names]
     return f"{version('numba')} {version('llvmlite')} {sys.version} {made_by}"
 
 

@@ -108,7 +108,7 @@ def items(hint: Any) -> dict[str, Any] | None:
 
 
 def mark(hint: Any) -> np.dtype[Any] | Array | Record:
-    """Return what an annotation says of a value that is not a tuple. TypeError: no kernel can have such a value."""
+    """Return the mark of an annotation that is not a tuple's. TypeError: it has none, so that no kernel can have it."""
     found = _OF_PYTHON.get(hint) or (get_args(hint)[1] if get_origin(hint) is Annotated else None)
     if not isinstance(found, (np.dtype, Array, Record)):
         raise TypeError(f"{hint} is not one of the types in capfst.kernels.types")

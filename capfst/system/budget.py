@@ -5,7 +5,7 @@ import ctypes
 import mmap
 import os
 
-PROGRAM = 160 << 20  # what Python, NumPy and Numba's compiled kernels take
+PROGRAM = 160 << 20  # more than what Python, NumPy and the kernels take
 
 
 def resident() -> int:

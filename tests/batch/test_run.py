@@ -78,7 +78,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def batch(model, *arguments, code=0) -> tuple[dict, list[str]]:
     """The report, and the lines on stderr but for the note that the model has no context model. In this process, which
-    need not load numba for each run."""
+    need not load NumPy for each run."""
     report = model.with_name("report.json")
     command = ["batch", "--lm", model, "--jobs", 2, "--report", report, *arguments]
     failed = 0

@@ -26,6 +26,7 @@ from capfst.kernels.types import (
     i8,
     i64,
     u8,
+    u32,
     u64,
 )
 
@@ -55,6 +56,11 @@ def total(values: F64Array, scale: Scale) -> f64:
 @kernel
 def kinds(small: i8, large: u64, real: f32, flag: bool) -> tuple[i64, u64, f64, bool]:
     return small, large, real, not flag
+
+
+@kernel
+def unsigned(small: u8, middle: u32) -> tuple[u8, u32]:
+    return small, middle
 
 
 @kernel
@@ -161,6 +167,14 @@ def test_other_numbers_are_refused(arguments: tuple[object, ...], message: str) 
         kinds(*arguments)
 
 
+@pytest.mark.parametrize(("small", "middle"), [(-1, 0), (256, 0), (0, -1), (0, 2**32), (-(2**63), 0), (0, 2**64)])
+def test_unsigned_numbers(small: int, middle: int) -> None:
+    assert unsigned(255, 2**32 - 1) == (255, 2**32 - 1)
+    name, type_, value = ("middle", "uint32", middle) if middle else ("small", "uint8", small)
+    with pytest.raises(TypeError, match=f"unsigned: {name} must be {type_}, not int {value}"):
+        unsigned(small, middle)
+
+
 @pytest.mark.parametrize(
     "items",
     [
@@ -185,6 +199,22 @@ def test_what_is_wrong_inside_a_tuple_is_named() -> None:
         total(np.zeros(3), 1)
     with pytest.raises(TypeError, match="it takes no keywords"):
         converted(number=1)
+
+
+def test_a_call_that_is_refused_changes_nothing() -> None:
+    items = np.zeros(3, ITEM)
+    with pytest.raises(TypeError, match="raise_costs: it takes no keywords"):
+        raise_costs(items, 1, more=2)
+    assert items["cost"].tolist() == [0] * 3
+
+
+def test_messages_are_short() -> None:
+    with pytest.raises(TypeError, match="total: values must be a contiguous array of float64") as gaps:
+        total(np.zeros(8)[::2], Scale(1, (0, 1)))
+    assert "an array with gaps of float64" in str(gaps.value)
+    with pytest.raises(TypeError) as long:
+        total("x" * 100_000, Scale(1, (0, 1)))
+    assert len(str(long.value)) < 200
 
 
 def test_records_are_written_in_place_whatever_object_their_dtype_is() -> None:
@@ -287,3 +317,15 @@ def test_what_changes_machine_code_changes_the_digest() -> None:
         first.replace("return g(a)", "return g(a) + 1"),
     ]
     assert len({of(source) for source in [first, *others]}) == 5
+
+
+NAMED = {1: 2}
+
+
+def test_a_constant_that_no_digest_can_hold() -> None:
+    @inner
+    def named(a: i64) -> i64:
+        return a + len(NAMED)
+
+    with pytest.raises(TypeError, match=r"named names NAMED, a dict: make it an argument"):
+        assert named.digest

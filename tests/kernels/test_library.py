@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.command_line import CAPFST, TIMEOUT
 
-from capfst.kernels import library, objects
+from capfst.kernels import _call, library, objects
 from capfst.kernels.declaration import registry
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +53,23 @@ import numpy as np
 from capfst.text.unicode import is_utf8, lower
 print(is_utf8(np.frombuffer(b"abc", np.uint8)), lower("ABC"))
 """
+
+
+def test_libraries_that_are_damaged_or_missing(tmp_path: Path) -> None:
+    package = tmp_path / "capfst"
+    shutil.copytree(ROOT / "capfst", package, ignore=shutil.ignore_patterns("*.fst", "__pycache__", "lib"))
+
+    def error() -> str:
+        program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{PROGRAM}"
+        return run(sys.executable, "-c", program, code=1).stderr.splitlines()[-1]
+
+    assert "CapfstError: there are no kernels for " in error()
+    shutil.copytree(library.FOLDER, package / "kernels" / "lib")
+    damaged = package / "kernels" / "lib" / library.path_of(library.level()).name
+    damaged.write_bytes(bytes(1000))
+    assert "CapfstError: the compiled kernels cannot be loaded (" in error()
+    (package / "kernels" / Path(_call.__file__).name).unlink()
+    assert "CapfstError: capfst is not built (" in error()
 
 
 @pytest.mark.slow
