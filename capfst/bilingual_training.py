@@ -1,7 +1,7 @@
 """Training on translations: cased bitext and its word alignments → a model that learns case from the source, too.
 
 In: a model, and three files of as many lines: cased translations, their cased source, alignments. Out: the same model
-with a part more (bilingual/model.py).
+with a part more (bilingual/weights.py).
 
 The weights are learned from what the classifier says of lines that it has not learned from: so in each of four *folds*
 every fourth stretch of lines teaches the weights, and the others the classifier, unless the text is long; then one fold
@@ -26,20 +26,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.alignment import Block, Names, side_by_side
 from capfst.bilingual.casings import LM
 from capfst.bilingual.classifier import learn_classifier
-from capfst.bilingual.features import N_TEMPLATES, fill_templates
-from capfst.bilingual.learn import Collector, check_scipy, learn
-from capfst.bilingual.model import PART, Bilingual
-from capfst.bilingual.words import AN, Text
+from capfst.bilingual.crf import Collector, check_scipy, learn
+from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
+from capfst.bilingual.weights import PART, Bilingual
+from capfst.bilingual.word_facts import AN, Text
 from capfst.casing import encode
-from capfst.corpus.read import Errors, ended, read_stream
 from capfst.exceptions import CapfstError
-from capfst.fst.backoff import SENTENCE_END, step
 from capfst.fst.write import ArcArray, StateArray, write_fst
+from capfst.io.blocks import Errors, ended, read_stream
+from capfst.io.side_by_side import Block, Names, side_by_side
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64, u8, u64
+from capfst.lm.query import SENTENCE_END, step
 from capfst.recaser import Recaser, load
 from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound

@@ -1,17 +1,35 @@
-"""The one exception that users see: what went wrong, where, and what to do about it."""
+"""Errors that users can act on: the problem, its place, and a remedy, in one line."""
 
 import re
 
 
 def one_line(text: str) -> str:
-    """The text with its control characters, which names of files may have, as escapes."""
+    """Return the text with control characters, which file names may contain, as escapes."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", lambda found: ascii(found[0])[1:-1], text)
 
 
 class CapfstError(Exception):
     """An error in the user's input or environment. The command line prints it as one line and exits with status 1."""
 
-    __module__ = "capfst"  # where users find it, and what a traceback shows
+    __module__ = "capfst"  # where users import it from, and what a traceback shows
 
     def __str__(self) -> str:
         return one_line(super().__str__())
+
+
+class ModelError(CapfstError):
+    """A model that is missing, damaged, or lacks what the call needs."""
+
+    __module__ = "capfst"
+
+
+class CorpusError(CapfstError):
+    """Text, a corpus or another input file that cannot be used."""
+
+    __module__ = "capfst"
+
+
+class OptionError(CapfstError, ValueError):
+    """An option whose value is unsupported, or options that exclude each other."""
+
+    __module__ = "capfst"

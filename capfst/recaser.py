@@ -24,30 +24,31 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst import models
-from capfst.bilingual.alignment import Block, side_by_side
 from capfst.casing import encode
 from capfst.casing.surface import openings, write
-from capfst.casing.transducer import CasingCosts, LabelPath, Transducer, Words
+from capfst.casing.transducer import Transducer
+from capfst.casing.types import CasingCosts, LabelPath, Words
 from capfst.context.casing_costs import casing_costs
+from capfst.context.context_model import Context
 from capfst.context.document import rarity
 from capfst.context.domains import ANY
-from capfst.context.model import Context
 from capfst.context.spellings import PART as SPELLINGS
-from capfst.corpus.documents import PIECE, documents, whole_documents
 from capfst.exceptions import CapfstError
-from capfst.formats.alignment import parse
-from capfst.fst.backoff import LanguageModel, Starts
 from capfst.fst.read import CapFst
+from capfst.io.alignments import parse
+from capfst.io.documents import PIECE, documents, whole_documents
+from capfst.io.side_by_side import Block, side_by_side
+from capfst.lm.query import LanguageModel, Starts
 from capfst.search import fast
-from capfst.search.breaks import Breaks
+from capfst.search.boundaries import Breaks
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import as_they_come, map_stream
 from capfst.text.tokenizer import NEWLINE
 
 if TYPE_CHECKING:
     from capfst.bilingual.casings import Forms, Monolingual
-    from capfst.bilingual.model import Bilingual
-    from capfst.bilingual.words import Text
+    from capfst.bilingual.weights import Bilingual
+    from capfst.bilingual.word_facts import Text
 
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
@@ -81,7 +82,7 @@ class Recaser:
         oov: what the context model does for words that the LM has never seen: `guess` their case, or `pass` them in
             lower case (ρ, §3.2.1), as it is without a context model.
         document: whether the lines of a document are evidence for each other (context/document.py), if a context model
-            is used; blank lines part documents (corpus/documents.py).
+            is used; blank lines part documents (io/documents.py).
         language: that of the text, such as `de`, if the context model knows several; if None, it is found sentence by
             sentence.
         restore: what the model must restore, `case`, `diacritics` or `both`; None: whatever it does. CapfstError if it
@@ -294,7 +295,7 @@ class Recaser:
         self, buf: npt.NDArray[np.uint8], words: Words, block: Block
     ) -> tuple[Text, Text, npt.NDArray[np.int32]]:
         from capfst.bilingual.links import link  # noqa: PLC0415
-        from capfst.bilingual.words import describe  # noqa: PLC0415
+        from capfst.bilingual.word_facts import describe  # noqa: PLC0415
 
         target = describe(buf, words, self.align_words)
         there = np.frombuffer(block.source or b"", np.uint8)
@@ -316,13 +317,13 @@ class Recaser:
     @cached_property
     def bilingual(self) -> Bilingual | None:
         """What the model has learned from translations; None if nothing."""
-        from capfst.bilingual.model import Bilingual  # noqa: PLC0415
+        from capfst.bilingual.weights import Bilingual  # noqa: PLC0415
 
         return Bilingual.of(self.model)
 
     @cached_property
     def forms(self) -> Forms:
-        from capfst.bilingual.model import forms_of  # noqa: PLC0415
+        from capfst.bilingual.weights import forms_of  # noqa: PLC0415
 
         return forms_of(self.model)
 

@@ -23,31 +23,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from capfst.context.model import PART, Context, context_of
+from capfst.context.context_model import PART, Context, context_of
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import label_spellings, of_spellings
 from capfst.context.train import ContextOptions, Fitted, LabelledCorpus, LocalCorpus, fit
 from capfst.context.transfer import transferred
 from capfst.corpus import filters as cleaning
 from capfst.corpus.diagnose import beginnings, diagnose
-from capfst.corpus.files import Source, sources
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import names, relabelled
 from capfst.corpus.languages import find_corpus
-from capfst.corpus.read import Errors, Hash
 from capfst.corpus.vocabulary import IdStreams, build_vocabulary, restricted
 from capfst.corpus.word_lists import read_word_lists
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import TextOptions
-from capfst.formats.read import OnWrapped, text_blocks
-from capfst.formats.suffixes import reader_of, teaches
 from capfst.fst.read import grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
 from capfst.fst.write import write_chunks
-from capfst.lm.build import EstimationOptions, acceptor, temporary_space
+from capfst.io.blocks import Errors, Hash
+from capfst.io.files import Source, sources
+from capfst.io.formats import reader_of, teaches
+from capfst.io.protocol import TextOptions
+from capfst.io.text_blocks import OnWrapped, text_blocks
 from capfst.lm.count import MAX_ORDER
+from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
 from capfst.system.atomic import refuse_to_replace
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident

@@ -26,11 +26,11 @@ from experiments import table
 
 import capfst
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
-from capfst.casing.transducer import CasingCosts, Words
-from capfst.context.words import UNSEEN, evidence_parts, has_case
-from capfst.corpus.files import find_files
-from capfst.corpus.read import read_blocks
+from capfst.casing.types import CasingCosts, Words
+from capfst.context.lexicon import UNSEEN, evidence_parts, has_case
 from capfst.evaluate.score import score_files
+from capfst.io.blocks import read_blocks
+from capfst.io.files import find_files
 from capfst.recaser import Recaser, load
 
 HELD_OUT = 20

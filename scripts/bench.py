@@ -34,10 +34,10 @@ import click
 from document import fill
 
 import capfst
-from capfst.corpus.files import find_files
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.score import score_files
 from capfst.fst.read import CapFst
+from capfst.io.blocks import read_blocks
+from capfst.io.files import find_files
 from capfst.recaser import load
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}

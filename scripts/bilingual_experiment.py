@@ -47,9 +47,9 @@ from sacrebleu.metrics.bleu import BLEU
 
 import capfst
 from capfst import bilingual_training
-from capfst.bilingual import casings, learn
+from capfst.bilingual import casings, crf
 from capfst.bilingual.classifier import learn_classifier
-from capfst.bilingual.features import N_TEMPLATES
+from capfst.bilingual.source_features import N_TEMPLATES
 from capfst.casing.shapes import Shape
 from capfst.evaluate.compare import CORRECT, TOKENS, compare
 from capfst.evaluate.score import measures
@@ -284,7 +284,7 @@ def ablation(training: Aligned, held_out: Aligned, resamples: int) -> list[list[
                 patch.object(
                     bilingual_training, "learn_classifier", partial(classifier_without, TEMPLATES.get(left_out, ()))
                 ),
-                patch.object(learn, "fit", partial(fit_with, learn.fit, FIXED.get(left_out, {}))),
+                patch.object(crf, "fit", partial(fit_with, crf.fit, FIXED.get(left_out, {}))),
                 patch.object(bilingual_training, "_stand_in", partial(stand_in, bilingual_training._stand_in, folder)),
             ):
                 bilingual_training.train_bilingual(
@@ -313,26 +313,26 @@ def classifier_without(
 
 
 def fit_with(
-    fit: Callable[..., npt.NDArray[np.float64]], fixed: dict[int, float], problem: learn.Problem,
+    fit: Callable[..., npt.NDArray[np.float64]], fixed: dict[int, float], problem: crf.Problem,
     lines: npt.NDArray[np.int64], sigma: float, start: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:  # fmt: skip
     """The weights, some of which are fixed."""
-    places, unpatched = list(fixed), learn.negative_log_likelihood
-    mean = learn.prior_mean()
+    places, unpatched = list(fixed), crf.negative_log_likelihood
+    mean = crf.prior_mean()
     mean[places] = list(fixed.values())
     start = start.copy()
     start[places] = mean[places]
 
     def with_fixed(
-        problem: learn.Problem, lines: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
+        problem: crf.Problem, lines: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
     ) -> tuple[float, npt.NDArray[np.float64]]:
         value, gradient = unpatched(problem, lines, weights)
         gradient[places] = 0
         return value, gradient
 
     with (
-        patch.object(learn, "negative_log_likelihood", with_fixed),
-        patch.object(learn, "prior_mean", lambda: mean),
+        patch.object(crf, "negative_log_likelihood", with_fixed),
+        patch.object(crf, "prior_mean", lambda: mean),
     ):
         return fit(problem, lines, sigma, start)
 
@@ -365,7 +365,7 @@ FIXED = {
     "the whole classifier": dict.fromkeys(range(casings.CLASSIFIER, casings.LINKED), 0.0),
     "the source word itself": {casings.EXACT: 0.0, casings.COPY: 30.0},
     "context": dict.fromkeys(range(casings.CONTEXT, casings.CLASSIFIER), 0.0),
-    "LM": {casings.LM: learn.LEAST_LM_WEIGHT},
+    "LM": {casings.LM: crf.LEAST_LM_WEIGHT},
 }
 """What it leaves out else: weights that are fixed."""
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from capfst.lm.arpa_lines import LN10
 from capfst.lm.arpa_read import read_arpa
-from capfst.lm.build import EstimationOptions, estimate
+from capfst.lm.estimate import EstimationOptions, estimate
 
 TOLERANCE = 1e-5
 

@@ -11,7 +11,7 @@ from pydoc_data.topics import topics
 
 import capfst
 from capfst.evaluate.score import score
-from capfst.info import describe
+from capfst.models.info import describe
 
 NEWS = """
 us senator o'neill bought an iphone in new york

@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 
 import capfst
-from capfst.corpus.documents import documents
-from capfst.corpus.read import read_blocks
+from capfst.io.blocks import read_blocks
+from capfst.io.documents import documents
 from capfst.text.unicode import lower
 
 QUICK = 500  # lines

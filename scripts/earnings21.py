@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.corpus.compression import decompressed
 from capfst.evaluate.alignment import align
+from capfst.io.compression import decompressed
 
 REFERENCE = "reference"
 TITLES = {"mr", "ms", "mrs", "dr"}

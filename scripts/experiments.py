@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 import capfst
 from capfst import models
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.bootstrap import CONFIDENCE
 from capfst.exceptions import CapfstError
+from capfst.io.blocks import read_blocks
 from capfst.recaser import Recaser
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -48,9 +48,9 @@ from experiments import (
 from levels import LEVELS, Recase, levels
 
 import capfst
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.compare import SHAPE_NAMES, TOKENS, compare
 from capfst.evaluate.score import MEASURES, measures
+from capfst.io.blocks import read_blocks
 from capfst.text.unicode import lower
 
 BUILD = Path(__file__).resolve().parents[1] / "build" / "kinds"

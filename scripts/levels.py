@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import capfst
-from capfst.casing.transducer import CasingCosts, LabelPath
+from capfst.casing.types import CasingCosts, LabelPath
 
 UNIGRAM, LM, ALL = LEVELS = ("unigram", "LM", "LM + context")
 

@@ -18,7 +18,7 @@ import click
 import numpy as np
 from command import run
 
-from capfst.corpus.read import read_blocks
+from capfst.io.blocks import read_blocks
 from capfst.recaser import Recaser, load
 
 Result = TypeVar("Result")

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from bitext import Link, Links, turned
 
-from capfst.fst.backoff import SENTENCE_END, LanguageModel, step
 from capfst.fst.read import CapFst
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, I64Array, i64
+from capfst.lm.query import SENTENCE_END, LanguageModel, step
 
 LONGEST = 4  # words of a phrase
 OPTIONS = 12  # translations that are tried of a phrase

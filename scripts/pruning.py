@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 import capfst
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.perplexity import perplexity
 from capfst.evaluate.score import score
+from capfst.io.blocks import read_blocks
 
 
 def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, float]]:

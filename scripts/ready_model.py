@@ -28,8 +28,8 @@ from command import run
 import capfst
 from capfst.batch.manifest import sha256
 from capfst.context.train import ContextOptions
-from capfst.corpus.read import read_blocks
 from capfst.exceptions import CapfstError
+from capfst.io.blocks import read_blocks
 from capfst.models import FOLDER, find
 from capfst.system.atomic import replacing
 from capfst.system.progress import progress

@@ -27,13 +27,13 @@ import numpy as np
 import numpy.typing as npt
 
 import capfst
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.perplexity import perplexity
 from capfst.evaluate.score import aligned, score, show
-from capfst.fst.backoff import step
 from capfst.fst.write import ArcArray, StateArray
+from capfst.io.blocks import read_blocks
 from capfst.kernels import allocating
 from capfst.kernels.types import BoolArray, U32Array, f64, i64
+from capfst.lm.query import step
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower_bytes
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from capfst.corpus.files import find_files
-from capfst.corpus.read import read_blocks
+from capfst.io.blocks import read_blocks
+from capfst.io.files import find_files
 from capfst.recaser import load
 from capfst.text.unicode import lower
 

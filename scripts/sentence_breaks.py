@@ -18,7 +18,7 @@ import click
 
 import capfst
 from capfst import Recaser
-from capfst.corpus.read import read_blocks
+from capfst.io.blocks import read_blocks
 from capfst.text.unicode import lower
 
 TOGETHER = 3

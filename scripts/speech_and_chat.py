@@ -19,8 +19,8 @@ from pathlib import Path
 import click
 from command import run
 
-from capfst.corpus.compression import compressing, compression_of_name
-from capfst.corpus.read import read_blocks
+from capfst.io.blocks import read_blocks
+from capfst.io.compression import compressing, compression_of_name
 from capfst.system.atomic import replacing
 
 FILE = click.Path(path_type=Path)

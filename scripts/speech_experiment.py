@@ -55,10 +55,10 @@ from ready_model import read_card, write
 
 import capfst
 from capfst import models
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.alignment import align, compare_aligned
 from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
 from capfst.evaluate.score import ALIGNED_MEASURES, measures
+from capfst.io.blocks import read_blocks
 from capfst.system.progress import progress
 
 WORK = Path(__file__).resolve().parents[1] / "build" / "speech"

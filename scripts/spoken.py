@@ -28,7 +28,7 @@ from experiments import read_lines
 from intrinsic import inside_case
 
 import capfst
-from capfst.convert import export_arpa
+from capfst.models.convert import export_arpa
 
 VOICES = ("slt", "rms")
 LOWERCASE, RECASED, TRUE = "lowercase", "recased", "true case"

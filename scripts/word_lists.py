@@ -30,8 +30,8 @@ import click
 from command import run  # beside this script
 from experiments import help_text
 
-from capfst.batch.folder import make_folder
 from capfst.exceptions import CapfstError
+from capfst.io.folder import make_folder
 from capfst.system.atomic import replacing
 from capfst.text.unicode import lower
 

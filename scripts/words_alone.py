@@ -27,9 +27,9 @@ from typing import NamedTuple
 import click
 from command import run
 
-from capfst.batch.folder import make_folder
 from capfst.corpus.filters import clean
-from capfst.corpus.read import read_blocks
+from capfst.io.blocks import read_blocks
+from capfst.io.folder import make_folder
 from capfst.system.atomic import replacing
 
 FILE = click.Path(path_type=Path)

@@ -23,7 +23,7 @@ from unittest.mock import patch
 import pytest
 from support.command_line import CORPUS, TIMEOUT, message, run, run_process, start
 
-from capfst.corpus.compression import zstd
+from capfst.io.compression import zstd
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from support.models import FORMS, build
 import capfst
 from capfst.batch.tally import tally
 from capfst.casing import surface
-from capfst.casing.transducer import Words
+from capfst.casing.types import Words
 from capfst.recaser import Recaser
 from capfst.search.lattice import NO_ROOM, Lattice, compose, new_lattice
 from capfst.search.nbest import line_lattice

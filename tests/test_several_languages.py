@@ -7,7 +7,7 @@ import pytest
 from support.command_line import run
 
 import capfst
-from capfst.context.model import Context
+from capfst.context.context_model import Context
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 

@@ -16,9 +16,9 @@ from support.disk import mounted
 from support.models import trailer_start
 
 import capfst
-from capfst.convert import export_arpa, import_arpa, mix_models
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
+from capfst.models.convert import export_arpa, import_arpa, mix_models
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import RecaseCounts
+from capfst.io.protocol import RecaseCounts
 from capfst.system.atomic import replacing
 
 NAME = ".capfst-batch.jsonl"

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from capfst.exceptions import one_line
-from capfst.formats.protocol import RecaseCounts
+from capfst.io.protocol import RecaseCounts
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 

@@ -20,15 +20,15 @@ from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from capfst.batch.folder import clear, locked, make_folder
-from capfst.batch.inputs import Item, Plan
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
-from capfst.corpus.compression import OnRead
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import BatchOptions, Format, Recase, RecaseCounts
-from capfst.formats.suffixes import format_of
+from capfst.io.compression import OnRead
+from capfst.io.folder import clear, locked, make_folder
+from capfst.io.formats import format_of
+from capfst.io.inputs import Item, Plan
+from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
 from capfst.system.parallel import map_stream

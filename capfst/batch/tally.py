@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.alignment import Block
-from capfst.casing.transducer import Words
-from capfst.formats.protocol import Recase, RecaseCounts
+from capfst.casing.types import Words
+from capfst.io.protocol import Recase, RecaseCounts
+from capfst.io.side_by_side import Block
 from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.recaser import Recaser

@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.features import N_LINKED, linked
-from capfst.bilingual.words import AN, FIRST, MX, Text
+from capfst.bilingual.source_features import N_LINKED, linked
+from capfst.bilingual.word_facts import AN, FIRST, MX, Text
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
-from capfst.casing.transducer import CasingCosts, Words
+from capfst.casing.types import CasingCosts, Words
 from capfst.kernels import inlined, inner
 from capfst.kernels.types import (
     Array,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.features import N_TEMPLATES
+from capfst.bilingual.source_features import N_TEMPLATES
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.features import largest, prefetch_rows
 from capfst.context.learn import INITIAL_SUM, adagrad, add_scores, softmax

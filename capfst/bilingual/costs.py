@@ -25,11 +25,11 @@ from capfst.bilingual.casings import (
     weight_of,
 )
 from capfst.bilingual.classifier import classify, fetch_weights
-from capfst.bilingual.features import N_TEMPLATES, fill_templates
-from capfst.bilingual.model import Bilingual
-from capfst.bilingual.words import AL, AN, MX, Text
+from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
+from capfst.bilingual.weights import Bilingual
+from capfst.bilingual.word_facts import AL, AN, MX, Text
 from capfst.casing.shapes import AS_FORM, N_SHAPES
-from capfst.casing.transducer import CasingCosts, Copies
+from capfst.casing.types import CasingCosts, Copies
 from capfst.kernels import allocating
 from capfst.kernels.types import F32Array, I8Matrix, I32Array, I64Array, U8Array, f32, i64
 from capfst.text.tokenizer import PROTECTED

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.alignment import NO_NAMES, Names
-from capfst.bilingual.words import AN, Text
+from capfst.bilingual.word_facts import AN, Text
 from capfst.exceptions import CapfstError
-from capfst.formats.alignment import Pairs
+from capfst.io.alignments import Pairs
+from capfst.io.side_by_side import NO_NAMES, Names
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I32Array, i64
 from capfst.system.binary_search import lower_bound

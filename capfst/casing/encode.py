@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.transducer import Words
+from capfst.casing.types import Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import allocating, copy_bytes, kernel
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64

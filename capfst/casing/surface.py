@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from capfst.casing.names import Spelling, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
-from capfst.casing.transducer import Copies, LabelPath, Words, is_joined
+from capfst.casing.transducer import is_joined
+from capfst.casing.types import Copies, LabelPath, Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64

@@ -45,7 +45,7 @@ def info(lm: Path, as_json: bool) -> None:
     capfst info en
     """
     from capfst.fst.read import CapFst
-    from capfst.info import describe, render
+    from capfst.models.info import describe, render
 
     description = describe(CapFst.open(lm))
     show(json.dumps(description, ensure_ascii=False) if as_json else render(description))

@@ -91,8 +91,8 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     \b
     capfst perplexity --lm cap.fst held-out.txt
     """
-    from capfst.corpus.read import ended
     from capfst.evaluate.perplexity import perplexity as measure
+    from capfst.io.blocks import ended
     from capfst.recaser import load
 
     recaser = load(lm)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from capfst.batch.run import Run, Runner
-    from capfst.bilingual.alignment import Block
-    from capfst.corpus.read import Errors
-    from capfst.formats.protocol import OnError
+    from capfst.io.blocks import Errors
+    from capfst.io.protocol import OnError
+    from capfst.io.side_by_side import Block
     from capfst.recaser import Recaser
 
 
@@ -113,7 +113,7 @@ def recase(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from capfst.corpus.compression import compressing, compression_of_name
+    from capfst.io.compression import compressing, compression_of_name
 
     if nbest and confidence:
         raise click.UsageError("Give either --nbest or --confidence.")
@@ -137,7 +137,7 @@ def recase(
         from capfst.fst.read import CapFst
 
         opening = pool.submit(CapFst.open, lm)
-        from capfst.bilingual.alignment import Block
+        from capfst.io.side_by_side import Block
         from capfst.recaser import Recaser  # while the model is being checked
 
         recaser = Recaser(opening.result(), engine=engine, document=document, align_words=align_words, **casing)
@@ -189,13 +189,13 @@ def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
 
 def _hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
     """Says of files with fields or columns what they are for, if their names tell; whether one does."""
-    from capfst.corpus.files import suffix_of
+    from capfst.io.files import suffix_of
 
     for file in files:
         suffix = suffix_of(file.name)
         if suffix in ("", ".txt"):
             continue
-        from capfst.formats.suffixes import FORMATS  # not needed for text, and slow to import
+        from capfst.io.formats import FORMATS  # not needed for text, and slow to import
 
         if suffix == ".parquet":
             raise CapfstError(f"{file}: Parquet is no text: capfst batch recases a column of it (--column NAME)")
@@ -289,7 +289,7 @@ def _aligned(
     blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, errors: str
 ) -> Iterator[Block]:
     """Blocks of translations with their source and alignments."""
-    from capfst.bilingual.alignment import Names, side_by_side
+    from capfst.io.side_by_side import Names, side_by_side
 
     names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
     return side_by_side(blocks, read_text((source,), errors), read_text((align,), errors) if align else None, names)
@@ -388,10 +388,10 @@ def batch(
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' --out cased/
     """
     from capfst.batch.display import Display
-    from capfst.batch.inputs import plan
     from capfst.batch.report import FAILED
     from capfst.batch.run import run
-    from capfst.formats.protocol import BatchOptions
+    from capfst.io.inputs import plan
+    from capfst.io.protocol import BatchOptions
     from capfst.recaser import load
     from capfst.system.atomic import refuse_to_replace, refuse_unwritable, replacing
 

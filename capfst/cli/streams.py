@@ -13,7 +13,7 @@ import click
 from capfst.exceptions import CapfstError
 
 if TYPE_CHECKING:
-    from capfst.corpus.compression import OnRead
+    from capfst.io.compression import OnRead
 
 
 def note(text: str, quiet: bool = False) -> None:
@@ -25,8 +25,8 @@ def note(text: str, quiet: bool = False) -> None:
 def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:
     """The text of all files, or of stdin, in blocks of whole lines, of about a PIECE; a file's last line is ended if
     another file follows. `on_read` is given what is read, before decompression."""
-    from capfst.corpus.documents import PIECE
-    from capfst.corpus.read import read_stream
+    from capfst.io.blocks import read_stream
+    from capfst.io.documents import PIECE
 
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"

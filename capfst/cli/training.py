@@ -27,7 +27,7 @@ from capfst.cli.options import (
 from capfst.cli.streams import read_text
 
 if TYPE_CHECKING:
-    from capfst.corpus.read import Errors
+    from capfst.io.blocks import Errors
 
 language_options = together(
     click.option(
@@ -201,7 +201,7 @@ def import_(arpa: Path, output: Path, pretokenized: bool, **options: Any) -> Non
     \b
     capfst import model.arpa.gz -o cap.fst
     """
-    from capfst.convert import import_arpa
+    from capfst.models.convert import import_arpa
 
     import_arpa(arpa, output, pretokenized=pretokenized, **options)
     click.echo(
@@ -218,7 +218,7 @@ def export(lm: Path, arpa: Path) -> None:
     \b
     capfst export cap.fst model.arpa
     """
-    from capfst.convert import export_arpa
+    from capfst.models.convert import export_arpa
 
     export_arpa(lm, arpa)
 
@@ -238,8 +238,8 @@ def mix(
     capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst
     capfst mix news.fst web.fst --tune held-out.txt -o cap.fst
     """
-    from capfst.convert import mix_models
-    from capfst.corpus.read import ended
+    from capfst.io.blocks import ended
+    from capfst.models.convert import mix_models
     from capfst.system.atomic import refuse_to_replace
 
     if (weights is None) == (tune is None):

@@ -18,14 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
-from capfst.casing.transducer import CasingCosts, Transducer, Words
+from capfst.casing.transducer import Transducer
+from capfst.casing.types import CasingCosts, Words
+from capfst.context.context_model import LEAST_PENALTY, Context, WordArray
 from capfst.context.document import remember
 from capfst.context.domains import ANY
-from capfst.context.model import LEAST_PENALTY, Context, WordArray
-from capfst.context.score import score
+from capfst.context.lexicon import has_case
+from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, tell_spellings
 from capfst.context.tokens import Text, read_words
-from capfst.context.words import has_case
 from capfst.kernels import get_eight, inlined, inner, kernel, part, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
 

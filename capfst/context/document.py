@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES
-from capfst.casing.transducer import Words
+from capfst.casing.types import Words
 from capfst.context.features import TokenArray, largest
-from capfst.context.words import has_case
+from capfst.context.lexicon import has_case
 from capfst.fst.write import ArcArray
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import (

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.classes import BOUNDARY
-from capfst.context.words import (
+from capfst.context.lexicon import (
     BEGIN,
     END,
     MAX_TRIGRAMS,

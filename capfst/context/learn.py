@@ -50,7 +50,7 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )
-from capfst.context.words import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_frequent_shape, shape_evidence
+from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_frequent_shape, shape_evidence
 from capfst.kernels import allocating, inner
 from capfst.kernels.types import (
     BoolArray,

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
-from capfst.casing.transducer import CasingCosts, Words
+from capfst.casing.types import CasingCosts, Words
+from capfst.context.context_model import Context, WordArray
 from capfst.context.features import TokenArray
-from capfst.context.model import Context, WordArray
-from capfst.context.words import NO_CASE
+from capfst.context.lexicon import NO_CASE
 from capfst.corpus.vocabulary import lowercase_forms
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inlined, kernel

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
-from capfst.casing.transducer import Index, Transducer, Words, canonical_lowercase, find_label
+from capfst.casing.transducer import Index, Transducer, canonical_lowercase, find_label
+from capfst.casing.types import Words
 from capfst.context.classes import RARE
+from capfst.context.context_model import Context, Word
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
-from capfst.context.model import Context, Word
-from capfst.context.words import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
+from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD

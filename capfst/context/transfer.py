@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.context.classes import RARE
-from capfst.context.model import LEAST_PENALTY, WORD, Context
-from capfst.context.words import NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
+from capfst.context.context_model import LEAST_PENALTY, WORD, Context
+from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from capfst.corpus.files import find_files, is_text
 from capfst.exceptions import CapfstError
+from capfst.io.files import find_files, is_text
 from capfst.text.language import check_known, known
 
 _TAGGED = re.compile(r"([a-z]{2,3})=(.+)", re.DOTALL)

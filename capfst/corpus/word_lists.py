@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.languages import find_corpus
-from capfst.corpus.read import Errors, Hash, read_blocks
 from capfst.exceptions import CapfstError
+from capfst.io.blocks import Errors, Hash, read_blocks
 from capfst.text.language import DEFAULT, Language
 
 _OF_ITS_OWN = 2  # a hyphenated word in a list is a word of its own, as if a corpus had it so often

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.backoff import token_costs
+from capfst.lm.query import token_costs
 
 
 class Perplexity(NamedTuple):

@@ -31,7 +31,6 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
-from capfst.corpus.read import read_blocks
 from capfst.evaluate.alignment import compare_aligned
 from capfst.evaluate.compare import (
     CAPITALS,
@@ -50,6 +49,7 @@ from capfst.evaluate.compare import (
     LineCounts,
     compare,
 )
+from capfst.io.blocks import read_blocks
 
 MEASURES = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1", "cer": "CER"}
 ALIGNED_MEASURES = MEASURES | {"wer": "WER"}

@@ -13,9 +13,9 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from capfst.corpus.compression import DAMAGED, decompressed
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import EPSILON
+from capfst.io.compression import DAMAGED, decompressed
 from capfst.lm.arpa_lines import (
     BAD_FIELDS,
     BAD_NUMBER,

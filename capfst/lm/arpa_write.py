@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from capfst.corpus.compression import compressing, compression_of_name
 from capfst.fst.symbols import Symbols
 from capfst.fst.write import ArcArray, StateArray
+from capfst.io.compression import compressing, compression_of_name
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import U8Array, f64, i64
 from capfst.lm.decompile import Histories, histories

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
-from capfst.casing.transducer import CasingCosts, LabelPath, Words
+from capfst.casing.types import CasingCosts, LabelPath, Words
 
 Buffer = npt.NDArray[np.uint8]
 Shapes = npt.NDArray[np.uint8]

@@ -15,9 +15,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.transducer import ArcCosts, Casing, LabelPath, Words
+from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.exceptions import CapfstError
-from capfst.fst.backoff import LanguageModel, Starts
+from capfst.lm.query import LanguageModel, Starts
 from capfst.search.lattice import IRREGULAR, Lattice
 from capfst.search.lookup import LookupTables, lookup_tables
 from capfst.search.nbest import best_paths, line_lattice, max_marginals

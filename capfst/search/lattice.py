@@ -24,9 +24,9 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.backoff import Starts
 from capfst.kernels import acquire, inlined, inner, kernel, prefetch
 from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, i64, u8, u32
+from capfst.lm.query import Starts
 from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
 from capfst.text.tokenizer import NEWLINE
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.casing.transducer import Words
-from capfst.fst.backoff import Starts, final_cost
+from capfst.casing.types import Words
 from capfst.kernels import allocating, inlined, inner, inner_allocating
 from capfst.kernels.types import BoolArray, BoolMatrix, F64Array, F64Matrix, I32Matrix, I64Array, U32Matrix, f64, i64
+from capfst.lm.query import Starts, final_cost
 from capfst.search.lattice import NO_ROOM, Lattice, compose, first_node, new_lattice, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.viterbi import Choices, fill_chunk

@@ -8,7 +8,7 @@ composed and searched by OpenFst.
   second way to the word has the label BREAK before it.
 * T: one state; an arc from each lowercase word to each of its surface forms, and from BREAK to BREAK.
 * W: what the forms cost beside the LM, if anything: an acceptor like S; S ∘ T ∘ W is S ∘ T with these costs.
-* LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (fst/backoff.py): OpenFst
+* LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (lm/query.py): OpenFst
   composes ε as ε, but a backoff arc is a failure arc. BREAK costs what `</s>` does, and leads to where sentences begin.
 
 Costs are −ln P. OpenFst adds them in single precision; so paths within a small margin of its best are kept, and
@@ -25,8 +25,8 @@ import numpy.typing as npt
 import pynini
 from pywrapfst import Arc
 
-from capfst.casing.transducer import ArcCosts, Casing, LabelPath, Words
-from capfst.fst.backoff import LanguageModel, Starts
+from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
+from capfst.lm.query import LanguageModel, Starts
 from capfst.text.tokenizer import NEWLINE
 
 BREAK = (1 << 31) - 1

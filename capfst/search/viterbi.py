@@ -18,10 +18,10 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.transducer import ArcCosts, LabelPath, Words
-from capfst.fst.backoff import Starts, final_cost
+from capfst.casing.types import ArcCosts, LabelPath, Words
 from capfst.kernels import inlined, inner, kernel, outlined
 from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64, u32
+from capfst.lm.query import Starts, final_cost
 from capfst.search.lattice import (
     FEW,
     GAP,

@@ -24,20 +24,20 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.batch.folder import make_folder
-from capfst.batch.inputs import Item
 from capfst.batch.manifest import Manifest, Record, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import Run
 from capfst.batch.tally import counting
-from capfst.corpus.splits import Part, read_raw, splits
 from capfst.exceptions import CapfstError
-from capfst.formats.lines import BLOCK, LineBlock, LineFormat
-from capfst.formats.protocol import BatchOptions, RecaseCounts
-from capfst.formats.suffixes import format_of
+from capfst.io.folder import make_folder
+from capfst.io.formats import format_of
+from capfst.io.inputs import Item
+from capfst.io.lines import BLOCK, LineBlock, LineFormat
+from capfst.io.protocol import BatchOptions, RecaseCounts
+from capfst.io.splits import Part, read_raw, splits
 from capfst.recaser import Recaser
-from capfst.spark.model import Sent, send
 from capfst.spark.session import reason
+from capfst.spark.shipping import Sent, send
 from capfst.system.atomic import replacing
 
 PART = 16 << 20  # bytes of an uncompressed file for a task

@@ -4,7 +4,7 @@ In: files that all executors see under the same paths. Out: the same numbers as 
 kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.IdStreams`, `SparkLabels` for the array of
 labels.
 
-The way: files → parts of whole lines, a task each (`corpus/splits.py`; files of other formats than plain text, which
+The way: files → parts of whole lines, a task each (`io/splits.py`; files of other formats than plain text, which
 can only be read from their start, are a task each) → the ids of each part, which stay with the executors, and the words
 of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets of `lm/partition.py` →
 the n-grams of each bucket, which the driver collects (`SparkLabels`). What is lost with an executor is made again.
@@ -27,17 +27,17 @@ from pyspark import RDD, Broadcast, StorageLevel
 from pyspark.sql import SparkSession
 
 from capfst.casing.shapes import N_SHAPES
+from capfst.context.lexicon import shape_counts
 from capfst.context.sample import quotas, select
-from capfst.context.words import shape_counts
 from capfst.corpus import filters as cleaning
-from capfst.corpus.files import Source
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import count_labels, pieces
-from capfst.corpus.splits import Part, read, splits
 from capfst.corpus.vocabulary import Label, Tally, relabel
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import TextOptions
-from capfst.formats.read import lines_stand_alone, text_blocks
+from capfst.io.files import Source
+from capfst.io.protocol import TextOptions
+from capfst.io.splits import Part, read, splits
+from capfst.io.text_blocks import lines_stand_alone, text_blocks
 from capfst.lm.count import Collector, NgramCounts, start_counts
 from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition

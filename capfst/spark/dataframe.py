@@ -16,9 +16,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from capfst.exceptions import CapfstError
-from capfst.formats.arrow import recase_array
+from capfst.io.arrow import recase_array
 from capfst.recaser import load
-from capfst.spark.model import Sent, send
+from capfst.spark.shipping import Sent, send
 
 
 def recase(

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import run
 
-import capfst.corpus.documents
-import capfst.corpus.read
-import capfst.formats.csv
-import capfst.formats.lines
-import capfst.formats.parquet
-import capfst.formats.text
+import capfst.io.blocks
+import capfst.io.csv
+import capfst.io.documents
+import capfst.io.lines
+import capfst.io.parquet
+import capfst.io.plain_text
 import capfst.models
-from capfst.corpus.documents import documents as split
+from capfst.io.documents import documents as split
 from capfst.recaser import Recaser, load
 
 SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
@@ -38,8 +38,8 @@ def recaser(model: Path) -> Recaser:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capfst.corpus.read, "PIECE", 700)
-    for module in (capfst.formats.csv, capfst.formats.lines, capfst.formats.parquet, capfst.formats.text):
+    monkeypatch.setattr(capfst.io.blocks, "PIECE", 700)
+    for module in (capfst.io.csv, capfst.io.lines, capfst.io.parquet, capfst.io.plain_text):
         monkeypatch.setattr(module, "BLOCK", 1000)
 
 
@@ -88,7 +88,7 @@ LETTERS = st.text(st.sampled_from("aé \x1c\xa0\u2003\n"), max_size=6)
 def test_lines_of_either_kind_make_the_same_documents(texts: list[str]) -> None:
     lines = [f"{line}\n" for text in texts for line in text.split("\n")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capfst.corpus.documents, "LARGEST", 20)
+        patch.setattr(capfst.io.documents, "LARGEST", 20)
         expected = [[line.decode() for line in document] for document in split(map(str.encode, lines))]
         assert list(split(lines)) == expected
         assert list(split(line[:-1] for line in lines)) == [[line[:-1] for line in document] for document in expected]

@@ -6,7 +6,7 @@ import pytest
 
 from capfst.batch.manifest import NAME, Manifest, Record, Stamp, sha256
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import RecaseCounts
+from capfst.io.protocol import RecaseCounts
 
 HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of nothing
 

@@ -25,19 +25,19 @@ from support.disk import mounted
 from support.models import in_two_files, tiny
 
 import capfst
-import capfst.formats.lines
+import capfst.io.lines
 from capfst.batch.display import Display
-from capfst.batch.folder import clear
-from capfst.batch.inputs import plan
 from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import recase_all
 from capfst.cli import cli
 from capfst.context.train import ContextOptions
-from capfst.corpus.compression import zstd
-from capfst.corpus.files import find_files
 from capfst.exceptions import CapfstError
-from capfst.formats.protocol import RecaseCounts
+from capfst.io.compression import zstd
+from capfst.io.files import find_files
+from capfst.io.folder import clear
+from capfst.io.inputs import plan
+from capfst.io.protocol import RecaseCounts
 from capfst.system.atomic import replacing
 
 TEACHES = "We said that the mayor met us.\n"
@@ -332,7 +332,7 @@ def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, ch
     path.write_text(TEXT * 3)
     out.mkdir()
     (out / "in.txt").write_text("of an earlier run")
-    formats = capfst.formats.lines
+    formats = capfst.io.lines
 
     def read_and_change(file, *rest):
         yield from raw_blocks(file, *rest)

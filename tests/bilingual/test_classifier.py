@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from capfst.bilingual.classifier import classify, learn_classifier
-from capfst.bilingual.features import N_TEMPLATES
+from capfst.bilingual.source_features import N_TEMPLATES
 from capfst.kernels import allocating
 from capfst.kernels.types import F32Matrix, I8Matrix, U64Matrix
 

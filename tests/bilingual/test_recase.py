@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from support.translations import NAMES, WORDS, Bitext, bitext
 
 import capfst
-from capfst.bilingual.alignment import Block
-from capfst.bilingual.model import PART, Bilingual
+from capfst.bilingual.weights import PART, Bilingual
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst
-from capfst.info import describe, render
+from capfst.io.side_by_side import Block
+from capfst.models.info import describe, render
 from capfst.recaser import Recaser
 from capfst.text.unicode import lower
 

@@ -15,7 +15,8 @@ from support.untouched import parts
 from capfst.casing import surface
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.surface import _changes, write
-from capfst.casing.transducer import LabelPath, Transducer
+from capfst.casing.transducer import Transducer
+from capfst.casing.types import LabelPath
 from capfst.fst.symbols import Symbols, check
 from capfst.recaser import load
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED

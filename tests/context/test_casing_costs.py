@@ -11,9 +11,9 @@ from support import contextual
 from support import slow_context as slow
 
 from capfst.casing.shapes import AS_FORM, Shape
-from capfst.context import score
+from capfst.context import shape_scores as score
 from capfst.context.casing_costs import casing_costs
-from capfst.context.model import EMPTY_ROW, ROWS_PER_SLOT
+from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT
 from capfst.recaser import Recaser, load
 from capfst.text.tokenizer import NEWLINE
 

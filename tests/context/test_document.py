@@ -15,8 +15,8 @@ from support.command_line import run
 
 from capfst.context import casing_costs as module
 from capfst.context.document import RARE, rarity
-from capfst.corpus import documents as corpus_documents
-from capfst.corpus.documents import documents, whole_documents
+from capfst.io import documents as io_documents
+from capfst.io.documents import documents, whole_documents
 from capfst.recaser import Recaser, load
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower
@@ -156,7 +156,7 @@ def test_engines_agree(contextual_model: Path) -> None:
 
 
 def test_command(contextual_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast: Recaser) -> None:
-    monkeypatch.setattr(corpus_documents, "LONGEST", 40)
+    monkeypatch.setattr(io_documents, "LONGEST", 40)
     text = "\n".join([*LINES[:60], "", *LINES[60:], ""])
     (tmp_path / "in.txt").write_text(text, "utf-8")
     for jobs in ("1", "3"):

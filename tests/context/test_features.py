@@ -30,7 +30,7 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )  # fmt: skip
-from capfst.context.words import N_HASHES, NO_CASE, UNSEEN
+from capfst.context.lexicon import N_HASHES, NO_CASE, UNSEEN
 from capfst.kernels import kernel
 from capfst.kernels.types import F64Array, U32Array, i64
 

@@ -12,7 +12,7 @@ from support import plain_context as twin
 from capfst.casing.shapes import Shape, shapes
 from capfst.context import features, learn
 from capfst.context.learn import Tables, softmax
-from capfst.context.words import NO_CASE, UNSEEN, Lexicon, hash_words, shape_counts
+from capfst.context.lexicon import NO_CASE, UNSEEN, Lexicon, hash_words, shape_counts
 from capfst.fst.symbols import Symbols, check
 
 FORMS = [",", "<unk>", "a", "A", "iphone", "Iphone", "IPHONE", "iPhone", "new", "New", "york", "York"]

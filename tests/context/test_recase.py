@@ -16,7 +16,7 @@ from support.models import in_two_files, tiny, without_context
 from support.untouched import parts
 
 from capfst.casing.shapes import AS_FORM, Shape
-from capfst.casing.transducer import LabelPath
+from capfst.casing.types import LabelPath
 from capfst.context import learn
 from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser, load, reopen

@@ -14,11 +14,11 @@ from capfst.context import train
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables
+from capfst.context.lexicon import Lexicon
 from capfst.context.train import ContextOptions, LocalCorpus, fit
-from capfst.context.words import Lexicon
-from capfst.corpus import files as corpus_files
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check
+from capfst.io import files as io_files
 from capfst.recaser import Recaser, load
 from capfst.text.unicode import lower
 
@@ -29,7 +29,7 @@ def trained(folder: Path, *texts: str, **options: object) -> Recaser:
     for file, text in zip(files, texts, strict=True):
         file.write_text(text, "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus_files, "_SMALL", 1)
+        patch.setattr(io_files, "_SMALL", 1)
         capfst.train(files, folder / "cap.fst", clean=False, **options)  # type: ignore[arg-type]
     return load(folder / "cap.fst")
 

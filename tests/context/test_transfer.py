@@ -11,10 +11,10 @@ from support.models import without_context
 import capfst
 from capfst.casing.shapes import N_SHAPES
 from capfst.context.casing_costs import casing_costs
-from capfst.context.model import Context
+from capfst.context.context_model import Context
 from capfst.context.transfer import transferred
-from capfst.convert import mix_models
 from capfst.fst.read import CapFst
+from capfst.models.convert import mix_models
 from capfst.recaser import Recaser, load
 
 TEXT = "\n".join([*contextual.UNHEARD[:200], *contextual.OTHERS[-100:], "Xyzzy of zzzq in PYTHON"])

@@ -10,8 +10,8 @@ import pytest
 
 from capfst.corpus import diagnose as module
 from capfst.corpus.diagnose import beginnings, diagnose
-from capfst.corpus.read import read_blocks
-from capfst.corpus.wrapped import wrapped_at
+from capfst.io.blocks import read_blocks
+from capfst.io.wrapped import wrapped_at
 
 PROSE = " ".join(" ".join(topics[name].split()) for name in ("objects", "assignment", "class", "import"))
 SENTENCES = PROSE.replace(". ", ".\n")
@@ -60,7 +60,7 @@ def test_real_corpora_look_well(name):
 def test_beginnings_of_some_files(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_FILES", 4)
     monkeypatch.setattr(module, "_BYTES", 10)
-    monkeypatch.setattr("capfst.corpus.read.PIECE", 10)
+    monkeypatch.setattr("capfst.io.blocks.PIECE", 10)
     files = [tmp_path / str(k) for k in range(10)]
     for file in files:
         file.write_bytes(b"text %s\n" % file.name.encode() * 99 + b"\xff\n")

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from capfst.corpus.filters import CLOSES, ENDS, FILTERS, OPENS, Report, clean, select
-from capfst.corpus.read import read_blocks
 from capfst.exceptions import CapfstError
+from capfst.io.blocks import read_blocks
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, mapped
 
 NAMES = ("kept", *(filter.name for filter in FILTERS))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from capfst.corpus.files import sources
 from capfst.corpus.languages import find_corpus
 from capfst.exceptions import CapfstError
+from capfst.io.files import sources
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from support.command_line import run
 
 import capfst
-from capfst.context.model import Context
+from capfst.context.context_model import Context
 from capfst.corpus.intern import BREAKS, COMPOUNDS, LINE_ENDS
 from capfst.corpus.word_lists import read_word_lists
 from capfst.exceptions import CapfstError

@@ -9,10 +9,10 @@ from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
 from support.packing import gzipped
 
-from capfst.corpus.compression import zstd
 from capfst.evaluate import compare
 from capfst.evaluate.score import Scores, score, score_files
 from capfst.exceptions import CapfstError
+from capfst.io.compression import zstd
 from capfst.text.unicode import lower
 
 # Each unit of text in all its casings; İ is one character in upper case and two in lower case.

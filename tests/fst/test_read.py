@@ -26,7 +26,7 @@ from support.models import (
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_chunks
-from capfst.info import describe, render
+from capfst.models.info import describe, render
 from capfst.text.unicode import lower
 
 TINY_TEXT = """\

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
-from capfst.convert import export_arpa, import_arpa
-from capfst.corpus.compression import zstd
 from capfst.exceptions import CapfstError
-from capfst.fst.backoff import token_costs
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
+from capfst.io.compression import zstd
 from capfst.lm.arpa_lines import number
 from capfst.lm.arpa_read import read_arpa
 from capfst.lm.arpa_write import _put_number, _room, write_arpa
-from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import histories
+from capfst.lm.estimate import EstimationOptions, estimate
+from capfst.lm.query import token_costs
+from capfst.models.convert import export_arpa, import_arpa
 from capfst.text.strings import Strings
 
 KENLM = """\\data\\

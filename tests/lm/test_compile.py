@@ -13,9 +13,9 @@ import pynini
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import BEGIN, END, WORDS, corpora, kneser_ney, labels_of
 
-from capfst.fst.backoff import token_costs
-from capfst.lm.build import estimate
 from capfst.lm.compile import compile_levels
+from capfst.lm.estimate import estimate
+from capfst.lm.query import token_costs
 
 
 @settings(deadline=None)

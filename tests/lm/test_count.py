@@ -12,10 +12,10 @@ from support.plain_kneser_ney import BEGIN, END, WORDS, adjusted_counts, corpora
 
 from capfst.corpus import labels as walking
 from capfst.exceptions import CapfstError
-from capfst.lm import build as building
 from capfst.lm import count as counting
-from capfst.lm.build import EstimationOptions, temporary_space
+from capfst.lm import estimate as building
 from capfst.lm.count import NgramCounts, count
+from capfst.lm.estimate import EstimationOptions, temporary_space
 from capfst.lm.partition import bucket_of, partition_tokens
 from capfst.lm.windows import COUNT, FIRST, OCCURRENCES, PARENT
 from capfst.system.buckets import Store

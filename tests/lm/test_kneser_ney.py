@@ -10,8 +10,8 @@ from support.acceptors import build, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, kneser_ney, labels_of
 
 from capfst.evaluate.perplexity import perplexity
-from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.discount import FALLBACK, discounts
+from capfst.lm.estimate import EstimationOptions, estimate
 
 TEXT = """
 The cat sat on the mat .

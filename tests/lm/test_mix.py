@@ -10,12 +10,12 @@ from support.acceptors import Model, build, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
 from capfst.exceptions import CapfstError
-from capfst.fst.backoff import token_costs
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
+from capfst.lm.estimate import EstimationOptions, estimate
 from capfst.lm.mix import mix, tune
+from capfst.lm.query import token_costs
 
 OTHERS = ["<unk>", *"abcxyz"]
 

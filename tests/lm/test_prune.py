@@ -12,8 +12,8 @@ from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kne
 
 from capfst.evaluate.perplexity import perplexity
 from capfst.lm.backoff_model import Level, normalize
-from capfst.lm.build import EstimationOptions, estimate
 from capfst.lm.compile import compile_levels
+from capfst.lm.estimate import EstimationOptions, estimate
 from capfst.lm.prune import _spread_context_room
 
 

@@ -9,8 +9,8 @@ from phrase_based import LM_WEIGHT, LONGEST, Decoder, Option, PhraseTable, phras
 from support.models import backoff_models, in_one_folder
 
 import capfst
-from capfst.fst.backoff import LanguageModel
 from capfst.fst.read import CapFst
+from capfst.lm.query import LanguageModel
 
 LENGTHS = st.tuples(st.integers(1, 6), st.integers(1, 6))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.models import backoff_models, in_one_folder
 
 import capfst
-from capfst.fst.backoff import LanguageModel
+from capfst.lm.query import LanguageModel
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "recase_experiment.py"
 

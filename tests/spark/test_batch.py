@@ -10,9 +10,9 @@ from support.command_line import run, run_process
 from support.spark import CORPUS
 
 import capfst
-from capfst.batch.inputs import plan
 from capfst.batch.run import run as run_batch
-from capfst.formats.protocol import BatchOptions
+from capfst.io.inputs import plan
+from capfst.io.protocol import BatchOptions
 
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
 from capfst.exceptions import CapfstError
-from capfst.formats.arrow import NotUtf8Error
+from capfst.io.arrow import NotUtf8Error
 from capfst.spark.session import reason
 
 

@@ -15,7 +15,7 @@ from support.command_line import run
 from support.spark import CORPUS, PROSE, same_models
 
 import capfst
-from capfst.context.model import Context
+from capfst.context.context_model import Context
 from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
@@ -64,7 +64,7 @@ def test_training_gives_the_same_model(spark, corpus, tmp_path, monkeypatch, opt
 
 def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
     """From as many sentences of each source, be it a part of a file or several files."""
-    monkeypatch.setattr("capfst.corpus.files._SMALL", 900)
+    monkeypatch.setattr("capfst.io.files._SMALL", 900)
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
     for name, where in ("here", None), ("there", spark):
         capfst.train(sources, tmp_path / name, order=1, spark=where, context=ContextOptions(max_labels=30_000))

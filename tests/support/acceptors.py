@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from capfst.fst.backoff import step
-from capfst.lm.build import EstimationOptions, acceptor
 from capfst.lm.compile import assemble
+from capfst.lm.estimate import EstimationOptions, acceptor
+from capfst.lm.query import step
 
 UNPRUNED = EstimationOptions()
 

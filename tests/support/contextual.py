@@ -7,7 +7,7 @@ from pydoc_data.topics import topics
 import pytest
 
 import capfst
-from capfst.corpus import files as corpus_files
+from capfst.io import files as io_files
 
 _LINES = [line.strip() for text in topics.values() for line in text.split("\n") if line.strip()]
 LINES = _LINES[:2500]
@@ -22,6 +22,6 @@ def train(path: Path) -> Path:
     for file, lines in zip(files, (LINES, OTHERS), strict=True):
         file.write_text("\n".join(lines), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus_files, "_SMALL", 1)
+        patch.setattr(io_files, "_SMALL", 1)
         capfst.train(files, path, clean=False)
     return path

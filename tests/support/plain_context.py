@@ -9,7 +9,7 @@ import numpy as np
 from capfst.casing.names import pattern
 from capfst.casing.shapes import Shape
 from capfst.context.features import FIRST_LOOK_LEAD, NO_DECISION
-from capfst.context.words import BEGIN, END, NO_CASE, UNSEEN
+from capfst.context.lexicon import BEGIN, END, NO_CASE, UNSEEN
 from capfst.text.unicode import INFO, LETTER
 
 PRIME = 0x9E3779B97F4A7C15

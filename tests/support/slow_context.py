@@ -22,11 +22,12 @@ from support.plain_context import (
 )  # fmt: skip
 
 from capfst.casing.shapes import AS_FORM, Shape, shape_of
-from capfst.casing.transducer import Transducer, Words
+from capfst.casing.transducer import Transducer
+from capfst.casing.types import Words
 from capfst.context import casing_costs, features
 from capfst.context.classes import RARE
-from capfst.context.model import ROWS_PER_SLOT, Context
-from capfst.context.words import BEGIN, NO_CASE, UNSEEN
+from capfst.context.context_model import ROWS_PER_SLOT, Context
+from capfst.context.lexicon import BEGIN, NO_CASE, UNSEEN
 from capfst.fst.symbols import first_labels
 from capfst.text.restoring import diacritics
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD, canonical

@@ -16,13 +16,14 @@ from support.slow_context import without_hopeless
 
 import capfst
 from capfst.bilingual_training import train_bilingual
-from capfst.casing.transducer import CasingCosts, Transducer
+from capfst.casing.transducer import Transducer
+from capfst.casing.types import CasingCosts
 from capfst.context.casing_costs import casing_costs
-from capfst.context.model import Context
-from capfst.convert import export_arpa, import_arpa, mix_models
+from capfst.context.context_model import Context
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
+from capfst.models.convert import export_arpa, import_arpa, mix_models
 from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, diacritics, of_name, restoring
 from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import lower

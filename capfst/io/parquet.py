@@ -1,0 +1,315 @@
+"""Parquet: one column of strings is the text; when it is recased, the other columns, the schema, its metadata and the
+row groups stay.
+
+To be recased, a row group is read at once, and its column recased in slices. If the lines of documents are evidence for
+each other, slices are of whole documents, but for one that is longer than two slices; a row group ends all documents.
+Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from capfst.exceptions import CapfstError
+
+try:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+except ImportError as error:
+    raise CapfstError("Parquet files need pyarrow: pip install 'capfst[parquet]'") from error
+
+from capfst.io.aligned import Others, document_options, joined, misfit, other_options, settings
+from capfst.io.arrow import NotUtf8Error, recase_array
+from capfst.io.compression import OnRead
+from capfst.io.lines import BLOCK, MalformedError
+from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+
+
+class RowSlice(NamedTuple):
+    """Successive rows of a row group."""
+
+    values: pa.Array  # of the column to recase
+    row: int  # the first one's number in the file, from 1
+    row_group: pa.Table | None  # the whole group, with the last of its slices
+    others: tuple[pa.Array, ...] = ()  # of the columns of source and alignment
+    begins: pa.Array | None = None  # with which rows documents begin; None: lines are no evidence for each other
+
+
+class RecasedSlice(NamedTuple):
+    values: pa.Array
+    keep: pa.Array | None  # which rows are not dropped; None: all are kept
+    row_group: pa.Table | None  # as in RowSlice
+
+
+class Parquet:
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        self.path = path
+        self.errors = options.errors
+        self.on_error = options.on_error
+        self.remedy = options.remedy
+        with self._failures(), pq.ParquetFile(path) as file:
+            self.schema = file.schema_arrow
+            self.layout = _layout(file.metadata)
+        names = self.schema.names
+        if options.column is None:
+            raise CapfstError(f"{path}: say which column is the text: --column NAME (it has {', '.join(names)[:200]})")
+        self.column = options.column
+        self.index = self._index(self.column)
+        self.others = [self._index(str(more.column)) for more in other_options(options)]
+        self.by_document = getattr(options, "document", None) is not None
+        in_common = document_options(options)
+        self.document = self._index(str(in_common.column)) if in_common else None
+        self.settings: dict[str, str] = {
+            "errors": options.errors,
+            "on_error": options.on_error,
+            "column": self.column,
+            **settings(options),
+        }
+        for index in (self.index, *self.others):
+            column_type = self.schema.types[index]
+            value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
+            if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
+                raise CapfstError(
+                    f"{path}: the column {self.schema.names[index]!r} holds {column_type}, not strings: name one with"
+                    " --column"
+                )
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except MemoryError:  # Arrow's is one of its exceptions, too
+            raise
+        except (pa.ArrowException, OSError) as error:
+            reason = str(getattr(error, "strerror", None) or error).split("\n")[0]
+            raise CapfstError(f"{self.path}: no Parquet file that can be read: {reason}: fetch it again") from error
+
+    def _index(self, column: str) -> int:
+        names = self.schema.names
+        if column.isdecimal() and 1 <= int(column) <= len(names):
+            return int(column) - 1
+        if names.count(column) != 1:
+            raise CapfstError(
+                f"{self.path}: there are {names.count(column)} columns called {column!r}"
+                f" ({', '.join(names)[:200]}): name one with --column, or give its number"
+            )
+        return int(names.index(column))
+
+    def texts(self, on_read: OnRead) -> Iterator[str]:
+        """As `Reader`; only a small part of a row group is held in memory."""
+        names = self.schema.names
+        name = names[self.index]
+        twin = names[: self.index].count(name)  # columns of the same name, of which it is the last
+        row = n_read = 0
+        with (
+            self._failures(),
+            open(self.path, "rb") as stream,
+            pq.ParquetFile(self.path, buffer_size=BLOCK) as file,
+        ):
+            size, rows = os.fstat(stream.fileno()).st_size, max(1, file.metadata.num_rows)
+            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            bytes_of_row = sum(group.total_byte_size for group in groups) // rows + 1
+            for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=[name], use_threads=False):
+                for value in _as_binary(_plain(batch.column(twin))).to_pylist():
+                    row += 1
+                    if value is not None:
+                        yield self._decoded(value, row)
+                # As in `pieces`.
+                _read_on(stream, size * row // rows - n_read, on_read)
+                n_read = stream.tell()
+            _read_on(stream, size - n_read, on_read)
+
+    def pieces(self, on_read: OnRead) -> Iterator[RowSlice]:
+        row = 1
+        with self._failures(), open(self.path, "rb") as stream, pq.ParquetFile(self.path) as file:
+            size = os.fstat(stream.fileno()).st_size
+            groups = file.num_row_groups
+            for group in range(groups):
+                table = file.read_row_group(group, use_threads=False)
+                # The file's bytes are passed on in step with the row groups; which bytes are whose does not matter.
+                _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
+                begins = self._begins(table)
+                begin = 0
+                for values, last in _slices(table.column(self.index), begins):
+                    these = (table.column(index).slice(begin, len(values)).combine_chunks() for index in self.others)
+                    part = None if begins is None else begins.slice(begin, len(values))
+                    yield RowSlice(values, row, table if last else None, tuple(map(_as_array, these)), part)
+                    row += len(values)
+                    begin += len(values)
+            _read_on(stream, size - stream.tell(), on_read)
+
+    def _begins(self, table: pa.Table) -> pa.Array | None:
+        """With which rows of a row group documents begin; None if lines are no evidence for each other."""
+        if not self.by_document:
+            return None
+        if self.document is None or not len(table):
+            return pa.repeat(True, len(table))
+        keys = _plain(_as_array(table.column(self.document).combine_chunks()))
+        differs = pc.fill_null(pc.not_equal(keys.slice(1), keys.slice(0, len(keys) - 1)), True)
+        return pa.concat_arrays([pa.array([True]), differs])
+
+    def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
+        values = _plain(piece.values)
+        malformed = None
+        try:
+            if piece.others:
+                raise NotUtf8Error("each row is to be checked")
+            recased, counts = _recase(values, recase, begins=piece.begins)
+        except NotUtf8Error:
+            valid, malformed, others = self._valid(values, piece.row, piece.others)
+            recased, counts = _recase(valid, recase, others, piece.begins)
+            recased = pc.if_else(malformed, *(_as_binary(array) for array in (values, recased))).view(values.type)
+        if pa.types.is_dictionary(piece.values.type):
+            recased = recased.dictionary_encode().cast(piece.values.type)
+        keep = pc.invert(malformed) if malformed is not None and self.on_error == "drop" else None
+        counts += RecaseCounts(records=len(values), malformed=0 if malformed is None else malformed.true_count)
+        return RecasedSlice(recased, keep, piece.row_group), counts
+
+    def _valid(
+        self, values: pa.Array, row: int, others: tuple[pa.Array, ...]
+    ) -> tuple[pa.Array, pa.Array, list[Others]]:
+        """The values, all UTF-8: U+FFFD for other bytes, or null for a malformed row; which rows are malformed; and the
+        other texts of each row."""
+        binary = _as_binary(values)
+        rows = binary.to_pylist()
+        malformed = [False] * len(rows)
+        nothing: Others = (b"",) * len(others)
+        texts = list(zip(*(_as_binary(_plain(array)).to_pylist() for array in others), strict=True))
+        belonging = [nothing] * len(rows) if others else []
+        for i, value in enumerate(rows):
+            try:
+                rows[i] = None if value is None else self._decoded(value, row + i).encode()
+                if others and value is not None:
+                    belonging[i] = self._belonging(rows[i].decode(), texts[i], row + i)
+            except MalformedError:
+                rows[i], malformed[i] = None, True
+        return pa.array(rows, binary.type).view(values.type), pa.array(malformed, pa.bool_()), belonging
+
+    def _belonging(self, text: str, others: tuple[bytes | None, ...], row: int) -> Others:
+        """The other texts of a row; MalformedError if they do not belong to its text and that does not fail the
+        file."""
+        decoded = [self._decoded(other or b"", row) for other in others]
+        if why := misfit(text, decoded):
+            raise self._malformed(row, why, self.remedy)
+        return tuple(other.encode() for other in decoded)
+
+    def _decoded(self, value: bytes, row: int) -> str:
+        """The text of a row; MalformedError if it is not UTF-8 and that does not fail the file."""
+        try:
+            return value.decode(errors=self.errors)
+        except UnicodeDecodeError as error:
+            why = f"not UTF-8 at byte {error.start}"
+            raise self._malformed(row, why, f"{self.remedy}, or use --errors replace") from error
+
+    def _malformed(self, row: int, why: str, remedy: str) -> Exception:
+        """What to raise for a malformed row."""
+        fails = self.on_error == "fail"
+        return CapfstError(f"{self.path}: row {row}: {why}: {remedy}") if fails else MalformedError(why)
+
+    @contextmanager
+    def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
+        columns: list[pa.Array] = []
+        keeps: list[pa.Array] = []
+        with pq.ParquetWriter(file, self.schema, **self.layout) as writer:
+
+            def write(recased: RecasedSlice) -> None:
+                values, keep, table = recased
+                columns.append(values)
+                keeps.append(keep if keep is not None else pa.repeat(True, len(values)))
+                if table is None:
+                    return
+                field = self.schema.field(self.index)
+                table = table.set_column(self.index, field, pa.chunked_array(columns, field.type))
+                mask = pa.chunked_array(keeps, pa.bool_())
+                if not pc.all(mask, min_count=0).as_py():
+                    table = table.filter(mask)
+                writer.write_table(table, row_group_size=max(1, len(table)))
+                columns.clear()
+                keeps.clear()
+
+            yield write
+
+
+def _recase(
+    values: pa.Array, recase: Recase, others: Sequence[Others] = (), begins: pa.Array | None = None
+) -> tuple[pa.Array, RecaseCounts]:
+    """The values recased, and what that counted; nulls are no lines. others: those of each value. begins: with which
+    values documents begin, before which a blank line stands."""
+    counts = RecaseCounts()
+    if begins is not None:
+        begins = pc.and_(begins, values.is_valid())
+        blank = pc.if_else(begins, pa.scalar("\n", values.type), pa.scalar("", values.type))
+        values = pc.binary_join_element_wise(blank, values, pa.scalar("", values.type))
+
+    def counted(text: bytes) -> memoryview:
+        nonlocal counts
+        recased, counts = recase(text, *joined(others))
+        counts += RecaseCounts(lines=-values.null_count)
+        return recased
+
+    recased = recase_array(counted, values)
+    if begins is not None:
+        recased = pc.if_else(begins, pc.utf8_slice_codeunits(recased, 1), recased)
+        counts += RecaseCounts(lines=-begins.true_count)
+    return recased, counts
+
+
+def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column as one array, which it is already in some versions."""
+    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _as_binary(values: pa.Array) -> pa.Array:
+    return values.view(pa.large_binary() if pa.types.is_large_string(values.type) else pa.binary())
+
+
+def _layout(metadata: Any) -> dict[str, Any]:
+    """The options with which ParquetWriter writes as the file was written."""
+    layout: dict[str, Any] = {
+        "version": metadata.format_version,
+        "store_schema": b"ARROW:schema" in (metadata.metadata or {}),
+    }
+    if metadata.num_row_groups:
+        group = metadata.row_group(0)
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        codecs = {chunk.path_in_schema: chunk.compression for chunk in chunks}
+        layout["compression"] = {path: "NONE" if codec == "UNCOMPRESSED" else codec for path, codec in codecs.items()}
+        layout["use_dictionary"] = [chunk.path_in_schema for chunk in chunks if chunk.has_dictionary_page]
+        layout["write_statistics"] = [chunk.path_in_schema for chunk in chunks if chunk.is_stats_set]
+        layout["use_deprecated_int96_timestamps"] = any(chunk.physical_type == "INT96" for chunk in chunks)
+    return layout
+
+
+def _read_on(stream: BinaryIO, size: int, on_read: OnRead) -> None:
+    while size > 0 and (data := stream.read(min(size, BLOCK))):
+        on_read(data)
+        size -= len(data)
+
+
+def _slices(column: pa.ChunkedArray, begins: pa.Array | None) -> Iterator[tuple[pa.Array, bool]]:
+    """Parts of the column of about BLOCK bytes, and whether each is the last one. begins: with which rows documents
+    begin; the parts are of whole documents, unless these are longer."""
+    parts = []
+    row = 0
+    for chunk in column.chunks:
+        rows = max(1, len(chunk) * BLOCK // max(chunk.nbytes, 1))
+        start = 0
+        while start < len(chunk):
+            end = min(start + rows, len(chunk))
+            if begins is not None:
+                after = pc.index(begins.slice(row + end, rows), True).as_py()
+                end = min(end + max(after, 0), len(chunk))
+            parts.append(chunk.slice(start, end - start))
+            start = end
+        row += len(chunk)
+    for i, part in enumerate(parts, 1):
+        yield part, i == len(parts)

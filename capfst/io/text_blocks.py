@@ -1,0 +1,97 @@
+"""Files of any format → blocks of whole lines of their texts, as `io/blocks.py` makes them of plain text.
+
+A record's text may have several lines, and a text whose lines are wrapped at a fixed width is joined to paragraphs
+(`io/wrapped.py`): a line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from capfst.io.blocks import BLOCK, Hash, file_blocks, joined
+from capfst.io.formats import reader_of
+from capfst.io.plain_text import Text
+from capfst.io.protocol import TextOptions
+from capfst.io.wrapped import paragraphs, wrapped_at
+
+OnWrapped = Callable[[Path, int], object]
+"""Is told of a file that holds wrapped text, and of the width."""
+
+_BEGINNING = 1 << 17  # bytes that tell whether text is wrapped
+
+
+def text_blocks(
+    files: Iterable[Path],
+    options: TextOptions,
+    size: int = BLOCK,
+    hash: Hash | None = None,
+    progress: Callable[[int], object] | None = None,
+    on_wrapped: OnWrapped | None = None,
+) -> Iterator[bytes]:
+    """The texts of `files` as `corpus.read.read_blocks` gives those of plain files.
+
+    Raises:
+        CapfstError: a file that cannot be read, is not of the format that its name says, or has a malformed record.
+    """
+    on_wrapped = on_wrapped or (lambda file, width: None)
+    blocks = (block for file in files for block in _file_blocks(file, options, size, progress, on_wrapped))
+    return joined(blocks, size, hash)
+
+
+def _file_blocks(
+    file: Path, options: TextOptions, size: int, progress: Callable[[int], object] | None, on_wrapped: OnWrapped
+) -> Iterator[bytes]:
+    reader = reader_of(file, options)
+    if not isinstance(reader, Text):
+        on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
+        return _encoded(_lines(reader.texts(on_read), file, on_wrapped), size)
+    blocks = file_blocks(file, size, options.errors, progress)
+    first = next(blocks, b"")
+    width = wrapped_at(_beginning(first))
+    blocks = chain([first] if first else [], blocks)
+    if not width:
+        return blocks
+    on_wrapped(file, width)
+    lines = (line for block in blocks for line in block.decode().removesuffix("\n").split("\n"))
+    return _encoded(paragraphs(lines, width), size)
+
+
+def lines_stand_alone(file: Path, options: TextOptions) -> bool:
+    """Whether parts of a plain file, of whole lines, may be read apart: it is text that is not wrapped."""
+    is_text = isinstance(reader_of(file, options), Text)
+    return is_text and not wrapped_at(_beginning(next(file_blocks(file, _BEGINNING, "replace"), b"")))
+
+
+def _beginning(block: bytes) -> str:
+    """The first lines of a block."""
+    return block[: block.rfind(b"\n", 0, _BEGINNING) + 1].decode()
+
+
+def _lines(texts: Iterable[str], file: Path, on_wrapped: OnWrapped) -> Iterator[str]:
+    """The lines of texts, each of which may be wrapped or not."""
+    for text in texts:
+        lines = text.splitlines()
+        if width := wrapped_at(text[:_BEGINNING]):
+            on_wrapped(file, width)
+            yield from paragraphs(lines, width)
+        else:
+            yield from lines
+
+
+def _encoded(lines: Iterable[str], size: int) -> Iterator[bytes]:
+    """Lines in blocks; U+FFFD for what is no character, a lone surrogate."""
+    held: list[bytes] = []
+    n_held = 0
+    for line in lines:
+        try:
+            held.append(line.encode())
+        except UnicodeEncodeError:
+            held.append(line.encode("utf-8", "surrogatepass").decode(errors="replace").encode())
+        n_held += len(held[-1])
+        if n_held >= size:
+            yield b"\n".join([*held, b""])
+            held, n_held = [], 0
+    if held:
+        yield b"\n".join([*held, b""])

@@ -1,0 +1,170 @@
+"""cap.fst ↔ ARPA, and several models → one.
+
+In: a file in one format, or models. Out: a file in the other format, or one model, written whole or not at all. An ARPA
+file does not say how its text was tokenized: by capfst's tokenizer, it is assumed, or, `pretokenized`, at white
+space.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.bilingual.weights import PART as BILINGUAL
+from capfst.casing import encode
+from capfst.casing.transducer import Transducer
+from capfst.context.context_model import PART, Context
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.context.spellings import of_spellings
+from capfst.context.transfer import first_labels, labels_of, transferred
+from capfst.exceptions import CapfstError
+from capfst.fst.read import CapFst, grammar_part
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
+from capfst.fst.write import write_fst
+from capfst.lm.arpa_read import Arpa, read_arpa
+from capfst.lm.arpa_write import write_arpa
+from capfst.lm.compile import compile_levels
+from capfst.lm.decompile import decompile
+from capfst.lm.mix import mix, tune
+from capfst.lm.query import token_costs
+from capfst.system.atomic import refuse_to_replace
+from capfst.text.restoring import rules_of
+from capfst.text.unicode import lower_bytes
+from capfst.version import __version__
+
+
+def import_arpa(
+    arpa: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    pretokenized: bool = False,
+    language: str | None = None,
+    restore: str | None = None,
+    grammar: str | os.PathLike[str] | None = None,
+) -> None:
+    """Compiles an ARPA file (plain or compressed) whose words are surface forms to a model without a context model.
+
+    language, restore, grammar: as for `train`. CapfstError names the wrong line.
+    """
+    refuse_to_replace(output, arpa, grammar)
+    rules = rules_of(language, restore, grammar)
+    words, levels = read_arpa(arpa, rules.lowering)
+    states, arcs, start = compile_levels(levels)
+    signature = Signature(
+        version=__version__,
+        order=len(levels),
+        smoothing="arpa",
+        pruning="unknown",
+        tokenizer="none" if pretokenized else "capfst",
+        lowercasing=rules.name,
+        corpus=hashlib.blake2b(arcs.data, digest_size=8).hexdigest(),
+    )
+    write_fst(output, states, arcs, Symbols.from_words(words, rules), start, signature, grammar_part(rules))
+
+
+def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
+    """Writes a model as ARPA, compressed as the name says (.gz, .zst, …): log10 probabilities and backoff weights."""
+    refuse_to_replace(arpa, lm)
+    model = CapFst.open(lm)
+    write_arpa(arpa, model.states, model.arcs, model.start, model.symbols)
+
+
+class Mixed(NamedTuple):
+    """What a mixture was made of."""
+
+    weights: list[float]  # of each model
+    context: str | None  # the path of the model whose context model it has
+
+
+def mix_models(
+    lms: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    weights: Sequence[float] | None = None,
+    tune_on: Iterable[bytes] = (),
+    context: bool = True,
+) -> Mixed:
+    """Writes the linear interpolation of models as one backoff model.
+
+    weights: one for each model, 1 in all; if None, those under which the text `tune_on` (blocks of whole lines of cased
+    UTF-8) is most likely, found by EM (Dempster et al. 1977). context: False for the LM alone; else the new model has
+    the context model of the model with the largest weight, of equal ones the first, and what that has learned from
+    translations.
+    """
+    models = [CapFst.open(lm) for lm in lms]
+    tokenizers = {model.signature.tokenizer for model in models}
+    if len(tokenizers) > 1:
+        raise CapfstError(f"the models have different tokenizers ({', '.join(sorted(tokenizers))}): train them alike")
+    if len({model.signature.lowercasing for model in models}) > 1:
+        each = ", ".join(sorted({model.signature.lowercasing for model in models}))
+        raise CapfstError(
+            f"the models are of different languages ({each}): train them with the same --language, --restore, --grammar"
+        )
+    language = models[0].symbols.language
+    if weights is None:
+        weights = tune(_costs(models, tune_on)).tolist()
+    mixed = mix([_as_arpa(model) for model in models], weights, language.lowering)
+    states, arcs, start = compile_levels(mixed.levels)
+    shares = zip(weights, models, strict=True)
+    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in shares).encode()
+    signature = replace(
+        models[0].signature,
+        version=__version__,
+        order=len(mixed.levels),
+        smoothing="mixed",
+        pruning="+".join(sorted({model.signature.pruning for model in models})),
+        corpus=hashlib.blake2b(described, digest_size=8).hexdigest(),
+    )
+    symbols = Symbols.from_words(mixed.words, language)
+    heaviest = models[int(np.argmax(weights))]
+    learned = Context.of(heaviest) if context else None
+    parts = grammar_part(language)
+    starts = check(symbols)
+    if learned:
+        parts[PART] = transferred(learned, first_labels(heaviest, symbols, starts), symbols, starts).part()
+    spellings = Context.of(heaviest, SPELLINGS) if context else None
+    if spellings:
+        ranks = spellings.shapes[labels_of(heaviest, symbols)]
+        old = first_labels(heaviest, symbols, starts)
+        parts[SPELLINGS] = of_spellings(transferred(spellings, old, symbols, starts, ranks)).part()
+    if context and BILINGUAL in heaviest.parts:  # it depends on no label
+        parts[BILINGUAL] = heaviest.parts[BILINGUAL]
+    write_fst(output, states, arcs, symbols, start, signature, parts)
+    return Mixed(list(weights), heaviest.path if learned or spellings else None)
+
+
+def _as_arpa(model: CapFst) -> Arpa:
+    return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs, model.start))
+
+
+def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.float64]:
+    """float64[models, tokens]: −ln P of the text's tokens under each model, +inf for a word that it does not know.
+
+    The tokens are those that all models together know.
+    """
+    vocabularies = [{word: label for label, word in enumerate(model.symbols)} for model in models]
+    language = models[0].symbols.language
+    words = set().union(*vocabularies) - {EPSILON}
+    union = sorted(words, key=lambda word: (lower_bytes(word.encode(), language.lowering), word))
+    symbols = Symbols.from_words(union, language)
+    pretokenized = models[0].signature.tokenizer == "none"
+    transducer = Transducer(symbols, check(symbols), pretokenized)
+    own = [np.array([0, *(known.get(word, known[UNKNOWN]) for word in union)], np.uint32) for known in vocabularies]
+    parts = []
+    for block in text:
+        buf = np.frombuffer(block, np.uint8)
+        common = encode.labels(buf, transducer.words(buf), symbols, union.index(UNKNOWN) + 1, pretokenized)
+        rows = []
+        for model, labels, known in zip(models, own, vocabularies, strict=True):
+            row = token_costs(model.states, model.arcs, model.start, labels[common])
+            row[labels[common] == known[UNKNOWN]] = np.inf
+            rows.append(row)
+        parts.append(np.stack(rows))
+    if not parts:
+        raise CapfstError("there is no text to tune the weights on: name one with some lines, or give the weights")
+    return np.concatenate(parts, axis=1)

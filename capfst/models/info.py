@@ -1,0 +1,137 @@
+"""What a model is: `capfst info`.
+
+In: a model. Out: a dictionary for JSON, and the same as text.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from capfst import models
+from capfst.bilingual.weights import PART as BILINGUAL
+from capfst.bilingual.weights import Bilingual
+from capfst.context.context_model import PART as CONTEXT
+from capfst.context.context_model import Context
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.exceptions import CapfstError
+from capfst.fst.read import CapFst
+
+_LISTED = 10  # ambiguous words
+_FORMS = 8  # of each, in the text
+
+
+def describe(model: CapFst) -> dict[str, Any]:
+    """Signature, sizes, n-grams by order, the context model, the bilingual part, the words with the most surface forms,
+    the most frequent form first, and the card of a ready model."""
+    count = sum(model.ngrams)
+    sizes = np.diff(model.starts)
+    ambiguous = np.argsort(-sizes, kind="stable")[:_LISTED]
+    ranges = [range(model.starts[word], model.starts[word + 1]) for word in ambiguous if sizes[word] > 1]
+    return {
+        "path": model.path,
+        "signature": str(model.signature),
+        "settings": asdict(model.signature),
+        "order": model.order,
+        "ngrams": list(model.ngrams),
+        "states": len(model.states),
+        "arcs": len(model.arcs),
+        "surface_forms": len(model.symbols) - 1,
+        "words": len(sizes),
+        "ambiguous_words": int((sizes > 1).sum()),
+        "bytes": model.bytes,
+        "bytes_per_ngram": model.bytes / count,
+        "context": _context(model, CONTEXT),
+        "spellings": _context(model, SPELLINGS),
+        "bilingual": _bilingual(model),
+        "most_ambiguous": [
+            {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
+            for labels in ranges
+        ],
+        "card": models.card(model.path),
+    }
+
+
+def _context(model: CapFst, name: str) -> dict[str, Any] | None:
+    """A context model of the model: its number of domains and bytes, or the error why it cannot be used."""
+    try:
+        context = Context.of(model, name)
+    except CapfstError as error:
+        return {"error": str(error)}
+    if context is None:
+        return None
+    return {"domains": context.n_domains, "bytes": sum(map(len, model.parts[name].arrays.values()))}
+
+
+def _describe_context(context: dict[str, Any] | None) -> str:
+    if context is None:
+        return "none: the LM alone"
+    if "error" in context:
+        return f"cannot be used: {context['error']}"
+    return f"{context['bytes']:,} bytes, domains: {context['domains']}"
+
+
+def _bilingual(model: CapFst) -> dict[str, Any] | None:
+    """The bilingual part of the model: the pairs of lines that it was learned from and its bytes, or the error why it
+    cannot be used."""
+    try:
+        bilingual = Bilingual.of(model)
+    except CapfstError as error:
+        return {"error": str(error)}
+    if bilingual is None:
+        return None
+    return {"pairs": bilingual.pairs, "bytes": sum(map(len, model.parts[BILINGUAL].arrays.values()))}
+
+
+def render(description: dict[str, Any]) -> str:
+    """The description as lines of text."""
+    ngrams, spellings = description["ngrams"], description["spellings"]
+    bilingual = description["bilingual"]
+    from_translations = []
+    if bilingual is not None and "error" in bilingual:
+        from_translations = [("translations", f"cannot be used: {bilingual['error']}")]
+    elif bilingual is not None:
+        learned = f"{bilingual['bytes']:,} bytes, learned from {bilingual['pairs']:,} pairs of lines"
+        from_translations = [("translations", learned)]
+    rows = [
+        ("model", description["path"]),
+        ("signature", description["signature"]),
+        *((f"{n}-grams", f"{count:,}") for n, count in enumerate(ngrams, 1)),
+        ("all n-grams", f"{sum(ngrams):,}"),
+        ("states", f"{description['states']:,}"),
+        ("arcs", f"{description['arcs']:,}"),
+        ("surface forms", f"{description['surface_forms']:,}"),
+        ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
+        ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
+        ("context model", _describe_context(description["context"])),
+        *([("of spellings", _describe_context(spellings))] if spellings else []),
+        *from_translations,
+    ]
+    lines = [f"{name:<16} {value}" for name, value in rows]
+    if description["most_ambiguous"]:
+        lines.append("most ambiguous:")
+    for entry in description["most_ambiguous"]:
+        forms = entry["forms"]
+        more = f" … ({len(forms)})" if len(forms) > _FORMS else ""
+        lines.append(f"  {entry['word']}: {' '.join(forms[:_FORMS])}{more}")
+    if description["card"]:
+        lines += _render_card(description["card"])
+    return "\n".join(lines)
+
+
+def _render_card(card: dict[str, Any]) -> list[str]:
+    words = card.get("words")
+    return [
+        card["about"],
+        "learned from:",
+        *(f"  {source['file']}: {source['origin']} ({source['licence']})" for source in card["sources"]),
+        *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
+        *([f"  word lists: {', '.join(words['languages'])} ({words['origin']})"] if words else []),
+        "figures (--sentence-case):",
+        *(
+            f"  {row['text']}: accuracy {row['accuracy']:.2f}, F1 {row['f1']:.2f}, CER {row['cer']:.2f}"
+            for row in card["figures"]
+        ),
+        "limits:",
+        *(f"  {limit}" for limit in card["limits"]),
+    ]

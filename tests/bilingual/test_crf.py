@@ -1,0 +1,128 @@
+"""Forward–backward against all paths, the gradient against differences, and that learning makes the right casings
+likelier."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.models import backoff_models
+from support.translations import bitext
+
+from capfst.bilingual.casings import CLASSIFIER, LM, N_ALL
+from capfst.bilingual.classifier import learn_classifier
+from capfst.bilingual.crf import Collector, fit, learn, negative_log_likelihood, prior_mean
+from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
+from capfst.bilingual_training import _features
+from capfst.casing import encode
+from capfst.io.side_by_side import Block
+from capfst.kernels import allocating
+from capfst.kernels.types import F64Array, f64, i64
+from capfst.recaser import Recaser, load
+
+WORDS = ["it", "us", "i", "new", "oov", ".", "p.m.", "don"]
+
+
+@allocating
+def summed(edges: Edges, n_nodes: i64, lm_weight: f64, scores: F64Array, posteriors: F64Array) -> tuple[f64, f64]:
+    forward, backward = np.empty(n_nodes), np.empty(n_nodes)
+    return forward_backward(edges, 0, edges.arc.size, n_nodes, lm_weight, scores, forward, backward, posteriors)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=60)
+@given(
+    model=backoff_models(),
+    line=st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join),
+    lm_weight=st.floats(0.1, 2),
+    rng=st.randoms(use_true_random=False),
+)
+def test_forward_backward_is_the_sum_over_all_paths(tmp_path_factory, model, line, lm_weight, rng):
+    recaser = Recaser(model.save(tmp_path_factory.mktemp("model") / "m.fst"))
+    words = recaser.transducer.words(np.frombuffer(line.encode(), np.uint8))
+    starts, lm = recaser.engine.starts, recaser.lm
+    ranges = [
+        range(a, a + n) if n else range(lm.unknown, lm.unknown + 1)
+        for a, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
+    ]
+    first = np.cumsum([0, *map(len, ranges)])
+    scores = np.array([rng.choice([rng.uniform(-2, 2), -math.inf]) if rng.random() < 0.3 else 0.5 * rng.random()
+                       for _ in range(first[-1])])  # fmt: skip
+    total, expected, of_arcs = 0.0, 0.0, np.zeros(first[-1])
+    for labels in itertools.product(*ranges):
+        for begins in itertools.product(*[[False, True] if may else [False] for may in words.may_begin.tolist()]):
+            cost, state, score = 0.0, starts.line, 0.0
+            for k, (label, begin) in enumerate(zip(labels, begins, strict=True)):
+                if begin:
+                    cost, state = cost + lm.final(state), starts.sentence
+                more, state = lm.arc(state, label)
+                cost += more
+                score += scores[first[k] + label - ranges[k][0]]
+            cost += lm.final(state)
+            weight = math.exp(score - lm_weight * cost) if cost < math.inf else 0.0
+            total += weight
+            expected += weight * cost if weight else 0
+            for k, label in enumerate(labels):
+                of_arcs[first[k] + label - ranges[k][0]] += weight
+    edges, n_nodes = line_edges(words, lm.unknown, starts, recaser.engine.tables)
+    posteriors = np.zeros(first[-1])
+    log_z, mean = summed(Edges(*edges), n_nodes, lm_weight, scores, posteriors)
+    if total == 0:
+        assert log_z == -math.inf
+        return
+    assert log_z == pytest.approx(math.log(total), abs=1e-6)
+    assert mean == pytest.approx(expected / total, rel=1e-5, abs=1e-6)
+    assert posteriors == pytest.approx(of_arcs / total, abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def problem(monolingual_model):
+    recaser = load(monolingual_model)
+    counted, taught = bitext(80, seed=1), bitext(40, seed=2)
+    collector = Collector()
+    for texts in (counted, taught):
+        block = Block(*("".join(f"{line}\n" for line in lines).encode() for lines in texts))
+        target, source, links = recaser.aligned(block)
+        if texts is counted:
+            classifier = learn_classifier(*_features(target, source, links, np.arange(80)))
+            continue
+        gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.lm.unknown, False)
+        costs = recaser.monolingual(target)
+        search = recaser.lm.unknown, recaser.engine.starts, recaser.engine.tables
+        collector.add(target, source, links, list(range(40)), gold, costs, recaser.forms, classifier, True, search)
+    return collector.problem()
+
+
+def test_the_gradient_is_that_of_differences(problem):
+    rng = np.random.default_rng(3)
+    lines = np.arange(0, len(problem.nodes), 2)
+    weights = prior_mean() + 0.1 * rng.normal(size=N_ALL)
+    _, gradient = negative_log_likelihood(problem, lines, weights)
+    used = np.flatnonzero(gradient)
+    assert len(used) > 30
+    for k in [LM, LM + 1, LM + 3, CLASSIFIER, *rng.choice(used, 30).tolist()]:
+        step = np.zeros(N_ALL)
+        step[k] = 1e-5
+        above, below = (negative_log_likelihood(problem, lines, weights + sign * step)[0] for sign in (1, -1))
+        assert gradient[k] == pytest.approx((above - below) / 2e-5, rel=1e-4, abs=1e-5)
+
+
+def test_only_the_lines_that_are_asked_for_count(problem):
+    every, some, others = (
+        negative_log_likelihood(problem, lines, prior_mean())[0]
+        for lines in (np.arange(len(problem.nodes)), np.arange(5), np.arange(5, len(problem.nodes)))
+    )
+    assert every == pytest.approx(some + others)
+
+
+def test_learning_makes_what_is_right_likelier(problem):
+    pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    lines = np.arange(len(problem.nodes))
+    before = negative_log_likelihood(problem, lines, prior_mean())[0]
+    weights = fit(problem, lines, 1.0, prior_mean())
+    assert negative_log_likelihood(problem, lines, weights)[0] < before / 3
+    assert weights[LM] > 0
+    learned = learn(problem)
+    assert learned.held_out[learned.sigma] == min(learned.held_out.values())

@@ -1,0 +1,249 @@
+"""Texts of files of any format, as lines: what training reads."""
+
+import bz2
+import csv
+import io
+import json
+import lzma
+import os
+import re
+import textwrap
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.command_line import CORPUS, run
+from support.models import in_one_folder
+from support.packing import gzipped
+
+import capfst
+from capfst.exceptions import CapfstError
+from capfst.io.compression import zstd
+from capfst.io.protocol import TextOptions
+from capfst.io.text_blocks import lines_stand_alone, text_blocks
+
+CHOSEN = TextOptions("text", "text")
+ROWS = ["One.\nTwo.", None, "", 'Thrée, "so".', "\r\nFour.\r\rFive.\u2028Six.\n"]
+LINES = 'One.\nTwo.\nThrée, "so".\n\nFour.\n\nFive.\nSix.\n'
+
+
+def text_of(path: Path, options: TextOptions = CHOSEN, size: int = 1 << 20) -> str:
+    read: list[int] = []
+    text = b"".join(text_blocks([path], options, size, progress=read.append)).decode()
+    assert sum(read) == path.stat().st_size
+    return text
+
+
+def write(folder: Path, name: str, rows: list[str | None], *, ascii_only: bool = True) -> Path:
+    """A file of the format that its name says, with the rows in the column or field `text`, beside others."""
+    path = folder / name
+    suffix = path.suffix
+    if suffix == ".parquet":
+        table = pa.table({"id": range(len(rows)), "text": pa.array(rows, pa.string())})
+        pq.write_table(table, path, row_group_size=3)
+        return path
+    out = io.StringIO()
+    if suffix == ".jsonl":
+        for row in rows:
+            out.write(json.dumps({"id": 1, "text": row, "x": {"text": "no"}}, ensure_ascii=ascii_only) + "\n")
+    elif suffix == ".csv":
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([["id", "text"], *([n, row] for n, row in enumerate(rows))])
+    path.write_text(out.getvalue(), "utf-8", newline="")
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_a_text_gives_its_lines(tmp_path, name, size):
+    assert text_of(write(tmp_path, name, ROWS), size=size) == LINES
+
+
+def test_tables_without_quotes_or_header(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text('id\ttext\n1\tOne "two".\r\n\n2\tThree.\t4')
+    assert text_of(path) == 'One "two".\nThree.\n'
+    assert text_of(path, TextOptions(column="1")) == "id\n1\n2\n"
+
+
+@pytest.mark.parametrize("compress", [gzipped, zstd.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_compressed(tmp_path, name, compress):
+    path = write(tmp_path, name, ROWS)
+    path.write_bytes(compress(path.read_bytes()))
+    assert text_of(path) == LINES
+
+
+@in_one_folder
+@given(rows=st.lists(st.none() | st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]))))
+def test_all_formats_give_the_same(tmp_path, rows):
+    expected = "".join(f"{line}\n" for row in rows for line in (row or "").splitlines())
+    for name in "a.jsonl", "a.parquet":
+        assert text_of(write(tmp_path, name, rows)) == expected
+    assert text_of(write(tmp_path, "b.jsonl", rows, ascii_only=False)) == expected
+
+
+def test_what_is_no_character(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(r'{"text": "One\ud800 two \ud83d\ude00."}')
+    assert text_of(path).replace("\ufffd\ufffd\ufffd", "\ufffd") == "One\ufffd two \U0001f600.\n"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.tsv", "a.parquet"])
+def test_text_that_is_not_utf8(tmp_path, name):
+    path = tmp_path / name
+    if name == "a.parquet":
+        values = pa.array([b"A", None, b"caf\xe9"]).view(pa.string())
+        pq.write_table(pa.table({"text": values}), path)
+    else:
+        path.write_bytes({"a.jsonl": b'{"text": "A"}\n\n{"text": "caf\xe9"}', "a.tsv": b"text\nA\ncaf\xe9"}.get(
+            name, b'text\n"A"\n"caf\xe9"'))  # fmt: skip
+    with pytest.raises(CapfstError, match=rf"{name}: (line|row) 3: not UTF-8.*: fix it"):
+        text_of(path)
+    assert text_of(path, TextOptions("text", "text", "replace")) == "A\ncaf\ufffd\n"
+
+
+WRONG = [
+    # name, content, options, message
+    ("a.jsonl", b'{"id": 1, "body": "A."}\n', {}, r"say which field is the text: --field NAME \(it has id, body\)$"),
+    ("a.jsonl", b"", {}, r".*--field NAME \(it has none\)"),
+    ("a.jsonl", b"[1]\n", {}, r".*--field NAME \(it has none\)"),
+    ("a.ndjson", b'\xef\xbb\xbf{"id": 1}', {"column": "1"}, r".*--field NAME \(it has id\)"),
+    ("a.tsv", b"id\tbody\n", {"field": "x"}, r"say which column is the text: --column NAME \(it has id, body\)$"),
+    ("a.csv", b'"id","the, body"\r\n', {}, r".*--column NAME \(it has id, the, body\)$"),
+    ("a.jsonl", b'{"text": "A."}\n\n{"id": 1, "body": "A."}\n', {"field": "text"},
+     r"line 3: the object has no field 'text' \(it has id, body\): fix it$"),
+    ("a.jsonl", b'{"text": "A."}\n{"text": 7}\n', {"field": "text"}, "line 2: the field 'text' is no string: fix it$"),
+    ("a.jsonl", b'{"text": "A."}\n{"text": "A.\n', {"field": "text"}, "line 2: broken JSON, column 10: .*: fix it$"),
+    ("a.csv", b"id,body\n1,A\n", {"column": "text"}, r"the first line has 0 columns called 'text' \(id, body\)"),
+    ("a.tsv", b"id\tbody\n1\tA\n2\n", {"column": "body"}, "line 3: it has 1 columns, and no column 2: fix it$"),
+    ("a.json", b'{"text": "A."}', {"field": "text"}, r"\.json files are not read: convert it to text, .*\.jsonl"),
+    ("a.pdf.gz", b"", {}, r"\.pdf files are not read"),
+    ("a.parquet", b"PAR1", {"column": "text"}, "no Parquet file that can be read"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "options", "said"), WRONG)
+def test_what_is_wrong(tmp_path, name, content, options, said):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(CapfstError, match=rf"{name}: {said}"):
+        text_of(tmp_path / name, TextOptions(**options))
+    with pytest.raises(CapfstError, match=rf"{name}: {said}"):
+        capfst.train(tmp_path / name, tmp_path / "out" / "cap.fst", clean=False, **options)
+    assert not os.listdir(tmp_path / "out")
+
+
+def test_parquet_without_a_column_that_can_be_read(tmp_path):
+    path = write(tmp_path, "a.parquet", ["A."])
+    with pytest.raises(CapfstError, match=r"a\.parquet: say which column is the text: --column NAME \(it has id, text"):
+        text_of(path, TextOptions())
+    with pytest.raises(CapfstError, match="the column 'id' holds int64, not strings"):
+        text_of(path, TextOptions(column="id"))
+
+
+def test_columns_of_parquet(tmp_path):
+    path = tmp_path / "a.parquet"
+    texts = ["A.", None, "B\nC."]
+    names = ["text", "text", "large", "dictionary", "nested"]
+    columns = [pa.array(["no"] * 3), pa.array(texts), pa.array(texts, pa.large_string()),
+               pa.array(texts).dictionary_encode(), pa.array([{"text": "no"}] * 3)]  # fmt: skip
+    pq.write_table(pa.table(columns, names), path)
+    for column in "2", "large", "dictionary":
+        assert text_of(path, TextOptions(column=column)) == "A.\nB\nC.\n"
+
+
+# Wrapped text
+
+
+PROSE = " ".join(" ".join(topics[name].split()) for name in ("objects", "class", "import"))
+SENTENCES = "".join(f"{sentence}.\n" for sentence in PROSE.split(". ") if len(sentence) > 80)
+WRAPPED = "\n".join(textwrap.fill(sentence, 64, break_on_hyphens=False) + "\n" for sentence in SENTENCES.splitlines())
+
+
+@pytest.mark.parametrize("size", [1 << 17, 1 << 20])
+def test_wrapped_text_is_joined(tmp_path, size):
+    path = tmp_path / "a.txt"
+    path.write_text(WRAPPED.replace("\n", "\r\n") * 20)
+    widths: dict[Path, int] = {}
+    blocks = list(text_blocks([path], CHOSEN, size, on_wrapped=widths.setdefault))
+    assert b"".join(blocks).decode() == SENTENCES * 20
+    assert len(blocks) == -(-len(SENTENCES) * 20 // size)
+    assert 61 <= widths[path] <= 64
+    assert not lines_stand_alone(path, CHOSEN)
+
+
+def test_each_text_of_a_file_is_wrapped_or_not(tmp_path):
+    path = write(tmp_path, "a.jsonl", [WRAPPED, SENTENCES, WRAPPED])
+    widths: dict[Path, int] = {}
+    assert b"".join(text_blocks([path], CHOSEN, on_wrapped=widths.setdefault)).decode() == SENTENCES * 3
+    assert list(widths) == [path]
+
+
+def test_lines_that_stand_alone(tmp_path):
+    (tmp_path / "a.txt").write_bytes(SENTENCES.encode() + b"\xff")
+    assert lines_stand_alone(tmp_path / "a.txt", CHOSEN)
+    assert not lines_stand_alone(write(tmp_path, "a.jsonl", ["A."]), CHOSEN)
+
+
+# Training
+
+
+def test_a_model_of_any_format_is_the_same(tmp_path):
+    rows: list[str | None] = [*(CORPUS * 3).splitlines(), "It is new.\nIt is in Paris.", None]
+    (tmp_path / "a.txt").write_text("".join(f"{row}\n" for row in rows if row))
+    models = {}
+    for name in "a.txt", "a.jsonl", "a.csv", "a.parquet":
+        path = tmp_path / name if name == "a.txt" else write(tmp_path, name, rows)
+        if name == "a.jsonl":
+            path = path.rename(tmp_path / "a.jsonl.xz")
+            path.write_bytes(lzma.compress(path.read_bytes()))
+        run("train", path, "-o", tmp_path / "cap.fst", "--field", "text", "--column", "text")
+        models[name] = (tmp_path / "cap.fst").read_bytes()
+    assert len(set(models.values())) == 1
+
+
+def test_files_of_a_folder(tmp_path):
+    """Records are read if it is said where their text is."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    write(folder, "a.jsonl", ["It is jsonl."])
+    write(folder, "b.csv", ["It is csv."])
+    (folder / "c.xml").write_text("<html/>")
+    with pytest.raises(CapfstError, match=r"corpus: no text in this folder: .*--field or --column"):
+        capfst.train(folder, tmp_path / "cap.fst")
+    (folder / "d.txt").write_text("It is text.\n")
+    for options, tokens in (
+        ({}, 4),
+        ({"field": "text"}, 8),
+        ({"column": "text"}, 8),
+        ({"field": "text", "column": "text"}, 12),
+    ):
+        assert capfst.train(folder, tmp_path / "cap.fst", **options).tokens == tokens, options
+
+
+def test_it_is_said_that_lines_were_joined(tmp_path, caplog):
+    names = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt")]
+    for path, text in zip(names, (WRAPPED, WRAPPED, SENTENCES), strict=True):
+        path.write_text(text)
+    model = []
+    for files, said in (
+        (
+            [names[0], names[2]],
+            rf"warning: {names[0]}: its lines are wrapped at about 6\d characters: the lines of each",
+        ),
+        (
+            names[:2],
+            rf"warning: the lines of 2 files are wrapped, those of {names[0]} at about 6\d characters: .* joined",
+        ),
+        ([names[2]], "$"),
+    ):
+        caplog.clear()
+        capfst.train(files, tmp_path / "cap.fst", order=1, context=False, clean=False)
+        assert re.match(said, "".join(caplog.messages))
+        model.append((tmp_path / "cap.fst").read_bytes())
+    assert model[0] == model[1]

@@ -1,0 +1,162 @@
+"""breaks.py: abbreviations, and where the LM expects a sentence to end; and what breaks do to lines."""
+
+import json
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.models import backoff_models
+
+from capfst import CapfstError, Recaser, load, train
+from capfst.cli import cli
+from capfst.fst.read import CapFst
+from capfst.search import boundaries as breaks
+from capfst.text.unicode import lower
+
+SENTENCES = [
+    "They met Mr. Smith at noon.", "No way!", "Was it late?", "He said so.", "It rained.", "Stop it!", "Who knows?",
+    "We saw Mr. Jones.", "Mr. Hill left.", "They left at 5 p.m. to sleep.", "Then he slept.",
+    '"It rained."', "(No way!)", '"They met at noon," he said.',
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
+    """A model of the sentences, one a line."""
+    folder = tmp_path_factory.mktemp("breaks")
+    rng = random.Random(5)
+    lines = [rng.choice(SENTENCES) for _ in range(4000)]
+    (folder / "corpus.txt").write_text("\n".join(lines) + "\n")
+    train(folder / "corpus.txt", folder / "cap.fst", clean=False, context=True)
+    return CapFst.open(folder / "cap.fst")
+
+
+@settings(deadline=None, max_examples=60)
+@given(model=backoff_models(), text=st.lists(st.sampled_from(["it", "us", ".", "!", "\n", "oov"]), max_size=12))
+def test_what_the_lm_expects(tmp_path_factory, model, text):
+    recaser = Recaser(model.save(tmp_path_factory.getbasetemp() / "b.fst"))
+    words = recaser.transducer.words(np.frombuffer(" ".join(text).encode(), np.uint8))
+    forms = [
+        range(first, first + n) for first, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
+    ]
+    abbreviations, expected = [], []
+    for i, may_begin in enumerate(words.may_begin.tolist()):
+        ends = []  # (P(mark | word), P(</s> | word, mark), P(</s> or what closes | word, mark)) for all forms
+        for word in forms[i - 2] if i > 1 and may_begin else ():
+            for mark in forms[i - 1]:
+                cost, state = recaser.lm.arc(recaser.lm.arc(0, word)[1], mark)
+                end = math.exp(-recaser.lm.final(state))
+                marks = [recaser.lm.label(mark) for mark in breaks.CLOSING]
+                closes = sum(math.exp(-recaser.lm.arc(state, m)[0]) for m in marks if m != recaser.lm.unknown)
+                ends.append((math.exp(-cost), end, end + closes))
+        abbreviations.append(any(p * (1 - closed) >= breaks.ABBREVIATION for p, _, closed in ends))
+        expected.append(may_begin and all(end >= breaks.EXPECTED for _, end, _ in ends))
+    assert recaser.breaks.expected(words).tolist() == expected
+    before = words.may_begin.copy()
+    recaser.breaks.leave_out_abbreviations(words)
+    assert words.may_begin.tolist() == (before & ~np.array(abbreviations, np.bool_)).tolist()
+
+
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("they met mr. smith at noon. was it late? no way! he said so.",
+         ["They met Mr. Smith at noon. ", "Was it late? ", "No way! ", "He said so."]),
+        ("they left at 5 p.m. to sleep. it rained.", ["They left at 5 p.m. to sleep. ", "It rained."]),
+        ('he said so.  "it rained." (no way!)\tstop it!  ',
+         ["He said so.  ", '"It rained." ', "(No way!)\t", "Stop it!  "]),
+        ("STOP IT! WHO KNOWS?", ["Stop it! ", "Who knows?"]),
+        ("no way!", ["No way!"]),
+        ("", [""]),
+    ],
+)  # fmt: skip
+def test_golden(model: CapFst, engine: str, text: str, sentences: list[str]) -> None:
+    recaser = Recaser(model, sentence_case=True, engine=engine)
+    assert recaser.sentences(text) == sentences
+    assert recaser(text) == "".join(sentences)
+    cost, best = recaser.nbest(text, 1)[0]
+    assert best == recaser(text)
+    assert cost == pytest.approx(recaser.costs(text)[0])
+
+
+def test_sentences_in_a_line_come_out_as_in_lines(model: CapFst) -> None:
+    for sentence_case in (False, True):
+        recaser = Recaser(model, sentence_case=sentence_case)
+        lines = [lower(line) for line in SENTENCES if "p.m." not in line]
+        random.Random(1).shuffle(lines)
+        assert recaser(" ".join(lines)) == " ".join(recaser(lines))
+        assert [sentence.rstrip() for sentence in recaser.sentences(" ".join(lines))] == recaser(lines)
+
+
+def test_no_breaks(model: CapFst) -> None:
+    recaser = Recaser(model, sentence_case=True, breaks=False)
+    assert recaser("no way! it rained. stop it!") != "No way! It rained. Stop it!"
+    assert recaser.sentences("no way! it rained. stop it!") == [recaser("no way! it rained. stop it!")]
+
+
+def test_a_capital_for_its_place_is_as_likely_as_the_break(model: CapFst) -> None:
+    """The other casing of a sentence's first word is that of a line in which no sentence begins there."""
+    recaser = Recaser(model, sentence_case=True)
+    text, changes = recaser.confidence("no way! it rained.")
+    assert text == "No way! It rained."
+    assert [change.word for change in changes] == ["No", "It"]
+    casings = recaser.nbest("no way! it rained.", 50)
+    other = next(cost for cost, casing in casings if " it " in casing)
+    assert changes[1].log_odds == pytest.approx(other - casings[0][0])
+
+
+def test_sentences_take_one_line(model: CapFst) -> None:
+    with pytest.raises(CapfstError, match="take one line"):
+        Recaser(model).sentences("no way!\nit rained.")
+
+
+@pytest.mark.slow
+def test_a_line_of_megabytes(model: CapFst) -> None:
+    """It comes out as its parts do, in any number of threads, and is not searched again and again."""
+    sentences = [lower(line) for line in SENTENCES if "p.m." not in line]
+    rng = random.Random(2)
+    line = " ".join(rng.choice(sentences) for _ in range(60_000))
+    recaser = Recaser(model, sentence_case=True)
+    cased = {lower(sentence): sentence for sentence in recaser(sentences)}
+    out = recaser(line)
+    assert lower(out) == line
+    assert set(map(str.rstrip, recaser.sentences(line[: 1 << 20].rpartition(". ")[0] + "."))) <= set(cased.values())
+    assert b"".join(recaser.recase_blocks([line.encode() + b"\n"] * 2, jobs=2)).decode() == 2 * (out + "\n")
+
+
+def test_commands(model: CapFst, tmp_path: Path) -> None:
+    """recase and batch give the same bytes, for any number of threads, and follow the option."""
+    text = "\n".join(" ".join(map(lower, SENTENCES[k:] + SENTENCES[:k])) for k in range(len(SENTENCES))) * 50
+    (tmp_path / "a.txt").write_text(text + "\n")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in text.split("\n")))
+    written = []
+    for option in ([], ["--no-breaks"]):
+        options = ["--quiet", "--lm", str(model.path), "--sentence-case", *option]
+        out = tmp_path / f"out{len(option)}"
+        cli.main(["batch", *options, "--out", str(out), str(tmp_path / "*.*")], standalone_mode=False)
+        for jobs in ("1", "3"):
+            arguments = ["recase", *options, str(tmp_path / "a.txt"), "-o", str(out / "b"), "--jobs", jobs]
+            cli.main(arguments, standalone_mode=False)
+            assert (out / "b").read_text() == (out / "a.txt").read_text()
+        lines = [json.loads(line)["text"] for line in (out / "a.jsonl").read_text().splitlines()]
+        assert "\n".join([*lines, ""]) == (out / "b").read_text()
+        written.append((out / "b").read_text())
+    assert written[0] != written[1]
+    assert written[0] == Recaser(model, sentence_case=True)(text + "\n")
+
+
+def test_many_breaks_and_few_casings(model: CapFst) -> None:
+    """Paths that differ in breaks only are one casing: there are not enough others, and no end of paths."""
+    recaser = Recaser(model, context=False, oov="pass")
+    assert len(recaser.nbest("5 p.m. " * 40, 3)) <= 3
+
+
+def test_the_ready_model() -> None:
+    recaser = load(sentence_case=True)
+    text = "they met mr. smith at 5 p.m. on monday. was he late? no way! stop it."
+    assert recaser(text) == "They met Mr. Smith at 5 p.m. on Monday. Was he late? No way! Stop it."
