@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
-from capfst.context import lexicon, sample
+from capfst.context import sample
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.context_model import Parameters, quantize
 from capfst.context.domains import MAX_DOMAINS, find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import ANY, Tables, learn
-from capfst.context.lexicon import Lexicon
+from capfst.context.lexicon import Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
 from capfst.corpus.labels import names
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols
@@ -79,7 +79,7 @@ class LabelledCorpus(Protocol):
     def shape_counts(
         self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
     ) -> npt.NDArray[np.int64]:
-        """As words.shape_counts."""
+        """Return the counts of `lexicon.shape_counts`."""
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
         """As sample.sample."""
@@ -94,7 +94,7 @@ class LocalCorpus(NamedTuple):
     def shape_counts(
         self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
     ) -> npt.NDArray[np.int64]:
-        return lexicon.shape_counts(self.labels, word_of, shapes, positional)
+        return shape_counts(self.labels, word_of, shapes, positional)
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
         return sample.sample(self.labels, self.ends, most)
@@ -193,13 +193,13 @@ def _lexicon(
 ) -> Lexicon:
     """What is known of labels and words, but for their counts. word_of: the word of each label. totals: the occurrences
     of each word. shape_of: as for `fit`."""
-    shapes = lexicon.label_shapes(symbols, starts)
+    shapes = label_shapes(symbols, starts)
     ranks = np.zeros(len(totals), np.uint8)
     most_frequent = np.argsort(-totals, kind="stable")[:N_RANKED]
     ranks[most_frequent] = np.arange(1, len(most_frequent) + 1)
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
-    hashes = lexicon.hash_words(symbols, starts)
+    hashes = hash_words(symbols, starts)
     positional = shape_of is None
     if shape_of is None:
         shape_of = shapes
@@ -224,7 +224,7 @@ def _with_counts(
     of_languages = np.zeros((lexicon.domain_log_odds.shape[1] if several else 0, *counts.shape), np.int32)
     if several:
         for language, labels in zip(languages, sources, strict=True):
-            of_languages[language] += lexicon.shape_counts(labels, *counting).astype(np.int32)
+            of_languages[language] += shape_counts(labels, *counting).astype(np.int32)
     for language, entries in enumerate(listed):
         forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
         place = lexicon.word_of[forms], lexicon.shapes[forms]
@@ -254,9 +254,9 @@ def _learned(
         for slices, known, language in sliced:
             for labels in slices[turns.start : turns.stop]:
                 counting = labels, known.word_of, known.shapes, known.positional, step
-                lexicon.add_shape_counts(*counting, known.shape_counts)
+                add_shape_counts(*counting, known.shape_counts)
                 if several:
-                    lexicon.add_shape_counts(*counting, known.language_counts[language])
+                    add_shape_counts(*counting, known.language_counts[language])
 
     with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
         for first in range(0, _SLICES, _NEW):

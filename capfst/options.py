@@ -1,0 +1,239 @@
+"""The options of recasing and of training, each defined once.
+
+`RecaseOptions` are those of `capfst.load` and of a Recaser's calls, of `capfst recase` and `capfst batch`;
+`TrainOptions` those of `capfst.train` and `capfst train`. A field that is added here is an option in all of these
+places: its name is the keyword in Python, and with hyphens the flag on the command line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeVar
+
+from capfst.exceptions import OptionError
+
+Value = TypeVar("Value")
+Options = TypeVar("Options", "RecaseOptions", "TrainOptions")
+Errors = Literal["strict", "replace"]
+Path = str | os.PathLike[str]
+
+MAX_ORDER = 5
+START_TOKEN = "and"
+"""Beaufays & Strope 2013, §3.2.2."""
+
+
+def option(
+    default: Value,
+    help: str,
+    *,
+    choices: tuple[str, ...] = (),
+    least: float | None = None,
+    most: float | None = None,
+    kind: str | None = None,
+    flag: str | None = None,
+    group: str = "Options",
+) -> Value:
+    """Define an option as a field of a dataclass.
+
+    Args:
+        help: a sentence for `--help` and the reference.
+        choices: the supported values, besides None if that is the default.
+        least, most: the range of a number.
+        kind: the click type that reads it, by its name in `cli/options.py`.
+        flag: the flag on the command line, if it is not the name; `--no-…` is the flag of a boolean that is True.
+        group: the heading in `--help`.
+    """
+    metadata = {
+        "help": help, "choices": choices, "least": least, "most": most, "kind": kind, "flag": flag, "group": group,
+    }  # fmt: skip
+    made: Value = field(default=default, metadata=metadata)
+    return made
+
+
+class _Checked:
+    """Checks the values against the definitions of their fields."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            value, rules = getattr(self, each.name), each.metadata
+            if value is None and each.default is None:
+                continue
+            choices, least, most = rules["choices"], rules["least"], rules["most"]
+            if choices and value not in choices:
+                raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")
+            if (least is not None and value < least) or (most is not None and value > most):
+                limits = f"{least} to {most}" if most is not None else f"{least} or more"
+                raise OptionError(f"`{each.name}` is {value}. Use {limits}.")
+
+
+CASING, TRANSLATIONS, RUNNING = "Casing", "Translations", "Running"
+TEXT, VOCABULARY, LM, CONTEXT = "Text", "Vocabulary", "Language model", "Context model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecaseOptions(_Checked):
+    """How text is recased.
+
+    Raises:
+        OptionError: a value that is not supported.
+    """
+
+    sentence_case: bool = option(
+        False, "Treat each line as one or more sentences and capitalize the first word of each.", group=CASING
+    )
+    start_token: str = option(
+        START_TOKEN,
+        "Word put in front of each line and removed afterwards, so that position alone does not capitalize the line's"
+        " first word. <unk>, or a word that the model lacks, matches any word.",
+        group=CASING,
+    )
+    breaks: bool = option(
+        True, "Treat each line as one sentence: do not split it after . ? ! or ….", flag="--no-breaks", group=CASING
+    )
+    context: bool = option(
+        True, "Use the n-gram model alone, without its context model.", flag="--no-context", group=CASING
+    )
+    oov: str = option(
+        "guess",
+        "Words that the model has never seen: guess their case from their context, or leave them in lower case.",
+        choices=("guess", "pass"),
+        group=CASING,
+    )
+    document: bool = option(
+        False,
+        "Treat the lines between blank lines as one document, and share evidence about names across it.",
+        group=CASING,
+    )
+    language: str | None = option(
+        None,
+        "Language of the text, such as de, for a model of several languages.  [default: detected per sentence]",
+        group=CASING,
+    )
+    restore: str | None = option(
+        None,
+        "Require a model that restores this.  [default: any]",
+        choices=("case", "diacritics", "both"),
+        group=CASING,
+    )
+    align_words: bool = option(
+        False,
+        "Alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.",
+        group=TRANSLATIONS,
+    )
+    engine: str = option(
+        "fast",
+        "Search with compiled kernels, or, slowly, by OpenFst's composition and shortest path: the same text.",
+        choices=("fast", "openfst"),
+        group=RUNNING,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(_Checked):
+    """How a model is trained.
+
+    Raises:
+        OptionError: a value that is not supported.
+    """
+
+    words: tuple[Path, ...] = option(
+        (),
+        "Word list: words and names to add to the vocabulary, one per line, cased as inside a sentence (repeatable).",
+        kind="files",
+        group=VOCABULARY,
+    )
+    min_count: int = option(
+        1,
+        "Map surface forms that occur less often than this to <unk>, except those in word lists.",
+        least=1,
+        group=VOCABULARY,
+    )
+    max_words: int | None = option(
+        None,
+        "Keep this many of the most frequent surface forms and those in word lists; map the others to <unk>."
+        "  [default: keep all]",
+        least=1,
+        group=VOCABULARY,
+    )
+    order: int = option(3, "Length of the longest n-grams.", least=1, most=MAX_ORDER, group=LM)
+    cutoffs: tuple[int, ...] = option(
+        (),
+        "Drop n-grams that occur at most this often: one count per order, starting from 1; the last count also applies"
+        " to all higher orders. 0,0,1 drops n-grams of order 3 and higher that occur once.",
+        kind="cutoffs",
+        flag="--cutoff",
+        group=LM,
+    )
+    max_ngrams: int | None = option(
+        None,
+        "Prune by entropy (Stolcke 1998) to at most this many n-grams over all orders.  [default: no pruning]",
+        least=1,
+        group=LM,
+    )
+    prune_threshold: float | None = option(
+        None,
+        "Prune n-grams whose removal raises the model's entropy by less than this, in nats (Stolcke 1998)."
+        "  [default: no pruning]",
+        least=0,
+        group=LM,
+    )
+    context: bool = option(
+        True, "Train the n-gram model alone, without a context model.", flag="--no-context", group=CONTEXT
+    )
+    clean: bool = option(
+        True, "Learn from every line, not only from well-cased sentences.", flag="--no-clean", group=TEXT
+    )
+    skip_filters: tuple[str, ...] = option(
+        (),
+        "Disable this cleaning filter (repeatable). The report lists the filters' names.",
+        kind="names",
+        flag="--skip-filter",
+        group=TEXT,
+    )
+    pretokenized: bool = option(False, "Tokens are separated by white space: do not tokenize further.", group=TEXT)
+    language: str | None = option(
+        None,
+        "Language whose casing rules apply, such as tr, or several: de,fr.  [default: Unicode's rules]",
+        group=TEXT,
+    )
+    restore: str | None = option(
+        None,
+        "What the model restores: case, diacritics of cased text, or both.  [default: case; with --grammar, both]",
+        choices=("case", "diacritics", "both"),
+        group=TEXT,
+    )
+    grammar: Path | None = option(
+        None,
+        "Pynini grammar (.far or .py) whose deletions the model learns to restore, instead of diacritics.",
+        kind="file",
+        group=TEXT,
+    )
+    field: str | None = option(None, "Field of .jsonl objects that holds the text.", group=TEXT)
+    column: str | None = option(
+        None, "Column of .tsv, .csv and .parquet files that holds the text: its name, or its number from 1.", group=TEXT
+    )
+    errors: Errors = option(
+        "strict", "Bytes that are not UTF-8: raise an error, or replace them with U+FFFD.",
+        choices=("strict", "replace"), group=TEXT,
+    )  # fmt: skip
+    memory: int | None = option(
+        None,
+        "Memory limit, such as 2G; data that does not fit goes to temporary files.  [default: no limit]",
+        kind="size",
+        group=RUNNING,
+    )
+    tmp: Path | None = option(
+        None, "Directory for temporary files.  [default: the system's]", kind="file", group=RUNNING
+    )
+    jobs: int | None = option(None, "Number of threads.  [default: one per core]", least=1, group=RUNNING)
+
+
+def merged(options: Options, changes: Mapping[str, Any], call: str) -> Options:
+    """Return the options with changes from keyword arguments of `call`; TypeError for an unknown keyword, as Python."""
+    known = {each.name for each in fields(options)}
+    for name in changes:
+        if name not in known:
+            raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
+    return replace(options, **changes) if changes else options
