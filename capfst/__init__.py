@@ -14,11 +14,22 @@ from capfst.version import __version__
 if TYPE_CHECKING:
     from capfst.evaluate.error_analysis import errors
     from capfst.evaluate.score import score
-    from capfst.exceptions import CapfstError
+    from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
     from capfst.recaser import Recaser, load
     from capfst.training import train
 
-__all__ = ["CapfstError", "Recaser", "__version__", "errors", "load", "score", "train"]
+__all__ = [
+    "CapfstError",
+    "CorpusError",
+    "ModelError",
+    "OptionError",
+    "Recaser",
+    "__version__",
+    "errors",
+    "load",
+    "score",
+    "train",
+]
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 if not os.path.isdir(os.path.join(_FOLDER, "grammars")):  # in a checkout they stand beside the package
@@ -27,6 +38,9 @@ if not os.path.isdir(os.path.join(_FOLDER, "grammars")):  # in a checkout they s
 # No module of this package is called as one of these: to import it would put it in the name's place.
 _HOMES = {
     "CapfstError": "exceptions",
+    "CorpusError": "exceptions",
+    "ModelError": "exceptions",
+    "OptionError": "exceptions",
     "Recaser": "recaser",
     "errors": "evaluate.error_analysis",
     "load": "recaser",

@@ -183,7 +183,7 @@ class _Corpus:
         total = np.zeros(2)
         model, recaser = self.recaser.model, self.recaser
         for texts in self.texts(0):
-            labels = recaser.labels(_lines(texts.target, texts.teaching))
+            labels = recaser.pipeline.loaded.labels(_lines(texts.target, texts.teaching))
             total += _known(model.states, model.arcs, model.start, labels)
         return float(total[0] / max(1, total[1]))
 
@@ -192,7 +192,7 @@ class _Corpus:
         model's."""
         recaser = recaser or self.recaser
         for block in self._blocks():
-            target, source, links = recaser.aligned(block)
+            target, source, links = recaser.pipeline.linked(block)
             lines = np.arange(len(target.lines) - 1)
             teaches = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
             yield _Texts(target, source, links, lines[~teaches], lines[teaches])
@@ -289,24 +289,35 @@ def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
             if n >= _MOST_STAND_IN_LINES:
                 break
     train(
-        text, path, order=model.order, clean=False, pretokenized=corpus.recaser.pretokenized,
-        context=corpus.recaser.context is not None,
+        text, path, order=model.order, clean=False, pretokenized=corpus.recaser.pipeline.loaded.pretokenized,
+        context=corpus.recaser.pipeline.context is not None,
     )  # fmt: skip
-    return load(path, align_words=corpus.recaser.align_words)
+    return load(path, align_words=corpus.recaser.options.align_words)
 
 
 def _collect(teacher: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
     """Gathers the lines of a fold that teach, as `teacher` sees them."""
     seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
     classifier = _classifier(corpus, corpus.texts(fold), seen)
-    search = teacher.lm.unknown, teacher.engine.starts, teacher.engine.tables
+    search = teacher.pipeline.loaded.lm.unknown, teacher.pipeline.engine.starts, teacher.pipeline.engine.tables
     for target, source, links, _, teaching in corpus.texts(fold, teacher):
         new = teaching[_unseen(target, source, teaching, seen)]
-        symbols, unknown = teacher.model.symbols, teacher.lm.unknown
-        gold = encode.labels(target.buf, target.words, symbols, unknown, teacher.pretokenized)
-        costs = teacher.monolingual(target)
+        symbols, unknown = teacher.model.symbols, teacher.pipeline.loaded.lm.unknown
+        gold = encode.labels(target.buf, target.words, symbols, unknown, teacher.pipeline.loaded.pretokenized)
+        costs = teacher.pipeline.monolingual(target)
         lines = new.tolist()
-        collector.add(target, source, links, lines, gold, costs, teacher.forms, classifier, teacher.guess, search)
+        collector.add(
+            target,
+            source,
+            links,
+            lines,
+            gold,
+            costs,
+            teacher.pipeline.loaded.forms,
+            classifier,
+            teacher.options.oov == "guess",
+            search,
+        )
 
 
 def _lines(text: Text, lines: npt.NDArray[np.int64]) -> bytes:

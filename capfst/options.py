@@ -7,8 +7,9 @@ places: its name is the keyword in Python, and with hyphens the flag on the comm
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeVar
 
@@ -16,6 +17,7 @@ from capfst.exceptions import OptionError
 
 Value = TypeVar("Value")
 Options = TypeVar("Options", "RecaseOptions", "TrainOptions")
+Called = TypeVar("Called", bound=Callable[..., Any])
 Errors = Literal["strict", "replace"]
 Path = str | os.PathLike[str]
 
@@ -237,3 +239,21 @@ def merged(options: Options, changes: Mapping[str, Any], call: str) -> Options:
         if name not in known:
             raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
     return replace(options, **changes) if changes else options
+
+
+def documented(kind: type) -> Callable[[Called], Called]:
+    """Give a function or class that takes `**options` their signature, and their list to its docstring."""
+
+    def decorate(called: Called) -> Called:
+        signature = inspect.signature(called)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.type)
+            for each in fields(kind)
+        ]
+        called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        listed = (f"    {each.name}: {each.metadata['help']}" for each in fields(kind))
+        called.__doc__ = "\n".join([inspect.cleandoc(called.__doc__ or ""), "", "Options:", *listed])
+        return called
+
+    return decorate

@@ -31,6 +31,7 @@ from capfst.context.lexicon import UNSEEN, evidence_parts, has_case
 from capfst.evaluate.score import score_files
 from capfst.io.blocks import read_blocks
 from capfst.io.files import find_files
+from capfst.io.side_by_side import Block
 from capfst.recaser import Recaser, load
 
 HELD_OUT = 20
@@ -39,11 +40,13 @@ PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ 
 
 def part(model: Path, number: int, **options: object) -> Recaser:
     """A recaser with the first parts only, 1 … 4."""
-    recaser = load(model, context=number > 1, **options)  # type: ignore[arg-type]
-    whole = recaser._casing_costs
+    recaser = load(model, context=number > 1, **options)
+    whole = recaser.pipeline.costs
 
-    def of_part(buf: np.ndarray, words: Words, every: bool = False) -> CasingCosts:
-        costs = whole(buf, words, True)
+    def of_part(
+        buf: np.ndarray, words: Words, block: Block | None = None, include_pruned: bool = False
+    ) -> CasingCosts:
+        costs = whole(buf, words, block, include_pruned=True)
         assert costs.arc_costs is not None and costs.shapes is not None and costs.options is not None
         shapes = np.where(words.n_forms == 0, costs.shapes, AS_FORM).astype(np.uint8)
         if number == 2:
@@ -54,7 +57,7 @@ def part(model: Path, number: int, **options: object) -> Recaser:
         return CasingCosts(arc_costs, shapes)
 
     if number in (2, 3):
-        recaser._casing_costs = of_part  # type: ignore[method-assign]
+        recaser.pipeline.costs = of_part  # type: ignore[method-assign]
     return recaser
 
 
@@ -69,8 +72,8 @@ def held_out(file: Path, folder: Path) -> tuple[Path, str]:
 
 def intrinsic(recaser: Recaser, text: str) -> str:
     """The lines of the text whose first word has a usual case, with the first word in it."""
-    assert recaser.context
-    evidence_of, lines = recaser.context.words["shape_evidence"], []
+    assert recaser.pipeline.context
+    evidence_of, lines = recaser.pipeline.context.words["shape_evidence"], []
     for line in text.split("\n"):
         first = re.match(r"\W*(\w+)", line)
         forms = recaser.model.symbols.forms(first[1].lower(), recaser.model.starts) if first else range(0)
@@ -92,7 +95,7 @@ def speed(recaser: Recaser, text: str) -> float:
 
 def _seconds(recaser: Recaser, data: bytes) -> float:
     begin = time.perf_counter()
-    for _ in recaser.recase_blocks(_blocks(data)):
+    for _ in recaser.pipeline.recase_blocks(_blocks(data)):
         pass
     return time.perf_counter() - begin
 
@@ -108,7 +111,7 @@ def _blocks(data: bytes) -> Iterator[bytes]:
 def scores(recaser: Recaser, text: str, folder: Path) -> str:
     reference, hypothesis = folder / "reference", folder / "hypothesis"
     reference.write_text(text, "utf-8")
-    hypothesis.write_text(recaser.recase(text.lower()), "utf-8")
+    hypothesis.write_text(recaser(text.lower()), "utf-8")
     score = score_files(reference, hypothesis)
     return f"{score.accuracy:.2f} / {score.f1:.2f} / {score.cer:.2f}"
 

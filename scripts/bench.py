@@ -45,7 +45,7 @@ CALLS = """
 import sys, capfst
 recaser = capfst.load("en", sentence_case=True)
 for line in sys.stdin:
-    sys.stdout.write(recaser.recase(line))
+    sys.stdout.write(recaser(line))
 """
 TRUECASE = """
 import sys, truecase
@@ -182,7 +182,7 @@ def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
         for block in read_blocks(files):
             lines = block.splitlines(keepends=True)[::every]
             number += len(lines)
-            sink.write(recaser.words_utf8(b"".join(lines)))
+            sink.write(recaser.pipeline.loaded.spaced(b"".join(lines)))
     return number
 
 
@@ -319,7 +319,7 @@ def main(
                 subprocess.run([kenlm / "build_binary", "probing", arpa, binary], check=True, capture_output=True)
                 arpa.unlink()
         tokens = folder / "tokens.txt"
-        tokens.write_bytes(load(folder / "20 M.fst").words_utf8(cased.read_bytes()))
+        tokens.write_bytes(load(folder / "20 M.fst").pipeline.loaded.spaced(cased.read_bytes()))
         everyone = [c for c in contenders(folder, kenlm, corpus) if c.jobs == 1 or not cpu_time]
         measure(everyone, lowered, tokens, folder, repeat, runs, cpu_time)
         result = f"{table(everyone, cased)}\n\n{machine()}"

@@ -89,8 +89,12 @@ def main(text: str, corpus: Path, out: Path) -> None:
         surface = [recaser.model.symbols[label] for label in range(len(recaser.model.symbols))]
         lowercase = [form.lower() for form in surface]
         buffer = np.frombuffer(text.encode(), np.uint8)
-        words = recaser.engine.ranges(recaser.transducer.words(buffer), slice(None))
-        s, t, lm = sentence(words), transducer(words), reachable(recaser.lm, recaser.engine.starts, words)
+        words = recaser.pipeline.engine.ranges(recaser.pipeline.loaded.transducer.words(buffer), slice(None))
+        s, t, lm = (
+            sentence(words),
+            transducer(words),
+            reachable(recaser.pipeline.loaded.lm, recaser.pipeline.engine.starts, words),
+        )
     p = pynini.compose(pynini.compose(s, t), lm)
     for name, fst, inputs, outputs, best in (
         ("s", s, lowercase, lowercase, set()),

@@ -221,7 +221,7 @@ def main(data: Path, quick: bool, plot: Path | None, document: Path | None) -> N
     sources = training_text(data, quick)
     model = kept_model(BUILD / ("quick.fst" if quick else "cap.fst"), partial(capfst.train, sources))
     recasers = levels(model)
-    tokens = capfst.load(model).words_utf8
+    tokens = capfst.load(model).pipeline.loaded.spaced
     kinds = {
         kind: [line for line in lines if line.strip()][: QUICK if quick else None]
         for kind, lines in texts(data).items()

@@ -23,8 +23,8 @@ def levels(model: str | Path | None) -> dict[str, Recase]:
     def unigram(lines: list[str]) -> list[str]:
         # The labels of a word's forms are in the order of their frequency; an OOV word stays in lower case.
         buf = np.frombuffer("\n".join(lines).encode(), np.uint8)
-        words = lm._words(buf)
+        words = lm.pipeline.words(buf)
         path = LabelPath(words.first_labels, words.may_begin)
-        return bytes(lm._write(buf, words, path, CasingCosts())).decode().split("\n")
+        return bytes(lm.pipeline.surface(buf, words, path, CasingCosts())).decode().split("\n")
 
     return {UNIGRAM: unigram, LM: lm, ALL: both}

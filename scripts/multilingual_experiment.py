@@ -153,12 +153,12 @@ def in_company(model: Path, lines: list[str], english: list[str]) -> list[str]:
 def found_languages(model: Path, lines: list[str]) -> list[str]:
     """The language that the model finds for each line."""
     recaser = capfst.load(model)
-    assert recaser.context is not None
+    assert recaser.pipeline.context is not None
     names = recaser.model.signature.lowercasing.split("+")
     found = []
     for line in lines:
-        words = recaser.transducer.words(np.frombuffer(line.encode(), np.uint8))
-        log_odds = recaser.context.language_log_odds[words.first_labels[words.n_forms > 0]]
+        words = recaser.pipeline.loaded.transducer.words(np.frombuffer(line.encode(), np.uint8))
+        log_odds = recaser.pipeline.context.language_log_odds[words.first_labels[words.n_forms > 0]]
         found.append(names[int(log_odds.sum(0, dtype=np.int64).argmax())])
     return found
 

@@ -136,7 +136,7 @@ def by_document(recaser: capfst.Recaser, documents: npt.NDArray[np.int64]) -> Re
         for k in kept:
             text += [""] * int(documents[k] != documents[last]) + [lines[k]]
             last = k
-        recased = dict(zip(kept, filter(None, recaser.recase("\n".join(text)).split("\n")), strict=True))
+        recased = dict(zip(kept, filter(None, recaser("\n".join(text)).split("\n")), strict=True))
         return [recased.get(k, "") for k in range(len(lines))]
 
     return recase

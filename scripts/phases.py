@@ -38,10 +38,10 @@ def fastest(function: Callable[[], Result], repeat: int) -> tuple[float, Result]
 def phases(recaser: Recaser, text: bytes, repeat: int) -> list[float]:
     """Nanoseconds a word of each phase."""
     buf = np.frombuffer(text, np.uint8)
-    reading, words = fastest(lambda: recaser._words(buf), repeat)
-    weighing, costs = fastest(lambda: recaser._casing_costs(buf, words), repeat)
-    searching, path = fastest(lambda: recaser.engine.best(words, costs.arc_costs), repeat)
-    writing, _ = fastest(lambda: recaser._write(buf, words, path, costs), repeat)
+    reading, words = fastest(lambda: recaser.pipeline.words(buf), repeat)
+    weighing, costs = fastest(lambda: recaser.pipeline.costs(buf, words), repeat)
+    searching, path = fastest(lambda: recaser.pipeline.engine.best(words, costs.arc_costs), repeat)
+    writing, _ = fastest(lambda: recaser.pipeline.surface(buf, words, path, costs), repeat)
     return [1e9 * seconds / len(words.starts) for seconds in (reading, weighing, searching, writing)]
 
 

@@ -26,8 +26,14 @@ def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, fl
     found = []
     for text in texts:
         cased = b"".join(read_blocks([text])).decode()
-        result = perplexity(fst.states, fst.arcs, fst.start, [recaser.labels(cased.encode())], recaser.lm.unknown)
-        scores = score(cased.splitlines(), recaser.recase(cased.lower()).splitlines())
+        result = perplexity(
+            fst.states,
+            fst.arcs,
+            fst.start,
+            [recaser.pipeline.loaded.labels(cased.encode())],
+            recaser.pipeline.loaded.lm.unknown,
+        )
+        scores = score(cased.splitlines(), recaser(cased.lower()).splitlines())
         found.append((result.including_oov, scores.accuracy or 0.0, scores.f1 or 0.0))
     return found
 

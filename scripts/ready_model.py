@@ -134,7 +134,7 @@ def sacremoses(texts: list[Path]) -> Recase:
     """sacremoses, trained on a sample of texts; ImportError if it is not installed."""
     from sacremoses import MosesTruecaser  # noqa: PLC0415
 
-    tokens = capfst.load().words_utf8
+    tokens = capfst.load().pipeline.loaded.spaced
     caser = MosesTruecaser()
     with tempfile.TemporaryDirectory() as folder:
         table = f"{folder}/table"

@@ -95,17 +95,25 @@ def forward(
 
 def words_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
     """The perplexity of the words of whole lines, summed over casings, and the percentage of words without a form."""
-    words = recaser.transducer.words(np.frombuffer(text, np.uint8))
+    words = recaser.pipeline.loaded.transducer.words(np.frombuffer(text, np.uint8))
     model, ends = recaser.model, words.token_types == NEWLINE
-    cost = forward(model.states, model.arcs, model.start, words.first_labels, words.n_forms, ends, recaser.lm.unknown)
+    cost = forward(
+        model.states,
+        model.arcs,
+        model.start,
+        words.first_labels,
+        words.n_forms,
+        ends,
+        recaser.pipeline.loaded.lm.unknown,
+    )
     return float(np.exp(cost / len(ends))), _percent(words.n_forms[~ends] == 0)
 
 
 def text_perplexity(recaser: capfst.Recaser, text: bytes) -> tuple[float, float]:
     """The perplexity of whole lines as they are cased, and the percentage of words that are <unk>."""
-    labels, model = recaser.labels(text), recaser.model
-    measured = perplexity(model.states, model.arcs, model.start, [labels], recaser.lm.unknown)
-    return measured.including_oov, _percent(labels[labels > 0] == recaser.lm.unknown)
+    labels, model = recaser.pipeline.loaded.labels(text), recaser.model
+    measured = perplexity(model.states, model.arcs, model.start, [labels], recaser.pipeline.loaded.lm.unknown)
+    return measured.including_oov, _percent(labels[labels > 0] == recaser.pipeline.loaded.lm.unknown)
 
 
 def _percent(flags: npt.NDArray[np.bool_]) -> float:
@@ -128,7 +136,7 @@ def row(name: str, model: Path, ngrams: int, held_out: bytes, recased: bytes, ca
     lowered = lower_bytes(held_out)
     words, unknown_words = words_perplexity(recaser, lowered)
     texts = [text_perplexity(recaser, text) for text in (held_out, recased)] if cased else [(None, None)] * 2
-    scores = score(held_out.splitlines(), bytes(recaser.recase_utf8(lowered)).splitlines())
+    scores = score(held_out.splitlines(), bytes(recaser.pipeline.recase_utf8(lowered)).splitlines())
     perplexities = (show(value, ".1f") for value in (words, texts[0][0], texts[1][0]))
     rates = map(show, (unknown_words, texts[0][1], scores.accuracy, scores.f1, scores.cer))
     return name, f"{ngrams:,}", *perplexities, *rates
@@ -142,11 +150,11 @@ def run(
     model = work / "mismatched.fst"
     trained = capfst.train(mismatched, model, order=order, max_ngrams=max_ngrams, context=False)
     capitalizer = capfst.load(model, sentence_case=True)
-    recased = bytes(capitalizer.recase_utf8(lower_bytes(held_out)))
+    recased = bytes(capitalizer.pipeline.recase_utf8(lower_bytes(held_out)))
     rows = [row("mismatched text", model, sum(trained.ngrams), held_out, recased, True)]
     texts = {
         "lowercase": lower_bytes(truth),
-        "recased": bytes(capitalizer.recase_utf8(lower_bytes(truth))),
+        "recased": bytes(capitalizer.pipeline.recase_utf8(lower_bytes(truth))),
         "true case": truth,
     }
     for name, text in texts.items():

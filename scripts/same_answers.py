@@ -39,8 +39,8 @@ def differences(lm: Path, sentence_case: bool, lines: tuple[str, ...]) -> list[s
     casings, costs = [], []
     for engine in ("fast", "openfst"):
         recaser = loaded(lm, engine=engine, sentence_case=sentence_case)
-        casings.append(recaser.recase(text).split("\n"))
-        costs.append(recaser.costs(text))
+        casings.append(recaser(text).split("\n"))
+        costs.append(recaser.pipeline.path_costs(text.encode()))
     far = np.abs(costs[0] - costs[1]) > TOLERANCE * np.abs(costs[1])
     return [
         f"fast    {costs[0][i]:.6f} {fast}\nopenfst {costs[1][i]:.6f} {slow}"

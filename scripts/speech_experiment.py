@@ -109,12 +109,12 @@ def plain(words: list[Word]) -> list[str]:
 def recased(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
     """A call's words as the recaser has them, fed in lower case, as lines of a document."""
     lower = [word.text.lower() for word in words]
-    return recaser.recase("\n".join(" ".join(lower[k : k + LINE]) for k in range(0, len(lower), LINE))).split()
+    return recaser("\n".join(" ".join(lower[k : k + LINE]) for k in range(0, len(lower), LINE))).split()
 
 
 def recased_with_marks(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
     """The same, fed with its punctuation, as one line."""
-    tokens = recaser.recase(" ".join(word.text + word.mark for word in words).lower()).split()
+    tokens = recaser(" ".join(word.text + word.mark for word in words).lower()).split()
     return [token[: len(token) - len(word.mark)] for token, word in zip(tokens, words, strict=True)]
 
 
@@ -205,7 +205,7 @@ def written_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: i
 
 
 def spoken_rows(domain: str, said: spoken.Spoken, recaser: capfst.Recaser, resamples: int) -> list[list[str]]:
-    casings = said.recognized | {"lowercase, its output recased": recaser.recase(said.recognized[spoken.LOWERCASE])}
+    casings = said.recognized | {"lowercase, its output recased": recaser(said.recognized[spoken.LOWERCASE])}
     counts = np.stack(
         [np.concatenate(list(compare_aligned(said.sentences, lines))) for lines in casings.values()], axis=1
     )

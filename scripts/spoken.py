@@ -84,7 +84,7 @@ def run(file: Path, recaser: capfst.Recaser, work: Path, number: int, limit: int
     chosen = held_out[:: max(1, len(held_out) // number)][:number]
     texts = {
         LOWERCASE: [[word.lower() for word in line] for line in words[:training]],
-        RECASED: [_WORD.findall(text) for text in recaser.recase([line.text.lower() for line in lines[:training]])],
+        RECASED: [_WORD.findall(text) for text in recaser([line.text.lower() for line in lines[:training]])],
         TRUE: words[:training],
     }
     sounds = speak([lines[k].text for k in chosen], work)

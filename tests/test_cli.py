@@ -697,7 +697,7 @@ def test_python_api(corpus, tmp_path):
     assert f"<Trained {tmp_path / 'm.fst'}: order 2, 12 sentences, " in repr(trained)
     assert repr(trained).endswith(", 12 of 12 lines kept>")
     recaser = capfst.load(tmp_path / "m.fst")
-    assert recaser.recase("new york") == "New York"
+    assert recaser("new york") == "New York"
     assert list(recaser.recase_lines(["paris\n", "an ibm"])) == ["Paris\n", "an IBM"]
     with pytest.raises(capfst.CapfstError, match="order 7"):
         capfst.train(corpus, tmp_path / "m.fst", order=7)

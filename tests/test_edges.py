@@ -60,14 +60,14 @@ def test_guarded_memory_is_guarded():
 def test_no_text_is_read_or_written_behind_its_end(contextual_model, monkeypatch, options):
     recaser = capfst.load(contextual_model, **options)
     texts = short_texts(2000)
-    expected = [bytes(recaser.recase_utf8(text)) for text in texts]
+    expected = [bytes(recaser.pipeline.recase_utf8(text)) for text in texts]
 
     def guard() -> None:
         of_numpy = {name: getattr(np, name) for name in ("uint8", "int64", "frombuffer", "zeros")}
         monkeypatch.setattr(surface, "np", SimpleNamespace(**of_numpy, empty=guarded))
         for text, wanted in zip(texts, expected, strict=True):
             buf = in_guarded_memory(text)
-            words, recased = recaser.recase_words(buf)
+            words, recased = recaser.pipeline.recase(buf)
             assert bytes(recased) == wanted, text
             tally(buf, words, in_guarded_memory(wanted), recaser)
 
@@ -89,9 +89,9 @@ def many_forms(n_forms: int):
 def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     """It is whole, or there is no room; nothing is written behind the room."""
     recaser = Recaser(many_forms(n_forms).save(tmp_path / "m.fst"))
-    words: Words = recaser.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
+    words: Words = recaser.pipeline.loaded.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
-    engine = recaser.engine
+    engine = recaser.pipeline.engine
     choices, _ = choose(words, costs, engine.unknown, leave_out=False)
     whole, n_whole = line_lattice(words, choices, engine.starts, engine.tables)
     size = words.token_types.size

@@ -46,7 +46,8 @@ values = [getattr(capfst, name) for name in {NAMES}]
 print(*(type(value).__name__ for value in values))
 assert issubclass(capfst.CapfstError, Exception) and capfst.errors([], []).lines == capfst.score([], []).lines == 0
 """
-    kinds = {"CapfstError": "type", "Recaser": "type", "__version__": "str"}
+    classes = ["CapfstError", "CorpusError", "ModelError", "OptionError", "Recaser"]
+    kinds = {**dict.fromkeys(classes, "type"), "__version__": "str"}
     assert printed(code).split() == [kinds.get(name, "function") for name in NAMES]
 
 

@@ -1,10 +1,11 @@
 """recase.py: the whole way with both engines: what holds of any text, goldens, and the ways to call it."""
 
+import inspect
 import io
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
 from threading import Event
@@ -13,14 +14,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.command_line import TIMEOUT
+from support.contextual import UNHEARD
 from support.models import FORMS, Model, build, random_model
 from support.untouched import parts
 
 import capfst
 from capfst import recaser as recase
 from capfst.exceptions import CapfstError
-from capfst.recaser import ENGINES, Recaser
+from capfst.options import RecaseOptions
+from capfst.recaser import Recaser
 from capfst.text.unicode import lower
+
+ENGINES = ("fast", "openfst")
 
 
 def model(costs: Mapping[str, float], bigrams: str = "") -> Model:
@@ -102,18 +107,18 @@ def engines(request, tmp_path_factory) -> list[Recaser]:
 @example("aaA")
 def test_any_text(engines, text):
     fast, slow = engines
-    out = fast.recase(text)
-    assert slow.recase(text) == out
+    out = fast(text)
+    assert slow(text) == out
     assert lower(out) == lower(text)
     assert out.count("\n") == text.count("\n")
     # Lines do not know of each other.
-    assert "\n".join(fast.recase(line) for line in text.split("\n")) == out
+    assert "\n".join(fast(line) for line in text.split("\n")) == out
     # All casings of a text are recased to one, a fixed point, but for what passes through as it is.
-    assert fast.recase(out) == out
-    in_lowercase = lower(text)
-    if len(parts(in_lowercase, fast.transducer)[0]) == len(parts(text, fast.transducer)[0]):  # no CamelCase
-        assert parts(fast.recase(in_lowercase), fast.transducer)[0] == parts(out, fast.transducer)[0]
-    assert parts(out, fast.transducer)[1] == parts(text, fast.transducer)[1]
+    assert fast(out) == out
+    in_lowercase, transducer = lower(text), fast.pipeline.loaded.transducer
+    if len(parts(in_lowercase, transducer)[0]) == len(parts(text, transducer)[0]):  # no CamelCase
+        assert parts(fast(in_lowercase), transducer)[0] == parts(out, transducer)[0]
+    assert parts(out, transducer)[1] == parts(text, transducer)[1]
 
 
 # ---- goldens
@@ -167,9 +172,9 @@ def golden_file(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_golden(golden_file, engine):
     recaser = capfst.load(golden_file, engine=engine)
-    assert {text: recaser.recase(text) for text in GOLDEN} == GOLDEN
+    assert {text: recaser(text) for text in GOLDEN} == GOLDEN
     recaser = capfst.load(golden_file, engine=engine, sentence_case=True)
-    assert {text: recaser.recase(text) for text in SENTENCES} == SENTENCES
+    assert {text: recaser(text) for text in SENTENCES} == SENTENCES
 
 
 @pytest.mark.parametrize(
@@ -185,14 +190,14 @@ def test_golden(golden_file, engine):
 )
 def test_start_token(golden_file, start_token, text, expected):
     for engine in ENGINES:
-        assert capfst.load(golden_file, start_token=start_token, engine=engine).recase(text) == expected
+        assert capfst.load(golden_file, start_token=start_token, engine=engine)(text) == expected
 
 
 def test_pretokenized(tmp_path):
     costs = {"Don't": 1.0, "A-10": 1.0, '"Us': 1.0, "1990": 1.0, "U.S": 1.0, "HTTP://x": 1.0, "’Tis": 1.0}
     for engine in ENGINES:
         plain = recaser(tmp_path / "p.fst", model(costs), pretokenized=True, engine=engine)
-        out = plain.recase("don't don’t A-10 a-11 \"US 1990 u.s http://X ’tis\0'tis <UNK>")
+        out = plain("don't don’t A-10 a-11 \"US 1990 u.s http://X ’tis\0'tis <UNK>")
         assert out == "Don't don’t A-10 a-11 \"Us 1990 U.S HTTP://x ’Tis\0'tis <unk>"
 
 
@@ -209,13 +214,13 @@ def golden(golden_file) -> Recaser:
 def test_lines(golden, batch, ahead):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recase, "_LINES", ahead)
-        assert list(golden.recase_lines(batch)) == [golden.recase(line) for line in batch]
+        assert list(golden.recase_lines(batch)) == [golden(line) for line in batch]
 
 
 def test_a_text_or_a_list_of_texts(golden):
-    assert golden("THE US") == golden.recase("THE US") == "the US"
+    assert golden("THE US") == golden("THE US") == "the US"
     assert golden(["THE US\nIT", "", "it\n"]) == ["the US\nit", "", "it\n"]
-    assert golden.recase(("THE US",)) == ["the US"]
+    assert golden(("THE US",)) == ["the US"]
     assert golden([]) == []
 
 
@@ -266,15 +271,14 @@ def test_an_error_of_the_iterator_comes_behind_its_lines(golden):
     ("call", "said"),
     [
         (lambda recaser: recaser(None), "a str or a list of str, not NoneType"),
-        (lambda recaser: recaser.recase(b"us"), "not bytes: decode it first"),
+        (lambda recaser: recaser(b"us"), "not bytes: decode it first"),
         (lambda recaser: recaser(line for line in ["us"]), "not generator: use recase_lines"),
         (lambda recaser: recaser(["us", 1]), "text 2 .* must be a str, not int"),
         (lambda recaser: list(recaser.recase_lines(iter([b"us"]))), "text 1 .* must be a str, not bytes: decode"),
-        (lambda recaser: recaser.recase_lines("one string"), "an iterable of lines, not one str: use recase"),
+        (lambda recaser: recaser.recase_lines("one string"), "an iterable of lines, not one str"),
         (lambda recaser: recaser.recase_lines(b"one string"), "an iterable of lines, not one bytes"),
         (lambda recaser: recaser.recase_lines(None), "not iterable"),
         (lambda recaser: recaser.nbest(b"us", 1), "must be a str, not bytes"),
-        (lambda recaser: recaser.costs(1), "must be a str, not int"),
         (lambda recaser: recaser.confidence(["us"]), "must be a str, not list"),
         (lambda recaser: recaser.knows(None), "must be a str, not NoneType"),
     ],
@@ -288,8 +292,40 @@ def test_repr(golden_file, contextual_model):
     shown = repr(capfst.load(golden_file, sentence_case=True))
     assert f"{golden_file}: order 3, " in shown
     assert f"{len(COSTS) + 1} words, no context; " in shown
-    assert "engine='fast', start_token='and', sentence_case=True, oov='guess'" in shown
+    assert "sentence_case=True, start_token='and', breaks=True, oov='guess'" in shown
     assert "context of 2 domains" in repr(capfst.load(contextual_model))
+
+
+def test_options_of_a_call(golden_file, contextual_model):
+    recaser = capfst.load(golden_file)
+    assert recaser("it is the us", sentence_case=True) == capfst.load(golden_file, sentence_case=True)("it is the us")
+    assert recaser("it is the us") != recaser("it is the us", sentence_case=True)
+    lines = ["it is the us.", "the us is it."]
+    assert list(recaser.recase_lines(lines, sentence_case=True)) == recaser(lines, sentence_case=True)
+    for engine in ENGINES:
+        for options in {"start_token": "<unk>"}, {"sentence_case": True}, {"breaks": False}:
+            alone = capfst.load(golden_file, engine=engine, **options)
+            assert recaser.nbest("it is the us", 5, engine=engine, **options) == alone.nbest("it is the us", 5)
+    contextual = capfst.load(contextual_model, context=False)
+    assert contextual(UNHEARD, context=True) == capfst.load(contextual_model)(UNHEARD) != contextual(UNHEARD)
+
+
+@pytest.mark.parametrize("call", ["__call__", "recase_lines", "recase_aligned", "nbest", "confidence", "sentences"])
+def test_unknown_and_unsupported_options_of_a_call(golden, call):
+    arguments = {"nbest": ("it", 1), "recase_lines": (["it"],), "recase_aligned": ("it", "it")}.get(call, ("it",))
+    with pytest.raises(TypeError, match="sentence_cases"):
+        getattr(golden, call)(*arguments, sentence_cases=True)
+    with pytest.raises(capfst.OptionError, match=r"`oov` is 'gues'.*guess, pass"):
+        getattr(golden, call)(*arguments, oov="gues")
+
+
+def test_the_signature_lists_the_options():
+    for called in capfst.load, capfst.Recaser:
+        parameters = inspect.signature(called).parameters
+        assert [parameters[each.name].default for each in fields(RecaseOptions)] == [
+            each.default for each in fields(RecaseOptions)
+        ]
+        assert all(f"{each.name}: {each.metadata['help']}" in called.__doc__ for each in fields(RecaseOptions))
 
 
 def test_lines_are_taken_as_needed(golden):
@@ -312,9 +348,9 @@ def test_blocks(golden, batch, ends, jobs, last):
     text = "\n".join(batch) + last
     whole = text.encode().splitlines(keepends=True)
     blocks = [b"".join(whole[i:j]) for i, j in zip([0, *ends], [*ends, len(whole)], strict=True)]
-    recased = [bytes(block) for block in golden.recase_blocks(iter(blocks), jobs)]
+    recased = [bytes(block) for block in golden.pipeline.recase_blocks(iter(blocks), jobs)]
     assert [lower(block.decode()) for block in recased] == [lower(block.decode()) for block in blocks]
-    assert b"".join(recased).decode() == golden.recase(text)
+    assert b"".join(recased).decode() == golden(text)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -327,7 +363,7 @@ def test_blocks_are_taken_as_needed(golden, jobs):
             taken += 1
             yield b"THE US\n"
 
-    recased = golden.recase_blocks(endless(), jobs)
+    recased = golden.pipeline.recase_blocks(endless(), jobs)
     assert [bytes(next(recased)) for _ in range(5)] == [b"the US\n"] * 5
     recased.close()
     assert taken <= 5 + 2 * jobs + 2
@@ -340,24 +376,26 @@ def test_an_error_of_the_source_comes_through(golden, jobs):
         raise CapfstError("bad input")
 
     with pytest.raises(CapfstError, match="bad input"):
-        list(golden.recase_blocks(broken(), jobs))
+        list(golden.pipeline.recase_blocks(broken(), jobs))
 
 
 def test_lone_surrogates(golden):
     text, recased = "US \ud800 THE\udfff US", "us \ud800 the\udfff US"
-    assert golden.recase(text) == recased
+    assert golden(text) == recased
     assert list(golden.recase_lines([text])) == [recased]
     assert golden.nbest(text, 1)[0][1] == recased
     assert golden.confidence(text)[0] == recased
-    assert golden.costs(text).tolist() == [pytest.approx(golden.nbest(text, 1)[0][0])]
+    assert golden.pipeline.path_costs(text.encode("utf-8", "surrogatepass")).tolist() == [
+        pytest.approx(golden.nbest(text, 1)[0][0])
+    ]
 
 
 def test_long_lines(golden):
     """A line of many words, and a word of many letters, with a path that is open to its end."""
-    assert golden.recase("THE US " * 50_000) == "the US " * 50_000
+    assert golden("THE US " * 50_000) == "the US " * 50_000
     word = "X" * 1_000_000
-    assert golden.recase(f"US {word}, THE US") == f"us {word.lower()}, the US"
-    assert golden.recase("IT-" * 300_000) == "it-" * 300_000
+    assert golden(f"US {word}, THE US") == f"us {word.lower()}, the US"
+    assert golden("IT-" * 300_000) == "it-" * 300_000
 
 
 def test_nbest(golden):
@@ -373,16 +411,16 @@ def test_nbest(golden):
     assert golden.nbest("Oov", 3) == [(pytest.approx(11.0), "oov")]
     casings = [casing for _, casing in golden.nbest("“us” HTTP://X", 9)]
     assert casings == ["“Us” HTTP://X", "“us” HTTP://X", "“US” HTTP://X"]
-    with pytest.raises(CapfstError, match="one line"):
+    with pytest.raises(CapfstError, match="single line"):
         golden.nbest("us\n", 1)
     with pytest.raises(CapfstError, match="1 or more"):
         golden.nbest("us", 0)
 
 
 def test_costs(golden):
-    assert golden.costs("us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
-    assert golden.costs("us it\nOov").tolist() == pytest.approx([4, 11])
-    assert golden.costs("").tolist() == pytest.approx([2])
+    assert golden.pipeline.path_costs(b"us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
+    assert golden.pipeline.path_costs(b"us it\nOov").tolist() == pytest.approx([4, 11])
+    assert golden.pipeline.path_costs(b"").tolist() == pytest.approx([2])
 
 
 @pytest.mark.parametrize(
@@ -402,7 +440,7 @@ def test_confidence(golden, line, text, changes):
 
 
 def test_confidence_takes_one_line(golden):
-    with pytest.raises(CapfstError, match="one line"):
+    with pytest.raises(CapfstError, match="single line"):
         golden.confidence("us\n")
 
 
@@ -416,7 +454,7 @@ def test_knows(golden):
 
 
 def test_errors(golden_file, tmp_path):
-    with pytest.raises(CapfstError, match="no engine 'slow': use one of fast, openfst"):
+    with pytest.raises(CapfstError, match=r"`engine` is 'slow'.*fast, openfst"):
         capfst.load(golden_file, engine="slow")
     with pytest.raises(CapfstError, match=r"none\.fst"):
         capfst.load(tmp_path / "none.fst")

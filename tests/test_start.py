@@ -14,7 +14,7 @@ from capfst.system.verified import MIN_AGE
 
 SCRIPT = """
 import sys, capfst
-print(capfst.load(sys.argv[1]).recase("it works"))
+print(capfst.load(sys.argv[1])("it works"))
 print("numba" in sys.modules)  # which only compiling needs
 """
 

@@ -61,7 +61,7 @@ def test_a_model_without_context(old, tmp_path, way):
         mixed = mix_models([path, other], path, weights=[0.5, 0.5], context=False)
         assert mixed.context is None
     assert sorted(contents(old)) == ["cap.fst"]
-    assert capfst.load(path).context is None
+    assert capfst.load(path).pipeline.context is None
 
 
 def test_what_fails_leaves_the_old_model(old, tmp_path):
@@ -115,7 +115,7 @@ def test_killed_with_so_many_files_in_place(contextual_model, corpus, old, files
     done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False, timeout=TIMEOUT)
     assert done.returncode == (0 if files else -signal.SIGKILL)
     assert path.read_bytes() == (contextual_model.read_bytes() if files else before["cap.fst"])
-    assert capfst.load(path).context is not None
+    assert capfst.load(path).pipeline.context is not None
 
 
 _WAITING = """
@@ -188,7 +188,7 @@ def test_the_memory_that_is_asked_for_is_enough_and_not_exceeded(corpus, tmp_pat
     assert list(path.parent.iterdir()) == []
     (needed,) = re.findall(r"allow (\d+) MiB \(--memory\)", refused)
     assert int(train(int(needed))) <= int(needed) << 10
-    assert capfst.load(path).context is not None
+    assert capfst.load(path).pipeline.context is not None
 
 
 TURKISH = "Ahmet bugün Isparta'dan geldi.\nAyşe yarın İstanbul'a gider.\nO kız ırmak kenarında ızgara yapar.\n"

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from dataclasses import asdict
 from itertools import islice, repeat
 from pathlib import Path
 from threading import Event, Semaphore
@@ -227,9 +228,9 @@ def run(
     make_folder(out)
     with locked(out), closing(Manifest(out)) as manifest, ThreadPoolExecutor(jobs) as pool:
         clear({item.output.parent for item in plan.items} | {out})
-        casing = {key: value for key, value in recaser.options.items() if key != "engine"}  # both give the same bytes
+        casing = {key: value for key, value in asdict(recaser.options).items() if key != "engine"}  # same bytes
         casing |= {"model": report.model, "model_hash": sha256(Path(recaser.model.path))}
-        casing["context"] = recaser.context is not None
+        casing["context"] = recaser.pipeline.context is not None
         shared = Run(
             out, options, casing, counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
             listener.advance,

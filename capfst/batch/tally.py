@@ -72,7 +72,7 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
     if buf.size == out.size:
         newlines, tokens, changed, oov = _tally(*original, out, words.starts, words.ends)
     if changed == _SHIFTED:
-        recased_words = recaser.transducer.words(out)
+        recased_words = recaser.pipeline.loaded.transducer.words(out)
         newlines, tokens, changed, oov = _tally(*original, out, recased_words.starts, recased_words.ends)
     return RecaseCounts(lines=int(newlines), tokens=int(tokens), changed=int(changed), oov=int(oov))
 
@@ -85,12 +85,12 @@ def counting(recaser: Recaser) -> Recase:
     ) -> tuple[memoryview, RecaseCounts]:
         counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
         if source is not None:
-            words, recased = recaser.recase_block(Block(text, source, align))
+            words, recased = recaser.pipeline.recase_block(Block(text, source, align))
             whole = np.frombuffer(text, np.uint8)
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
-        for buf in recaser.pieces(text):
-            words, recased = recaser.recase_words(buf)
+        for buf in recaser.pipeline.pieces(text):
+            words, recased = recaser.pipeline.recase(buf)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased
         return memoryview(output), counts

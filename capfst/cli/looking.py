@@ -28,7 +28,7 @@ def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
     from capfst.recaser import load
 
     recaser = load(lm)
-    write_text((recaser.words_utf8(block) for block in read_text(files, errors)), sys.stdout.buffer)
+    write_text((recaser.pipeline.loaded.spaced(block) for block in read_text(files, errors)), sys.stdout.buffer)
 
 
 @click.command(short_help="Describes a model.")

@@ -97,8 +97,8 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
 
     recaser = load(lm)
     model = recaser.model
-    labels = (recaser.labels(ended(block)) for block in read_text(files, errors))
-    result = measure(model.states, model.arcs, model.start, labels, recaser.lm.unknown)
+    labels = (recaser.pipeline.loaded.labels(ended(block)) for block in read_text(files, errors))
+    result = measure(model.states, model.arcs, model.start, labels, recaser.pipeline.loaded.lm.unknown)
     if as_json:
         numbers = {name: None if math.isnan(value) else value for name, value in result._asdict().items()}
         show(json.dumps(numbers))

@@ -154,7 +154,7 @@ def recase(
     blocks = _hint_at_fields(read_text(files, errors, on_read), quiet or has_hinted)
     threads = jobs or os.cpu_count() or 1
     if source:
-        recaser.bilingual_part()
+        recaser.pipeline.check_bilingual()
         together = _aligned(blocks, files, source, align, errors)
     elif nbest or confidence:
         together = map(Block, blocks)
@@ -163,9 +163,9 @@ def recase(
     elif confidence:
         recased = _confidence(recaser, together)
     elif source:
-        recased = recaser.recase_aligned_blocks(together, threads)
+        recased = recaser.pipeline.recase_aligned_blocks(together, threads)
     else:
-        recased = recaser.recase_blocks(blocks, threads)
+        recased = recaser.pipeline.recase_blocks(blocks, threads)
     # No bar between lines of text, be they on this terminal or of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
@@ -183,7 +183,7 @@ _MIN_ROWS = 3
 
 def _note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
     """Says if the casings come from the LM alone although that was not asked for."""
-    if recaser.options["context"] and recaser.context is None and recaser.spellings is None:
+    if recaser.options.context and recaser.pipeline.context is None and recaser.pipeline.spellings is None:
         note(f"{recaser.model.path} has no context model: casings come from the LM alone", quiet)
 
 
@@ -302,13 +302,13 @@ def _line_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def _nbest(recaser: Recaser, blocks: Iterable[Block], n: int) -> Iterator[bytes]:
     for line in _line_blocks(blocks):
-        yield b"".join(f"{cost:.6f}\t{casing}\n".encode() for cost, casing in recaser.nbest_of(line, n))
+        yield b"".join(b"%.6f\t%s\n" % (cost, casing) for cost, casing in recaser.pipeline.nbest(line, n))
 
 
 def _confidence(recaser: Recaser, blocks: Iterable[Block]) -> Iterator[bytes]:
     """A line of JSON for each line of text; infinite log-odds, for which JSON has no number, are null."""
     for line in _line_blocks(blocks):
-        text, changes = recaser.confidence_of(line)
+        text, changes = recaser.pipeline.confidence(line)
         words = [
             change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
             for change in changes
@@ -411,7 +411,7 @@ def batch(
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)
     if source_field:
-        recaser.bilingual_part()
+        recaser.pipeline.check_bilingual()
     keep_freed_memory()
     _note_lack_of_context(recaser, quiet)
     with spark_session(runner, master) as spark, Display(quiet) as display:

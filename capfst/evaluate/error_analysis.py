@@ -298,9 +298,9 @@ class _Kinds(dict[str, int]):
             self.update(dict.fromkeys(new, 1))
             return
         text = _utf8("".join(f"{token}\n" for token in new))
-        words = self._recaser.transducer.words(np.frombuffer(text, np.uint8))
+        words = self._recaser.pipeline.loaded.transducer.words(np.frombuffer(text, np.uint8))
         # A form is unseen if its label is <unk>'s or any other outside the range of the word's forms.
-        form = self._recaser.labels(text).astype(np.int64) - words.first_labels
+        form = self._recaser.pipeline.loaded.labels(text).astype(np.int64) - words.first_labels
         unseen = (form < 0) | (form >= words.n_forms)
         seen = np.where(words.n_forms > 1, AMBIGUOUS, UNAMBIGUOUS)
         kinds = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))

@@ -50,6 +50,7 @@ def _recase_batches(sent: Sent, column: str, batches: Iterable[pa.RecordBatch]) 
     for batch in batches:
         number = batch.schema.get_field_index(column)
         columns = [
-            recase_array(recaser.recase_utf8, array) if k == number else array for k, array in enumerate(batch.columns)
+            recase_array(recaser.pipeline.recase_utf8, array) if k == number else array
+            for k, array in enumerate(batch.columns)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)

@@ -61,7 +61,7 @@ def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, j
     text = "\n\n".join("\n".join(lines) for lines in documents()) + "\n \nlast"
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
-    expected = recaser.recase(text).encode()
+    expected = recaser(text).encode()
     assert expected.count(b"Galters") == sum(SIZES[::2])
     assert batch(model, tmp_path / "a.txt", "--document", jobs=jobs)[0] == expected
     assert gzip.decompress(batch(model, tmp_path / "b.txt.gz", "--document", jobs=jobs)[0]) == expected
@@ -74,7 +74,7 @@ def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, j
 def test_lines_in_python_are_as_text(recaser: Recaser, end: str) -> None:
     """Ends or not; and a line of white space that is not ASCII is none that parts documents."""
     lines = [line for document in documents() for line in [*document, "", " \t"]] + ["\xa0", "\u2003", *[TELLING] * 3]
-    expected = recaser.recase("\n".join(lines)).split("\n")
+    expected = recaser("\n".join(lines)).split("\n")
     assert list(recaser.recase_lines(line + end for line in lines)) == [line + end for line in expected]
     assert list(recaser.recase_lines(["1\n\n2", "3\n", "\n", "\n\n", ""])) == ["1\n\n2", "3\n", "\n", "\n\n", ""]
     with pytest.raises(TypeError, match="text 2 of those to recase must be a str, not NoneType"):
@@ -133,14 +133,12 @@ def test_a_field_tells_the_documents(model: Path, recaser: Recaser, tmp_path: Pa
     file = tmp_path / name
     file.write_bytes(FORMATS[name](rows))
     expected = [
-        line
-        for k in range(6)
-        for line in recaser.recase("\n".join(text for number, text in rows if number == k)).split("\n")
+        line for k in range(6) for line in recaser("\n".join(text for number, text in rows if number == k)).split("\n")
     ]
     recased, _ = batch(model, file, "--document-field", "id", jobs=jobs)
     assert texts(file, recased) == expected
     alone, _ = batch(model, file, "--document", jobs=jobs)
-    assert texts(file, alone) == [recaser.recase(text) for _, text in rows] != expected
+    assert texts(file, alone) == [recaser(text) for _, text in rows] != expected
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -159,7 +157,7 @@ def test_the_lines_of_a_record_are_a_document(model: Path, recaser: Recaser, tmp
     file = tmp_path / "a.jsonl"
     file.write_bytes(jsonl([(None, text) for text in written]))
     recased, said = batch(model, file, "--document")
-    assert texts(file, recased) == [recaser.recase(text) for text in written]
+    assert texts(file, recased) == [recaser(text) for text in written]
     assert f"{sum(SIZES):,} lines" in said
     by_null, _ = batch(model, file, "--document-field", "id", "--force")
     assert by_null != recased  # [null] is the same in all of them

@@ -123,7 +123,7 @@ def test_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
     for jobs in 1, 3:
         batch(model, tmp_path / "in", "--out", tmp_path / str(jobs), "--jobs", jobs)
         for i, text in enumerate(texts):
-            assert (tmp_path / str(jobs) / f"{i}").read_text() == recaser.recase(text)
+            assert (tmp_path / str(jobs) / f"{i}").read_text() == recaser(text)
 
 
 def test_casing_options(model, tmp_path):
@@ -197,7 +197,7 @@ def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_pa
         """Of a batch with these options, whose output is what `recase` gives."""
         report, _ = batch(lm, tmp_path / "a", "--out", tmp_path / "out", *options)
         chosen = {"context": "--no-context" not in options, "oov": "pass" if "pass" in options else "guess"}
-        assert (tmp_path / "out" / "a").read_text() == capfst.load(lm, **chosen).recase(text)
+        assert (tmp_path / "out" / "a").read_text() == capfst.load(lm, **chosen)(text)
         return report["files"][0]["status"]
 
     shutil.copy(contextual_model, lm)

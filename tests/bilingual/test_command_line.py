@@ -205,7 +205,7 @@ def test_batch_of_nulls_and_records_of_several_lines(tmp_path, bilingual_model, 
     for name in ("a.jsonl", "a.parquet"):
         _, out = batch(bilingual_model, written(tmp_path, name, rows))
         texts = [row["text"] for row in read(out)]
-        assert texts == [None, "Ouvrez\nle Menu", recaser.recase("calc")]
+        assert texts == [None, "Ouvrez\nle Menu", recaser("calc")]
 
 
 def test_batch_of_text_has_no_fields(tmp_path, bilingual_model):

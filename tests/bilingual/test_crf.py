@@ -41,8 +41,8 @@ def summed(edges: Edges, n_nodes: i64, lm_weight: f64, scores: F64Array, posteri
 )
 def test_forward_backward_is_the_sum_over_all_paths(tmp_path_factory, model, line, lm_weight, rng):
     recaser = Recaser(model.save(tmp_path_factory.mktemp("model") / "m.fst"))
-    words = recaser.transducer.words(np.frombuffer(line.encode(), np.uint8))
-    starts, lm = recaser.engine.starts, recaser.lm
+    words = recaser.pipeline.loaded.transducer.words(np.frombuffer(line.encode(), np.uint8))
+    starts, lm = recaser.pipeline.engine.starts, recaser.pipeline.loaded.lm
     ranges = [
         range(a, a + n) if n else range(lm.unknown, lm.unknown + 1)
         for a, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
@@ -66,7 +66,7 @@ def test_forward_backward_is_the_sum_over_all_paths(tmp_path_factory, model, lin
             expected += weight * cost if weight else 0
             for k, label in enumerate(labels):
                 of_arcs[first[k] + label - ranges[k][0]] += weight
-    edges, n_nodes = line_edges(words, lm.unknown, starts, recaser.engine.tables)
+    edges, n_nodes = line_edges(words, lm.unknown, starts, recaser.pipeline.engine.tables)
     posteriors = np.zeros(first[-1])
     log_z, mean = summed(Edges(*edges), n_nodes, lm_weight, scores, posteriors)
     if total == 0:
@@ -84,14 +84,16 @@ def problem(monolingual_model):
     collector = Collector()
     for texts in (counted, taught):
         block = Block(*("".join(f"{line}\n" for line in lines).encode() for lines in texts))
-        target, source, links = recaser.aligned(block)
+        target, source, links = recaser.pipeline.linked(block)
         if texts is counted:
             classifier = learn_classifier(*_features(target, source, links, np.arange(80)))
             continue
-        gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.lm.unknown, False)
-        costs = recaser.monolingual(target)
-        search = recaser.lm.unknown, recaser.engine.starts, recaser.engine.tables
-        collector.add(target, source, links, list(range(40)), gold, costs, recaser.forms, classifier, True, search)
+        gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.pipeline.loaded.lm.unknown, False)
+        costs = recaser.pipeline.monolingual(target)
+        search = recaser.pipeline.loaded.lm.unknown, recaser.pipeline.engine.starts, recaser.pipeline.engine.tables
+        collector.add(
+            target, source, links, list(range(40)), gold, costs, recaser.pipeline.loaded.forms, classifier, True, search
+        )
     return collector.problem()
 
 

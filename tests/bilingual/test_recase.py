@@ -51,7 +51,7 @@ def test_held_out_translations_are_better_than_without_their_source(recaser):
     texts = Bitext(*map(list, zip(*lines, strict=True)))
     lowered = [line.lower() for line in texts.target]
     with_source = recaser.recase_aligned(lowered, texts.source, texts.align)
-    without = recaser.recase(lowered)
+    without = recaser(lowered)
 
     def errors(lines):
         pairs = (zip(a.split(), b.split(), strict=True) for a, b in zip(lines, texts.target, strict=True))
@@ -66,13 +66,13 @@ def test_a_source_without_contrast_says_nothing(recaser, case):
     texts = bitext(50, seed=5)
     lowered = [line.lower() for line in texts.target]
     source = [case(line) for line in texts.source]
-    assert recaser.recase_aligned(lowered, source, texts.align) == recaser.recase(lowered)
+    assert recaser.recase_aligned(lowered, source, texts.align) == recaser(lowered)
 
 
 def test_without_a_source_the_model_is_as_before(monolingual_model, bilingual_model):
     text = "\n".join(line.lower() for line in bitext(100, seed=6).target)
     before, after = (capfst.load(path) for path in (monolingual_model, bilingual_model))
-    assert before.recase(text) == after.recase(text)
+    assert before(text) == after(text)
     assert before.nbest("ouvrez le menu", 4) == after.nbest("ouvrez le menu", 4)
 
 
@@ -120,7 +120,7 @@ def test_blocks_and_threads_do_not_matter(recaser):
         Block(*(f"{line}\n".encode() for line in lines), line=k) for k, lines in enumerate(zip(*texts, strict=True))
     ]
     for jobs in (1, 3):
-        assert b"".join(recaser.recase_aligned_blocks(blocks, jobs)).decode() == whole
+        assert b"".join(recaser.pipeline.recase_aligned_blocks(blocks, jobs)).decode() == whole
     assert recaser.recase_aligned(*("\n".join(lines) for lines in texts)) == whole[:-1]
 
 
@@ -141,17 +141,17 @@ def test_bad_input(recaser, monolingual_model):
         recaser.recase_aligned(["a"], ["b"], ["0-0", ""])
     with pytest.raises(TypeError, match="must all be a str, or all a list of str"):
         recaser.recase_aligned(["a"], "b")
-    with pytest.raises(CapfstError, match="line 1 has a line end inside"):
+    with pytest.raises(CapfstError, match="line 1 contains"):
         recaser.recase_aligned(["a\nb"], ["b"])
     with pytest.raises(CapfstError, match="the alignment, line 2: there is no pair 0-1: the source has 1 words"):
         recaser.recase_aligned(["a", "b"], ["b", "c"], ["0-0", "0-1"])
-    with pytest.raises(CapfstError, match=r"has learned nothing from translations: .* capfst train-bilingual"):
+    with pytest.raises(CapfstError, match="translations.*train-bilingual"):
         capfst.load(monolingual_model).recase_aligned("a", "b")
-    with pytest.raises(CapfstError, match="a line has one line of source"):
+    with pytest.raises(CapfstError, match="source and alignment must be single lines"):
         recaser.nbest("a", 1, "b\nc")
     assert recaser.recase_aligned([], []) == []
     assert recaser.recase_aligned("", "") == ""
-    assert recaser.recase_aligned(["", "calc"], ["Calc", ""], ["", ""]) == ["", recaser.recase("calc")]
+    assert recaser.recase_aligned(["", "calc"], ["Calc", ""], ["", ""]) == ["", recaser("calc")]
 
 
 # The part of the model
@@ -175,7 +175,7 @@ def test_a_part_that_cannot_be_used_is_refused(bilingual_model, tmp_path):
         model = damaged(bilingual_model, tmp_path, part._replace(arrays=arrays))
         with pytest.raises(CapfstError, match=r"m\.fst is damaged \(.*\): train it again"):
             Bilingual.of(model)
-        assert Recaser(model).recase("ouvrez calc")
+        assert Recaser(model)("ouvrez calc")
         assert "cannot be used" in render(describe(model))
     other = part._replace(settings={**part.settings, "format": 99})
     with pytest.raises(CapfstError, match="of another version of capfst"):

@@ -20,7 +20,7 @@ def recaser(monolingual_model):
 
 def described(recaser: Recaser, text: str, by_words: bool = False):
     buf = np.frombuffer(text.encode(), np.uint8)
-    return describe(buf, recaser.transducer.words(buf), by_words)
+    return describe(buf, recaser.pipeline.loaded.transducer.words(buf), by_words)
 
 
 def words_of(text) -> list[str]:

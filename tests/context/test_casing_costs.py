@@ -55,7 +55,7 @@ def recaser(contextual_model: Path) -> Recaser:
 
 
 def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
-    context = recaser.context
+    context = recaser.pipeline.context
     assert context is not None
     assert context.n_domains == 2
     assert set(range(1, 1 + ROWS_PER_SLOT)) <= set((context.stage1 >> 24).tolist()) <= set(range(1 + ROWS_PER_SLOT))
@@ -63,23 +63,23 @@ def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
 
 def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> slow.Costs:
     """What the twin and the kernels say of a text, which is the same. sentence: words after which others begin."""
-    context = recaser.context
+    context = recaser.pipeline.context
     assert context is not None
     buf = np.frombuffer(text.encode(), np.uint8)
-    words = recaser.transducer.words(buf)
+    words = recaser.pipeline.loaded.transducer.words(buf)
     begins = (np.arange(1, 1 + len(words.starts)) % sentence == 0) & (words.token_types != NEWLINE)
-    found = casing_costs(context, buf, words, recaser.transducer, guess, True, begins)
+    found = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, True, begins)
     assert found.arc_costs is not None
     assert found.shapes is not None
     assert found.options is not None
-    wanted = slow.casing_costs_of(context, buf, words, recaser.transducer, guess, begins)
+    wanted = slow.casing_costs_of(context, buf, words, recaser.pipeline.loaded.transducer, guess, begins)
     np.testing.assert_allclose(
         found.options[: len(wanted.options)], np.reshape(wanted.options, (-1, 5)), rtol=1e-3, atol=1e-3
     )
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
     # Options and the costs of hopeless forms are not told unless they are asked for.
-    usual = casing_costs(context, buf, words, recaser.transducer, guess, begins=begins)
+    usual = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, begins=begins)
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None
@@ -110,17 +110,17 @@ def test_sentences_in_a_line_do_not_see_each_other(recaser: Recaser, sentence: i
 
 def test_words_that_white_space_separates(recaser: Recaser) -> None:
     recaser = load(recaser.model.path)
-    recaser.pretokenized = recaser.transducer.pretokenized = True
+    recaser.pipeline.loaded.pretokenized = recaser.pipeline.loaded.transducer.pretokenized = True
     compare(recaser, MADE_UP, True)
 
 
 def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> None:
-    context = recaser.context
+    context = recaser.pipeline.context
     assert context is not None
     text = MADE_UP + UNSEEN_CASINGS + "\n".join(contextual.UNHEARD[:100])
     buf = np.frombuffer(text.encode(), np.uint8)
-    words = recaser.transducer.words(buf)
-    costs = casing_costs(context, buf, words, recaser.transducer, True, every=True)
+    words = recaser.pipeline.loaded.transducer.words(buf)
+    costs = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, True, every=True)
     assert costs.arc_costs is not None
     assert costs.shapes is not None
     assert costs.options is not None
@@ -151,13 +151,18 @@ def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> Non
 
 def test_a_line_is_of_the_domain_of_its_words(recaser: Recaser) -> None:
     """The costs of a line that could be of either domain depend on its other words."""
-    context = recaser.context
+    context = recaser.pipeline.context
     assert context is not None
 
     def costs(line: str) -> np.ndarray:
         buf = np.frombuffer(line.encode(), np.uint8)
         options = casing_costs(
-            context, buf, recaser.transducer.words(buf), recaser.transducer, True, every=True
+            context,
+            buf,
+            recaser.pipeline.loaded.transducer.words(buf),
+            recaser.pipeline.loaded.transducer,
+            True,
+            every=True,
         ).options
         assert options is not None
         return options[0]

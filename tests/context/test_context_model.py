@@ -187,7 +187,7 @@ def test_any_numbers_in_its_arrays_are_legal(tmp_path: Path, data: st.DataObject
     arrays = part().arrays | {name: np.frombuffer(content, np.uint8) for name, content in noise.items()}
     recaser = Recaser(saved(tmp_path / "cap.fst", part()._replace(arrays=arrays)))
     text = "the iphone of york é\n\nYork, yorkish iphones"
-    assert recaser.recase(text).lower() == text.lower()
+    assert recaser(text).lower() == text.lower()
     assert recaser.confidence("the iphone of york")[0].lower() == "the iphone of york"
 
 

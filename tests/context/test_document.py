@@ -74,19 +74,26 @@ def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
 
 def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.ndarray]:
     """By the definition: ln p of the words of lines, with what is remembered; and of which words something is."""
-    context = recaser.context
+    context = recaser.pipeline.context
     assert context is not None
     words, log_p = [], []
     for number, line in enumerate(lines):
         buf = np.frombuffer(line.encode(), np.uint8)
-        found = recaser._words(buf)
+        found = recaser.pipeline.words(buf)
         seen: list[tuple[np.ndarray, np.ndarray]] = []
         with spied(lambda text, p: seen.append((text.tokens[text.token_of], p))):  # noqa: B023
-            module.casing_costs(context, buf, found, recaser.transducer, True, begins=recaser.breaks.expected(found))
+            module.casing_costs(
+                context,
+                buf,
+                found,
+                recaser.pipeline.loaded.transducer,
+                True,
+                begins=recaser.pipeline.loaded.boundaries.expected(found),
+            )
         ((tokens, p),) = seen
         weights = rarity(found, recaser.model.arcs)
         cased = [bool(evidence < 150) for evidence in tokens["shape_evidence"]]
-        hashes, joined = tokens["word_hash"].tolist(), recaser.breaks.expected(found)
+        hashes, joined = tokens["word_hash"].tolist(), recaser.pipeline.loaded.boundaries.expected(found)
         for i in range(len(hashes)):
             before = hashes[i - 1] if i > 0 and cased[i - 1] and not joined[i] else None
             after = hashes[i + 1] if i + 1 < len(hashes) and cased[i + 1] and not joined[i + 1] else None
@@ -109,10 +116,10 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
 def test_sums_are_those_of_the_definition(fast: Recaser) -> None:
     lines = LINES[:60]
     buf = np.frombuffer("\n".join(lines).encode(), np.uint8)
-    words = fast._words(buf)
+    words = fast.pipeline.words(buf)
     found: list[np.ndarray] = []
     with spied(lambda text, p: found.append(p)):
-        fast._casing_costs(buf, words)
+        fast.pipeline.costs(buf, words)
     expected, cased = plain_memory(lines, fast)
     is_word = words.token_types != NEWLINE
     assert cased.sum() > 100
@@ -120,39 +127,40 @@ def test_sums_are_those_of_the_definition(fast: Recaser) -> None:
 
 
 def test_rarity(fast: Recaser) -> None:
-    words = fast._words(np.frombuffer(b"the zzzz", np.uint8))
+    words = fast.pipeline.words(np.frombuffer(b"the zzzz", np.uint8))
     first, n = int(words.first_labels[0]), int(words.n_forms[0])
-    frequency = sum(math.exp(-fast.lm.arc(0, label)[0]) for label in range(first, first + n))
+    frequency = sum(math.exp(-fast.pipeline.loaded.lm.arc(0, label)[0]) for label in range(first, first + n))
     assert rarity(words, fast.model.arcs).tolist() == pytest.approx([RARE / (RARE + frequency), 1])
 
 
 def test_blank_lines_part_documents(recaser: Recaser) -> None:
     first, second = LINES[:12], LINES[12:24]
-    together = recaser.recase("\n".join([*first, "", *second]))
-    assert together == recaser.recase("\n".join(first)) + "\n\n" + recaser.recase("\n".join(second))
-    assert recaser.recase([*first, "", *second]) == together.split("\n")
+    together = recaser("\n".join([*first, "", *second]))
+    assert together == recaser("\n".join(first)) + "\n\n" + recaser("\n".join(second))
+    assert recaser([*first, "", *second]) == together.split("\n")
     assert lower(together) == "\n".join([*first, "", *second])
 
 
 def test_lines_are_evidence_for_each_other(fast: Recaser, contextual_model: Path) -> None:
     alone = load(contextual_model)
     text = "\n".join(LINES)
-    assert (fast.costs(text) != alone.costs(text)).mean() > 0.5
-    assert [fast.recase(line) for line in LINES] == alone.recase(LINES)
+    assert (fast.pipeline.path_costs(text.encode()) != alone.pipeline.path_costs(text.encode())).mean() > 0.5
+    assert [fast(line) for line in LINES] == alone(LINES)
 
 
 @settings(deadline=None, max_examples=20)
 @given(order=st.permutations(range(40)))
 def test_the_order_of_lines_does_not_matter(fast: Recaser, order: list[int]) -> None:
-    expected = fast.recase(LINES[:40])
-    assert fast.recase([LINES[i] for i in order]) == [expected[i] for i in order]
+    expected = fast(LINES[:40])
+    assert fast([LINES[i] for i in order]) == [expected[i] for i in order]
 
 
 def test_engines_agree(contextual_model: Path) -> None:
     fast, slow = (load(contextual_model, document=True, engine=engine) for engine in ("fast", "openfst"))
-    assert slow.recase(LINES[:40]) == fast.recase(LINES[:40])
-    text = "\n".join(LINES[:10])
-    assert slow.costs(text).tolist() == pytest.approx(fast.costs(text).tolist(), rel=1e-9)
+    assert slow(LINES[:40]) == fast(LINES[:40])
+    text = "\n".join(LINES[:10]).encode()
+    costs = [each.pipeline.path_costs(text).tolist() for each in (fast, slow)]
+    assert costs[1] == pytest.approx(costs[0], rel=1e-9)
 
 
 def test_command(contextual_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast: Recaser) -> None:
@@ -161,7 +169,7 @@ def test_command(contextual_model: Path, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "in.txt").write_text(text, "utf-8")
     for jobs in ("1", "3"):
         done = run("recase", "--lm", contextual_model, "--document", "--jobs", jobs, tmp_path / "in.txt")
-        assert done.stdout.decode() == fast.recase(text)
+        assert done.stdout.decode() == fast(text)
     for option in (["--nbest", "2"], ["--confidence"], ["--no-context"]):
         failed = run("recase", "--lm", contextual_model, "--document", *option, tmp_path / "in.txt", code=2)
         assert b"Give --document without" in failed.stderr

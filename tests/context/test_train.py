@@ -35,7 +35,7 @@ def trained(folder: Path, *texts: str, **options: object) -> Recaser:
 
 
 def test_what_is_known_of_the_words(contextual_model: Path) -> None:
-    context = load(contextual_model).context
+    context = load(contextual_model).pipeline.context
     assert context is not None
     symbols = load(contextual_model).model.symbols
     labels = {symbol: label for label, symbol in enumerate(symbols)}
@@ -54,9 +54,9 @@ TINY = ["A b.\n", "a\n", ".\n", "A\nB\n", "A B C d\n" * 40, "x\n" * 40, "<unk> b
 @pytest.mark.parametrize("text", TINY)
 def test_tiny_corpora(tmp_path: Path, text: str) -> None:
     recaser = trained(tmp_path, text, order=1)
-    assert recaser.context is not None
+    assert recaser.pipeline.context is not None
     for line in (text, "a b c d", "XYZZY 's .", ""):
-        assert lower(recaser.recase(line)) == lower(line)
+        assert lower(recaser(line)) == lower(line)
 
 
 def test_empty_sources(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_empty_sources(tmp_path: Path) -> None:
     for folder, texts in zip(folders, (["", help_, "\n", "", rot13, ""], [help_, rot13]), strict=True):
         folder.mkdir()
         trained(folder, *texts)
-    one, other = (load(folder / "cap.fst").context for folder in folders)
+    one, other = (load(folder / "cap.fst").pipeline.context for folder in folders)
     assert one is not None
     assert other is not None
     for a, b in zip(one, other, strict=True):
@@ -74,20 +74,20 @@ def test_empty_sources(tmp_path: Path) -> None:
 
 def test_pretokenized_text(tmp_path: Path) -> None:
     recaser = trained(tmp_path, "\n".join(contextual.LINES[:500]), pretokenized=True)
-    assert recaser.pretokenized
+    assert recaser.pipeline.loaded.pretokenized
     slow = load(recaser.model.path, engine="openfst")
     text = "\n".join([*contextual.UNHEARD[:60], "Ab-Cd’s (xyzzy 1.2.3a ...", "'A ΟΔΟΣ' “É”"])
-    out = recaser.recase(text)
-    assert out == slow.recase(text) == recaser.recase(lower(text)) == recaser.recase(out)
+    out = recaser(text)
+    assert out == slow(text) == recaser(lower(text)) == recaser(out)
     assert lower(out) == lower(text)
-    assert "\n".join(map(recaser.recase, text.split("\n"))) == out
+    assert "\n".join(map(recaser, text.split("\n"))) == out
 
 
 def test_a_sample_is_learned_from(tmp_path: Path) -> None:
     """But the shape counts of the words are those of the whole corpus."""
     text = "\n".join(contextual.LINES)
-    whole = trained(tmp_path, text).context
-    part = trained(tmp_path, text, context=ContextOptions(max_labels=500)).context
+    whole = trained(tmp_path, text).pipeline.context
+    part = trained(tmp_path, text, context=ContextOptions(max_labels=500)).pipeline.context
     assert whole is not None
     assert part is not None
     assert part.stage1.size < whole.stage1.size
@@ -97,7 +97,7 @@ def test_a_sample_is_learned_from(tmp_path: Path) -> None:
 def test_as_many_domains_as_are_wanted(tmp_path: Path) -> None:
     texts = ["\n".join(contextual.LINES[:600]), "\n".join(contextual.OTHERS[:600])]
     for most, n in (1, 1), (6, 2):
-        context = trained(tmp_path, *texts, context=ContextOptions(max_domains=most)).context
+        context = trained(tmp_path, *texts, context=ContextOptions(max_domains=most)).pipeline.context
         assert context is not None
         assert context.n_domains == n
 
@@ -114,13 +114,13 @@ def test_words_that_the_lm_leaves_out_are_learned_from(tmp_path: Path) -> None:
     """So the context model says of a known word what it says without a limit; and has met words that are unseen."""
     text = "\n".join(contextual.LINES)
     whole, part = trained(tmp_path, text), trained(tmp_path, text, max_words=100)
-    assert whole.context is not None
-    assert part.context is not None
-    assert (whole.context.stage1 == part.context.stage1).all()
+    assert whole.pipeline.context is not None
+    assert part.pipeline.context is not None
+    assert (whole.pipeline.context.stage1 == part.pipeline.context.stage1).all()
     assert len(part.model.symbols) == 102
     for label in part.model.starts[:-1].tolist():
         forms = whole.model.symbols.forms(lower(part.model.symbols[label]), whole.model.starts)
-        assert part.context.words[label] == whole.context.words[forms[0]]
+        assert part.pipeline.context.words[label] == whole.pipeline.context.words[forms[0]]
 
 
 @pytest.mark.parametrize("languages", [[0, 0], [0, 1]])

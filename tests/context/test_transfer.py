@@ -35,14 +35,14 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def costs(recaser: Recaser) -> tuple[list[list[tuple[str, int]]], list[list[float]], list[list[float]]]:
     """Of each word of TEXT: its forms and their shapes, what each form and each shape costs by the context model."""
     buf = np.frombuffer(TEXT.lower().encode(), np.uint8)
-    words = recaser.transducer.words(buf)
-    assert recaser.context
-    found = casing_costs(recaser.context, buf, words, recaser.transducer, True, every=True)
+    words = recaser.pipeline.loaded.transducer.words(buf)
+    assert recaser.pipeline.context
+    found = casing_costs(recaser.pipeline.context, buf, words, recaser.pipeline.loaded.transducer, True, every=True)
     assert found.arc_costs is not None
     assert found.options is not None
     ends = np.cumsum(words.n_forms)
     forms = [
-        [(recaser.model.symbols[label + k], int(recaser.context.shapes[label + k])) for k in range(n)]
+        [(recaser.model.symbols[label + k], int(recaser.pipeline.context.shapes[label + k])) for k in range(n)]
         for label, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     ]
     by_word = [found.arc_costs[end - n : end].tolist() for end, n in zip(ends, words.n_forms, strict=True)]
@@ -83,11 +83,11 @@ def test_a_mixture_has_the_context_of_the_heaviest(contextual_model: Path, other
     mixed = mix_models([other, contextual_model], tmp_path / "mixed.fst", weights=[0.3, 0.7])
     assert mixed.context == str(contextual_model)
     before, after = load(contextual_model), load(tmp_path / "mixed.fst")
-    assert after.context
-    assert before.context
-    assert (after.context.stage1 == before.context.stage1).all()
+    assert after.pipeline.context
+    assert before.pipeline.context
+    assert (after.pipeline.context.stage1 == before.pipeline.context.stage1).all()
     text = TEXT.lower()
-    assert after.recase(text) != load(tmp_path / "mixed.fst", context=False).recase(text)
+    assert after(text) != load(tmp_path / "mixed.fst", context=False)(text)
     mixed = mix_models([other, contextual_model], tmp_path / "mixed.fst", weights=[0.7, 0.3])
     assert mixed.context == str(other)
 
@@ -96,4 +96,4 @@ def test_the_heaviest_may_have_none(contextual_model: Path, other: Path, tmp_pat
     alone = without_context(contextual_model, tmp_path / "alone.fst")
     mixed = mix_models([other, alone], tmp_path / "mixed.fst", weights=[0.3, 0.7])
     assert mixed.context is None
-    assert load(tmp_path / "mixed.fst").context is None
+    assert load(tmp_path / "mixed.fst").pipeline.context is None

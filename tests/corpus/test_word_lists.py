@@ -37,7 +37,7 @@ def test_the_model_knows_the_words_in_their_case(corpus: Path) -> None:
             recaser = capfst.load(corpus / "cap.fst", engine=engine, context=context)
             assert all(map(recaser.knows, ["Wells", "panda", "dyck", "well-known", "mr"]))
             line = "no red panda had the iphone and van dyck met in wells"
-            assert recaser.recase(line) == "no red panda had the iPhone and van Dyck met in Wells"
+            assert recaser(line) == "no red panda had the iPhone and van Dyck met in Wells"
     context_model = Context.of(CapFst.open(corpus / "cap.fst"))
     assert context_model is not None
     labels = {form: label for label, form in enumerate(CapFst.open(corpus / "cap.fst").symbols)}
@@ -65,7 +65,7 @@ def test_names_of_several_words_are_sentences_of_their_own(corpus: Path) -> None
     for limit in None, 40:
         capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt", max_words=limit)
         recaser = capfst.load(corpus / "cap.fst", context=False)
-        assert recaser.recase("in new ulm the new king left") == "in New Ulm the new king left"
+        assert recaser("in new ulm the new king left") == "in New Ulm the new king left"
 
 
 def test_what_is_learned_from_names(corpus: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_is_learned_from_names(corpus: Path) -> None:
     (corpus / "text.txt").write_text(SENTENCES.replace("the ", "the new "))
     capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
     recaser = capfst.load(corpus / "cap.fst")
-    assert recaser.recase("in new ulm and new york the new king left") == "in New Ulm and new York the new king left"
+    assert recaser("in new ulm and new york the new king left") == "in New Ulm and new York the new king left"
 
 
 def test_limits_leave_them(corpus: Path) -> None:

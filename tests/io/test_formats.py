@@ -25,7 +25,8 @@ from capfst.exceptions import CapfstError
 from capfst.io.compression import compressing_like, zstd
 from capfst.io.formats import format_of, takes
 from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
-from capfst.recaser import Recaser, pieces
+from capfst.pipeline import pieces
+from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import lower
 
@@ -127,7 +128,7 @@ def test_any_text_in_json_lines(tmp_path_factory, recaser, texts, ascii_only, sp
     done, counts = recased(path, recaser)
     assert counts.records == len(texts)
     lines = done.decode().split("\n")[:-1]
-    assert [json.loads(line) for line in lines] == [{"id": t, "text": recaser.recase(t)} for t in texts]
+    assert [json.loads(line) for line in lines] == [{"id": t, "text": recaser(t)} for t in texts]
     for old, new in zip(path.read_bytes().decode().split("\n"), lines, strict=False):
         text = json.loads(old)["id"]
         before = json.dumps({"id": text}, ensure_ascii=ascii_only)[:-1] + ', "text": "'
@@ -141,12 +142,12 @@ def test_any_text_in_json_lines(tmp_path_factory, recaser, texts, ascii_only, sp
 def test_any_text_in_tsv_and_text(tmp_path_factory, recaser, texts):
     folder = tmp_path_factory.getbasetemp()
     (folder / "any.tsv").write_text("".join(f"ibm\t{t}\tparis\n" for t in texts), "utf-8", newline="")
-    expected = "".join(f"ibm\t{recaser.recase(t)}\tparis\n" for t in texts)
+    expected = "".join(f"ibm\t{recaser(t)}\tparis\n" for t in texts)
     done, counts = recased(folder / "any.tsv", recaser, column="2")
     assert done.decode() == expected
     assert counts.records == len(texts)
     (folder / "any").write_text("\n".join(texts), "utf-8", newline="")
-    assert recased(folder / "any", recaser)[0].decode() == recaser.recase("\n".join(texts))
+    assert recased(folder / "any", recaser)[0].decode() == recaser("\n".join(texts))
 
 
 CSV = st.text(st.sampled_from('",\r\n abİKé')) | st.lists(
@@ -188,7 +189,7 @@ def test_csv_is_what_python_reads(tmp_path_factory, recaser, text, column, block
     assert counts.records == len(before) == len(raw_before) == len(after) == len(raw_after)
     for old, new, (raw_old, old_end), (raw_new, new_end) in zip(before, after, raw_before, raw_after, strict=True):
         passes = old_end == "unclosed"
-        assert new == [recaser.recase(f) if k == column - 1 and not passes else f for k, f in enumerate(old)]
+        assert new == [recaser(f) if k == column - 1 and not passes else f for k, f in enumerate(old)]
         assert new_end == old_end
         for k, (raw_field, recased_field) in enumerate(zip(raw_old, raw_new, strict=True)):
             if k != column - 1 or passes:
@@ -214,7 +215,7 @@ def test_any_text_in_csv(tmp_path_factory, recaser, texts, quoting, end):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(written(texts).encode())
     done, counts = recased(path, recaser)
-    assert done.decode() == written(list(map(recaser.recase, texts)))
+    assert done.decode() == written(list(map(recaser, texts)))
     assert counts.records == len(texts) + 1
 
 
@@ -333,11 +334,13 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
     path.write_bytes(text)
     whole = recased(path, recaser, **options)
     sizes: list[int] = []
-    words_of = recaser.transducer.words
-    monkeypatch.setattr(recaser.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf))
+    words_of = recaser.pipeline.loaded.transducer.words
+    monkeypatch.setattr(
+        recaser.pipeline.loaded.transducer, "words", lambda buf: sizes.append(buf.size) or words_of(buf)
+    )
     monkeypatch.setattr("capfst.io.lines._LONG", 50)
-    monkeypatch.setattr("capfst.recaser.PIECE", 100)
-    monkeypatch.setattr("capfst.recaser._LONGEST_PIECE", 100)
+    monkeypatch.setattr("capfst.pipeline.PIECE", 100)
+    monkeypatch.setattr("capfst.pipeline._LONGEST_PIECE", 100)
     assert recased(path, recaser, **options) == whole
     assert whole[0] != text
     assert max(sizes) < 200
@@ -348,8 +351,8 @@ def test_pieces(text, size, longest):
     """They are the text; they end with lines if they hold any; a line of more than `size` is whole up to `longest`, and
     ends behind the first blank or line end after that."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("capfst.recaser.PIECE", size)
-        patch.setattr("capfst.recaser._LONGEST_PIECE", longest)
+        patch.setattr("capfst.pipeline.PIECE", size)
+        patch.setattr("capfst.pipeline._LONGEST_PIECE", longest)
         found = [piece.tobytes() for piece in pieces(text.encode())]
     assert b"".join(found) == text.encode()
     for piece in found[:-1]:
@@ -480,7 +483,7 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
     assert after.schema.equals(before.schema)
     name = before.schema_arrow.names[1] if column == "2" else column
     expected = before.read().to_pydict()
-    expected[name] = [None if text is None else recaser.recase(text) for text in expected[name]]
+    expected[name] = [None if text is None else recaser(text) for text in expected[name]]
     assert after.read().to_pydict() == expected
     assert (counts.records, counts.lines, counts.malformed) == (200, 200, 0)
     assert after.num_row_groups == before.num_row_groups
@@ -540,8 +543,8 @@ def test_counts(recaser, contextual, text, weighs):
     lines = text.encode().split(b"\n")
     for line in lines if lines[-1] else lines[:-1]:
         buf = np.frombuffer(line, np.uint8)
-        words, out = recaser.recase_words(buf)
-        again = recaser.transducer.words(np.frombuffer(out, np.uint8))
+        words, out = recaser.pipeline.recase(buf)
+        again = recaser.pipeline.loaded.transducer.words(np.frombuffer(out, np.uint8))
         old = [line[s:e] for s, e in zip(words.starts, words.ends, strict=True)]
         new = [bytes(out)[s:e] for s, e in zip(again.starts, again.ends, strict=True)]
         assert NEWLINE not in words.token_types

@@ -85,4 +85,4 @@ def test_halves(tmp_path):
     assert all(100 <= len(line.split()) < 120 for line in words.splitlines()[:-1])
     trained = capfst.train(tmp_path / "mixed", tmp_path / "cap.fst")
     assert trained.cleaning.kept == trained.cleaning.lines
-    assert capfst.load(tmp_path / "cap.fst").recase("the man of rome") == "the man of Rome"
+    assert capfst.load(tmp_path / "cap.fst")("the man of rome") == "the man of Rome"

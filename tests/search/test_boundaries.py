@@ -39,7 +39,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
 @given(model=backoff_models(), text=st.lists(st.sampled_from(["it", "us", ".", "!", "\n", "oov"]), max_size=12))
 def test_what_the_lm_expects(tmp_path_factory, model, text):
     recaser = Recaser(model.save(tmp_path_factory.getbasetemp() / "b.fst"))
-    words = recaser.transducer.words(np.frombuffer(" ".join(text).encode(), np.uint8))
+    words = recaser.pipeline.loaded.transducer.words(np.frombuffer(" ".join(text).encode(), np.uint8))
     forms = [
         range(first, first + n) for first, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     ]
@@ -48,16 +48,20 @@ def test_what_the_lm_expects(tmp_path_factory, model, text):
         ends = []  # (P(mark | word), P(</s> | word, mark), P(</s> or what closes | word, mark)) for all forms
         for word in forms[i - 2] if i > 1 and may_begin else ():
             for mark in forms[i - 1]:
-                cost, state = recaser.lm.arc(recaser.lm.arc(0, word)[1], mark)
-                end = math.exp(-recaser.lm.final(state))
-                marks = [recaser.lm.label(mark) for mark in breaks.CLOSING]
-                closes = sum(math.exp(-recaser.lm.arc(state, m)[0]) for m in marks if m != recaser.lm.unknown)
+                cost, state = recaser.pipeline.loaded.lm.arc(recaser.pipeline.loaded.lm.arc(0, word)[1], mark)
+                end = math.exp(-recaser.pipeline.loaded.lm.final(state))
+                marks = [recaser.pipeline.loaded.lm.label(mark) for mark in breaks.CLOSING]
+                closes = sum(
+                    math.exp(-recaser.pipeline.loaded.lm.arc(state, m)[0])
+                    for m in marks
+                    if m != recaser.pipeline.loaded.lm.unknown
+                )
                 ends.append((math.exp(-cost), end, end + closes))
         abbreviations.append(any(p * (1 - closed) >= breaks.ABBREVIATION for p, _, closed in ends))
         expected.append(may_begin and all(end >= breaks.EXPECTED for _, end, _ in ends))
-    assert recaser.breaks.expected(words).tolist() == expected
+    assert recaser.pipeline.loaded.boundaries.expected(words).tolist() == expected
     before = words.may_begin.copy()
-    recaser.breaks.leave_out_abbreviations(words)
+    recaser.pipeline.loaded.boundaries.leave_out_abbreviations(words)
     assert words.may_begin.tolist() == (before & ~np.array(abbreviations, np.bool_)).tolist()
 
 
@@ -81,7 +85,7 @@ def test_golden(model: CapFst, engine: str, text: str, sentences: list[str]) -> 
     assert recaser(text) == "".join(sentences)
     cost, best = recaser.nbest(text, 1)[0]
     assert best == recaser(text)
-    assert cost == pytest.approx(recaser.costs(text)[0])
+    assert cost == pytest.approx(recaser.pipeline.path_costs(text.encode())[0])
 
 
 def test_sentences_in_a_line_come_out_as_in_lines(model: CapFst) -> None:
@@ -111,7 +115,7 @@ def test_a_capital_for_its_place_is_as_likely_as_the_break(model: CapFst) -> Non
 
 
 def test_sentences_take_one_line(model: CapFst) -> None:
-    with pytest.raises(CapfstError, match="take one line"):
+    with pytest.raises(CapfstError, match="single line"):
         Recaser(model).sentences("no way!\nit rained.")
 
 
@@ -126,7 +130,7 @@ def test_a_line_of_megabytes(model: CapFst) -> None:
     out = recaser(line)
     assert lower(out) == line
     assert set(map(str.rstrip, recaser.sentences(line[: 1 << 20].rpartition(". ")[0] + "."))) <= set(cased.values())
-    assert b"".join(recaser.recase_blocks([line.encode() + b"\n"] * 2, jobs=2)).decode() == 2 * (out + "\n")
+    assert b"".join(recaser.pipeline.recase_blocks([line.encode() + b"\n"] * 2, jobs=2)).decode() == 2 * (out + "\n")
 
 
 def test_commands(model: CapFst, tmp_path: Path) -> None:

@@ -39,16 +39,16 @@ def enumerated(
     """All casings with all sentence breaks and their costs, by one arc after the other; cheapest first, ties by label,
     and then by where the first sentence that is not the same in both begins later."""
     found = []
-    starts = recaser.engine.starts
+    starts = recaser.pipeline.engine.starts
     for begins in itertools.product(*[[False, True] if may else [False] for may in may_begin]):
         for labels in itertools.product(*ranges):
             cost, state = 0.0, starts.line
             for label, begin, forms, beside in zip(labels, begins, ranges, costs, strict=True):
                 if begin:
-                    cost, state = cost + recaser.lm.final(state), starts.sentence
-                more, state = recaser.lm.arc(state, label)
+                    cost, state = cost + recaser.pipeline.loaded.lm.final(state), starts.sentence
+                more, state = recaser.pipeline.loaded.lm.arc(state, label)
                 cost += more + beside[label - forms[0]]
-            found.append((cost + recaser.lm.final(state), labels, begins))
+            found.append((cost + recaser.pipeline.loaded.lm.final(state), labels, begins))
     return sorted(found, key=lambda path: (path[0], tuple(zip(path[2], path[1], strict=True))))
 
 
@@ -60,7 +60,7 @@ def casings(
     known = words.n_forms[line].tolist()
     beside = np.zeros(int(words.n_forms.sum())) if weights is None else weights
     costs = [beside[end - k : end].tolist() if k else [0.0] for end, k in zip(ends, known, strict=True)]
-    unknown = range(recaser.lm.unknown, recaser.lm.unknown + 1)
+    unknown = range(recaser.pipeline.loaded.lm.unknown, recaser.pipeline.loaded.lm.unknown + 1)
     ranges = [range(a, a + k) if k else unknown for a, k in zip(words.first_labels[line].tolist(), known, strict=True)]
     return [
         (cost, [label if k else 0 for label, k in zip(labels, known, strict=True)], list(begins))
@@ -69,7 +69,7 @@ def casings(
 
 
 def words_of(recaser: Recaser, text: str) -> Words:
-    return recaser.transducer.words(np.frombuffer(text.encode(), np.uint8))
+    return recaser.pipeline.loaded.transducer.words(np.frombuffer(text.encode(), np.uint8))
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +93,8 @@ def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, 
     slow = Recaser(model, start_token=start, sentence_case=sentence_case, engine="openfst")
     words = words_of(fast, "\n".join(lines))
     weights = weights_of(words, rng)
-    fast_path, fast_costs = fast.engine.search(words, weights, chunk)
-    slow_path, slow_costs = slow.engine.search(words, weights)
+    fast_path, fast_costs = fast.pipeline.engine.search(words, weights, chunk)
+    slow_path, slow_costs = slow.pipeline.engine.search(words, weights)
     begin = 0
     ends = [*np.flatnonzero(words.token_types == NEWLINE), len(words.token_types)]
     assert len(fast_costs) == len(slow_costs) == len(ends)
@@ -127,8 +127,8 @@ def test_words_without_a_choice_can_be_left_out(folder, seed):
                 weights[begin + k] = rng.uniform(-3, 8)
             begin += n_forms
         chunk = rng.randint(1, 20)
-        every, costs = recaser.engine.search(words_of_line, weights, chunk)
-        path = recaser.engine.best(words_of_line, weights, chunk)
+        every, costs = recaser.pipeline.engine.search(words_of_line, weights, chunk)
+        path = recaser.pipeline.engine.best(words_of_line, weights, chunk)
         assert np.isfinite(costs).all()
         is_word = words_of_line.token_types != NEWLINE
         assert path.labels[is_word].tolist() == every.labels[is_word].tolist()
@@ -143,11 +143,11 @@ def test_nbest_is_the_head_of_all_casings(folder, model, line, n, rng):
     weights = weights_of(words, rng)
     everything = casings(recaser, words, weights)
     finite = [casing for casing in everything if casing[0] < math.inf][:n] or everything[:1]
-    found = recaser.engine.nbest(words, n, weights)
+    found = recaser.pipeline.engine.nbest(words, n, weights)
     assert [cost for cost, _ in found] == pytest.approx([cost for cost, _, _ in finite], rel=1e-9, abs=1e-9)
     assert [path.labels.tolist() for _, path in found] == [labels for _, labels, _ in finite]
     assert [path.begins.tolist() for _, path in found] == [begins for _, _, begins in finite]
-    slow = Recaser(recaser.model, engine="openfst").engine.nbest(words, n, weights)
+    slow = Recaser(recaser.model, engine="openfst").pipeline.engine.nbest(words, n, weights)
     assert [cost for cost, _ in slow] == pytest.approx([cost for cost, _, _ in finite], rel=1e-4, abs=1e-4)
 
 
@@ -179,7 +179,7 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
         for wanted in (False, True)
     ]
     slow = Recaser(recaser.model, engine="openfst")
-    for engine in (recaser.engine, slow.engine):
+    for engine in (recaser.pipeline.engine, slow.pipeline.engine):
         found = engine.marginals(words, stays_first, weights)
         for costs, costs_expected in zip(found, expected, strict=True):
             assert costs.tolist() == pytest.approx(costs_expected, rel=1e-9, abs=1e-9)
@@ -192,7 +192,7 @@ def is_first(begins: list[bool], stays_first: npt.NDArray[np.bool_], i: int) -> 
 
 def test_marginals_of_a_word_that_is_there_twice(folder):
     model = random_model(random.Random(3), order=2, forms=len(FORMS), ngrams=100).save(folder / "t.fst")
-    fast, slow = (Recaser(model, engine=engine).engine for engine in ("fast", "openfst"))
+    fast, slow = (Recaser(model, engine=engine).pipeline.engine for engine in ("fast", "openfst"))
     for line in ("mcdonald mcdonald", "it us it us it"):
         words = words_of(Recaser(model), line)
         stays_first = np.zeros(len(words.starts), np.bool_)
@@ -205,11 +205,12 @@ def test_marginals_of_a_word_that_is_there_twice(folder):
 def test_nbest_gives_different_casings(folder, model, line, n, sentence_case):
     recaser = Recaser(model.save(folder / "c.fst"), sentence_case=sentence_case)
     written = recaser.nbest(line, n)
-    assert written[0] == (pytest.approx(recaser.costs(line)[0]), recaser.recase(line))
+    assert written[0] == (pytest.approx(recaser.pipeline.path_costs(line.encode())[0]), recaser(line))
     buf = np.frombuffer(line.encode(), np.uint8)
-    everything = recaser.engine.nbest(recaser._words(buf), 10**6)
+    everything = recaser.pipeline.engine.nbest(recaser.pipeline.words(buf), 10**6)
     different = dict.fromkeys(
-        bytes(recaser._write(buf, recaser._words(buf), path, CasingCosts())).decode() for _, path in everything
+        bytes(recaser.pipeline.surface(buf, recaser.pipeline.words(buf), path, CasingCosts())).decode()
+        for _, path in everything
     )
     assert [casing for _, casing in written] == list(different)[:n]
 
@@ -222,13 +223,13 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
     recaser = Recaser(model.save(folder / "o.fst"), sentence_case=sentence)
     line = case(line)
     text, changes = recaser.confidence(line)
-    assert text == recaser.recase(line)
+    assert text == recaser(line)
     # All casings, as they are written, word by word.
     buf = np.frombuffer(line.encode(), np.uint8)
-    words = recaser._words(buf)
+    words = recaser.pipeline.words(buf)
     spelled = []
-    for cost, path in recaser.engine.nbest(words, 10**6):
-        data = bytes(recaser._write(buf, words, path, CasingCosts()))
+    for cost, path in recaser.pipeline.engine.nbest(words, 10**6):
+        data = bytes(recaser.pipeline.surface(buf, words, path, CasingCosts()))
         tokens = words_of(recaser, data.decode())
         spelled.append((cost, [data[s:e].decode() for s, e in zip(tokens.starts, tokens.ends, strict=True)]))
     before = [line.encode()[s:e].decode() for s, e in zip(words.starts, words.ends, strict=True)]

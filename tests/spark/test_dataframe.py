@@ -35,7 +35,7 @@ def test_a_column_is_recased_as_here(spark, model, ship, options):
     recased = recase(rows.repartition(3), "t", model, ship=ship, **options)
     assert recased.schema == rows.schema
     recaser = capfst.load(model, **options)
-    expected = [None if text is None else recaser.recase(text) for text in TEXTS]
+    expected = [None if text is None else recaser(text) for text in TEXTS]
     assert "New York" in expected[0]
     assert sorted(map(tuple, recased.collect())) == [(k, text, [TEXTS[k]]) for k, text in enumerate(expected)]
 
@@ -48,7 +48,7 @@ def test_options_travel(spark, model):
     """Each makes a difference, so that the test above would see if it got lost."""
     texts = [text for text in TEXTS if text is not None]
     options = {"context": False}, {"oov": "pass"}, {}
-    assert len({tuple(map(capfst.load(model, **some).recase, texts)) for some in options}) == 3
+    assert len({tuple(map(capfst.load(model, **some), texts)) for some in options}) == 3
 
 
 def test_a_model_is_sent_once(spark, model):
@@ -64,9 +64,9 @@ def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
     alone = without_context(model, tmp_path / "alone.fst")
     rows = spark.createDataFrame([(text,) for text in TEXTS[:6]], "t string")
     recaser = capfst.load(alone)
-    assert recaser.context is None
+    assert recaser.pipeline.context is None
     found = [row.t for row in recase(rows, "t", alone, ship=ship).collect()]
-    assert found == [None if text is None else recaser.recase(text) for text in TEXTS[:6]]
+    assert found == [None if text is None else recaser(text) for text in TEXTS[:6]]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
         ("k", "cap.fst", {}, "'k' is of type bigint|'k' is of type long"),
         ("no", "cap.fst", {}, "'no' is not among k, t"),
         ("t", "no.fst", {}, "there is no model .*no.fst"),
-        ("t", "cap.fst", {"engine": "no"}, "there is no engine 'no'"),
+        ("t", "cap.fst", {"engine": "no"}, "`engine` is 'no'"),
     ],
 )
 def test_what_cannot_be_recased_is_refused_at_once(spark, model, column, lm, options, message):
@@ -85,5 +85,5 @@ def test_what_cannot_be_recased_is_refused_at_once(spark, model, column, lm, opt
 
 def test_a_worker_refuses_another_model(model):
     sent = Sent(str(model), "0" * 16, (), None)
-    with pytest.raises(CapfstError, match="not the one that the work began with"):
+    with pytest.raises(CapfstError, match="changed since the run started"):
         pickle.loads(pickle.dumps(sent)).recaser()

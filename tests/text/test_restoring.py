@@ -236,16 +236,16 @@ def test_spellings_are_learned(folder: Path) -> None:
 
 def test_the_costs_of_spellings_are_added_to_those_of_casings(folder: Path) -> None:
     recaser = capfst.load(folder / "both.fst")
-    shapes, spellings = recaser.context, recaser.spellings
+    shapes, spellings = recaser.pipeline.context, recaser.pipeline.spellings
     assert shapes is not None and spellings is not None
     told_apart = ["shape_evidence", "unseen_penalty", "scores"]
     known = [name for name in shapes.words.dtype.names if name not in told_apart]
     assert (shapes.words[known] == spellings.words[known]).all()
     buf = np.frombuffer(TEXT.lower().encode() + b"ou xyz foret, 12 etienne\n\na", np.uint8)
-    words = recaser.transducer.words(buf)
+    words = recaser.pipeline.loaded.transducer.words(buf)
 
     def costs(context: Context | None, spellings: Context | None, every: bool = True) -> CasingCosts:
-        return casing_costs(context, buf, words, recaser.transducer, True, every, spellings=spellings)
+        return casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, True, every, spellings=spellings)
 
     of_shapes, of_spellings, of_both = costs(shapes, None), costs(None, spellings), costs(shapes, spellings)
     assert of_spellings.arc_costs is not None and of_spellings.arc_costs.any()
@@ -290,7 +290,7 @@ def test_a_model_that_does_not_restore_it(folder: Path) -> None:
 
 def test_translations_need_a_model_that_restores_case(folder: Path) -> None:
     pytest.importorskip("scipy")
-    with pytest.raises(CapfstError, match="restores both, not case: name one"):
+    with pytest.raises(CapfstError, match=r"`restore` is case.*both\.fst restores both"):
         train_bilingual("a", "b", "c", "d.fst", lm=folder / "both.fst")
 
 

@@ -1,0 +1,84 @@
+"""A model with what recasing makes of it, shared by all options: S ∘ T, the LM, and the context and bilingual models.
+
+Parts that are not needed are never loaded. Threads share one LoadedModel.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing import encode
+from capfst.casing.transducer import Transducer
+from capfst.context.context_model import Context
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.fst.read import CapFst
+from capfst.lm.query import LanguageModel
+from capfst.search.boundaries import Breaks
+
+if TYPE_CHECKING:
+    from capfst.bilingual.casings import Forms
+    from capfst.bilingual.weights import Bilingual
+
+
+class LoadedModel:
+    """The parts of `model`."""
+
+    def __init__(self, model: CapFst) -> None:
+        self.model = model
+        self.pretokenized = model.signature.tokenizer == "none"
+        self.lm = LanguageModel(model)
+        self.boundaries = Breaks(self.lm)
+
+    @cached_property
+    def transducer(self) -> Transducer:
+        unigrams = self.model.arcs["weight"][: len(self.model.symbols) - 1]
+        return Transducer(self.model.symbols, self.model.starts, self.pretokenized, unigrams)
+
+    @cached_property
+    def context(self) -> Context | None:
+        """The context model; None if the model has none. ModelError if it cannot be used."""
+        return Context.of(self.model)
+
+    @cached_property
+    def spellings(self) -> Context | None:
+        """The context model of spellings, in models that restore diacritics; None if the model has none."""
+        return Context.of(self.model, SPELLINGS)
+
+    @cached_property
+    def bilingual(self) -> Bilingual | None:
+        """The weights learned from translations; None if the model has none."""
+        from capfst.bilingual.weights import Bilingual  # noqa: PLC0415  (few texts are translations)
+
+        return Bilingual.of(self.model)
+
+    @cached_property
+    def forms(self) -> Forms:
+        """The surface forms, as the bilingual features read them."""
+        from capfst.bilingual.weights import forms_of  # noqa: PLC0415
+
+        return forms_of(self.model)
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of the model, as it numbers them."""
+        return self.model.signature.lowercasing.partition("/")[0].split("+")
+
+    def has_forms(self, text: bytes) -> bool:
+        """Return whether the model has a surface form of each word of the text."""
+        return bool(self.transducer.words(np.frombuffer(text, np.uint8)).n_forms.all())
+
+    def spaced(self, text: bytes) -> memoryview:
+        """Return cased UTF-8 as the LM's words, separated by spaces; lines stay lines."""
+        buf = np.frombuffer(text, np.uint8)
+        return encode.spaced(buf, self.transducer.words(buf), self.pretokenized)
+
+    def labels(self, text: bytes) -> npt.NDArray[np.uint32]:
+        """Return the labels of the words of cased UTF-8, uint32[words + line ends]: that of `<unk>` for words that the
+        model lacks, 0 for line ends."""
+        buf = np.frombuffer(text, np.uint8)
+        words = self.transducer.words(buf)
+        return encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)

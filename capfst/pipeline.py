@@ -1,0 +1,327 @@
+"""P = bestpath(S ∘ T ∘ LM), on blocks of UTF-8 (Beaufays & Strope 2013, eq. 1).
+
+`Pipeline.recase` is the equation, a line for each stage: words and their surface forms (casing/transducer.py: S ∘ T),
+weights on these from the context or the source of a translation (context/, bilingual/), the best path through the LM
+(search/), and the text in the forms of that path (casing/surface.py). Only case changes; lines and white space stay.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.surface import openings, write
+from capfst.casing.types import CasingCosts, LabelPath, Words
+from capfst.context.casing_costs import casing_costs
+from capfst.context.document import rarity
+from capfst.context.domains import ANY
+from capfst.exceptions import CapfstError, ModelError, OptionError
+from capfst.io.alignments import parse
+from capfst.io.documents import PIECE, whole_documents
+from capfst.io.side_by_side import Block
+from capfst.lm.query import LanguageModel, Starts
+from capfst.models.loaded import LoadedModel
+from capfst.options import RecaseOptions
+from capfst.search import fast
+from capfst.search.confidence import Change, changes
+from capfst.system.parallel import map_stream
+from capfst.text.tokenizer import NEWLINE
+
+if TYPE_CHECKING:
+    from capfst.bilingual.casings import Monolingual
+    from capfst.bilingual.word_facts import Text
+
+Buffer = npt.NDArray[np.uint8]
+"""Valid UTF-8, of any number of lines."""
+
+_LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
+_MOST_PATHS = 256  # for one casing
+_BLANK = re.compile(rb"[ \t\n]").search
+
+
+class Pipeline:
+    """The stages for one model and one set of options. Threads may share it.
+
+    Args:
+        like: a pipeline of the same model, with which to share the tables of the search.
+
+    Raises:
+        OptionError: an option that the model does not support.
+        ModelError: a model that cannot be used.
+    """
+
+    def __init__(self, loaded: LoadedModel, options: RecaseOptions, like: Pipeline | None = None) -> None:
+        self.loaded = loaded
+        self.options = options
+        self.language = ANY
+        model = loaded.model
+        self._check_restores()
+        with ThreadPoolExecutor(1) as pool:
+            making = pool.submit(self._load)
+            cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
+            text_has_case = not model.symbols.language.restores_case
+            self.start_cost, start = (
+                (0.0, model.start) if options.sentence_case or text_has_case else (cost, after_token)
+            )
+            # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
+            # its case. Nobody said the start token, so it costs nothing.
+            starts = Starts(start, model.start if text_has_case else after_token)
+            self.engine: Any
+            if like and like.options.engine == options.engine:
+                self.engine = copy.copy(like.engine)
+                self.engine.starts = starts
+            else:
+                self.engine = _engine(options.engine, loaded.lm, starts)
+        making.result()
+        if options.language is not None:
+            self.language = self._number_of(options.language)
+
+    def _check_restores(self) -> None:
+        model, options = self.loaded.model, self.options
+        restored = model.symbols.language.restored
+        if options.restore not in (None, restored):
+            raise OptionError(
+                f"`restore` is {options.restore}, but the model {model.path} restores {restored}. Use a model trained"
+                f" with `restore` {options.restore}."
+            )
+        if options.sentence_case and not model.symbols.language.restores_case:
+            raise OptionError(
+                f"`sentence_case` needs a model that restores case, but {model.path} restores {restored}. Leave it out,"
+                " or train a model with `restore` both."
+            )
+
+    def _load(self) -> None:
+        """Load what the options need, and the tables of its kernels, while the engine is built."""
+        self.context = self.loaded.context if self.options.context else None
+        self.spellings = self.loaded.spellings if self.options.context else None
+        line = np.frombuffer(b"\n", np.uint8)
+        words = self.loaded.transducer.words(line)
+        path = LabelPath(words.first_labels, words.may_begin)
+        self.surface(line, words, path, self._context_costs(line, words))
+
+    def _number_of(self, language: str) -> int:
+        """Return the context model's number of a language, or ANY if it is the model's only one."""
+        known = self.loaded.languages
+        if known == [language]:
+            return ANY
+        learned = self.context or self.spellings
+        if language not in known or (learned and learned.n_languages != len(known)):
+            raise OptionError(
+                f"`language` is {language!r}, which {self.loaded.model.path} does not distinguish from other languages."
+                f" Train a model with {language}=FILE and other languages, or leave `language` out."
+            )
+        return known.index(language)
+
+    def recase(self, buf: Buffer, block: Block | None = None) -> tuple[Words, memoryview]:
+        """P = bestpath(S ∘ T ∘ LM): return the words of a text, and all of it in its best casing.
+
+        block: the same text with its source, if it is a translation.
+        """
+        words = self.words(buf)  # S ∘ T
+        costs = self.costs(buf, words, block)  # weights on S ∘ T
+        path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
+        return words, self.surface(buf, words, path, costs)  # P
+
+    def words(self, buf: Buffer) -> Words:
+        """S ∘ T: return the words of a text with the labels of their surface forms, and where sentences may begin."""
+        words = self.loaded.transducer.words(buf)
+        if self.options.breaks:
+            self.loaded.boundaries.leave_out_abbreviations(words)
+        else:
+            words.may_begin[:] = False
+        return words
+
+    def costs(self, buf: Buffer, words: Words, block: Block | None = None, include_pruned: bool = False) -> CasingCosts:
+        """Return the weights on S ∘ T: costs (−ln) of each casing in its context and, for a translation, its source.
+
+        include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
+        """
+        if block is None or block.source is None:
+            return self._context_costs(buf, words, include_pruned)
+        from capfst.bilingual.casings import monolingual  # noqa: PLC0415  (few texts are translations)
+        from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415
+
+        bilingual, guess = self.check_bilingual(), self.options.oov == "guess"
+        assert bilingual is not None
+        target, source, links = self._linked(buf, words, block)
+        alone = monolingual(words, self._context_costs(buf, words, include_pruned=True))
+        return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, guess)
+
+    def _context_costs(self, buf: Buffer, words: Words, include_pruned: bool = False) -> CasingCosts:
+        if self.context is None and self.spellings is None:
+            return CasingCosts()
+        begins = self.loaded.boundaries.expected(words)
+        memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
+        guess = self.options.oov == "guess"
+        return casing_costs(
+            self.context, buf, words, self.loaded.transducer, guess, include_pruned, begins, memory, self.language,
+            self.spellings,
+        )  # fmt: skip
+
+    def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
+        """P: return the text with its words in the surface forms of a path."""
+        symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
+        return write(buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies)
+
+    # Texts of any size, piece by piece
+
+    def recase_utf8(self, text: bytes) -> memoryview:
+        """Return valid UTF-8 in its best casing."""
+        recased = [self.recase(piece)[1] for piece in self.pieces(text)]
+        return recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
+
+    def pieces(self, text: bytes) -> Iterator[Buffer]:
+        """Yield the pieces of a text that are recased one after the other; documents, with the option `document`."""
+        if not self.options.document or not text:
+            return pieces(text)
+        return (piece for document in whole_documents([text]) for piece in pieces(document))
+
+    def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
+        """Recase blocks of whole lines in `jobs` threads; yield them in order, reading a few blocks ahead."""
+        return map_stream(self.recase_utf8, whole_documents(blocks) if self.options.document else blocks, jobs)
+
+    # Translations
+
+    def recase_block(self, block: Block) -> tuple[Words, memoryview]:
+        """Return the words of translated lines, and the lines in their best casing given their source."""
+        return self.recase(np.frombuffer(block.target, np.uint8), block)
+
+    def recase_aligned_blocks(self, blocks: Iterable[Block], jobs: int = 1) -> Iterator[memoryview]:
+        """Recase translated lines as `recase_blocks` does."""
+        return map_stream(lambda block: self.recase_block(block)[1], blocks, jobs)
+
+    def check_bilingual(self) -> Any:
+        """Return the bilingual part of the model.
+
+        Raises:
+            ModelError: the model has none.
+            OptionError: `document` is set: translations are recased line by line.
+        """
+        if self.options.document:
+            raise OptionError("`document` cannot be used with a source: translations are recased line by line.")
+        if self.loaded.bilingual is None:
+            raise ModelError(
+                f"{self.loaded.model.path} has learned nothing from translations. Make a model that has, with capfst"
+                " train-bilingual."
+            )
+        return self.loaded.bilingual
+
+    def linked(self, block: Block) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+        """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
+        word's source word, or −1."""
+        buf = np.frombuffer(block.target, np.uint8)
+        return self._linked(buf, self.words(buf), block)
+
+    def _linked(self, buf: Buffer, words: Words, block: Block) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+        from capfst.bilingual.links import link  # noqa: PLC0415
+        from capfst.bilingual.word_facts import describe  # noqa: PLC0415
+
+        by_words = self.options.align_words
+        target = describe(buf, words, by_words)
+        there = np.frombuffer(block.source or b"", np.uint8)
+        source = describe(there, self.loaded.transducer.words(there), by_words)
+        pairs = parse(block.align or b"", len(target.lines), block.names.align, block.line)
+        return target, source, link(target, source, pairs, block.names, block.line)
+
+    def monolingual(self, target: Text) -> Monolingual:
+        """Return the costs of the casings of translations without their source."""
+        from capfst.bilingual.casings import monolingual  # noqa: PLC0415
+
+        return monolingual(target.words, self._context_costs(target.buf, target.words, include_pruned=True))
+
+    # More about one line
+
+    def line(self, text: bytes) -> tuple[Buffer, Words]:
+        """Return the buffer and the words of one line; CorpusError if it has a line break."""
+        buf = np.frombuffer(text, np.uint8)
+        words = self.words(buf)
+        if (words.token_types == NEWLINE).any():
+            raise CapfstError(
+                "expected a single line without a line break. Call nbest, confidence and sentences once per line."
+            )
+        return buf, words
+
+    def nbest(self, line: Block, n: int) -> list[tuple[float, bytes]]:
+        """Return up to n different casings of one line with their costs (−ln P), best first."""
+        if n < 1:
+            raise OptionError(f"`n` is {n}. Use 1 or more.")
+        buf, words = self.line(line.target)
+        costs = self.costs(buf, words, line, include_pruned=True)
+        best: dict[bytes, float] = {}
+        n_paths = n
+        while True:
+            paths = self.engine.nbest(words, n_paths, costs.arc_costs)
+            for cost, path in paths:
+                casing = bytes(self.surface(buf, words, path, costs))
+                best.setdefault(casing, (cost + self.start_cost) * costs.scale)
+            if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
+                return [(cost, casing) for casing, cost in islice(best.items(), n)]
+            n_paths *= 2  # paths are written alike that differ in sentence boundaries, or before `sentence_case`
+
+    def path_costs(self, text: bytes) -> npt.NDArray[np.float64]:
+        """Return the cost (−ln P, including the start token's) of each line's best casing, float64[lines]; +inf if no
+        casing is possible."""
+        buf = np.frombuffer(text, np.uint8)
+        words = self.words(buf)
+        costs: npt.NDArray[np.float64] = self.engine.search(
+            words, self._context_costs(buf, words, include_pruned=True).arc_costs
+        )[1]
+        return (costs[:-1] if text.endswith(b"\n") else costs) + self.start_cost
+
+    def confidence(self, line: Block) -> tuple[str, list[Change]]:
+        """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
+        buf, words = self.line(line.target)
+        costs = self.costs(buf, words, line, include_pruned=True)
+        text, changed = changes(
+            buf,
+            words,
+            self.engine.best(words, self.costs(buf, words, line).arc_costs),
+            self.engine.marginals(words, openings(buf, words, self.loaded.pretokenized), costs.arc_costs),
+            costs,
+            lambda path, shapes: np.frombuffer(self.surface(buf, words, path, costs._replace(shapes=shapes)), np.uint8),
+            self.loaded.transducer.words,
+        )
+        return text, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
+
+    def sentences(self, line: bytes) -> list[bytes]:
+        """Return the sentences of one line in their best casing, each with the white space after it."""
+        buf, words = self.line(line)
+        costs = self.costs(buf, words)
+        path = self.engine.best(words, costs.arc_costs)
+        recased = bytes(self.surface(buf, words, path, costs))
+        starts = self.loaded.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
+        return [recased[start:end] for start, end in pairwise([0, *starts, len(recased)])]
+
+
+def pieces(text: bytes) -> Iterator[Buffer]:
+    """Yield a text in pieces, so that memory does not grow with its size: whole lines, or, of a line of more than 1 MB,
+    pieces that end after a blank."""
+    start = 0
+    while len(text) - start > PIECE + PIECE // 8:  # a few more lines do not make another piece
+        end = text.rfind(b"\n", start, start + PIECE) + 1
+        end = end or text.find(b"\n", start + PIECE, start + _LONGEST_PIECE) + 1
+        if not end:
+            blank = _BLANK(text, start + _LONGEST_PIECE)
+            end = blank.end() if blank else len(text)
+        yield np.frombuffer(text, np.uint8, end - start, start)
+        start = end
+    if start < len(text) or not text:
+        yield np.frombuffer(text, np.uint8, -1, start)
+
+
+def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
+    if name == "fast":
+        return fast.Engine(lm, starts)
+    try:
+        from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
+    except ModuleNotFoundError as error:
+        raise CapfstError("the engine openfst needs pynini. Run pip install 'capfst[openfst]'.") from error
+
+    return openfst.Engine(lm, starts)
