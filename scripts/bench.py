@@ -315,7 +315,8 @@ def main(
                 capfst.train(corpus, folder / f"{name}.fst", **options)  # type: ignore[arg-type]
             if kenlm and name in SIZES and not (folder / f"{name}.bin").exists():
                 arpa, binary = folder / f"{name}.arpa", folder / f"{name}.bin"
-                subprocess.run([sys.executable, "-m", "capfst", "export", folder / f"{name}.fst", arpa], check=True)
+                lm = folder / f"{name}.fst"
+                subprocess.run([sys.executable, "-m", "capfst", "export", "--lm", lm, "-o", arpa], check=True)
                 subprocess.run([kenlm / "build_binary", "probing", arpa, binary], check=True, capture_output=True)
                 arpa.unlink()
         tokens = folder / "tokens.txt"

@@ -88,7 +88,7 @@ def files(folder: Path) -> dict[Path, int]:
 
 
 def batch(lm: Path, texts: Path, out: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "capfst", "batch", "--lm", str(lm), str(texts), "--out", str(out), "-q", *options]
+    return [sys.executable, "-m", "capfst", "batch", "--lm", str(lm), str(texts), "--output", str(out), "-q", *options]
 
 
 @click.command()

@@ -161,9 +161,9 @@ def test_perplexity_and_tokenize(model, corpus):
 
 
 def test_info(model):
-    text = run("info", model).stdout.decode()
+    text = run("info", "--lm", model).stdout.decode()
     assert "order:3" in text
-    assert json.loads(run("info", "--json", model).stdout)["order"] == 3
+    assert json.loads(run("info", "--json", "--lm", model).stdout)["order"] == 3
 
 
 def test_train_takes_folders_globs_and_compressed_files(corpus, model, tmp_path):
@@ -206,20 +206,20 @@ def test_bounded_memory_gives_the_same_bytes_and_tells_the_space(corpus, model, 
 def test_vocabulary_cutoffs_and_pruning(corpus, tmp_path):
     def ngrams(*options) -> list[int]:
         run("train", "-q", "--no-context", *options, corpus, "-o", tmp_path / "m.fst")
-        return json.loads(run("info", "--json", tmp_path / "m.fst").stdout)["ngrams"]
+        return json.loads(run("info", "--json", "--lm", tmp_path / "m.fst").stdout)["ngrams"]
 
     whole = ngrams()
     assert ngrams("--min-count", 4)[0] < whole[0]
     assert ngrams("--max-words", 10)[0] == 12  # and <unk>, </s>
     assert ngrams("--cutoff", "0,0,3")[2] < whole[2]
     assert sum(ngrams("--max-ngrams", 60)) <= 60
-    assert "entropy-60" in run("info", tmp_path / "m.fst").stdout.decode()
+    assert "entropy-60" in run("info", "--lm", tmp_path / "m.fst").stdout.decode()
     assert ngrams("--order", 1, "--prune-threshold", 0.1) == whole[:1]
     assert b"0,0,1" in run("train", "--cutoff", "1,0", corpus, "-o", "x", code=2).stderr
 
 
 def test_arpa_there_and_back(model, tmp_path):
-    run("export", model, tmp_path / "m.arpa")
+    run("export", "--lm", model, "-o", tmp_path / "m.arpa")
     run("import", tmp_path / "m.arpa", "-o", tmp_path / "again.fst")
     text = "new york's mayor met mr. o'neill in paris"
     assert run("recase", "--lm", tmp_path / "again.fst", stdin=text).stdout == (
@@ -309,7 +309,7 @@ def test_bad_models(model, tmp_path):
     for name, content in {"cut": whole[: len(whole) // 2], "empty": b"", "text": b"not a model\n"}.items():
         (tmp_path / name).write_bytes(content)
         assert name in message(run("recase", "--lm", tmp_path / name, stdin="x", code=1))
-    assert "missing" in message(run("info", tmp_path / "missing", code=1))
+    assert "missing" in message(run("info", "--lm", tmp_path / "missing", code=1))
 
 
 def test_wrong_usage_is_2(model):
@@ -352,11 +352,11 @@ def test_signals_end_quietly_and_leave_nothing(model, tmp_path, number, code):
 def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, monkeypatch, command, number):
     """Whenever they come."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    run("export", model, corpus.with_name("model.arpa"))
+    run("export", "--lm", model, "-o", corpus.with_name("model.arpa"))
     given = {
         "train": [corpus, "--memory", "1G", "-o"],
         "import": [corpus.with_name("model.arpa"), "-o"],
-        "export": [model],
+        "export": ["--lm", model, "-o"],
         "mix": [model, model, "--weights", "0.5,0.5", "-o"],
     }
     for i in range(8):
@@ -387,26 +387,26 @@ def test_a_model_that_is_cut_off_while_it_is_used(model, tmp_path):
         process.stdin = None
         assert process.wait(TIMEOUT) == 1
         error = process.stderr.read().decode()
-    assert error.startswith("capfst: error: a file was cut off or overwritten while it was mapped")
+    assert error.startswith("capfst: error: a memory-mapped file")
     assert error.count("\n") == 1
 
 
 def test_nothing_is_written_in_place(model, corpus, tmp_path):
     """Who has the old file open, or mapped, goes on reading the old bytes."""
     arpa = tmp_path / "model.arpa"
-    run("export", model, arpa)
+    run("export", "--lm", model, "-o", arpa)
     for command in (
         ["train", "-q", "--no-context", corpus, "-o"],
         ["import", arpa, "-o"],
         ["mix", model, model, "--weights", "0.5,0.5", "-o"],
-        ["export", model],
+        ["export", "--lm", model, "-o"],
         ["recase", "--lm", model, corpus, "-o"],
         ["errors", corpus, corpus, "--html"],
-        ["batch", "-q", "--lm", model, corpus, "--out", tmp_path / "folder", "--report"],
-        ["batch", "-q", "--lm", model, corpus, "--force", "--out"],
+        ["batch", "-q", "--lm", model, corpus, "--output", tmp_path / "folder", "--report"],
+        ["batch", "-q", "--lm", model, corpus, "--force", "--output"],
     ):
         path = given = tmp_path / "out"
-        if command[-1] == "--out":
+        if command[-1] == "--output":
             given = tmp_path / "of_batch"
             given.mkdir()
             path = given / corpus.name
@@ -463,14 +463,14 @@ def without_room_for_stacks() -> None:
 )
 def test_a_thread_that_cannot_start(model):
     done = run_process("recase", "--lm", model, stdin="a b\n", code=1, preexec_fn=without_room_for_stacks)
-    assert "cannot start a thread: " in message(done)
+    assert "cannot start a thread" in message(done)
 
 
 @pytest.mark.parametrize("command", [*PRINTING, ["info"], ["score"], ["errors"], ["--help"]], ids=" ".join)
 @pytest.mark.parametrize("to", ["nowhere", "/dev/full"])
 def test_a_stdout_that_takes_nothing(model, corpus, command, to):
     options = {"stdout": None, "preexec_fn": lambda: os.close(1)}
-    files = {"info": [model], "score": [corpus, corpus], "errors": [corpus, corpus], "--help": []}
+    files = {"info": ["--lm", model], "score": [corpus, corpus], "errors": [corpus, corpus], "--help": []}
     given = files.get(command[0], [model, corpus])
     if to == "nowhere":
         done = run_process(*command, *given, code=1, **options)
@@ -478,14 +478,14 @@ def test_a_stdout_that_takes_nothing(model, corpus, command, to):
         with open(to, "wb") as full:
             done = run_process(*command, *given, code=1, stdout=full)
     reason = "Bad file descriptor" if to == "nowhere" else "No space left on device"
-    assert done.stderr.decode() == f"capfst: error: cannot write to stdout: {reason}: check where it leads\n"
+    assert done.stderr.decode() == f"capfst: error: cannot write to stdout: {reason}. Check the pipe or redirection.\n"
 
 
 @pytest.mark.parametrize("command", [["info"], ["score"], ["errors"]], ids=" ".join)
 def test_results_to_a_reader_that_has_gone(model, corpus, command):
     reader, writer = os.pipe()
     os.close(reader)
-    given = [model] if command == ["info"] else [corpus, corpus]
+    given = ["--lm", model] if command == ["info"] else [corpus, corpus]
     with os.fdopen(writer, "wb") as gone:
         assert run_process(*command, *given, stdout=gone, code=141).stderr == b""
 
@@ -508,13 +508,13 @@ def test_what_needs_no_standard_stream_does_without(corpus, model, tmp_path, clo
     assert out["cap.fst"].read_bytes() == model.read_bytes()
     run_process("recase", "--lm", model, corpus, "-o", out["text"], **without)
     assert out["text"].read_bytes() == run("recase", "--lm", model, corpus).stdout
-    run_process("export", model, out["arpa"], **without)
+    run_process("export", "--lm", model, "-o", out["arpa"], **without)
     assert out["arpa"].read_text("utf-8").startswith("\\data\\\n")
     run_process("import", out["arpa"], "-o", out["imported.fst"], **without)
     run_process("mix", model, out["imported.fst"], "--weights", "0.5,0.5", "-o", out["mixed.fst"], **without)
-    run("info", out["imported.fst"])
-    run("info", out["mixed.fst"])
-    run_process("batch", "--lm", model, corpus, "--out", out["folder"], **without)
+    run("info", "--lm", out["imported.fst"])
+    run("info", "--lm", out["mixed.fst"])
+    run_process("batch", "--lm", model, corpus, "--output", out["folder"], **without)
     assert (out["folder"] / corpus.name).read_bytes() == out["text"].read_bytes()
 
 
@@ -585,7 +585,7 @@ def test_progress_on_a_terminal_and_only_beside_the_text(model, tmp_path):
     """Of a file, as soon as it takes longer than `_BAR_AFTER`."""
     text, out = tmp_path / "long", tmp_path / "out"
     text.write_bytes(b"the mayor of new york\n" * 200_000)
-    impatient = "import capfst.cli.recasing as r, capfst.cli as c; r._BAR_AFTER = 0.0; c.main()"
+    impatient = "import capfst.cli.recase as r, capfst.cli as c; r._BAR_AFTER = 0.0; c.main()"
     command = [sys.executable, "-c", impatient, "recase", "--lm", str(model), str(text)]
     with patch("support.command_line.CAPFST", []):
         with on_terminal(*command, "-o", out) as (process, terminal):
@@ -712,10 +712,10 @@ def test_python_api(corpus, tmp_path):
         (("train", "text", "--words", "words", "-o", "words"), "words"),
         (("recase", "--lm", "m.fst", "text", "-o", "m.fst"), "m.fst"),
         (("recase", "--lm", "m.fst", "text", "--source", "words", "-o", "words"), "words"),
-        (("export", "m.fst", "./m.fst"), "m.fst"),
+        (("export", "--lm", "m.fst", "-o", "./m.fst"), "m.fst"),
         (("import", "text", "-o", "link"), "text"),
         (("errors", "text", "text", "--html", "text"), "text"),
-        (("batch", "--lm", "m.fst", "text", "--out", "out", "--report", "text"), "text"),
+        (("batch", "--lm", "m.fst", "text", "--output", "out", "--report", "text"), "text"),
         (("mix", "m.fst", "m.fst", "--tune", "text", "-o", "text"), "text"),
         (("train-bilingual", "--lm", "m.fst", "text", "text", "words", "-o", "words"), "words"),
     ],
@@ -744,6 +744,6 @@ def test_recase_over_its_input_and_to_stdout(model, tmp_path):
 def test_a_report_that_cannot_be_written_is_told_first(model, tmp_path):
     (tmp_path / "a").write_text("new york\n")
     report, out = tmp_path / "nowhere" / "r.json", tmp_path / "out"
-    done = run("batch", "--lm", model, tmp_path / "a", "--out", out, "--report", report, code=1)
+    done = run("batch", "--lm", model, tmp_path / "a", "--output", out, "--report", report, code=1)
     assert "r.json: No such file or directory" in message(done)
     assert not out.exists()

@@ -24,6 +24,7 @@ from click.testing import CliRunner
 
 import capfst
 from capfst import models
+from capfst.cli import COMMANDS as CLI_COMMANDS
 from capfst.cli import cli
 from capfst.corpus.filters import FILTERS
 
@@ -31,12 +32,12 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
-COMMANDS = sorted(cli.commands)
+COMMANDS = sorted(CLI_COMMANDS)
 FOLDERS = ("capfst", "grammars", "scripts", "tests")
 FENCED = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
 OPTIONS = {
     name: {spelling for option in command.params if isinstance(option, click.Option) for spelling in option.opts}
-    for name, command in cli.commands.items()
+    for name, command in ((name, cli.get_command(None, name)) for name in CLI_COMMANDS)
 }
 
 
@@ -75,7 +76,7 @@ def test_each_command_is_documented_with_its_options_and_no_others(name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_choices_and_defaults_are_those_of_the_program(name):
-    for option in cli.commands[name].params:
+    for option in cli.get_command(None, name).params:
         if not isinstance(option, click.Option):
             continue
         spelling, _, default = rows(name)[option.opts[0]]

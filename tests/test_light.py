@@ -52,7 +52,7 @@ def test_the_engine_says_how_to_get_pynini(tmp_path: Path) -> None:
     text.write_text('{"text": "it works"}\n', "utf-8")
     main = "from capfst.cli import main; main()"
     assert python(main, "recase", "--lm", model, stdin="it works").stdout == b"It works"
-    python(main, "batch", "--lm", model, text, "--out", tmp_path / "out")
+    python(main, "batch", "--lm", model, text, "--output", tmp_path / "out")
     assert json.loads((tmp_path / "out" / "text.jsonl").read_text("utf-8")) == {"text": "It works"}
     done = python(main, "recase", "--lm", model, "--engine", "openfst", stdin="it works", code=1)
-    assert message(done) == "capfst: error: the engine openfst needs pynini: pip install 'capfst[openfst]'"
+    assert message(done) == "capfst: error: the engine openfst needs pynini. Run pip install 'capfst[openfst]'."

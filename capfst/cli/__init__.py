@@ -1,29 +1,57 @@
-"""The command line: one verb for each step, `capfst VERB --help` for each verb.
+"""The command line: one verb per step, a module per verb; `capfst VERB --help` describes each.
 
-Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error in the input (one line says what, where
-and what to do); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of stdout
-has gone.
+Text goes to stdout, everything else to stderr. Exit status: 0; 1 for an error in the input (one line gives the problem,
+its place and a remedy); 2 for a wrong command; 129, 130 or 143 after SIGHUP, Ctrl-C or SIGTERM; 141 if the reader of
+stdout is gone.
 
-A module for each group of verbs: `training`, `recasing`, `measuring`, `looking`; what they share is in
-`options`, `streams` and `exit_status`. Each command imports what it needs when it runs, so that `--help` need not wait
-for NumPy.
+Commands share `options`, `hints`, `streams` and `exit_status`. A command's module is imported when it is needed, and it
+imports the rest of capfst when it runs: `--help` does not wait for NumPy.
 """
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
 
 import click
 
-from capfst.cli import looking, measuring, recasing, training
 from capfst.cli.exit_status import exit_status
 from capfst.version import __version__
 
+COMMANDS = {
+    "recase": "recase",
+    "batch": "batch",
+    "train": "train",
+    "train-bilingual": "train_bilingual",
+    "score": "score",
+    "errors": "errors",
+    "perplexity": "perplexity",
+    "tokenize": "tokenize",
+    "info": "info",
+    "models": "models",
+    "mix": "mix",
+    "import": "import_",
+    "export": "export",
+}
+"""The modules of the commands, and the names of their functions."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+class _Group(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        module = COMMANDS.get(name)
+        if module is None:
+            return None
+        command: click.Command = getattr(import_module(f"capfst.cli.{module}"), module)
+        return command
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="capfst")
 def cli() -> None:
-    """Restores the case of text: P = bestpath(S ∘ T ∘ LM).
+    """Restore the case of text: P = bestpath(S ∘ T ∘ LM).
 
     \b
     echo "new york has new information" | capfst recase
@@ -32,15 +60,10 @@ def cli() -> None:
     """
 
 
-for _module in training, recasing, measuring, looking:
-    for _command in _module.COMMANDS:
-        cli.add_command(_command)
-
-
 def main() -> None:
-    """Runs the command line."""
-    # Matrices are hardly multiplied here, but NumPy's threads for that, one for each core, begin with a tenth of a
-    # second's work.
+    """Run the command line."""
+    # NumPy starts threads for matrix products, one per core, which takes a tenth of a second and which capfst hardly
+    # uses.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with exit_status():
         cli.main(standalone_mode=False)

@@ -1,14 +1,16 @@
-"""How a command ends: errors and signals, as exit statuses and a line on stderr."""
+"""The end of a command: errors and signals become exit statuses and a line on stderr."""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -16,6 +18,7 @@ import click
 
 from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_streams
 from capfst.exceptions import CapfstError, one_line
+from capfst.options import RecaseOptions, TrainOptions
 
 _SOON = 0.05  # seconds
 
@@ -30,8 +33,7 @@ def _stop(number: int, frame: object) -> None:
 
 
 def _signal_again(dropped: Any) -> None:
-    """Send the signal once more: C code that calls Python, such as a destructor, drops an exception that comes
-    meanwhile."""
+    """Send the signal again: C code that calls Python, such as a destructor, drops an exception raised meanwhile."""
     if isinstance(dropped.exc_value, (SystemExit, KeyboardInterrupt)):
         status = getattr(dropped.exc_value, "code", 128 + signal.SIGINT)
         # os.kill ends the program on Windows.
@@ -42,21 +44,29 @@ def _signal_again(dropped: Any) -> None:
 
 
 _MODEL_LOST = (
-    b"capfst: error: a file was cut off or overwritten while it was mapped, a model probably: write models beside, and"
-    b" move them to their place\n"
+    b"capfst: error: a memory-mapped file, probably a model, was truncated or overwritten. Write the new model to a"
+    b" temporary file and rename it.\n"
 )
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int)
 def _bus_error(number: int) -> None:
-    """A handler of C's: one of Python's would wait for the end of the kernel that cannot read on."""
+    """Handle SIGBUS in C: a Python handler would wait for the kernel that cannot read on."""
     os.write(2, _MODEL_LOST)
     os._exit(1)
 
 
+def _with_flags(message: str) -> str:
+    """Return an error message with the flags of the options that it names as Python arguments, in backticks."""
+    from capfst.cli.options import flag_of
+
+    flags = {each.name: flag_of(each) for kind in (TrainOptions, RecaseOptions) for each in fields(kind)}
+    return re.sub(r"`(\w+)`", lambda found: flags.get(found[1], found[0]), message)
+
+
 @contextmanager
 def exit_status() -> Iterator[None]:
-    """Runs a command, and ends the program with the command's exit status if it fails or is stopped."""
+    """Run a command; end the program with its exit status if it fails or is stopped."""
     replace_closed_streams()
     if hasattr(signal, "SIGBUS"):
         ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
@@ -70,7 +80,7 @@ def exit_status() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except CapfstError as error:
-        click.echo(f"capfst: error: {error}", err=True)
+        click.echo(f"capfst: error: {_with_flags(str(error))}", err=True)
         discard_stdout()
         sys.exit(1)
     except click.ClickException as error:
@@ -78,9 +88,9 @@ def exit_status() -> Iterator[None]:
         sys.exit(error.exit_code)
     except OSError as error:
         reason = error.strerror or error
-        what = f"cannot write to stdout: {reason}: check where it leads"  # `--help` says no more
+        what = f"cannot write to stdout: {reason}. Check the pipe or redirection."  # of --help
         if error.filename is not None:
-            what = one_line(f"{error.filename}: {reason}: check its name, and what you may do with it")
+            what = one_line(f"{error.filename}: {reason}. Check the path and its permissions.")
         click.echo(f"capfst: error: {what}", err=True)
         discard_stdout()
         sys.exit(1)
@@ -91,11 +101,11 @@ def exit_status() -> Iterator[None]:
         discard_stdout()
         sys.exit(128 + _SIGPIPE)
     except MemoryError:
-        click.echo("capfst: error: out of memory: give it more memory, or use fewer threads (--jobs 1)", err=True)
+        click.echo("capfst: error: out of memory. Provide more memory, or use fewer threads (--jobs 1).", err=True)
         sys.exit(1)
     except RuntimeError as error:
         if str(error) != "can't start new thread":
             raise
-        advice = "give it more memory, more threads (ulimit -u), or less stack for each (ulimit -s)"
-        click.echo(f"capfst: error: cannot start a thread: {advice}", err=True)
+        advice = "Provide more memory, more threads (ulimit -u) or smaller stacks (ulimit -s)."
+        click.echo(f"capfst: error: cannot start a thread. {advice}", err=True)
         sys.exit(1)

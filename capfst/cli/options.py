@@ -1,16 +1,21 @@
-"""Options that several commands have, and types of their values."""
+"""Command-line options: those of capfst/options.py as click options, those that several commands share, and types.
+
+`options_of(RecaseOptions)` makes an option of each field, under the heading of its group in `--help`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from capfst import models
+from capfst.options import RUNNING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,34 +74,72 @@ class Model(click.ParamType):
 FILE, MODEL = click.Path(path_type=Path), Model()
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+OTHER = "Other"
 
-lm_option = click.option(
+
+class Option(click.Option):
+    """An option with the heading under which `--help` lists it."""
+
+    def __init__(self, *args: Any, group: str = "Options", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.group = group
+
+
+class Command(click.Command):
+    """A command whose help lists its options by group, in the order in which the groups appear."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                groups.setdefault(getattr(parameter, "group", OTHER), []).append(record)
+        for group, records in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(records)
+
+
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a click command with grouped options."""
+    return click.command(name, cls=Command, **settings)
+
+
+def option(*declarations: str, **settings: Any) -> Decorator:
+    """Make a click option; `group` is its heading in `--help`."""
+    return click.option(*declarations, cls=Option, **settings)
+
+
+lm_option = option(
     "--lm",
     type=MODEL,
     default=models.DEFAULT,
     show_default=True,
     envvar=models.VARIABLE,
     show_envvar=True,
-    help="Model: a file, as `capfst train` writes it, or the name of a ready model.",
+    help="Model: a file written by `capfst train`, or the name of a bundled model.",
 )
-model_output_option = click.option("-o", "--output", required=True, type=FILE, help="Model file to write.")
-jobs_option = click.option("--jobs", type=click.IntRange(1), help="Number of threads.  [default: one for each core]")
-errors_option = click.option(
+output_option = option(
+    "-o",
+    "--output",
+    type=FILE,
+    help="File to write instead of stdout; compressed if it ends in .gz, .zst, .bz2 or .xz.",
+)
+model_output_option = option("-o", "--output", required=True, type=FILE, help="Model file to write.")
+json_option = option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+jobs_option = option(
+    "--jobs", type=click.IntRange(1), help="Number of threads.  [default: one per core]", group=RUNNING
+)
+errors_option = option(
     "--errors",
     type=click.Choice(["strict", "replace"]),
     default="strict",
     show_default=True,
-    help="Bytes that are not UTF-8 are an error, or are replaced by U+FFFD.",
-)
-align_words_option = click.option(
-    "--align-words",
-    is_flag=True,
-    help="Alignments count the words that `capfst tokenize` gives, not what white space separates.",
+    help="Bytes that are not UTF-8: raise an error, or replace them with U+FFFD.",
 )
 
 
 def together(*options: Decorator) -> Decorator:
-    """Several options as one decorator, in the order of `--help`."""
+    """Combine options into one decorator, in the order of `--help`."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(options):
@@ -106,73 +149,62 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
-casing_options = together(
-    click.option(
-        "--start-token",
-        default="and",
-        show_default=True,
-        help="Word that stands before each line while it is recased, so that the line's first word gets no capital for"
-        " its position.",
-    ),
-    click.option(
-        "--sentence-case",
-        is_flag=True,
-        help="Take each line for a sentence, or several, and capitalize their first words too.",
-    ),
-    click.option(
-        "--no-breaks",
-        "breaks",
-        flag_value=False,
-        default=True,
-        help="Take each line for one sentence: do not look for sentences that begin behind . ? ! or … inside it.",
-    ),
-    click.option(
-        "--oov",
-        type=click.Choice(["guess", "pass"]),
-        default="guess",
-        show_default=True,
-        help="Words that the model has never seen: guess their case from their context, or leave them in lower case.",
-    ),
-    click.option(
-        "--restore",
-        type=click.Choice(["case", "diacritics", "both"]),
-        help="Use the model only if this is what it restores.  [default: whatever it does]",
-    ),
-    click.option(
-        "--no-context",
-        "context",
-        flag_value=False,
-        default=True,
-        help="Use the n-gram model alone, without its context model.",
-    ),
-    click.option(
-        "--language",
-        help="Language of the text, such as de, if the model knows several.  [default: found sentence by sentence]",
-    ),
-)
-"""The options of `capfst.load` that say what casing is wanted."""
+def flag_of(field: Field[Any]) -> str:
+    """Return the flag of an option of capfst/options.py."""
+    flag: str | None = field.metadata["flag"]
+    return flag or "--" + field.name.replace("_", "-")
+
+
+def options_of(kind: type, *names: str) -> Decorator:
+    """Make a click option of each field of RecaseOptions or TrainOptions; of those of these names only, if any."""
+    return together(*(_click_option(each) for each in fields(kind) if not names or each.name in names))
+
+
+def _click_option(field: Field[Any]) -> Decorator:
+    rules, default = field.metadata, field.default
+    settings: dict[str, Any] = {"help": rules["help"], "group": rules["group"]}
+    if isinstance(default, bool):
+        settings |= {"flag_value": False, "default": True} if default else {"is_flag": True}
+    elif rules["choices"]:
+        settings |= {"type": click.Choice(rules["choices"]), "default": default, "show_default": default is not None}
+    elif rules["kind"] in ("files", "names"):
+        settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper()}
+    else:
+        number = click.FloatRange if "float" in str(field.type) else click.IntRange
+        ranged = rules["least"] is not None
+        settings["type"] = number(rules["least"], rules["most"]) if ranged else _TYPES.get(rules["kind"])
+        if default == ():  # which click would try to convert
+            settings["callback"] = lambda context, parameter, value: value or ()
+        else:
+            settings |= {"default": default, "show_default": default is not None}
+    return option(flag_of(field), field.name, **settings)
+
+
+_TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE}
 
 runner_options = together(
-    click.option(
+    option(
         "--runner",
         type=click.Choice(["local", "spark"]),
         default="local",
         show_default=True,
         help="Run on this machine or on Spark.",
+        group=RUNNING,
     ),
-    click.option(
+    option(
         "--master",
-        help="Spark master, such as local[2] or spark://host:7077; only with --runner spark.  [default: as Spark is"
-        " configured]",
+        help="Spark master, such as local[2] or spark://host:7077; only with --runner spark.  [default: Spark's"
+        " configuration]",
+        group=RUNNING,
     ),
 )
 
 
 def spark_session(runner: str, master: str | None) -> AbstractContextManager[SparkSession | None]:
-    """A Spark session for one command; None if it runs on this machine."""
+    """Open a Spark session for one command; None for the local runner."""
     if runner == "local":
         if master:
-            raise click.UsageError("--master is for --runner spark.")
+            raise click.UsageError("--master requires --runner spark.")
         return nullcontext()
     from capfst.spark.session import session
 

@@ -1,4 +1,4 @@
-"""Text in and out, and what is said beside it, on stderr."""
+"""Text in and out, and notes on stderr."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 
 def note(text: str, quiet: bool = False) -> None:
-    """Prints a line on stderr: something to know that is no error."""
+    """Print a note on stderr."""
     if not quiet:
         click.echo(f"capfst: {text}", err=True)
 
 
 def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:
-    """The text of all files, or of stdin, in blocks of whole lines, of about a PIECE; a file's last line is ended if
-    another file follows. `on_read` is given what is read, before decompression."""
+    """Yield the text of all files, or of stdin, in blocks of whole lines of about PIECE bytes.
+
+    A file's last line gets a line break if another file follows. `on_read` receives the bytes read, compressed."""
     from capfst.io.blocks import read_stream
     from capfst.io.documents import PIECE
 
     for k, file in enumerate(files or (Path("-"),), 1):
         block = b"\n"
-        # The raw stream: no lock of Python's is held while a thread waits for input and another one ends the program.
+        # The raw stream: no lock of Python is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
         for block in read_stream(source, size=PIECE, errors=errors, on_read=on_read):  # type: ignore[arg-type]
             yield block
@@ -39,11 +40,11 @@ def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = Non
 
 
 class ReaderGoneError(Exception):
-    """Nobody reads stdout any more. (Click would answer a BrokenPipeError itself.)"""
+    """The reader of stdout is gone. (Click handles a BrokenPipeError itself.)"""
 
 
 def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
-    """Writes each block as soon as it is there."""
+    """Write each block as soon as it is available."""
     try:
         for block in blocks:
             out.write(block)
@@ -51,16 +52,16 @@ def write_text(blocks: Iterable[bytes | memoryview], out: BinaryIO) -> None:
     except BrokenPipeError as error:
         raise ReaderGoneError from error
     except OSError as error:
-        raise CapfstError(f"cannot write to stdout: {error.strerror}: check where it leads") from error
+        raise CapfstError(f"cannot write to stdout: {error.strerror}. Check the pipe or redirection.") from error
 
 
 def show(text: str) -> None:
-    """Prints a result, and a line end."""
+    """Print a result and a line break."""
     write_text([f"{text}\n".encode("utf-8", "surrogateescape")], sys.stdout.buffer)
 
 
 def discard_stdout() -> None:
-    """Drops what stdout has not taken: Python would complain once more when it closes stdout."""
+    """Discard unwritten output: Python would report the error again when it closes stdout."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -68,8 +69,8 @@ def discard_stdout() -> None:
 
 
 def replace_closed_streams() -> None:
-    """Gives standard streams that are closed (`>&-`) a descriptor that refuses to be read from or written to, or, for
-    stderr, forgets: the next file that is opened would get theirs."""
+    """Give closed standard streams (`>&-`) a descriptor that refuses reads or writes (stderr: discards them); otherwise
+    the next opened file would get their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

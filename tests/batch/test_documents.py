@@ -51,7 +51,7 @@ def documents() -> list[list[str]]:
 def batch(model: Path, file: Path, *options: object, jobs: int = 2, code: int = 0) -> tuple[bytes, str]:
     """The output of a file, and what stderr says."""
     out = file.parent / f"out-{jobs}"
-    done = run("batch", "--lm", model, "--jobs", jobs, "--out", out, *options, file, code=code)
+    done = run("batch", "--lm", model, "--jobs", jobs, "--output", out, *options, file, code=code)
     return ((out / file.name).read_bytes() if code == 0 else b""), str(done.stderr)
 
 
@@ -188,4 +188,4 @@ def test_fields_that_are_not_there(model: Path, tmp_path: Path, name: str, optio
 @pytest.mark.parametrize("options", [["--no-context"], ["--source-field", "id"]])
 def test_options_that_do_not_go_together(model: Path, tmp_path: Path, options: list[str]) -> None:
     (tmp_path / "a.jsonl").write_bytes(jsonl([(1, "x")]))
-    assert "Give --document without" in batch(model, tmp_path / "a.jsonl", "--document", *options, code=2)[1]
+    assert "--document cannot be used" in batch(model, tmp_path / "a.jsonl", "--document", *options, code=2)[1]

@@ -96,7 +96,7 @@ def batch(model, *arguments, code=0) -> tuple[dict, list[str]]:
 def test_a_tree(model, tree, tmp_path):
     (tree / ".hidden").write_text("x")
     (tree / "picture.png").write_bytes(b"x")
-    report, lines = batch(model, tree, "--out", tmp_path / "out")
+    report, lines = batch(model, tree, "--output", tmp_path / "out")
     done = files(tmp_path / "out")
     assert sorted(done) == ["a.txt", "b/c/j.jsonl", "b/g.txt.gz", "b/z.zst", "p.parquet", "t.tsv"]
     assert done["a.txt"].decode() == CASED
@@ -121,16 +121,16 @@ def test_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
         (tmp_path / "in" / f"{i}").write_text(text)
     recaser = capfst.load(model)
     for jobs in 1, 3:
-        batch(model, tmp_path / "in", "--out", tmp_path / str(jobs), "--jobs", jobs)
+        batch(model, tmp_path / "in", "--output", tmp_path / str(jobs), "--jobs", jobs)
         for i, text in enumerate(texts):
             assert (tmp_path / str(jobs) / f"{i}").read_text() == recaser(text)
 
 
 def test_casing_options(model, tmp_path):
     (tmp_path / "a").write_text("paris\nthe mayor")
-    batch(model, tmp_path / "a", "--out", tmp_path / "o", "--sentence-case")
+    batch(model, tmp_path / "a", "--output", tmp_path / "o", "--sentence-case")
     assert (tmp_path / "o" / "a").read_text() == "Paris\nThe mayor"
-    batch(model, tmp_path / "a", "--out", tmp_path / "o", "--start-token", "<unk>")
+    batch(model, tmp_path / "a", "--output", tmp_path / "o", "--start-token", "<unk>")
     assert (tmp_path / "o" / "a").read_text() == "Paris\nthe mayor"
 
 
@@ -143,11 +143,11 @@ def statuses(report) -> dict[str, str]:
 
 def test_a_second_run_does_what_changed(model, tree, tmp_path):
     out = tmp_path / "out"
-    batch(model, tree, "--out", out)
+    batch(model, tree, "--output", out)
     before = files(out)
     times = {name: os.stat(out / name).st_mtime_ns for name in before}
     first = (out / NAME).read_bytes()
-    report, _ = batch(model, tree, "--out", out)
+    report, _ = batch(model, tree, "--output", out)
     assert report["skipped"] == 6
     assert report["tokens"] == 87
     assert {name: os.stat(out / name).st_mtime_ns for name in before} == times
@@ -160,17 +160,17 @@ def test_a_second_run_does_what_changed(model, tree, tmp_path):
     (out / "b" / "z.zst").unlink()
     os.utime(tree / "p.parquet")
     (out / "b" / "g.txt.gz").write_bytes(before["b/g.txt.gz"])
-    report, _ = batch(model, tree, "--out", out)
+    report, _ = batch(model, tree, "--output", out)
     redone = {name for name, status in statuses(report).items() if status == DONE}
     assert redone == {"a.txt", "t.tsv", "z.zst"}
     assert files(out) == before | {"a.txt": CASED.replace("mayor", "major").encode()}
-    report, _ = batch(model, tree, "--out", out, "--force")
+    report, _ = batch(model, tree, "--output", out, "--force")
     assert report["done"] == 6
 
 
 def test_other_options_or_another_model_do_again_what_they_concern(model, tree, tmp_path):
     def redone(*arguments, lm=model) -> set[str]:
-        report, _ = batch(lm, tree, "--out", tmp_path / "out", *arguments)
+        report, _ = batch(lm, tree, "--output", tmp_path / "out", *arguments)
         return {name for name, status in statuses(report).items() if status == DONE}
 
     everything = redone()
@@ -195,7 +195,7 @@ def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_pa
 
     def status(*options) -> str:
         """Of a batch with these options, whose output is what `recase` gives."""
-        report, _ = batch(lm, tmp_path / "a", "--out", tmp_path / "out", *options)
+        report, _ = batch(lm, tmp_path / "a", "--output", tmp_path / "out", *options)
         chosen = {"context": "--no-context" not in options, "oov": "pass" if "pass" in options else "guess"}
         assert (tmp_path / "out" / "a").read_text() == capfst.load(lm, **chosen)(text)
         return report["files"][0]["status"]
@@ -218,8 +218,8 @@ def test_a_context_model_that_is_no_longer_read_stops_the_run(tmp_path):
     path = in_two_files(tiny(), tmp_path / "cap.fst")
     (tmp_path / "a").write_text("it works")
     with pytest.raises(CapfstError, match="whose models had two files"):
-        cli.main(["batch", "--lm", f"{path}", f"{tmp_path}/a", "--out", f"{tmp_path}/o"], standalone_mode=False)
-    batch(path, tmp_path / "a", "--out", tmp_path / "o", "--no-context")
+        cli.main(["batch", "--lm", f"{path}", f"{tmp_path}/a", "--output", f"{tmp_path}/o"], standalone_mode=False)
+    batch(path, tmp_path / "a", "--output", tmp_path / "o", "--no-context")
 
 
 # Killed
@@ -233,7 +233,7 @@ def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
     for i in range(12):
         text = (TEXT * chance.randrange(1, 4000)).encode()
         (tmp_path / "in" / f"{i:02}.zst").write_bytes(zstd.compress(text))
-    command = ["batch", "-q", "--lm", model, "--jobs", 2, tmp_path / "in", "--out"]
+    command = ["batch", "-q", "--lm", model, "--jobs", 2, tmp_path / "in", "--output"]
     run(*command, tmp_path / "whole")
     kills = 0
     for _ in range(2):
@@ -259,7 +259,7 @@ def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, num
     (tmp_path / "in").mkdir()
     for name in "abc":
         (tmp_path / "in" / name).write_text(TEXT * 200_000)
-    command = ["batch", "-q", "--lm", model, "--jobs", jobs, tmp_path / "in", "--out", tmp_path / "out"]
+    command = ["batch", "-q", "--lm", model, "--jobs", jobs, tmp_path / "in", "--output", tmp_path / "out"]
     with start(*command, stderr=subprocess.PIPE) as process:
         while not [path for path in (tmp_path / "out").rglob("*.tmp") if path.stat().st_size]:
             assert process.poll() is None
@@ -299,7 +299,7 @@ def faulty(tmp_path):
 
 def test_faults(model, faulty, tmp_path):
     out = tmp_path / "out"
-    report, lines = batch(model, faulty, tmp_path / "gone.txt", "--out", out, code=1)
+    report, lines = batch(model, faulty, tmp_path / "gone.txt", "--output", out, code=1)
     assert files(out) == {"7.txt": CASED.encode()}
     errors = {Path(file["input"]).name: file["error"] for file in report["files"]}
     for name, said in {
@@ -316,13 +316,13 @@ def test_faults(model, faulty, tmp_path):
         assert f"capfst: error: {errors[name]}" in lines
     assert errors["7.txt"] is None
     assert lines[-1].startswith("capfst: error: 7 of 8 files failed")
-    report, _ = batch(model, faulty, "--out", out, "--on-error", "drop", code=1)
+    report, _ = batch(model, faulty, "--output", out, "--on-error", "drop", code=1)
     assert files(out) == {"1.txt": b"New York\n", "3.jsonl": b'{"text": "IBM"}\n', "7.txt": CASED.encode()}
     assert (report["failed"], report["malformed"]) == (4, 2)
     (faulty / "2.gz").write_bytes(gzip.compress(TEXT.encode()))
     for name in "4.parquet", "5.txt", "6.txt":
         (faulty / name).unlink()
-    report, _ = batch(model, faulty, "--out", out, "--on-error", "drop")
+    report, _ = batch(model, faulty, "--output", out, "--on-error", "drop")
     assert (report["skipped"], report["done"]) == (3, 1)
 
 
@@ -352,15 +352,15 @@ def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, ch
     raw_blocks = formats.raw_blocks
     with monkeypatch.context() as patch:
         patch.setattr(formats, "raw_blocks", read_and_change)
-        _, lines = batch(model, path, "--out", out, code=1)
+        _, lines = batch(model, path, "--output", out, code=1)
     assert ("No such file" if change == "goes" else f"{path}: it changed while it was read") in lines[0]
     assert files(out) == {"in.txt": b"of an earlier run"}
     path.write_text(TEXT)
-    assert batch(model, path, "--out", out)[0]["done"] == 1
+    assert batch(model, path, "--output", out)[0]["done"] == 1
 
 
 def test_strict_stops_at_once(model, faulty, tmp_path):
-    report, lines = batch(model, faulty, "--out", tmp_path / "out", "--strict", "--jobs", 1, code=1)
+    report, lines = batch(model, faulty, "--output", tmp_path / "out", "--strict", "--jobs", 1, code=1)
     assert [file["status"] for file in report["files"]] == ["failed"]
     assert "1.txt: line 2" in lines[0]
     assert "--strict" in lines[-1]
@@ -394,7 +394,7 @@ def limited_files() -> None:
 def test_an_output_that_cannot_be_written(model, tree, tmp_path):
     (tree / "long").write_text(TEXT * 1000)
     pq.write_table(pa.table({"text": [str(i) for i in range(9999)]}), tree / "long.parquet")
-    done = run_process("batch", "-q", "--lm", model, tree, "--out", tmp_path / "out", code=1, preexec_fn=limited_files)
+    done = run_process("batch", "-q", "--lm", model, tree, "-o", tmp_path / "out", code=1, preexec_fn=limited_files)
     errors = done.stderr.decode().splitlines()
     assert len(errors) == 3
     assert all("File too large" in error and "/out/long" in error for error in errors[:2])
@@ -407,7 +407,7 @@ def test_a_full_disk_stops_the_run_and_leaves_nothing_half_written(model, tmp_pa
         (tmp_path / "in").mkdir()
         for name, size in ("a", 1000), ("b", 50_000), ("c", 50_000), ("d", 1000):
             (tmp_path / "in" / name).write_text(TEXT * size)
-        report, lines = batch(model, tmp_path / "in", "--out", out, "--jobs", 1, code=1)
+        report, lines = batch(model, tmp_path / "in", "--output", out, "--jobs", 1, code=1)
         assert "No space left" in report["error"]
         assert "No space left" in lines[-1]
         assert [file["status"] for file in report["files"]] == ["done"]
@@ -421,10 +421,10 @@ def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
         with pytest.raises(CapfstError, match="another capfst batch"):
-            cli.main(["batch", "--lm", str(model), str(tree), "--out", str(out)], standalone_mode=False)
+            cli.main(["batch", "--lm", str(model), str(tree), "--output", str(out)], standalone_mode=False)
     finally:
         os.close(descriptor)
-    batch(model, tree, "--out", out)
+    batch(model, tree, "--output", out)
 
 
 @pytest.mark.slow
@@ -437,7 +437,7 @@ def test_memory_grows_little_with_a_record(model, tmp_path, name):
         value *= size // len(value)
         line = {"a.jsonl": json.dumps({"text": value}), "a.tsv": f"text\n{value}", "a.txt": value}[name]
         (tmp_path / name).write_text(line)
-        command = ["batch", "-q", "--force", "--lm", model, tmp_path / name, "--out", tmp_path / "out"]
+        command = ["batch", "-q", "--force", "--lm", model, tmp_path / name, "--output", tmp_path / "out"]
         program = "import resource, sys; from capfst.cli import cli; cli(sys.argv[1:], standalone_mode=False);" \
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"  # fmt: skip
         done = subprocess.run([sys.executable, "-c", program, *map(str, command)], capture_output=True, check=True)
@@ -535,14 +535,14 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
     folder.mkdir()
     (folder / "a\nb\x1b.txt").write_text(TEXT)
     (folder / "a\nb.jsonl").write_text("x")
-    report, lines = batch(model, folder, "--out", tmp_path / "out", code=1)
+    report, lines = batch(model, folder, "--output", tmp_path / "out", code=1)
     assert sorted(files(tmp_path / "out")) == ["a\nb\x1b.txt"]
     both = "\n".join(lines[:2])  # in the order in which they are done
     assert "in\\u2028/a\\nb.jsonl: line 1: broken JSON" in both
     assert "in\\u2028/a\\nb\\x1b.txt: 3 lines" in both
     assert len(lines) == 5
     assert {Path(file["input"]).name for file in report["files"]} == {"a\nb\x1b.txt", "a\nb.jsonl"}
-    assert batch(model, folder, "--out", tmp_path / "out", code=1)[0]["skipped"] == 1
+    assert batch(model, folder, "--output", tmp_path / "out", code=1)[0]["skipped"] == 1
 
 
 def test_models_are_no_inputs(here):
@@ -588,14 +588,14 @@ def test_a_terminal_gets_one_bar(monkeypatch, capsys):
 
 
 def test_quiet(model, tree, tmp_path):
-    assert batch(model, tree, "--out", tmp_path / "out", "-q")[1] == []
+    assert batch(model, tree, "--output", tmp_path / "out", "-q")[1] == []
 
 
 @pytest.mark.slow
 def test_pyarrow_is_needed_only_for_parquet(model, tree, tmp_path):
     (tree / "p.parquet").unlink()
     code = "import sys; sys.modules['pyarrow'] = None; from capfst.cli import main; main()"
-    command = [sys.executable, "-c", code, "batch", "--lm", model, tree, "--out", tmp_path / "out"]
+    command = [sys.executable, "-c", code, "batch", "--lm", model, tree, "--output", tmp_path / "out"]
     subprocess.run(command, check=True, capture_output=True, timeout=TIMEOUT)
     pq.write_table(pa.table({"text": [TEXT]}), tree / "p.parquet")
     done = subprocess.run(command, check=False, capture_output=True, timeout=TIMEOUT)

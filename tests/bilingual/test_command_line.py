@@ -38,7 +38,7 @@ def test_train_recase_and_info(tmp_path, monolingual_model):
     again = run("train-bilingual", "-q", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "c.fst")
     assert again.stderr == b""
     assert (tmp_path / "b.fst").read_bytes() == (tmp_path / "c.fst").read_bytes()
-    assert "120 pairs of lines" in run("info", tmp_path / "b.fst").stdout.decode()
+    assert "120 pairs of lines" in run("info", "--lm", tmp_path / "b.fst").stdout.decode()
     (tmp_path / "low").write_text("ouvrez le menu dans calc\n")
     (tmp_path / "cased").write_text("Open the Menu in Calc\n")
     recased = run("recase", "--lm", tmp_path / "b.fst", "--source", tmp_path / "cased", tmp_path / "low").stdout
@@ -100,13 +100,13 @@ def test_bad_input_is_one_error_and_nothing_is_written(tmp_path, bilingual_model
 
 def test_wrong_commands(tmp_path, bilingual_model, monolingual_model, paths):
     target, source, align = paths
-    assert "--align is for --source" in run("recase", "--align", align, target, code=2).stderr.decode()
-    assert "--source and --align are files" in run("recase", "--source", "-", target, code=2).stderr.decode()
+    assert "--align requires --source" in run("recase", "--align", align, target, code=2).stderr.decode()
+    assert "--source and --align must be files" in run("recase", "--source", "-", target, code=2).stderr.decode()
     done = run("recase", "--lm", monolingual_model, "--source", source, target, code=1)
     assert "has learned nothing from translations" in message(done)
     done = run("recase", "--lm", bilingual_model, "--source", tmp_path / "none", target, code=1)
     assert "none" in message(done)
-    done = run("batch", target, "--align-field", "x", "--out", tmp_path / "o", code=2)
+    done = run("batch", target, "--align-field", "x", "--output", tmp_path / "o", code=2)
     assert "--align-field is for --source-field" in done.stderr.decode()
 
 
@@ -160,7 +160,7 @@ def read(path):
 
 def batch(model, path, *more, code=0):
     out = path.parent / "out"
-    options = "--source-field", "en", "--align-field", "pairs", "--out", out
+    options = "--source-field", "en", "--align-field", "pairs", "--output", out
     return run("batch", "-q", "--lm", model, path, *options, *more, code=code), out / path.name
 
 

@@ -145,7 +145,7 @@ def test_bad_input(recaser, monolingual_model):
         recaser.recase_aligned(["a\nb"], ["b"])
     with pytest.raises(CapfstError, match="the alignment, line 2: there is no pair 0-1: the source has 1 words"):
         recaser.recase_aligned(["a", "b"], ["b", "c"], ["0-0", "0-1"])
-    with pytest.raises(CapfstError, match="translations.*train-bilingual"):
+    with pytest.raises(CapfstError, match=r"translations.*train-bilingual"):
         capfst.load(monolingual_model).recase_aligned("a", "b")
     with pytest.raises(CapfstError, match="source and alignment must be single lines"):
         recaser.nbest("a", 1, "b\nc")

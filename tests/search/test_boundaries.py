@@ -142,7 +142,7 @@ def test_commands(model: CapFst, tmp_path: Path) -> None:
     for option in ([], ["--no-breaks"]):
         options = ["--quiet", "--lm", str(model.path), "--sentence-case", *option]
         out = tmp_path / f"out{len(option)}"
-        cli.main(["batch", *options, "--out", str(out), str(tmp_path / "*.*")], standalone_mode=False)
+        cli.main(["batch", *options, "--output", str(out), str(tmp_path / "*.*")], standalone_mode=False)
         for jobs in ("1", "3"):
             arguments = ["recase", *options, str(tmp_path / "a.txt"), "-o", str(out / "b"), "--jobs", jobs]
             cli.main(arguments, standalone_mode=False)

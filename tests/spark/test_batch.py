@@ -81,7 +81,7 @@ def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
 
 def test_command(environment, model, tree, tmp_path):
     """The one test of a command that starts Spark."""
-    batch = "batch", "--lm", model, tree / "a.txt", "--out"
+    batch = "batch", "--lm", model, tree / "a.txt", "--output"
     assert "1 done" in run(*batch, tmp_path / "here").stderr.decode()
     there = run_process(*batch, tmp_path / "there", "--runner", "spark", "--master", "local[2]")
     assert "1 done" in there.stderr.decode()

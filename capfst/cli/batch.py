@@ -1,0 +1,165 @@
+"""`capfst batch`: the case of whole corpora, file by file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from capfst.cli.hints import note_lack_of_context
+from capfst.cli.options import (
+    FILE,
+    command,
+    errors_option,
+    jobs_option,
+    lm_option,
+    option,
+    options_of,
+    runner_options,
+    spark_session,
+)
+from capfst.exceptions import CapfstError
+from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
+from capfst.system.budget import keep_freed_memory
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from capfst.batch.run import Run, Runner
+    from capfst.io.protocol import OnError
+    from capfst.options import Errors
+    from capfst.recaser import Recaser
+
+
+@command(short_help="Restore the case of corpora, file by file.")
+@click.argument("inputs", nargs=-1, required=True)
+@lm_option
+@option("-o", "--output", required=True, type=FILE, help="Output directory, which gets the tree of the inputs.")
+@option("--field", default="text", show_default=True, help="Field to recase in the objects of .jsonl files.")
+@option(
+    "--column",
+    default="text",
+    show_default=True,
+    help="Column to recase in .tsv, .csv and .parquet files: its name, or its number from 1.",
+)
+@errors_option
+@option(
+    "--on-error",
+    type=click.Choice(["fail", "pass", "drop"]),
+    default="fail",
+    show_default=True,
+    help="Malformed records: fail their file, pass them on unchanged, or drop them.",
+)
+@option("--report", type=FILE, help="JSON file for the counts and the outcome of each file.")
+@options_of(RecaseOptions)
+@option(
+    "--document-field",
+    help="Field or column with the same value in all records of a document, which must be consecutive; implies"
+    " --document. Without it, each record is a document, except in text files.",
+    group=CASING,
+)
+@option(
+    "--source-field",
+    help="Field or column with the cased source of the text, which is a translation. It requires a model that learned"
+    " from translations (capfst train-bilingual).",
+    group=TRANSLATIONS,
+)
+@option(
+    "--align-field",
+    help="Field or column with the word alignments: 0-0 1-2 …, source index first. Without it, only words that are the"
+    " same in both texts, such as names, are aligned.",
+    group=TRANSLATIONS,
+)
+@option("--strict", is_flag=True, help="Stop at the first file that fails.", group=RUNNING)
+@option("--force", is_flag=True, help="Recase files again that are already done.", group=RUNNING)
+@jobs_option
+@runner_options
+@option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or summary.", group=RUNNING)
+def batch(
+    inputs: tuple[str, ...],
+    runner: str,
+    master: str | None,
+    lm: Path,
+    output: Path,
+    field: str,
+    column: str,
+    source_field: str | None,
+    align_field: str | None,
+    document: bool,
+    document_field: str | None,
+    errors: Errors,
+    on_error: OnError,
+    report: Path | None,
+    jobs: int | None,
+    quiet: bool,
+    strict: bool,
+    force: bool,
+    **casing: Any,
+) -> None:
+    """Restore the case of whole corpora, file by file.
+
+    INPUTS are files, directories or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst, .bz2, .xz),
+    and .parquet. The outputs have the same formats and the same tree below --output. Files that an earlier run
+    finished are skipped.
+
+    \b
+    capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/
+    """
+    from capfst.batch.display import Display
+    from capfst.batch.report import FAILED
+    from capfst.batch.run import run
+    from capfst.io.inputs import plan
+    from capfst.io.protocol import BatchOptions
+    from capfst.recaser import load
+    from capfst.system.atomic import refuse_to_replace, refuse_unwritable, replacing
+
+    todo = plan(inputs, output, lm)
+    if report:
+        refuse_to_replace(report, lm, *(item.input for item in todo.items))
+        refuse_unwritable(report)
+    if casing["align_words"] and not source_field:
+        raise click.UsageError("--align-words requires --source-field.")
+    if align_field and not source_field:
+        raise click.UsageError("--align-field requires --source-field.")
+    document = document or document_field is not None
+    if document and (source_field or not casing["context"]):
+        raise click.UsageError("--document cannot be used with --source-field or --no-context.")
+    options = BatchOptions(
+        field, column, errors, on_error, source=source_field, align=align_field,
+        document=(document_field or "") if document else None,
+    )  # fmt: skip
+    threads = jobs or os.cpu_count() or 1
+    recaser = load(lm, document=document, **casing)
+    if source_field:
+        recaser.pipeline.check_bilingual()
+    keep_freed_memory()
+    note_lack_of_context(recaser, quiet)
+    with spark_session(runner, master) as spark, Display(quiet) as display:
+        done = run(
+            todo, output, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
+            runner=_spark_runner(spark, recaser),
+        )  # fmt: skip
+    if report:
+        with replacing(report) as file:
+            file.write(json.dumps(done.to_dict(), indent=1).encode())
+    if not quiet:
+        click.echo(done, err=True)
+    if done.error:
+        raise CapfstError(done.error)
+    if failed := done.number(FAILED):
+        raise CapfstError(
+            f"{failed} of {len(done.files)} files failed, see above. Fix them and run again: finished files are skipped"
+        )
+
+
+def _spark_runner(session: SparkSession | None, recaser: Recaser) -> Callable[[Run], Runner] | None:
+    """Return the maker of a batch runner on a Spark session; None for this machine."""
+    if session is None:
+        return None
+    from capfst.spark.batch import SparkRunner
+
+    return lambda run: SparkRunner(run, session, recaser)

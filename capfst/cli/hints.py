@@ -1,0 +1,71 @@
+"""Notes on stderr about input that another command or option suits better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capfst.cli.streams import note
+from capfst.exceptions import CorpusError
+
+if TYPE_CHECKING:
+    from capfst.recaser import Recaser
+
+_HEAD, _HEAD_LINES = 1 << 16, 11
+"""Bytes and lines of a text that are searched for fields."""
+_MIN_ROWS = 3
+
+
+def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
+    """Print a note if the LM alone decides although a context model was wanted."""
+    pipeline = recaser.pipeline
+    if recaser.options.context and pipeline.context is None and pipeline.spellings is None:
+        note(f"{recaser.model.path} has no context model: only the LM decides", quiet)
+
+
+def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
+    """Print a note if a file name ends like that of a file with fields or columns; return whether one does."""
+    from capfst.io.files import suffix_of
+
+    for file in files:
+        suffix = suffix_of(file.name)
+        if suffix in ("", ".txt"):
+            continue
+        from capfst.io.formats import FORMATS  # not needed for text, and slow to import
+
+        if suffix == ".parquet":
+            raise CorpusError(f"{file}: Parquet is not text. Recase a column of it with capfst batch --column NAME.")
+        if suffix in FORMATS:
+            part = "field" if "json" in suffix else "column"
+            note(f"{file}: recasing whole lines. To recase one {part} of {suffix} files, use capfst batch.", quiet)
+            return True
+    return False
+
+
+def hint_at_fields(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
+    """Yield the blocks; print a note if the first looks like JSON lines, TSV or CSV."""
+    for k, block in enumerate(blocks):
+        if k == 0 and not quiet:
+            found = _fields(block[:_HEAD].split(b"\n")[:_HEAD_LINES])
+            if found:
+                part, suffix = found
+                note(
+                    f"the text looks like {suffix}; recasing whole lines. To recase one {part} of {suffix} files, use"
+                    " capfst batch."
+                )
+        yield block
+
+
+def _fields(lines: list[bytes]) -> tuple[str, str] | None:
+    """Return (field or column, the suffix of such files) if the lines look so: a JSON record first, or at least three
+    lines with the same number of tabs, or of commas without a space after them."""
+    if lines[0].startswith((b'{"', b'["', b"[{")):
+        return "field", ".jsonl"
+    whole = lines[:-1]  # the last one may be cut off
+    for delimiter, least, suffix in ((b"\t", 1, ".tsv"), (b",", 2, ".csv")):
+        counts = {line.count(delimiter) for line in whole}
+        spaced = any(delimiter + b" " in line for line in whole)
+        if len(whole) >= _MIN_ROWS and len(counts) == 1 and min(counts) >= least and not spaced:
+            return "column", suffix
+    return None

@@ -1,0 +1,34 @@
+"""`capfst import`: a model from an ARPA file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from capfst.cli.options import FILE, command, model_output_option, option, options_of
+from capfst.options import TrainOptions
+
+
+@command("import", short_help="Compile an ARPA model.")
+@click.argument("arpa", type=FILE)
+@model_output_option
+@option(
+    "--pretokenized",
+    is_flag=True,
+    help="The words of the ARPA model are separated by white space in text; they are not capfst's tokens.",
+)
+@options_of(TrainOptions, "language", "restore", "grammar")
+def import_(arpa: Path, output: Path, pretokenized: bool, **options: Any) -> None:
+    """Compile an ARPA model whose words are surface forms.
+
+    ARPA is a file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm): plain, .gz, .zst, .bz2 or .xz.
+
+    \b
+    capfst import model.arpa.gz -o cap.fst
+    """
+    from capfst.models.convert import import_arpa
+
+    import_arpa(arpa, output, pretokenized=pretokenized, **options)
+    click.echo(f"{output} has no context model, which only `capfst train` makes: only the LM decides", err=True)

@@ -1,0 +1,28 @@
+"""`capfst info`: a description of a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from capfst.cli.options import command, json_option, lm_option
+from capfst.cli.streams import show
+
+
+@command(short_help="Describe a model.")
+@lm_option
+@json_option
+def info(lm: Path, as_json: bool) -> None:
+    """Describe a model.
+
+    Prints its signature, sizes, n-grams by order, and most ambiguous words; for a bundled model also its model card:
+    the texts it was trained on, its scores and its limits.
+
+    \b
+    capfst info --lm cap.fst
+    """
+    from capfst.fst.read import CapFst
+    from capfst.models.info import describe, render
+
+    description = describe(CapFst.open(lm))
+    show(json.dumps(description, ensure_ascii=False) if as_json else render(description))

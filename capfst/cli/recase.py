@@ -1,0 +1,250 @@
+"""`capfst recase`: the case of text, line by line."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from capfst.cli.hints import hint_at_batch, hint_at_fields, note_lack_of_context
+from capfst.cli.options import (
+    FILE,
+    command,
+    errors_option,
+    jobs_option,
+    lm_option,
+    option,
+    options_of,
+    output_option,
+)
+from capfst.cli.streams import note, read_text, write_text
+from capfst.options import RUNNING, TRANSLATIONS, RecaseOptions
+from capfst.system.budget import keep_freed_memory
+
+if TYPE_CHECKING:
+    from capfst.io.side_by_side import Block
+    from capfst.pipeline import Pipeline
+    from capfst.recaser import Recaser
+
+
+@command(short_help="Restore the case of text.")
+@click.argument("files", nargs=-1, type=FILE)
+@lm_option
+@output_option
+@option(
+    "--nbest",
+    type=click.IntRange(1),
+    help="Print this many best casings of each line, one per line: cost (−ln), tab, text.",
+)
+@option(
+    "--confidence",
+    is_flag=True,
+    help="Print JSON lines: the recased text, and each changed word with the log-odds of its casing.",
+)
+@errors_option
+@options_of(RecaseOptions)
+@option(
+    "--source",
+    type=FILE,
+    help="Cased source of FILES, which are translations, line by line. It requires a model that learned from"
+    " translations (capfst train-bilingual).",
+    group=TRANSLATIONS,
+)
+@option(
+    "--align",
+    type=FILE,
+    help="Word alignments, line by line: 0-0 1-2 …, source index first. Without it, only words that are the same in"
+    " both lines, such as names, are aligned.",
+    group=TRANSLATIONS,
+)
+@jobs_option
+@option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
+def recase(
+    files: tuple[Path, ...],
+    lm: Path,
+    output: Path | None,
+    source: Path | None,
+    align: Path | None,
+    nbest: int | None,
+    confidence: bool,
+    jobs: int | None,
+    errors: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines.
+
+    \b
+    echo "new york has new information" | capfst recase
+    capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
+    capfst recase --lm bilingual.fst --source english.txt --align english-french.align french.txt
+    """
+    _check(source, align, nbest, confidence, options)
+    if str(output) == "-":
+        output = None
+    if output:
+        from capfst.system.atomic import refuse_to_replace
+
+        refuse_to_replace(output, lm, source, align)
+    has_hinted = hint_at_batch(files, quiet)
+    recaser = _load(lm, options)
+    note_lack_of_context(recaser, quiet)
+    if os.isatty(0) and (not files or Path("-") in files):
+        note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
+    n_read = 0
+
+    def on_read(data: bytes) -> None:
+        nonlocal n_read
+        n_read += len(data)
+
+    pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
+    blocks = hint_at_fields(read_text(files, errors, on_read), quiet or has_hinted)
+    if source:
+        pipeline.check_bilingual()
+    recased: Iterable[bytes | memoryview]
+    if source or nbest or confidence:
+        from capfst.io.side_by_side import Block
+
+        together = _aligned(blocks, files, source, align, errors) if source else map(Block, blocks)
+        if nbest:
+            recased = _nbest(pipeline, together, nbest)
+        elif confidence:
+            recased = _confidence(pipeline, together)
+        else:
+            recased = pipeline.recase_aligned_blocks(together, threads)
+    else:
+        recased = pipeline.recase_blocks(blocks, threads)
+    # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
+    total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
+    with closing(_with_bar(recased, total, lambda: n_read)) as recased:
+        _write(recased, output)
+
+
+def _check(
+    source: Path | None, align: Path | None, nbest: int | None, confidence: bool, options: dict[str, Any]
+) -> None:
+    """Raise a usage error for options that exclude each other."""
+    if nbest and confidence:
+        raise click.UsageError("Use either --nbest or --confidence.")
+    for name, given in (("--align", align), ("--align-words", options["align_words"])):
+        if given and not source:
+            raise click.UsageError(f"{name} requires --source.")
+    if any(str(file) == "-" for file in (source, align)):
+        raise click.UsageError("--source and --align must be files, not stdin (-).")
+    if options["document"] and (nbest or confidence or source or not options["context"]):
+        raise click.UsageError("--document cannot be used with --nbest, --confidence, --source or --no-context.")
+
+
+def _load(lm: Path, options: dict[str, Any]) -> Recaser:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
+        from capfst.fst.read import CapFst
+
+        opening = pool.submit(CapFst.open, lm)
+        from capfst.recaser import Recaser  # while the model is being checked
+
+        recaser = Recaser(opening.result(), **options)
+    keep_freed_memory()
+    return recaser
+
+
+@contextmanager
+def _garbage_collection_off() -> Iterator[None]:
+    """Turn garbage collection off: searching imports and models, which stay in use, takes longer than loading them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _write(recased: Iterable[bytes | memoryview], output: Path | None) -> None:
+    if not output:
+        return write_text(recased, sys.stdout.buffer)
+    from capfst.io.compression import compressing, compression_of_name
+    from capfst.system.atomic import replacing
+
+    with replacing(output) as out, compressing(compression_of_name(output), out) as write:
+        for block in recased:
+            write(block)
+
+
+def _size(files: tuple[Path, ...]) -> int:
+    """Return the bytes of all files, or of the file that stdin is redirected from; 0 if unknown beforehand."""
+    sizes = [_file_size(0 if str(file) == "-" else file) for file in files or (Path("-"),)]
+    return 0 if None in sizes else sum(filter(None, sizes))
+
+
+def _file_size(file: Path | int) -> int | None:
+    """Return the bytes of a file, given by its path or descriptor; None if it is not a regular file."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+_BAR_AFTER = 1.0  # seconds
+
+
+def _with_bar(
+    blocks: Iterable[bytes | memoryview], total: int, n_read: Callable[[], int]
+) -> Generator[bytes | memoryview, None, None]:
+    """Yield the blocks; if that takes long, show a bar of the bytes read so far, of `total` (0: no bar)."""
+    from capfst.system.progress import progress
+
+    begin = time.monotonic()
+    shown = 0
+    with ExitStack() as stack:
+        advance: Callable[[int], object] | None = None
+        for block in blocks:
+            yield block
+            if total and advance is None and time.monotonic() - begin > _BAR_AFTER:
+                advance = stack.enter_context(progress(total, "recasing"))
+            if advance is not None:
+                now = n_read()
+                advance(now - shown)
+                shown = now
+
+
+def _aligned(
+    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, errors: str
+) -> Iterator[Block]:
+    """Yield blocks of translations with their source and alignments."""
+    from capfst.io.side_by_side import Names, side_by_side
+
+    names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
+    return side_by_side(blocks, read_text((source,), errors), read_text((align,), errors) if align else None, names)
+
+
+def _line_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield from block.lines()
+
+
+def _nbest(pipeline: Pipeline, blocks: Iterable[Block], n: int) -> Iterator[bytes]:
+    for line in _line_blocks(blocks):
+        yield b"".join(b"%.6f\t%s\n" % (cost, casing) for cost, casing in pipeline.nbest(line, n))
+
+
+def _confidence(pipeline: Pipeline, blocks: Iterable[Block]) -> Iterator[bytes]:
+    """Yield a line of JSON for each line of text; infinite log-odds, which JSON cannot express, are null."""
+    for line in _line_blocks(blocks):
+        text, changes = pipeline.confidence(line)
+        words = [
+            change._asdict() | {"log_odds": round(change.log_odds, 6) if change.log_odds < math.inf else None}
+            for change in changes
+        ]
+        yield json.dumps({"text": text, "words": words}, ensure_ascii=False).encode() + b"\n"
