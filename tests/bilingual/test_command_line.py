@@ -107,7 +107,7 @@ def test_wrong_commands(tmp_path, bilingual_model, monolingual_model, paths):
     done = run("recase", "--lm", bilingual_model, "--source", tmp_path / "none", target, code=1)
     assert "none" in message(done)
     done = run("batch", target, "--align-field", "x", "--output", tmp_path / "o", code=2)
-    assert "--align-field is for --source-field" in done.stderr.decode()
+    assert "--align-field requires --source-field" in done.stderr.decode()
 
 
 def test_nothing_to_learn_from(tmp_path, monolingual_model):

@@ -26,7 +26,7 @@ SPEECH = """
     his name is spelled J O H N; hepatitis C virus; George W Bush and J K Rowling; our C F O John Smith
     he isn't gonna come cuz he's sick; I have a dog and a cat
 """.replace("i'", "I'").strip()
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_it_is_used_where_no_model_is_named(tmp_path, monkeypatch):
