@@ -3,7 +3,7 @@
 capfst.train("corpus.txt", "cap.fst")
 recaser = capfst.load("cap.fst")
 recaser("new york has new information")
-capfst.score(["New York is big."], recaser(["new york is big."]))
+capfst.score(references=["New York is big."], hypotheses=recaser(["new york is big."]))
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from capfst.version import __version__
 
 if TYPE_CHECKING:
-    from capfst.evaluate.error_analysis import errors
+    from capfst.evaluate.error_analysis import analyze_errors
     from capfst.evaluate.score import score
     from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
     from capfst.recaser import Recaser, load
@@ -25,7 +25,7 @@ __all__ = [
     "OptionError",
     "Recaser",
     "__version__",
-    "errors",
+    "analyze_errors",
     "load",
     "score",
     "train",
@@ -42,7 +42,7 @@ _HOMES = {
     "ModelError": "exceptions",
     "OptionError": "exceptions",
     "Recaser": "recaser",
-    "errors": "evaluate.error_analysis",
+    "analyze_errors": "evaluate.error_analysis",
     "load": "recaser",
     "score": "evaluate.score",
     "train": "training",

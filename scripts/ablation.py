@@ -112,8 +112,8 @@ def scores(recaser: Recaser, text: str, folder: Path) -> str:
     reference, hypothesis = folder / "reference", folder / "hypothesis"
     reference.write_text(text, "utf-8")
     hypothesis.write_text(recaser(text.lower()), "utf-8")
-    score = score_files(reference, hypothesis)
-    return f"{score.accuracy:.2f} / {score.f1:.2f} / {score.cer:.2f}"
+    score = score_files(references=reference, hypotheses=hypothesis)
+    return f"{score.accuracy:.2f} / {score.f1:.2f} / {score.capitalization_error_rate:.2f}"
 
 
 @click.command(help=__doc__)

@@ -226,7 +226,7 @@ def table(everyone: list[Contender], cased: Path) -> str:
         ratio = f"{rate / yardstick[size]:.3g}" if size in yardstick else ""
         accuracy = f1 = ""
         if contender.lowercased and contender.output:
-            scores = score_files(cased, contender.output)
+            scores = score_files(references=cased, hypotheses=contender.output)
             accuracy, f1 = f"{scores.accuracy:.2f}", f"{scores.f1:.2f}"
         size = ""
         if contender.model:

@@ -75,7 +75,7 @@ def main() -> None:
             ("trigram LM (order 3)", list(lm.recase_lines(lowered))),
             ("LM and context", list(recaser.recase_lines(lowered))),
         ):
-            scores = score(held_out, recased)
+            scores = score(references=held_out, hypotheses=recased)
             print(f"{name:28}{scores.accuracy or 0:8.2f}{scores.f1 or 0:8.2f}")
         print(f"\n{scores.signature}")
 

@@ -44,7 +44,8 @@ def main(texts: tuple[Path, ...], lm: str, quick: bool) -> None:
     print("| text | documents | F1 | F1, `--document` |\n|---|--:|--:|--:|")
     for text in texts:
         lines = lines_of(text)[: QUICK if quick else None]
-        f1 = [capfst.score(lines, recaser([lower(line) for line in lines])).f1 for recaser in recasers]
+        lowered = [lower(line) for line in lines]
+        f1 = [capfst.score(references=lines, hypotheses=recaser(lowered)).f1 for recaser in recasers]
         print(
             f"| {text.name.partition('.')[0]} | {len(list(documents(lines)))} | {f1[0]:.2f} | {f1[1]:.2f} |", flush=True
         )

@@ -62,7 +62,7 @@ QUICK = 300
 """Lines of each kind; twenty times as many of each source."""
 SAMPLE = 10_000
 """Tokens of each kind in which ambiguous words are counted: in longer texts there are more of them."""
-SHOWN = ("accuracy", "f1", "cer")
+SHOWN = ("accuracy", "f1", "capitalization_error_rate")
 
 SMALL_WORD = re.compile("an?|the|and|but|n?or|for|so|yet|as|at|by|in|off?|on|per|to|up|via|from|into|with|over")
 CHARACTER = re.compile(r"\w")

@@ -89,16 +89,16 @@ def main(words: Path, data: Path, document: Path | None, quick: bool) -> None:
 
 
 def f1(reference: list[str], recased: list[str]) -> str:
-    return f"{capfst.score(reference, recased).f1:.2f}"
+    return f"{capfst.score(references=reference, hypotheses=recased).f1:.2f}"
 
 
 def measures(language: str, test: list[str], outputs: list[list[str]]) -> list[list[str]]:
     """A row for each measure."""
-    scores = [capfst.score(test, output) for output in outputs]
+    scores = [capfst.score(references=test, hypotheses=output) for output in outputs]
     return [
         [language, "accuracy", *(f"{score.accuracy:.2f}" for score in scores)],
         ["", "F1", *(f"{score.f1:.2f}" for score in scores)],
-        ["", "CER", *(f"{score.cer:.2f}" for score in scores)],
+        ["", "CER", *(f"{score.capitalization_error_rate:.2f}" for score in scores)],
     ]
 
 

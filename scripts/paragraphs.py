@@ -43,7 +43,10 @@ def main(files: tuple[Path, ...], texts: tuple[Path, ...]) -> None:
             corpus.write_text("".join(line + "\n" for line in lines), "utf-8")
             trained = capfst.train(corpus, model)
             recaser = capfst.load(model, sentence_case=True)
-            f1 = [capfst.score(reference, recaser([lower(line) for line in reference])).f1 for reference in references]
+            f1 = [
+                capfst.score(references=lines, hypotheses=recaser([lower(line) for line in lines])).f1
+                for lines in references
+            ]
             rows.append([name, f"{trained.sentences:,}", *(f"{value:.2f}" for value in f1)])
     head = [cell for text in texts for cell in (text.name.partition(".")[0], "three in one")]
     click.echo(table(["training text", "sentences", *head], rows))

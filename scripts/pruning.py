@@ -33,7 +33,7 @@ def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, fl
             [recaser.pipeline.loaded.labels(cased.encode())],
             recaser.pipeline.loaded.lm.unknown,
         )
-        scores = score(cased.splitlines(), recaser(cased.lower()).splitlines())
+        scores = score(references=cased.splitlines(), hypotheses=recaser(cased.lower()).splitlines())
         found.append((result.including_oov, scores.accuracy or 0.0, scores.f1 or 0.0))
     return found
 

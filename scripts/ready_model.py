@@ -187,8 +187,8 @@ def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: 
         reference = b"".join(read_blocks([text])).decode().split("\n")
         lowercase = [lower(line) for line in reference]
         for recaser_name, recase in recasers.items():
-            score = capfst.score(reference, recase(lowercase))
-            measures = {"accuracy": score.accuracy, "f1": score.f1, "cer": score.cer}
+            score = capfst.score(references=reference, hypotheses=recase(lowercase))
+            measures = {"accuracy": score.accuracy, "f1": score.f1, "cer": score.capitalization_error_rate}
             rounded = {measure: round(value or 0, 2) for measure, value in measures.items()}
             print(title, recaser_name, *(f"{value:.2f}" for value in rounded.values()), sep=" | ", flush=True)
             if recaser_name == name:

@@ -136,9 +136,10 @@ def row(name: str, model: Path, ngrams: int, held_out: bytes, recased: bytes, ca
     lowered = lower_bytes(held_out)
     words, unknown_words = words_perplexity(recaser, lowered)
     texts = [text_perplexity(recaser, text) for text in (held_out, recased)] if cased else [(None, None)] * 2
-    scores = score(held_out.splitlines(), bytes(recaser.pipeline.recase_utf8(lowered)).splitlines())
+    recased_lines = bytes(recaser.pipeline.recase_utf8(lowered)).splitlines()
+    scores = score(references=held_out.splitlines(), hypotheses=recased_lines)
     perplexities = (show(value, ".1f") for value in (words, texts[0][0], texts[1][0]))
-    rates = map(show, (unknown_words, texts[0][1], scores.accuracy, scores.f1, scores.cer))
+    rates = map(show, (unknown_words, texts[0][1], scores.accuracy, scores.f1, scores.capitalization_error_rate))
     return name, f"{ngrams:,}", *perplexities, *rates
 
 

@@ -67,7 +67,8 @@ def main(texts: tuple[Path, ...], lm: str) -> None:
             ("three in one, marked", joined(lines, True)),
         ):
             reference = [" ".join(group) for group in groups]
-            f1 = [capfst.score(reference, r([lower(line) for line in reference])).f1 for r in (recaser, of_one)]
+            lowered = [lower(line) for line in reference]
+            f1 = [capfst.score(references=reference, hypotheses=r(lowered)).f1 for r in (recaser, of_one)]
             found = precision_and_recall(recaser, groups) if len(groups) < len(lines) else ()
             cells = [f"{value:.2f}" for value in (*f1, *found)] + [""] * (2 - len(found))
             print(f"| {text.name.partition('.')[0]} | {name} | {' | '.join(cells)} |", flush=True)

@@ -72,7 +72,7 @@ PIECE = 500
 TUNED_ON = 2
 """One call in so many, from the first, was there to decide how to train and to feed text; the first table is of the
 others."""
-WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "cer"))
+WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "capitalization_error_rate"))
 SHOUTING = "kaldi_org librispeech"
 """It writes capitals only."""
 RECOGNIZERS = (

@@ -1,4 +1,4 @@
-"""Progress of a run, on stderr: one bar for all files on a terminal, else a line for each file; errors in any case."""
+"""Show the progress of a run on stderr: on a terminal one bar for all files, otherwise a line per file. Also errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capfst.system.progress import Advance, clock, progress
 
 
 class Display:
-    """The `Listener` of a run (`run.py`) that prints."""
+    """A `ProgressListener` (`run.py`) that prints."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -35,7 +35,7 @@ class Display:
             self._advance = self._stack.enter_context(progress(size, "recasing"))
 
     def advance(self, more: int) -> None:
-        self._read += more  # not locked: two threads at once may lose some, which only the display shows
+        self._read += more  # without a lock: concurrent updates may be lost, which affects only the display
         self._advance(more)
 
     def file(self, report: FileReport) -> None:
@@ -44,6 +44,6 @@ class Display:
             print(f"capfst: error: {report}", file=sys.stderr)
         elif report.status == DONE and not self.bar and not self.quiet:
             spent = time.monotonic() - self._start
-            share = min(self._read / self._size, 1) if self._size else 1
-            left = f", {clock(spent / share - spent)} left" if 0 < share < 1 else ""
-            print(f"{report} (file {self._ended} of {self._files}, {share:.0%}{left})", file=sys.stderr)
+            fraction = min(self._read / self._size, 1) if self._size else 1
+            left = f", {clock(spent / fraction - spent)} left" if 0 < fraction < 1 else ""
+            print(f"{report} (file {self._ended} of {self._files}, {fraction:.0%}{left})", file=sys.stderr)

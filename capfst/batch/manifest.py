@@ -1,8 +1,8 @@
-"""The manifest: a file of JSON lines in the output folder, with a record for each output that is complete.
+"""The manifest: a JSON Lines file in the output folder, with an entry for each complete output.
 
-A record says what the output was made of (input, model, options), and has the stamps of both files and the counts. A
-file's content is known by size and hash; it is hashed again only if its size, times or inode have changed. Of several
-records of an output, the last one is valid. A line that a killed run has not finished is ignored.
+An entry records what the output was made from (input, model, options), the stamps of both files, and the counts. Size
+and hash identify a file's content; a file is hashed again only if its size, times or inode have changed. The last entry
+of an output is the valid one. A line that a killed run left incomplete is ignored.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from capfst.system.atomic import replacing
 
 NAME = ".capfst-batch.jsonl"
 
-_SYNC = 1.0  # seconds between syncs: a record that a power cut destroys costs no more than recasing its file again
+_SYNC = 1.0  # seconds between syncs: an entry lost in a power cut costs only recasing its file again
 
 
 class Stamp(NamedTuple):
-    """A file's content, and what tells, without reading it, that it has not changed."""
+    """Identification of a file's content, and the metadata that shows, without reading it, that it is unchanged."""
 
     size: int
     hash: str  # SHA-256
@@ -34,16 +34,16 @@ class Stamp(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, hash: str) -> Stamp:
-        """The stamp of a file whose hash is known."""
+        """Return the stamp of a file whose hash is known."""
         status = os.stat(path)
         return cls(status.st_size, hash, (status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
 
     def is_of(self, path: Path) -> bool:
-        """Whether nothing has touched the file since."""
+        """Return whether the file has not been touched since."""
         return Stamp.of(path, self.hash) == self
 
     def refreshed(self, path: Path) -> Stamp | None:
-        """The file's stamp now, None if its content has changed; the file is read only if it may have."""
+        """Return the file's current stamp, or None if its content has changed. The file is read only if necessary."""
         try:
             now = Stamp.of(path, self.hash)
             if now == self:
@@ -54,58 +54,65 @@ class Stamp(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Record:
-    output: str  # below the folder of the manifest
+class ManifestEntry:
+    """A complete output, and what it was made from."""
+
+    output: str  # path relative to the folder of the manifest
     input: str
-    made_by: dict[str, Any]  # model and options: with others, the output is to be made again
+    made_by: dict[str, Any]  # model and options; if they differ, the output must be made again
     read: Stamp
     written: Stamp
     counts: RecaseCounts
 
     def to_json(self) -> str:
-        record = asdict(self)
+        fields = asdict(self)
         for key in "read", "written":
-            record[key] = getattr(self, key)._asdict()
-        return json.dumps(record)
+            fields[key] = getattr(self, key)._asdict()
+        return json.dumps(fields)
 
     @classmethod
-    def from_json(cls, line: str) -> Record:
-        """ValueError, TypeError or KeyError if the line is no record."""
-        record = json.loads(line)
+    def from_json(cls, line: str) -> ManifestEntry:
+        """Parse a line of a manifest.
+
+        Raises:
+            ValueError, TypeError, KeyError: the line is not an entry.
+        """
+        fields = json.loads(line)
         for key in "read", "written":
-            stamp = record[key]
-            record[key] = Stamp(stamp["size"], stamp["hash"], tuple(stamp["seen"]))
-        return cls(**{**record, "counts": RecaseCounts(**record["counts"])})
+            stamp = fields[key]
+            fields[key] = Stamp(stamp["size"], stamp["hash"], tuple(stamp["seen"]))
+        return cls(**{**fields, "counts": RecaseCounts(**fields["counts"])})
 
 
 class Manifest:
-    """The records of an output folder, by the outputs' paths below it. Threads may share it."""
+    """The entries of an output folder, by the outputs' relative paths. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
-        self.records: dict[str, Record] = {}
+        self.entries: dict[str, ManifestEntry] = {}
         self._lock = Lock()
         self._synced = time.monotonic()
         try:
             lines = self.path.read_bytes().splitlines() if self.path.exists() else []
             for line in lines:
                 try:
-                    record = Record.from_json(line.decode())
+                    entry = ManifestEntry.from_json(line.decode())
                 except (ValueError, TypeError, KeyError):
                     continue
-                self.records[record.output] = record
-            if len(self.records) < len(lines):
+                self.entries[entry.output] = entry
+            if len(self.entries) < len(lines):
                 with replacing(self.path) as file:
-                    file.writelines(f"{record.to_json()}\n".encode() for record in self.records.values())
+                    file.writelines(f"{entry.to_json()}\n".encode() for entry in self.entries.values())
             self._file = open(self.path, "ab", 0)  # noqa: SIM115
         except OSError as error:
             raise self._failure(error) from error
 
-    def add(self, record: Record) -> None:
+    def add(self, entry: ManifestEntry) -> None:
+        """Add an entry, and write it to the file."""
         with self._lock:
-            self.records[record.output] = record
+            self.entries[entry.output] = entry
             try:
-                self._file.write(f"{record.to_json()}\n".encode())
+                self._file.write(f"{entry.to_json()}\n".encode())
                 if time.monotonic() - self._synced > _SYNC:
                     os.fsync(self._file.fileno())
                     self._synced = time.monotonic()
@@ -122,10 +129,11 @@ class Manifest:
                 self._file.close()
 
     def _failure(self, error: OSError) -> CapfstError:
-        return CapfstError(f"cannot write {self.path}: {error.strerror}: check the folder and the disk")
+        return CapfstError(f"{self.path}: cannot be updated: {error.strerror}. Check its permissions and the disk.")
 
 
 def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content, as hexadecimal digits."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while data := file.read(1 << 20):

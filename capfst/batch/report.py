@@ -1,4 +1,4 @@
-"""The outcome of each file of a run, and of the run."""
+"""Report the outcome of a run and of each of its files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ DONE, SKIPPED, FAILED = "done", "skipped", "failed"
 
 @dataclass(frozen=True)
 class FileReport:
+    """The outcome of a file."""
+
     input: str
     output: str
     status: str  # DONE, SKIPPED, FAILED
@@ -28,18 +30,20 @@ class FileReport:
 
 @dataclass
 class BatchReport:
-    """The outcome of a run. Counts are of the files that it recased or skipped."""
+    """The outcome of a run. Counts cover the files that it recased or skipped."""
 
     model: str  # its signature
     files: list[FileReport] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # files in the folders that are no text by their names
+    left_out: list[str] = field(default_factory=list)  # files in folders whose names show that they are not text
     seconds: float = 0.0
-    error: str | None = None  # what stopped the run
+    error: str | None = None  # why the run stopped early
 
     def number(self, status: str) -> int:
+        """Return the number of files with a status."""
         return sum(file.status == status for file in self.files)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the report for JSON."""
         done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
         total = sum((file.counts for file in self.files), RecaseCounts())
         return {
@@ -68,7 +72,7 @@ class BatchReport:
     def __str__(self) -> str:
         done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
         rate = f", {done.tokens / self.seconds:,.0f} tokens/s" if self.seconds and done.tokens else ""
-        left_out = f", {len(self.left_out):,} left out: no text by their names" if self.left_out else ""
+        left_out = f", {len(self.left_out):,} left out: not text, by their names" if self.left_out else ""
         return (
             f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"
             f"{left_out}\n{done} in {self.seconds:.1f} s{rate}"

@@ -1,9 +1,8 @@
-"""A run: the files that are not done yet, each recased block by block, in threads; a file that fails does not stop the
-others.
+"""Run a batch: recase each unfinished file block by block, in threads. A file that fails does not stop the others.
 
-In: a plan (`inputs.py`). Out: the outputs, each complete or absent, a record of each in the manifest, and a report. As
-many files as there are threads are open at once, and their blocks share the threads: so both many small files and a few
-large ones keep all threads busy, and the number of blocks in memory is bounded.
+In: a plan (`io/inputs.py`). Out: the outputs, each complete or absent, an entry for each in the manifest, and a report.
+As many files are open at once as there are threads, and their blocks share the threads, so that both many small files
+and a few large files keep all threads busy. The number of blocks in memory is bounded.
 """
 
 from __future__ import annotations
@@ -21,41 +20,41 @@ from pathlib import Path
 from threading import Event, Semaphore
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from capfst.batch.manifest import Manifest, Record, Stamp, sha256
+from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
 from capfst.io.folder import clear, locked, make_folder
 from capfst.io.formats import format_of
-from capfst.io.inputs import Item, Plan
+from capfst.io.inputs import Plan, PlannedFile
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
 from capfst.system.parallel import map_stream
 
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would meet, too
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
 
 
-class Listener(Protocol):
-    """Is told of a run's progress. `advance` is called by several threads."""
+class ProgressListener(Protocol):
+    """Receives the progress of a run. Several threads call `advance`."""
 
     def begin(self, files: int, size: int) -> None:
-        """The run begins: number of files to do, and their bytes."""
+        """Handle the start of the run, with the number of files to recase and their total bytes."""
 
     def advance(self, more: int) -> None:
-        """More bytes of the files have been read."""
+        """Handle that `more` bytes of the files have been read."""
 
     def file(self, report: FileReport) -> None:
-        """A file has been done, or has failed."""
+        """Handle a file that is done or has failed."""
 
 
 class _Stopped(BaseException):
-    """The run has been stopped while this file was being recased."""
+    """The run was stopped while this file was being recased."""
 
 
 class _HashingFile:
-    """A file that hashes what is written to it."""
+    """A file that hashes the data written to it."""
 
     closed = False
 
@@ -76,7 +75,7 @@ class _HashingFile:
 
 
 class Runner(Protocol):
-    """Recases the files of a run: `recase_file` is called in threads, `jobs` of them at once."""
+    """Recases the files of a run. `recase_file` is called in `jobs` threads."""
 
     @property
     def stopped(self) -> Event: ...
@@ -84,62 +83,66 @@ class Runner(Protocol):
     @property
     def jobs(self) -> int: ...
 
-    def recase_file(self, item: Item) -> FileReport: ...
+    def recase_file(self, file: PlannedFile, /) -> FileReport: ...
 
 
-class Run(NamedTuple):
-    """What all files of a run share; recases them on this machine."""
+class LocalRunner(NamedTuple):
+    """Recases the files of a run on this machine. Holds what all files share."""
 
     out: Path
     options: BatchOptions
-    casing: dict[str, Any]  # model and options of the recaser, as the manifest records them
+    casing: dict[str, Any]  # model and options of the recaser, as recorded in the manifest
     recase: Recase
     manifest: Manifest
     pool: ThreadPoolExecutor  # recases blocks
-    jobs: int  # number of threads in the pool, and of files that are open at once
-    slots: Semaphore  # bounds the blocks that are read and not yet written
+    jobs: int  # number of threads in the pool, and of open files
+    slots: Semaphore  # bounds the number of blocks that are read and not yet written
     stopped: Event
     advance: Callable[[int], None]
 
-    def done_before(self, item: Item) -> Record | None:
-        """The record of a file whose output is there and would be the same if it were made again."""
-        record = self.manifest.records.get(self._name(item))
-        if record is None:
+    def done_before(self, file: PlannedFile) -> ManifestEntry | None:
+        """Return the manifest entry of a file whose output exists and would be the same if it were made again."""
+        entry = self.manifest.entries.get(self._name(file))
+        if entry is None:
             return None
         try:
-            made_by = self.casing | format_of(item.input, self.options).settings
+            made_by = self.casing | format_of(file.input, self.options).settings
         except CapfstError:
             return None
-        if record.made_by != made_by:
+        if entry.made_by != made_by:
             return None
-        read, written = record.read.refreshed(item.input), record.written.refreshed(item.output)
+        read, written = entry.read.refreshed(file.input), entry.written.refreshed(file.output)
         if read is None or written is None:
             return None
         # A file that was touched or copied gets a new stamp, so that the next run need not read it.
-        if (read, written) != (record.read, record.written):
-            record = Record(record.output, str(item.input), made_by, read, written, record.counts)
-            self.manifest.add(record)
-        return record
+        if (read, written) != (entry.read, entry.written):
+            entry = ManifestEntry(entry.output, str(file.input), made_by, read, written, entry.counts)
+            self.manifest.add(entry)
+        return entry
 
-    def recase_file(self, item: Item) -> FileReport:
-        """Recases one file. OSError only if that concerns all files: the disk is full."""
+    def recase_file(self, file: PlannedFile) -> FileReport:
+        """Recase one file. Failures are reported, except those that concern all files.
+
+        Raises:
+            CapfstError, OSError: the disk is full or read-only.
+        """
         begin = time.monotonic()
         try:
-            counts = self._recase(item)
+            counts = self._recase(file)
         except (CapfstError, MemoryError, OSError) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
                 raise
             reason = str(error)
             if isinstance(error, OSError):
-                reason = f"{item.input}: {error.strerror}: check that the file exists and that you may read it"
+                reason = f"{file.input}: {error.strerror}. Check that the file exists and that you may read it."
             elif isinstance(error, MemoryError):
-                reason = f"{item.input}: out of memory: its lines are too long, or use fewer threads (--jobs 1)"
+                reason = f"{file.input}: out of memory. Split very long lines, or use fewer threads (--jobs 1)."
             seconds = time.monotonic() - begin
-            return FileReport(str(item.input), str(item.output), FAILED, seconds=seconds, error=reason)
-        return FileReport(str(item.input), str(item.output), DONE, counts, time.monotonic() - begin)
+            return FileReport(str(file.input), str(file.output), FAILED, seconds=seconds, error=reason)
+        return FileReport(str(file.input), str(file.output), DONE, counts, time.monotonic() - begin)
 
-    def _recase(self, item: Item) -> RecaseCounts:
+    def _recase(self, file: PlannedFile) -> RecaseCounts:
         digest = hashlib.sha256()
 
         def on_read(data: bytes) -> None:
@@ -148,26 +151,28 @@ class Run(NamedTuple):
             digest.update(data)
             self.advance(len(data))
 
-        _refuse_special(item.input)
-        before = Stamp.of(item.input, "")
-        file_format = format_of(item.input, self.options)
+        _refuse_special(file.input)
+        before = Stamp.of(file.input, "")
+        file_format = format_of(file.input, self.options)
         made_by = self.casing | file_format.settings
-        make_folder(item.output.parent)
-        with replacing(item.output) as file:
-            sink = _HashingFile(file)
+        make_folder(file.output.parent)
+        with replacing(file.output) as output:
+            sink = _HashingFile(output)
             counts = self._stream(file_format, sink, on_read)
             if self.stopped.is_set():
                 raise _Stopped
-            if not before.is_of(item.input):
-                raise CapfstError(f"{item.input}: it changed while it was read: run this again when it is complete")
+            if not before.is_of(file.input):
+                raise CorpusError(f"{file.input}: changed while it was being read. Run this again when it is complete.")
         read = before._replace(hash=digest.hexdigest())
-        written = Stamp.of(item.output, sink.hash())
-        self.manifest.add(Record(self._name(item), str(item.input), made_by, read, written, counts))
+        written = Stamp.of(file.output, sink.hash())
+        self.manifest.add(ManifestEntry(self._name(file), str(file.input), made_by, read, written, counts))
         return counts
 
     def _stream(self, file_format: Format, sink: Any, on_read: OnRead) -> RecaseCounts:
-        """Recases the file's pieces in the pool, while others are read and written. If all slots are taken, it writes
-        its first waiting piece to free one, and if it has none, it waits for those of other files."""
+        """Recase the file's pieces in the pool, while other pieces are read and written.
+
+        If all slots are taken, write the first waiting piece to free its slot; without one, wait for other files.
+        """
         counts = RecaseCounts()
         waiting: deque[Future[tuple[Any, RecaseCounts]]] = deque()
         with file_format.writing(sink) as write:
@@ -197,11 +202,11 @@ class Run(NamedTuple):
                     self.slots.release()
         return counts
 
-    def _name(self, item: Item) -> str:
-        return item.output.relative_to(self.out).as_posix()
+    def _name(self, file: PlannedFile) -> str:
+        return file.output.relative_to(self.out).as_posix()
 
 
-def run(
+def run_batch(
     plan: Plan,
     out: Path,
     recaser: Recaser,
@@ -210,15 +215,24 @@ def run(
     jobs: int,
     strict: bool = False,
     force: bool = False,
-    listener: Listener,
-    runner: Callable[[Run], Runner] | None = None,
+    listener: ProgressListener,
+    runner: Callable[[LocalRunner], Runner] | None = None,
 ) -> BatchReport:
-    """Recases the files of a plan into the folder `out`, with `jobs` threads.
+    """Recase the files of a plan into the folder `out`.
 
-    strict: stop at the first file that fails. force: recase files again that are already done. runner: makes the runner
-    that recases the files elsewhere (`spark.batch.SparkRunner`); None: this machine does.
+    Args:
+        plan: the files and their outputs.
+        out: the output folder.
+        recaser: the recaser.
+        options: the options of the formats.
+        jobs: number of threads.
+        strict: stop at the first file that fails.
+        force: also recase files that are already done.
+        listener: receives the progress.
+        runner: makes a runner that recases the files elsewhere, such as `spark.batch.SparkRunner`; None: this machine.
 
-    Files that fail are in the report; its `error` says what stopped the run, if anything did: a full disk, or `strict`.
+    Returns:
+        the report, including files that failed. Its `error` is set if a full disk or `strict` stopped the run.
 
     Raises:
         CapfstError: `out` cannot be used.
@@ -227,56 +241,66 @@ def run(
     report = BatchReport(str(recaser.model.signature), left_out=plan.left_out)
     make_folder(out)
     with locked(out), closing(Manifest(out)) as manifest, ThreadPoolExecutor(jobs) as pool:
-        clear({item.output.parent for item in plan.items} | {out})
-        casing = {key: value for key, value in asdict(recaser.options).items() if key != "engine"}  # same bytes
-        casing |= {"model": report.model, "model_hash": sha256(Path(recaser.model.path))}
-        casing["context"] = recaser.pipeline.context is not None
-        shared = Run(
-            out, options, casing, counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
+        clear({file.output.parent for file in plan.files} | {out})
+        local = LocalRunner(
+            out, options, _casing(recaser), counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
             listener.advance,
         )  # fmt: skip
         todo = []
-        known = repeat(None) if force else map_stream(shared.done_before, plan.items, jobs)
-        for item, record in zip(plan.items, known):  # noqa: B905
-            if record is None:
-                todo.append(item)
+        entries = repeat(None) if force else map_stream(local.done_before, plan.files, jobs)
+        for file, entry in zip(plan.files, entries):  # noqa: B905
+            if entry is None:
+                todo.append(file)
             else:
-                report.files.append(FileReport(str(item.input), str(item.output), SKIPPED, record.counts))
-        listener.begin(len(todo), sum(_size(item.input) for item in todo))
+                report.files.append(FileReport(str(file.input), str(file.output), SKIPPED, entry.counts))
+        listener.begin(len(todo), sum(_size(file.input) for file in todo))
 
-        def take(file: FileReport) -> None:
-            report.files.append(file)
-            listener.file(file)
+        def take(done: FileReport) -> None:
+            report.files.append(done)
+            listener.file(done)
 
-        report.error = recase_all(shared if runner is None else runner(shared), todo, strict, take)
+        report.error = recase_all(local if runner is None else runner(local), todo, strict, take)
     report.seconds = time.monotonic() - begin
     return report
 
 
-def recase_all(runner: Runner, todo: Iterable[Item], strict: bool, take: Callable[[FileReport], None]) -> str | None:
-    """Gives `take` the files' reports as they are done; what stopped the run, if anything did. However this ends,
-    nothing is being written any more then."""
+def _casing(recaser: Recaser) -> dict[str, Any]:
+    """Return the model and options on which the outputs depend."""
+    # Both engines give the same bytes.
+    casing = {key: value for key, value in asdict(recaser.options).items() if key != "engine"}
+    casing |= {"model": str(recaser.model.signature), "model_hash": sha256(Path(recaser.model.path))}
+    casing["context"] = recaser.pipeline.context is not None
+    return casing
+
+
+def recase_all(
+    runner: Runner, todo: Iterable[PlannedFile], strict: bool, take: Callable[[FileReport], None]
+) -> str | None:
+    """Recase files, and pass their reports to `take` as they are done. Return why the run stopped early, or None.
+
+    When this returns or raises, no file is being written.
+    """
     todo, error = iter(todo), None
     with ThreadPoolExecutor(runner.jobs) as files:
-        pending = {files.submit(runner.recase_file, item) for item in islice(todo, runner.jobs)}
+        pending = {files.submit(runner.recase_file, file) for file in islice(todo, runner.jobs)}
         try:
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for future in done:
                     try:
-                        file = future.result()
+                        report = future.result()
                     except _Stopped:
                         continue
                     except (CapfstError, OSError) as reason:
                         error = error or str(reason)
                         continue
-                    take(file)
-                    if strict and file.status == FAILED:
-                        error = error or "stopped at the first file that failed, as --strict says"
+                    take(report)
+                    if strict and report.status == FAILED:
+                        error = error or "stopped at the first file that failed, because of --strict"
                 if error:
                     runner.stopped.set()
                 else:
-                    pending |= {files.submit(runner.recase_file, item) for item in islice(todo, len(done))}
+                    pending |= {files.submit(runner.recase_file, file) for file in islice(todo, len(done))}
         except BaseException:
             runner.stopped.set()
             raise
@@ -284,8 +308,9 @@ def recase_all(runner: Runner, todo: Iterable[Item], strict: bool, take: Callabl
 
 
 def _refuse_special(path: Path) -> None:
+    """Raise CorpusError for a pipe, device or folder."""
     if path.exists() and not path.is_file():
-        raise CapfstError(f"{path}: no regular file, so that it cannot be read again later: copy it into one")
+        raise CorpusError(f"{path}: not a regular file, but later runs must read it again. Copy it to a regular file.")
 
 
 def _size(path: Path) -> int:

@@ -1,7 +1,7 @@
-"""Counting what recasing did, in kernels: tokens, changed tokens, and words that the model does not know.
+"""Count what recasing did, in kernels: tokens, changed tokens, and out-of-vocabulary words.
 
-In: a text, its words, and the text recased. Out: `RecaseCounts`. The words have the same offsets in the recased text,
-unless a character and its other case differ in length (K, the Kelvin sign): then the recased text is tokenized, too.
+In: a text, its words, and the recased text. Out: `RecaseCounts`. The words have the same offsets in the recased text,
+unless a character and its other case differ in length (K, the Kelvin sign); then the recased text is also tokenized.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ def _tally(
     out_starts: I64Array,
     out_ends: I64Array,
 ) -> tuple[i64, i64, i64, i64]:
-    """(newlines, tokens, changed, oov); changed is _SHIFTED if the texts between the words differ, so that the words
-    of `out` are not where `out_starts` has them.
+    """Count newlines, tokens, changed tokens and OOV words.
 
-    buf, out: uint8[·], the text and the text recased; starts, ends, token_types, n_forms (numbers of surface forms):
-    [T], of the words of `buf`; out_starts, out_ends: [T], of the same words in `out`.
+    Changed is _SHIFTED if the texts between the words differ, because the words of `out` do not have the offsets
+    `out_starts`.
+
+    buf, out: uint8[·], the text and the recased text. starts, ends, token_types, n_forms (numbers of surface forms):
+    [T], of the words of `buf`. out_starts, out_ends: [T], of the same words in `out`.
     """
     newlines = 0
     changed = 0
     oov = 0
-    last_end, out_last_end = 0, 0  # of the word before
+    last_end, out_last_end = 0, 0  # of the previous word
     for t in range(token_types.size):
         s, e, j = starts[t], ends[t], out_starts[t]
         same = s - last_end == j - out_last_end
@@ -66,7 +68,7 @@ def _tally(
 
 
 def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], recaser: Recaser) -> RecaseCounts:
-    """Line ends, tokens, changed and oov of a text and its recased form."""
+    """Count line ends, tokens, changed tokens and OOV words of a text and its recased form."""
     original = (buf, words.starts, words.ends, words.token_types, words.n_forms)
     newlines, tokens, changed, oov = 0, 0, _SHIFTED, 0
     if buf.size == out.size:
@@ -78,7 +80,7 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
 
 
 def counting(recaser: Recaser) -> Recase:
-    """`Recaser.recase_utf8`, or `Recaser.recase_block` where there is a source, that also counts."""
+    """Return a function that recases whole lines, with or without their source, and counts what it did."""
 
     def recase(
         text: bytes, source: bytes | None = None, align: bytes | None = None, /

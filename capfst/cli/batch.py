@@ -29,7 +29,7 @@ from capfst.system.budget import keep_freed_memory
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from capfst.batch.run import Run, Runner
+    from capfst.batch.run import LocalRunner, Runner
     from capfst.io.protocol import OnError
     from capfst.options import Errors
     from capfst.recaser import Recaser
@@ -111,7 +111,7 @@ def batch(
     """
     from capfst.batch.display import Display
     from capfst.batch.report import FAILED
-    from capfst.batch.run import run
+    from capfst.batch.run import run_batch
     from capfst.io.inputs import plan
     from capfst.io.protocol import BatchOptions
     from capfst.recaser import load
@@ -119,7 +119,7 @@ def batch(
 
     todo = plan(inputs, output, lm)
     if report:
-        refuse_to_replace(report, lm, *(item.input for item in todo.items))
+        refuse_to_replace(report, lm, *(item.input for item in todo.files))
         refuse_unwritable(report)
     if casing["align_words"] and not source_field:
         raise click.UsageError("--align-words requires --source-field.")
@@ -139,7 +139,7 @@ def batch(
     keep_freed_memory()
     note_lack_of_context(recaser, quiet)
     with spark_session(runner, master) as spark, Display(quiet) as display:
-        done = run(
+        done = run_batch(
             todo, output, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
             runner=_spark_runner(spark, recaser),
         )  # fmt: skip
@@ -156,7 +156,7 @@ def batch(
         )
 
 
-def _spark_runner(session: SparkSession | None, recaser: Recaser) -> Callable[[Run], Runner] | None:
+def _spark_runner(session: SparkSession | None, recaser: Recaser) -> Callable[[LocalRunner], Runner] | None:
     """Return the maker of a batch runner on a Spark session; None for this machine."""
     if session is None:
         return None

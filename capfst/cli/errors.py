@@ -27,14 +27,14 @@ def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None
     \b
     capfst errors cased.txt recased.txt --lm cap.fst --html errors.html
     """
-    from capfst.evaluate.error_analysis import analyse_files
+    from capfst.evaluate.error_analysis import analyze_files
     from capfst.evaluate.error_page import page
     from capfst.recaser import load
     from capfst.system.atomic import refuse_to_replace, replacing
 
     if html:
         refuse_to_replace(html, reference, hypothesis, lm)
-    analysis = analyse_files(reference, hypothesis, load(lm) if lm else None)
+    analysis = analyze_files(references=reference, hypotheses=hypothesis, recaser=load(lm) if lm else None)
     if html:
         with replacing(html) as file:
             file.write(page(analysis, top, (str(reference), str(hypothesis))).encode("utf-8", "replace"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -34,10 +35,14 @@ def score(
     from capfst.evaluate.score import score_files
     from capfst.recaser import load
 
-    knows = load(lm).knows if lm else None
+    options: dict[str, Any] = {
+        "skip_first": skip_first,
+        "in_vocabulary": load(lm).knows if lm else None,
+        "align": align,
+    }
     if len(hypotheses) == 1:
-        result = score_files(reference, hypotheses[0], skip_first, knows, align)
+        result = score_files(references=reference, hypotheses=hypotheses[0], **options)
         show(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.table())
     else:
-        comparison = compare_hypotheses(reference, hypotheses, skip_first, knows, align)
+        comparison = compare_hypotheses(references=reference, hypotheses=hypotheses, **options)
         show(json.dumps(comparison.to_dict(), ensure_ascii=False) if as_json else comparison.table())

@@ -1,8 +1,9 @@
-"""Measures of recased text: how good it is, how sure that is, and what is wrong in it.
+"""Measure recased text: its accuracy, the significance of differences, and its errors.
 
-Of two texts of the same words: `compare` (a row of counts for each line; capitals are aligned by `cer`) → `score`
-(accuracy, precision, recall, F1, CER) → `bootstrap` (significance); or → `error_analysis` (errors by shape and by class
-of word; the most frequent wrong words, by `lossy_counting`) → `error_page` (HTML).
-Of two texts whose words differ: `alignment` in the place of `compare`, for the word error rate, too.
-Of one text and a model: `perplexity`.
+For two texts of the same words: `compare` (a row of counts per line; upper-case characters are aligned by
+`edit_distance`) → `score` (accuracy, precision, recall, F1, capitalization error rate) → `bootstrap` (significance); or
+→ `error_analysis` (errors by shape and by kind of word; the most frequent wrong words, by `lossy_counting`) →
+`error_page` (HTML).
+For two texts whose words differ: `alignment` instead of `compare`; it also counts the word error rate.
+For one text and a model: `perplexity`.
 """

@@ -1,12 +1,12 @@
-"""Alignment: two texts of different words → the counts of `compare`, and those of the word error rate (WER).
+"""Alignment: compare two texts whose words may differ, and count the word error rate (WER).
 
-In: the lines of a reference and of a hypothesis, such as what a recognizer or a translator gives. Out: int64[lines,
-COLUMNS].
+In: the lines of a reference and of a hypothesis, such as a recognizer's or a translator's output. Out: the counts of
+`compare` and of the WER, int64[lines, COLUMNS].
 
-The words of each line, whatever their case, are aligned with the least number of edits; of several such alignments, one
-with the most words in common. The edits count for the WER. Tokens are counted of the words in common only. Capitals are
-counted of whole lines, as in `cer`: a wrong word has its capitals wrong, too. Memory is linear in the length of a line;
-so is time for a bounded number of edits.
+The words of each line, regardless of case, are aligned with the fewest edits and, among such alignments, the most words
+in common. These edits are those of the WER. Tokens are counted only among the words in common. Capitals are counted in
+whole lines, so the capitals of a wrong word also count as errors. Memory is linear in the length of a line; so is time
+for a bounded number of edits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,11 +16,11 @@ from itertools import chain, tee
 import numpy as np
 import numpy.typing as npt
 
-from capfst.evaluate.cer import code_points, column_of, least_cost
 from capfst.evaluate.compare import (
     CAPITALS,
     COLUMNS,
     FOLD,
+    NAMES,
     STRETCH,
     WORD_DELETIONS,
     WORD_INSERTIONS,
@@ -31,38 +31,42 @@ from capfst.evaluate.compare import (
     compare,
     count_stretch,
 )
-from capfst.exceptions import CapfstError
+from capfst.evaluate.edit_distance import code_points, column_of, least_cost
+from capfst.exceptions import CorpusError
 from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, I64Matrix, U8Array, U32Array
 from capfst.text.unicode import CLASS, DOT_ABOVE, DOTTED_CAPITAL_I, INFO, IS_CASED, IS_UPPER, LETTER
 
-MOST_WORDS = 1 << 18  # of a line: a quarter of a million, a day of speech
-_REMEMBERED = 1 << 20  # words whose lowercase is remembered
+MOST_WORDS = 1 << 18  # per line: a day of speech
+_REMEMBERED = 1 << 20  # words whose lowercase is cached
 
 
 def compare_aligned(
-    reference: Iterable[str | bytes],
-    hypothesis: Iterable[str | bytes],
+    references: Iterable[str | bytes],
+    hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
-    names: tuple[str, str] = ("the reference", "the hypothesis"),
+    names: tuple[str, str] = NAMES,
 ) -> Iterator[LineCounts]:
-    """As `compare.compare`, of lines whose words may differ; `skip_first` leaves out the first word of either line.
+    """Yield the counts of all lines, as `compare.compare` does, for lines whose words may differ.
+
+    `skip_first` leaves out the first word of each line in both texts.
 
     Raises:
-        CapfstError: a line of more than 262,144 words, or that the other text does not have.
+        CorpusError: a line has more than 262,144 words or is not UTF-8, or one text has more lines.
+        TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
     whole: list[LineCounts] = []
 
     def in_common() -> Iterator[tuple[str, str]]:
-        """Of each line the words in common, in both casings; `whole` takes what is counted of the whole line."""
-        for number, lines in enumerate(chain.from_iterable(batches(reference, hypothesis, names)), 1):
+        """Yield each line's words in common, in both casings; append the counts of the whole line to `whole`."""
+        for number, lines in enumerate(chain.from_iterable(batches(references, hypotheses, names)), 1):
             ref, hyp = (_without_first(line.split()) if skip_first else line.split() for line in lines)
             for words, name in zip((ref, hyp), names, strict=True):
                 if len(words) > MOST_WORDS:
-                    raise CapfstError(
-                        f"line {number} of {name} has {len(words):,} words, too many to be aligned (the most are "
-                        f"{MOST_WORDS:,}); put each sentence, or each speaker's turn, on a line of its own"
+                    raise CorpusError(
+                        f"{name}, line {number}: {len(words):,} words, but at most {MOST_WORDS:,} can be aligned. Put "
+                        "each sentence, or each speaker's turn, on its own line."
                     )
             pairs = align(ref, hyp)
             whole.append(_count_whole(ref, hyp, pairs))
@@ -76,7 +80,7 @@ def compare_aligned(
 
 
 def align(reference: Sequence[str], hypothesis: Sequence[str]) -> npt.NDArray[np.int64]:
-    """int64[n, 2]: the places, in both texts, of the n words that they have in common, in any casing."""
+    """Return the positions in both texts of their n words in common, regardless of case: int64[n, 2]."""
     numbers: dict[str, int] = {}
     ref, hyp = (
         np.fromiter((numbers.setdefault(_folded(word), len(numbers)) for word in words), np.uint32, len(words))
@@ -86,7 +90,7 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> npt.NDArray[np
 
 
 def _without_first(words: list[str]) -> list[str]:
-    """Without the first word that has a letter."""
+    """Return the words without the first one that has a letter."""
     for i, word in enumerate(words):
         info = INFO[code_points(word)]
         if ((info & CLASS == LETTER) | (info & IS_CASED != 0)).any():
@@ -96,15 +100,15 @@ def _without_first(words: list[str]) -> list[str]:
 
 @lru_cache(_REMEMBERED)
 def _folded(word: str) -> str:
-    """The word in lower case, as `compare` compares characters."""
+    """Return the word in lower case, folded as `compare` folds characters."""
     codes = code_points(word.replace(chr(DOTTED_CAPITAL_I), f"i{chr(DOT_ABOVE)}"))
     return FOLD[codes].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def _count_whole(ref: list[str], hyp: list[str], pairs: npt.NDArray[np.int64]) -> LineCounts:
-    """int64[COLUMNS]: a line's words and capitals, and their edits."""
+    """Return the counts of a line's words and capitals, and of their edits: int64[COLUMNS]."""
     row = np.zeros(COLUMNS, np.int64)
-    # Before, between and behind the words in common, as many words as can be are substituted.
+    # In each gap before, between and after the words in common, as many words as possible are substitutions.
     bounds = np.concatenate([[[-1, -1]], pairs, [[len(ref), len(hyp)]]])
     substitutions = (np.diff(bounds, axis=0) - 1).min(axis=1).sum()
     row[WORDS] = len(ref)
@@ -118,14 +122,13 @@ def _count_whole(ref: list[str], hyp: list[str], pairs: npt.NDArray[np.int64]) -
 
 @allocating
 def align_numbers(ref: U32Array, hyp: U32Array) -> I64Matrix:
-    """`align` of words that stand as numbers, uint32[·] each.
+    """Align words given as numbers, uint32[·] each; return as `align` does.
 
-    An alignment is cut where it leaves the middle one of the reference's words, then both parts are, and so on
-    (Hirschberg 1975), in memory that is linear. What both begin or end with is matched first: no alignment without
-    these matches is cheaper.
+    An alignment is cut after the reference's middle word, then both parts are cut, and so on (Hirschberg 1975), in
+    linear memory. Common prefixes and suffixes are matched first: no alignment without these matches is cheaper.
     """
     partners = np.full(len(ref), -1, np.int64)
-    # A part is halved until one word is left, and one half waits while the other one is: 64 never wait.
+    # A part is halved until one word is left; of each cut, one half waits: fewer than 64 wait at once.
     parts = np.empty((64, 4), np.int64)
     parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3] = 0, len(ref), 0, len(hyp)
     n_parts = 1
@@ -167,10 +170,10 @@ def align_numbers(ref: U32Array, hyp: U32Array) -> I64Matrix:
 
 @allocating
 def count_capitals(ref: U32Array, hyp: U32Array, stops: I64Matrix, info: U8Array, row: I64Array) -> None:
-    """Adds a line's capitals, and their edits, to its row of counts.
+    """Add a line's capitals, and their edits, to its row of counts.
 
-    ref, hyp: uint32[·], the code points of the words. stops: int64[2, ·], places in both up to which they are aligned
-    with each other, the last of which are their ends. Many capitals are cut into stretches, as `compare` cuts them.
+    ref, hyp: uint32[·], the code points of the words. stops: int64[2, ·], positions in both texts up to which they are
+    aligned with each other; the last column is their ends. Capitals are cut into stretches, as in `compare`.
     """
     ref_upper = np.empty(STRETCH, np.uint32)
     hyp_upper = np.empty(STRETCH, np.uint32)

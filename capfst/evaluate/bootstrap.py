@@ -1,34 +1,50 @@
-"""Bootstrap: are the scores of two hypotheses significantly different? Paired bootstrap resampling (Koehn 2004).
+"""Test whether scores of hypotheses differ significantly, by paired bootstrap resampling (Koehn 2004).
 
-In: one reference, several hypotheses. Out: `Comparison`: for each measure of each hypothesis a confidence interval, and
-for its difference from the first hypothesis a p-value.
+In: one file of references, several files of hypotheses. Out: `Comparison`: for each measure of each hypothesis a
+confidence interval, and a p-value of its difference from the first hypothesis.
 
-A resample is as many lines as the text has, drawn with replacement, the same for all hypotheses. An interval holds a
-measure's values on the middle 95 % of the resamples. The p-value is two-sided: the share of resamples whose difference
-is at least as far from the mean difference as the difference on the whole text is from zero (the shift method of
-Riezler & Maxwell 2005); the whole text counts as one resample, so that no p-value is 0.
+A resample is as many lines as the text has, drawn with replacement, the same lines for all hypotheses. A confidence
+interval contains a measure's values in the middle 95 % of the resamples. The p-value is two-sided: the fraction of
+resamples whose difference is at least as far from the mean difference as the difference on the whole text is from zero
+(the shift method of Riezler & Maxwell 2005). The whole text counts as one resample, so that no p-value is 0.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.evaluate.compare import COLUMNS, LineCounts
-from capfst.evaluate.score import Scores, aligned, compare_files, measures, none_if_nan, show, total
+from capfst.evaluate.score import (
+    Scores,
+    aligned,
+    compare_files,
+    measures,
+    none_if_nan,
+    show,
+    total,
+    with_former_name,
+)
 
 CONFIDENCE = 95  # percent
 
 
+class Intervals(NamedTuple):
+    """Ends of confidence intervals, float64[hypotheses, measures] each."""
+
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """The scores of several hypotheses, the first of which the others are compared with.
+    """The scores of several hypotheses, compared with the first.
 
-    `low`, `high` (percent) and `p` are float64[hypotheses, measures], in the order of `Scores.titles`; NaN where there
-    is nothing to measure. A hypothesis against itself has p = 1.
+    The intervals `low` to `high` (percent) and `p` are float64[hypotheses, measures], in the order of `Scores.titles`;
+    NaN if there is nothing to measure. The first hypothesis, compared with itself, has p = 1.
     """
 
     names: list[str]
@@ -44,47 +60,57 @@ class Comparison:
         return f"{self.scores[0].signature}|bs:{self.resamples}|seed:{self.seed}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: each hypothesis's scores, intervals and p-values, and the signature."""
+        """Return each hypothesis's scores, intervals and p-values, and the signature, for JSON."""
         hypotheses: list[dict[str, Any]] = []
         for k, (name, scores) in enumerate(zip(self.names, self.scores, strict=True)):
             low, high, p = (map(none_if_nan, table[k].tolist()) for table in (self.low, self.high, self.p))
             hypotheses.append({"hypothesis": name, **scores.to_dict()})
-            hypotheses[k]["intervals"] = dict(zip(scores.titles, zip(low, high, strict=True), strict=True))
+            ends = dict(zip(scores.titles, zip(low, high, strict=True), strict=True))
+            hypotheses[k]["intervals"] = with_former_name(ends)
             if k > 0:
-                hypotheses[k]["p"] = dict(zip(scores.titles, p, strict=True))
+                hypotheses[k]["p"] = with_former_name(dict(zip(scores.titles, p, strict=True)))
         return {"hypotheses": hypotheses, "confidence": CONFIDENCE, "signature": self.signature}
 
     def table(self) -> str:
-        """For people: some lines of text, without a newline at the end."""
+        """Format the comparison as lines of text, without a final newline."""
         rows = [("measure", "hypothesis", "score", f"{CONFIDENCE} % interval", "difference", "p")]
         values = measures(np.array([scores.counts for scores in self.scores]))
         for column, title in enumerate(self.scores[0].titles.values()):
             for k, name in enumerate(self.names):
                 value, low, high, p = (table[k, column] for table in (values, self.low, self.high, self.p))
-                against = (show(value - values[0, column], "+.2f"), show(p, ".3f")) if k > 0 else ("", "")
+                difference = (show(value - values[0, column], "+.2f"), show(p, ".3f")) if k > 0 else ("", "")
                 interval = f"{show(low)} to {show(high)}"
-                rows.append((title if k == 0 else "", name, show(value), interval, *against))
+                rows.append((title if k == 0 else "", name, show(value), interval, *difference))
         return aligned(rows, texts=2) + "\n\n" + self.signature
 
 
 def compare_hypotheses(
-    reference: str | Path,
+    *,
+    references: str | Path,
     hypotheses: Sequence[str | Path],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
-    *,
     resamples: int = 1000,
     seed: int = 12345,
 ) -> Comparison:
-    """Compares the files of several hypotheses; in memory, a line takes 340 bytes per hypothesis.
+    """Score several files of hypotheses against a file of references, and compare them with the first.
+
+    Memory: 340 bytes per line and hypothesis.
+
+    Args:
+        references: file of references.
+        hypotheses: files of hypotheses.
+        skip_first, in_vocabulary, align: as in `score.score`.
+        resamples: number of resamples.
+        seed: seed of their random numbers.
 
     Raises:
-        CapfstError: as `score.score_files`.
+        CorpusError: as in `score.score_files`.
     """
     lines = []
     for hypothesis in hypotheses:
-        blocks = list(compare_files(reference, hypothesis, skip_first, in_vocabulary, align))
+        blocks = list(compare_files(references, hypothesis, skip_first, in_vocabulary, align))
         lines.append(np.concatenate(blocks) if blocks else np.zeros((0, COLUMNS), np.int64))
     empty = Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align)
     scores = [total([counts], empty) for counts in lines]
@@ -102,7 +128,10 @@ def compare_hypotheses(
 
 
 def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDArray[np.float64]:
-    """float64[resamples, hypotheses, COLUMNS]: the counts of each resample. lines: those of each hypothesis's lines."""
+    """Return the counts of each resample, float64[resamples, hypotheses, COLUMNS].
+
+    lines: the counts of each hypothesis, int64[lines, COLUMNS] each.
+    """
     counts = np.concatenate(lines, axis=1).astype(np.float64)
     size = len(counts)
     random = np.random.default_rng(seed)
@@ -113,18 +142,18 @@ def resample(lines: Sequence[LineCounts], resamples: int, seed: int) -> npt.NDAr
     return sums.reshape(resamples, len(lines), COLUMNS)
 
 
-def intervals(resampled: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(lower ends, upper ends), float64[hypotheses, measures] each; NaN if a resample has nothing to measure.
+def intervals(resampled: npt.NDArray[np.float64]) -> Intervals:
+    """Return the confidence intervals; NaN if a resample has nothing to measure.
 
-    resampled: float64[resamples, hypotheses, measures], those of the resamples.
+    resampled: float64[resamples, hypotheses, measures], the measures of the resamples.
     """
     tail = (100 - CONFIDENCE) / 2
     low, high = np.percentile(resampled, [tail, 100 - tail], axis=0)
-    return low, high
+    return Intervals(low, high)
 
 
 def p_values(resampled: npt.NDArray[np.float64], observed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """float64[hypotheses, measures]: the p-values of the differences from the first hypothesis.
+    """Return the p-values of the differences from the first hypothesis, float64[hypotheses, measures].
 
     resampled: as for `intervals`. observed: float64[hypotheses, measures], the measures of the whole text.
     """

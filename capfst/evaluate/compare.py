@@ -1,10 +1,10 @@
-"""Compare: two texts of the same words, in different casings → counts for every line.
+"""Compare two texts of the same words in different casings: count tokens and errors per line.
 
-In: the lines of a reference and of a hypothesis, equal up to case. Out: int64[lines, COLUMNS], a row of counts for each
-line. Their sums are all that the measures of `score` need: rows of blocks and files may be added up, and `bootstrap`
-may resample them.
+In: the lines of a reference and of a hypothesis, equal up to case. Out: int64[lines, COLUMNS], a row of counts per
+line. The measures of `score` need only their sums: the rows of blocks and files can be added up, and `bootstrap` can
+resample them.
 
-Tokens are separated by whitespace, as in the published figures; how much of it, and which, does not matter.
+Tokens are separated by whitespace, as in the published figures, of any kind and length.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import shape_with
-from capfst.evaluate.cer import code_points, edits
-from capfst.exceptions import CapfstError
+from capfst.evaluate.edit_distance import code_points, edits
+from capfst.exceptions import CorpusError
 from capfst.kernels import allocating, inner
 from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Array, U32Matrix, i64, u32
 from capfst.text.unicode import (
@@ -36,23 +36,26 @@ from capfst.text.unicode import (
 
 SHAPE_NAMES = ("lower", "Capitalized", "UPPER", "mixed", "none")  # by `Shape`
 
-# The columns of the counts. Of the reference's tokens: TOKENS + shape, all of a shape; CORRECT + shape, those that the
-# hypothesis has as they are; UNKNOWN, UNKNOWN_CORRECT, those out of the vocabulary. PROPOSED: the hypothesis's tokens
-# with a capital. Of capitals: CAPITALS, those of the reference; and the edits that make the hypothesis's of them. Of
-# words, which only `alignment` counts: the same.
+# The columns of the counts. Tokens of the reference: TOKENS + shape, all of a shape; CORRECT + shape, those that are
+# identical in the hypothesis; UNKNOWN, UNKNOWN_CORRECT, the same for tokens out of the vocabulary. PROPOSED: tokens of
+# the hypothesis with an upper-case letter. CAPITALS: upper-case characters of the reference, followed by the edits that
+# turn them into the hypothesis's. WORDS: the same for words, which only `alignment` counts.
 TOKENS, CORRECT, UNKNOWN, UNKNOWN_CORRECT, PROPOSED = 0, 5, 10, 11, 12
 CAPITALS, DELETIONS, INSERTIONS, SUBSTITUTIONS = 13, 14, 15, 16
 WORDS, WORD_DELETIONS, WORD_INSERTIONS, WORD_SUBSTITUTIONS = 17, 18, 19, 20
 COLUMNS = 21
+
+NAMES = ("references", "hypotheses")
+"""Names of the two texts in error messages: those of the arguments."""
 
 LineCounts = npt.NDArray[np.int64]
 """int64[lines, COLUMNS]."""
 
 BATCH = 1 << 18  # characters that are compared at once
 STRETCH = 1 << 12  # capitals that are aligned at once: a line with more is cut, so that time is linear
-_REMEMBERED = 1 << 20  # tokens whose vocabulary look-up is remembered
+_REMEMBERED = 1 << 20  # tokens whose vocabulary lookup is cached
 
-# A final sigma is a sigma: some Greek text is lowercased without regard to the ends of words.
+# A final sigma folds to sigma, because some Greek text is lowercased without regard to the ends of words.
 FOLD = np.arange(CODE_POINTS, dtype=np.uint32)
 FOLD[: len(TO_LOWER)] = TO_LOWER
 FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
@@ -61,27 +64,28 @@ _TURKISH_FOLD[ord("I")] = DOTLESS_I
 
 
 def compare(
-    reference: Iterable[str | bytes],
-    hypothesis: Iterable[str | bytes],
+    references: Iterable[str | bytes],
+    hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
-    names: tuple[str, str] = ("the reference", "the hypothesis"),
+    names: tuple[str, str] = NAMES,
 ) -> Iterator[LineCounts]:
-    """The counts of all lines, in blocks of successive lines.
+    """Yield the counts of all lines, in blocks of successive lines.
 
     Args:
-        reference: lines (with or without their ends); bytes are UTF-8.
-        hypothesis: the same lines in another casing.
-        skip_first: leaves each line's first token with a letter out of all counts.
-        in_vocabulary: whether a token of the reference is known; without it, none is counted as unknown.
-        names: what errors call the two.
+        references: lines with or without their line ends; bytes are UTF-8.
+        hypotheses: the same lines in another casing.
+        skip_first: leave each line's first token with a letter out of all counts.
+        in_vocabulary: return whether a token of the reference is known; without it, no token is counted as unknown.
+        names: names of the two texts in error messages.
 
     Raises:
-        CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
+        CorpusError: two lines differ in more than case, a line is not UTF-8, or one text has more lines.
+        TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
     vocabulary = _VocabularyLookup(in_vocabulary) if in_vocabulary else None
     first = 1
-    for pairs in batches(reference, hypothesis, names):
+    for pairs in batches(references, hypotheses, names):
         ref_lines, hyp_lines = zip(*pairs, strict=True)
         counts = np.zeros((len(pairs), COLUMNS), np.int64)
         known = np.empty(0, np.bool_) if vocabulary is None else vocabulary.known(ref_lines)
@@ -92,43 +96,42 @@ def compare(
             ref_line, hyp_line = ref_lines[line], hyp_lines[line]
             ref_column = i - int(ref_ends[line]) + len(ref_line)
             hyp_column = j - int(hyp_ends[line]) + len(hyp_line)
-            raise CapfstError(
-                f"line {first + line} of {names[1]} is not that of {names[0]} in another casing: "
-                f"from column {ref_column + 1} on, the reference has {_excerpt(ref_line, ref_column)} "
-                f"and the hypothesis {_excerpt(hyp_line, hyp_column)}; "
-                "both must have the same words, line by line, so recase the reference's own text, or align the words "
-                "(capfst score --align)"
+            raise CorpusError(
+                f"{names[1]}, line {first + line}: differs from {names[0]} in more than case: from column "
+                f"{ref_column + 1} on, the reference has {_excerpt(ref_line, ref_column)} and the hypothesis "
+                f"{_excerpt(hyp_line, hyp_column)}. Recase the reference's own text, or align words that may differ "
+                "(capfst score --align; in Python, align=True)."
             )
         yield counts
         first += len(pairs)
 
 
 def refuse_text(lines: object, name: str) -> None:
-    """TypeError if these are no lines, but one text, whose characters would be taken for lines."""
+    """Raise TypeError if `lines` is a single text, whose characters would be taken for lines."""
     if isinstance(lines, (str, bytes)):
-        raise TypeError(f"{name} must be lines, not one {type(lines).__name__}: put it into a list, or split it")
+        raise TypeError(f"{name} must be lines, not one {type(lines).__name__}. Split it, or put it in a list.")
 
 
 class _Missing:
-    """Stands for a line behind the last one of the shorter text."""
+    """The counterpart of a line after the end of the shorter text."""
 
 
 def batches(
-    reference: Iterable[str | bytes], hypothesis: Iterable[str | bytes], names: tuple[str, str]
+    references: Iterable[str | bytes], hypotheses: Iterable[str | bytes], names: tuple[str, str]
 ) -> Iterator[list[tuple[str, str]]]:
-    """The lines of both texts, each with its partner, in parts of about `BATCH` characters; errors as of `compare`."""
+    """Yield pairs of corresponding lines, in batches of about `BATCH` characters; raises as `compare` does."""
     batch: list[tuple[str, str]] = []
     size = 0
-    for lines, name in zip((reference, hypothesis), names, strict=True):
+    for lines, name in zip((references, hypotheses), names, strict=True):
         refuse_text(lines, name)
-    for number, pair in enumerate(zip_longest(reference, hypothesis, fillvalue=_Missing), 1):
+    for number, pair in enumerate(zip_longest(references, hypotheses, fillvalue=_Missing), 1):
         if _Missing in pair:
             if batch:
-                yield batch  # if an earlier line differs, that error says better where a line was lost
+                yield batch  # an error in an earlier line locates a lost line more precisely
             ended, other = names if pair[0] is _Missing else names[::-1]
-            raise CapfstError(
-                f"{ended} has only {number - 1} lines, but {other} goes on; both must have the same number of lines, "
-                "if need be empty ones"
+            raise CorpusError(
+                f"{ended} has fewer lines ({number - 1:,}) than {other}. Both must have the same number of lines; "
+                "write an empty line where one has no text."
             )
         ref, hyp = (_text(line, name, number) for line, name in zip(pair, names, strict=True))
         batch.append((ref, hyp))
@@ -144,28 +147,28 @@ def _text(line: object, name: str, number: int) -> str:
     if isinstance(line, str):
         return line
     if not isinstance(line, bytes):
-        raise TypeError(f"line {number} of {name} must be a str, not {type(line).__name__}")
+        raise TypeError(f"{name}, line {number}: must be a str, not {type(line).__name__}.")
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise CapfstError(
-            f"line {number} of {name} is not UTF-8 at its byte {error.start} ({error.reason}); convert it first"
+        raise CorpusError(
+            f"{name}, line {number}: not UTF-8 at byte {error.start} ({error.reason}). Convert the text to UTF-8."
         ) from error
 
 
 def _concatenate(lines: tuple[str, ...]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """The code points of all lines, and where each line ends in them."""
+    """Return the code points of all lines, and the offset at which each line ends."""
     return code_points("".join(lines)), np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)))
 
 
 def _excerpt(line: str, column: int) -> str:
-    """The line around a column, quoted; newlines and the like escaped."""
+    """Return the text around a column, quoted, with control characters escaped."""
     start, end = max(0, column - 20), column + 20
     return repr("…" * (start > 0) + line[start:end].rstrip("\r\n") + "…" * (end < len(line)))
 
 
 class _VocabularyLookup(dict[str, bool]):
-    """Asks a predicate which tokens it knows, and remembers its answers."""
+    """Cache of a predicate: token → whether it is in the vocabulary."""
 
     def __init__(self, predicate: Callable[[str], bool]) -> None:
         super().__init__()
@@ -176,7 +179,7 @@ class _VocabularyLookup(dict[str, bool]):
         return known
 
     def known(self, lines: Iterable[str]) -> npt.NDArray[np.bool_]:
-        """Whether each token of the lines is in the vocabulary (`str.split` and INFO agree on whitespace)."""
+        """Return whether each token is in the vocabulary, bool[tokens] (`str.split` and INFO agree on whitespace)."""
         if len(self) > _REMEMBERED:
             self.clear()
         tokens = chain.from_iterable(map(str.split, lines))
@@ -190,7 +193,7 @@ def _is_space(code: u32, info: U8Array) -> bool:
 
 @inner
 def count_stretch(ref: U32Array, n: i64, hyp: U32Array, m: i64, row: I64Array) -> None:
-    """Adds a stretch's capitals, and their edits, to a row of counts."""
+    """Add the capitals of a stretch, and their edits, to a row of counts."""
     deletions, insertions, substitutions = edits(ref, n, hyp, m)
     row[CAPITALS] += n
     row[DELETIONS] += deletions
@@ -212,15 +215,18 @@ def _count_line(
     info: U8Array,
     fold: U32Array,
     has_dot: bool,
-    upper_room: U32Matrix,
+    uppercase: U32Matrix,
     row: I64Array,
 ) -> tuple[bool, i64, i64, i64]:
-    """Adds the counts of a line, ref[i:i_end] and hyp[j:j_end], to its row; whether the two differ in casing only, and
-    i, j and the number of tokens behind it, or where they differ. Both are walked in lock step, character by character.
+    """Add the counts of a line, ref[i:i_end] and hyp[j:j_end], to its row.
 
-    token: those of the reference before it. has_dot: U+0130 İ is U+0069 U+0307 in lowercase.
+    Both are traversed in lock step, character by character. Return whether they differ only in case, and the next
+    i, j and token, or the positions at which they differ.
+
+    token: number of tokens of the reference before the line. has_dot: U+0130 İ is U+0069 U+0307 in lower case.
+    uppercase: uint32[2, STRETCH], a buffer.
     """
-    ref_upper, hyp_upper = upper_room[0], upper_room[1]
+    ref_upper, hyp_upper = uppercase[0], uppercase[1]
     n = m = 0
     skipping = skip_first
     while True:
@@ -300,25 +306,27 @@ def count_lines(
     turkish_fold: U32Array,
     counts: I64Matrix,
 ) -> tuple[i64, i64, i64]:
-    """Adds each line's counts to its row, which is 0; (−1, 0, 0), or the first line that differs, and where in both
+    """Add each line's counts to its row, which is 0.
+
+    Return (−1, 0, 0), or the first line that differs in more than case, and the positions of the difference in both
     texts.
 
-    ref, hyp: uint32[·], the code points of both texts; ref_ends, hyp_ends: int64[lines], where each line ends in them.
-    known: bool[tokens of the reference], or empty. turkish_fold: of lines that differ otherwise, as I is the capital of
-    i or of ı. counts: LineCounts.
+    ref, hyp: uint32[·], the code points of both texts. ref_ends, hyp_ends: int64[lines], the end of each line in them.
+    known: bool[tokens of the reference], or empty. fold: lower case of each code point. turkish_fold: tried for lines
+    that differ under `fold`, because I is the capital of i or of ı. counts: LineCounts.
     """
-    room = np.empty((2, STRETCH), np.uint32)
+    uppercase = np.empty((2, STRETCH), np.uint32)
     i = j = token = 0
     for line in range(len(ref_ends)):
         i_end, j_end, row = ref_ends[line], hyp_ends[line], counts[line]
         same, i_next, j_next, token_next = _count_line(
-            ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fold, True, room, row
+            ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, fold, True, uppercase, row
         )
         if not same:
             row[:] = 0
             where = i_next, j_next
             same, i_next, j_next, token_next = _count_line(
-                ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, turkish_fold, False, room, row
+                ref, i, i_end, hyp, j, j_end, token, known, skip_first, info, turkish_fold, False, uppercase, row
             )
             if not same:
                 return line, max(where[0], i_next), max(where[1], j_next)

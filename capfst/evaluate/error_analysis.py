@@ -1,17 +1,18 @@
-"""Error analysis: which words a hypothesis gets wrong, and of what kind they are (Beaufays & Strope 2013, §6.3).
+"""Analyze which words hypotheses get wrong, and which kinds of words these are (Beaufays & Strope 2013, §6.3).
 
-In: a reference and a hypothesis of the same words, as for `score`, which has the same tokens and errors; and the model,
-if the kinds of words are to be told by what it knows of them. Out: `Analysis`: a confusion matrix of shapes, tokens and
-errors by kind, and the most frequent wrong words with excerpts; as text, as JSON, and, by `error_page`, as HTML.
+In: references and hypotheses with the same words, as for `score`, which counts the same tokens and errors; and
+optionally the model, whose vocabulary distinguishes kinds of words. Out: `ErrorAnalysis`: a confusion matrix of shapes,
+tokens and errors by kind, and the most frequent wrong words with excerpts; as text, as JSON, and, by `error_page`, as
+HTML.
 
-A token is of the first of these kinds that fits it or, but for the first kind, any one of its words (as the model
-splits it; words without cased letters do not count):
+A token is of the first of these kinds that applies. All kinds except the first apply if they fit any of the token's
+words (as the model splits it; words without cased letters do not count):
 
 * sentence-initial: a line's first token with a letter, which `--skip-first` leaves out;
 * out of vocabulary: the model has no surface form of the word;
 * unseen casing: the model has surface forms of the word, but not the reference's;
 * ambiguous: the model has the reference's surface form and others;
-* unambiguous: the model has the reference's surface form only. Also URLs and the like, which pass through untouched.
+* unambiguous: the model has only the reference's surface form. Also protected text such as URLs.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from functools import lru_cache
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_with
-from capfst.evaluate.compare import CORRECT, SHAPE_NAMES, TOKENS, UNKNOWN, LineCounts, compare, refuse_text
+from capfst.evaluate.compare import CORRECT, NAMES, SHAPE_NAMES, TOKENS, UNKNOWN, LineCounts, compare, refuse_text
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
 from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
@@ -41,19 +42,26 @@ if TYPE_CHECKING:
 CASED_SHAPES = SHAPE_NAMES[: Shape.CASELESS]
 KINDS = ("sentence-initial", "out of vocabulary", "unseen casing", "ambiguous", "unambiguous")
 INITIAL, OOV, UNSEEN, AMBIGUOUS, UNAMBIGUOUS = range(5)
-ELSEWHERE = "elsewhere"  # without a model: all kinds but the first
+ELSEWHERE = "elsewhere"  # without a model: all kinds except the first
 
-TOP = 30  # the most frequent wrong words that are shown
-EXCERPTS = 3  # of a wrong word
-_EXCERPT_SIDE = 60  # characters of an excerpt before and behind the word
-_REMEMBERED = 1 << 20  # tokens whose kind is remembered
+TOP = 30  # most frequent wrong words to show
+EXCERPTS = 3  # per wrong word
+_EXCERPT_SIDE = 60  # characters of an excerpt on either side of the word
+_REMEMBERED = 1 << 20  # tokens whose kind is cached
+
+
+class KindCounts(NamedTuple):
+    """Counts of a kind of tokens: all of them, and those that differ from the reference."""
+
+    tokens: int
+    wrong: int
 
 
 @dataclass(repr=False)
-class Analysis:
-    """The errors of a hypothesis. All counts are of tokens with cased letters."""
+class ErrorAnalysis:
+    """The errors of hypotheses. All counts are of tokens with cased letters."""
 
-    kinds: tuple[str, ...]  # their names
+    kinds: tuple[str, ...]  # names of the kinds
     lines: int = 0
     confusion: npt.NDArray[np.int64] = field(  # [shape in the reference, shape in the hypothesis]
         default_factory=lambda: np.zeros((len(CASED_SHAPES), len(CASED_SHAPES)), np.int64)
@@ -61,7 +69,7 @@ class Analysis:
     wrong_shapes: npt.NDArray[np.int64] = field(  # wrong tokens, by shape in the reference
         default_factory=lambda: np.zeros(len(CASED_SHAPES), np.int64)
     )
-    tokens: Counter[int] = field(default_factory=Counter)  # by kind, an index into `kinds`
+    tokens: Counter[int] = field(default_factory=Counter)  # by kind, as an index into `kinds`
     errors: Counter[int] = field(default_factory=Counter)  # by kind
     wrong_words: LossyCounter = field(default_factory=LossyCounter)
 
@@ -71,20 +79,20 @@ class Analysis:
         return f"capfst-errors|v:{version('capfst')}|tok:space|vocabulary:{vocabulary}"
 
     @property
-    def groups(self) -> dict[str, tuple[int, int]]:
-        """(tokens, wrong ones) of each kind, and of all."""
-        groups = {name: (self.tokens[k], self.errors[k]) for k, name in enumerate(self.kinds)}
-        return groups | {"all": (self.tokens.total(), self.errors.total())}
+    def groups(self) -> dict[str, KindCounts]:
+        """Counts of each kind, and of all kinds together."""
+        groups = {name: KindCounts(self.tokens[k], self.errors[k]) for k, name in enumerate(self.kinds)}
+        return groups | {"all": KindCounts(self.tokens.total(), self.errors.total())}
 
     def __str__(self) -> str:
         return self.text(TOP)
 
     def __repr__(self) -> str:
         tokens, wrong = map(grouped, self.groups["all"])
-        return f"<Analysis {wrong} of {tokens} cased tokens wrong; {grouped(self.lines)} lines; {self.signature}>"
+        return f"<ErrorAnalysis {wrong} of {tokens} cased tokens wrong; {grouped(self.lines)} lines; {self.signature}>"
 
     def to_dict(self, top: int = TOP) -> dict[str, Any]:
-        """For JSON: all counts, and the `top` most frequent wrong words."""
+        """Return all counts and the `top` most frequent wrong words, for JSON."""
         return {
             "lines": self.lines,
             "confusion": {
@@ -107,7 +115,7 @@ class Analysis:
         }
 
     def shape_table(self) -> list[list[str]]:
-        """Rows of text: the reference's shapes down, the hypothesis's across."""
+        """Return the cells of the confusion matrix: the reference's shapes down, the hypothesis's across."""
         rows = [["reference \\ hypothesis", *CASED_SHAPES, "all", "wrong", "error rate"]]
         for name, row, wrong in zip(CASED_SHAPES, self.confusion, self.wrong_shapes.tolist(), strict=True):
             whole = int(row.sum())
@@ -115,7 +123,7 @@ class Analysis:
         return rows
 
     def kind_table(self) -> list[list[str]]:
-        """Rows of text: tokens and errors of each kind."""
+        """Return the cells of a table of tokens and errors by kind."""
         rows = [["kind of word", "all", "wrong", "error rate", "share of errors"]]
         for name, (tokens, wrong) in self.groups.items():
             rates = show(percent(wrong, tokens)), show(percent(wrong, self.errors.total()))
@@ -123,12 +131,12 @@ class Analysis:
         return rows
 
     def note(self) -> str:
-        """What the counts of the most frequent wrong words leave out; empty if nothing."""
+        """Return a sentence on the accuracy of the counts of wrong words; empty if they are exact."""
         missed = self.wrong_words.missed
-        return f"There are more than can be counted: a count may be too low by up to {missed:,}." if missed else ""
+        return f"There are more wrong words than fit: a count may be too low by up to {missed:,}." if missed else ""
 
     def text(self, top: int = TOP) -> str:
-        """For people: some lines of text, without a newline at the end."""
+        """Format the analysis as lines of text, without a final newline."""
         parts = [aligned(self.shape_table()), aligned(self.kind_table())]
         if frequent := self.wrong_words.top(top):
             lines = ["most frequent wrong words: count, reference → hypothesis, kind", *filter(None, [self.note()])]
@@ -140,99 +148,132 @@ class Analysis:
         return "\n\n".join([*parts, self.signature])
 
 
-def analyse_files(reference: str | Path, hypothesis: str | Path, recaser: Recaser | None = None) -> Analysis:
-    """The errors of a file (plain or compressed) against another; arguments and errors as in `errors`."""
-    names = (str(reference), str(hypothesis))
-    return errors(read_lines(Path(reference)), read_lines(Path(hypothesis)), recaser, names)
-
-
-def errors(
-    reference: Iterable[str],
-    hypothesis: Iterable[str],
+def analyze_errors(
+    *,
+    references: Iterable[str],
+    hypotheses: Iterable[str],
     recaser: Recaser | None = None,
-    names: tuple[str, str] = ("the reference", "the hypothesis"),
-) -> Analysis:
-    """The errors of lines against others that are equal up to case; memory does not grow with them.
+    names: tuple[str, str] = NAMES,
+) -> ErrorAnalysis:
+    """Analyze the errors of hypotheses against references that are equal up to case, in bounded memory.
 
     Args:
-        reference: lines of cased text, with or without their ends.
-        hypothesis: the same lines in another casing.
-        recaser: the model by which to tell the kinds of words; without it, there are sentence-initial words and others.
-        names: what error messages call the two texts.
+        references: lines of cased text, with or without their line ends.
+        hypotheses: the same lines in another casing.
+        recaser: the model whose vocabulary distinguishes kinds of words; without it, only sentence-initial words are
+            distinguished from all others.
+        names: names of the two texts in error messages.
 
     Raises:
-        CapfstError: a line that is not the other text's line in another casing, or that the other text does not have.
-        TypeError: a single str, or a line that is no str.
+        CorpusError: two lines differ in more than case, or one text has more lines.
+        TypeError: a text is a single str, or a line is not a str.
     """
-    analysis = Analysis(KINDS if recaser else (KINDS[INITIAL], ELSEWHERE))
-    kinds = _Kinds(recaser)
-    for lines, name in zip((reference, hypothesis), names, strict=True):
+    analysis = ErrorAnalysis(KINDS if recaser else (KINDS[INITIAL], ELSEWHERE))
+    kinds = _KindLookup(recaser)
+    for lines, name in zip((references, hypotheses), names, strict=True):
         refuse_text(lines, name)
     ref_lines: list[str] = []
     hyp_lines: list[str] = []
-    for counts in compare(_kept(reference, ref_lines), _kept(hypothesis, hyp_lines), names=names):
-        _add(analysis, counts, ref_lines, hyp_lines, kinds)
+    ref, hyp = _recorded(references, ref_lines, names[0]), _recorded(hypotheses, hyp_lines, names[1])
+    for counts in compare(ref, hyp, names=names):
+        _add_lines(analysis, counts, ref_lines, hyp_lines, kinds)
         ref_lines.clear()
         hyp_lines.clear()
     return analysis
 
 
-def _kept(lines: Iterable[str], kept: list[str]) -> Iterator[str]:
-    for line in lines:
+def analyze_files(*, references: str | Path, hypotheses: str | Path, recaser: Recaser | None = None) -> ErrorAnalysis:
+    """Analyze the errors of two files, each plain or compressed, as `analyze_errors` does those of lines."""
+    names = (str(references), str(hypotheses))
+    ref, hyp = read_lines(Path(references)), read_lines(Path(hypotheses))
+    return analyze_errors(references=ref, hypotheses=hyp, recaser=recaser, names=names)
+
+
+def _recorded(lines: Iterable[str], record: list[str], name: str) -> Iterator[str]:
+    """Yield the lines, and append each to `record`."""
+    for number, line in enumerate(lines, 1):
         if isinstance(line, bytes):
-            raise TypeError("a line must be a str, not bytes: decode it first")
-        kept.append(line)
+            raise TypeError(f"{name}, line {number}: must be a str, not bytes. Decode it.")
+        record.append(line)
         yield line
 
 
-def _add(analysis: Analysis, counts: LineCounts, ref_lines: list[str], hyp_lines: list[str], kinds: _Kinds) -> None:
-    """Adds a batch of lines; only those with an error are compared word by word."""
-    analysis.lines += len(counts)
+class _WrongToken(NamedTuple):
+    """A token of a hypothesis that differs from the reference."""
+
+    kind: int
+    reference: str
+    hypothesis: str
+    line: list[str]  # the tokens of the reference's line
+    position: int  # in the line
+
+
+def _add_lines(
+    analysis: ErrorAnalysis, counts: LineCounts, ref_lines: list[str], hyp_lines: list[str], kinds: _KindLookup
+) -> None:
+    """Add a batch of lines to the analysis; only lines with an error are compared token by token."""
     lines = list(map(str.split, ref_lines))
     first = [next((k for k, token in enumerate(line) if _has_letter(token)), -1) for line in lines]
+    analysis.lines += len(counts)
+    _count_tokens(analysis, lines, first, kinds)
+    correct = counts[:, CORRECT:UNKNOWN]
+    analysis.confusion += np.diag(correct.sum(0)[: Shape.CASELESS])
+    has_error = counts[:, TOKENS:CORRECT].sum(1) > correct.sum(1)
+    wrong = [
+        _WrongToken(INITIAL if k == first[line] else kinds[ref], ref, hyp, lines[line], k)
+        for line in np.flatnonzero(has_error).tolist()
+        for k, (ref, hyp) in enumerate(zip(lines[line], hyp_lines[line].split(), strict=True))
+        if ref != hyp
+    ]
+    _count_wrong_tokens(analysis, wrong)
+    _count_wrong_words(analysis, wrong)
+
+
+def _count_tokens(analysis: ErrorAnalysis, lines: list[list[str]], first: list[int], kinds: _KindLookup) -> None:
+    """Count the tokens of lines by kind. first: index of each line's first token with a letter, or −1."""
     tokens = Counter(chain.from_iterable(lines))
     initial = Counter(line[k] for line, k in zip(lines, first, strict=True) if k >= 0)
-    kinds.learn(tokens)
+    kinds.look_up(tokens)
     for token, count in tokens.items():
         if shape(token) != Shape.CASELESS:
             analysis.tokens[INITIAL] += initial[token]
             analysis.tokens[kinds[token]] += count - initial[token]
-    correct = counts[:, CORRECT:UNKNOWN]
-    wrong_lines = np.flatnonzero(counts[:, TOKENS:CORRECT].sum(1) > correct.sum(1)).tolist()
-    analysis.confusion += np.diag(correct.sum(0)[: Shape.CASELESS])
-    errors = []
-    for line in wrong_lines:
-        for k, (ref, hyp) in enumerate(zip(lines[line], hyp_lines[line].split(), strict=True)):
-            if ref != hyp:
-                errors.append((INITIAL if k == first[line] else kinds[ref], ref, hyp, lines[line], k))
-    for (kind, ref, hyp), count in Counter(error[:3] for error in errors).items():
+
+
+def _count_wrong_tokens(analysis: ErrorAnalysis, wrong: list[_WrongToken]) -> None:
+    """Count wrong tokens by shape and by kind."""
+    for (kind, ref, hyp), count in Counter((token.kind, token.reference, token.hypothesis) for token in wrong).items():
         analysis.confusion[shape(ref), shape(hyp)] += count
         analysis.wrong_shapes[shape(ref)] += count
         analysis.errors[kind] += count
-    wrong_words = _wrong_words(list({error[1:3]: None for error in errors}))
-    for kind, ref, hyp, refs, k in errors:
-        for before, word, other, after in wrong_words[ref, hyp]:
-            entry = analysis.wrong_words.add(WrongWord(kind, word, other))
+
+
+def _count_wrong_words(analysis: ErrorAnalysis, wrong: list[_WrongToken]) -> None:
+    """Count the wrong words of wrong tokens, and keep their first excerpts."""
+    differences = _differences(list(dict.fromkeys((token.reference, token.hypothesis) for token in wrong)))
+    for token in wrong:
+        for word in differences[token.reference, token.hypothesis]:
+            entry = analysis.wrong_words.add(WrongWord(token.kind, word.reference, word.hypothesis))
             if len(entry.excerpts) < EXCERPTS:
-                excerpt = _excerpt(refs, k, before, word, after)
+                excerpt = _excerpt(token, word)
                 if excerpt not in entry.excerpts:
                     entry.excerpts.append(excerpt)
 
 
-def _excerpt(tokens: list[str], k: int, before: str, word: str, after: str) -> Excerpt:
-    """The word, a part of token k, with what stands around it."""
-    left = " ".join([*tokens[max(0, k - _EXCERPT_SIDE) : k], before])
-    right = " ".join([after, *tokens[k + 1 : k + 1 + _EXCERPT_SIDE]])
+def _excerpt(token: _WrongToken, word: _Difference) -> Excerpt:
+    """Return a wrong word of a token, with the text around it."""
+    left = " ".join([*token.line[max(0, token.position - _EXCERPT_SIDE) : token.position], word.before])
+    right = " ".join([word.after, *token.line[token.position + 1 : token.position + 1 + _EXCERPT_SIDE]])
     if len(left) > _EXCERPT_SIDE:
         left = "…" + left[-_EXCERPT_SIDE:]
     if len(right) > _EXCERPT_SIDE:
         right = right[:_EXCERPT_SIDE] + "…"
-    return Excerpt(left, word, right)
+    return Excerpt(left, word.reference, right)
 
 
 @lru_cache(1 << 16)
 def shape(token: str) -> int:
-    """The `Shape` of a token, as in `compare`."""
+    """Return the `Shape` of a token, as in `compare`."""
     flags = [flag for flag in map(INFO.__getitem__, map(ord, token)) if flag & IS_CASED]
     upper = [flag & IS_UPPER != 0 for flag in flags]
     return int(shape_with.py_func(len(upper), sum(upper), upper[:1] == [True]))
@@ -240,34 +281,43 @@ def shape(token: str) -> int:
 
 @lru_cache(1 << 16)
 def _has_letter(token: str) -> bool:
+    """Return whether the token has a letter, as in `compare`."""
     return any(INFO[ord(c)] & CLASS == LETTER or INFO[ord(c)] & IS_CASED for c in token)
 
 
-def _wrong_words(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, str, str, str]]]:
-    """The words in which two casings of a token differ.
+class _Difference(NamedTuple):
+    """A word in which two casings of a token differ."""
 
-    (reference's token, hypothesis's token) → for each such word (the token up to the word, the reference's word, the
-    hypothesis's word, the rest of the token).
-    """
-    different = {}
+    before: str  # the reference's token up to the word
+    reference: str
+    hypothesis: str
+    after: str  # the rest of the reference's token
+
+
+def _differences(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[_Difference]]:
+    """Find the differing words of each pair (reference's token, hypothesis's token)."""
+    differences = {}
     spans = zip(*(_spans(tokens) for tokens in zip(*pairs, strict=True)), strict=True) if pairs else ()
     for pair, (ref_spans, hyp_spans) in zip(pairs, spans, strict=True):
         ref, hyp = map(_utf8, pair)
-        parts = []
-        for (start, end), (hyp_start, hyp_end) in zip(ref_spans, hyp_spans, strict=True):
-            if ref[start:end] != hyp[hyp_start:hyp_end]:
-                word = ref[:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end:]
-                parts.append(tuple(part.decode("utf-8", "surrogatepass") for part in word))
-        different[pair] = parts
-    return different  # type: ignore[return-value]
+        differences[pair] = [
+            _Difference(*map(_text, (ref[:start], ref[start:end], hyp[hyp_start:hyp_end], ref[end:])))
+            for (start, end), (hyp_start, hyp_end) in zip(ref_spans, hyp_spans, strict=True)
+            if ref[start:end] != hyp[hyp_start:hyp_end]
+        ]
+    return differences
 
 
 def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # a lone surrogate is a character like others
+    return text.encode("utf-8", "surrogatepass")  # lone surrogates count as characters
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
 
 
 def _spans(tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """(start, end) of each token's words, in bytes; a hyphenated word is one."""
+    """Return the (start, end) of each token's words, in bytes; a hyphenated word is one word."""
     words_of_all = tokenize(_utf8("".join(f"{token}\n" for token in tokens)))
     spans: list[list[tuple[int, int]]] = []
     words: list[tuple[int, int]] = []
@@ -282,15 +332,15 @@ def _spans(tokens: Sequence[str]) -> list[list[tuple[int, int]]]:
     return spans
 
 
-class _Kinds(dict[str, int]):
-    """token → its kind by what the model knows of it: OOV … UNAMBIGUOUS; always 1 (ELSEWHERE) without a model."""
+class _KindLookup(dict[str, int]):
+    """Cache of kinds: token → OOV … UNAMBIGUOUS, by the model's vocabulary; always 1 (ELSEWHERE) without a model."""
 
     def __init__(self, recaser: Recaser | None) -> None:
         super().__init__()
         self._recaser = recaser
 
-    def learn(self, tokens: Iterable[str]) -> None:
-        """Adds these tokens."""
+    def look_up(self, tokens: Iterable[str]) -> None:
+        """Add the kinds of these tokens."""
         if len(self) > _REMEMBERED:
             self.clear()
         new = [token for token in tokens if token not in self]
@@ -298,14 +348,15 @@ class _Kinds(dict[str, int]):
             self.update(dict.fromkeys(new, 1))
             return
         text = _utf8("".join(f"{token}\n" for token in new))
-        words = self._recaser.pipeline.loaded.transducer.words(np.frombuffer(text, np.uint8))
-        # A form is unseen if its label is <unk>'s or any other outside the range of the word's forms.
-        form = self._recaser.pipeline.loaded.labels(text).astype(np.int64) - words.first_labels
+        loaded = self._recaser.pipeline.loaded
+        words = loaded.transducer.words(np.frombuffer(text, np.uint8))
+        # A form is unseen if its label, such as that of <unk>, is outside the range of the labels of the word's forms.
+        form = loaded.labels(text).astype(np.int64) - words.first_labels
         unseen = (form < 0) | (form >= words.n_forms)
         seen = np.where(words.n_forms > 1, AMBIGUOUS, UNAMBIGUOUS)
         kinds = np.where(words.n_forms == 0, OOV, np.where(unseen, UNSEEN, seen))
         kinds[words.token_types == PROTECTED] = UNAMBIGUOUS
-        lowest = UNAMBIGUOUS  # of the token's words by now
+        lowest = UNAMBIGUOUS  # kind of the token's words so far
         tokens = iter(new)
         for start, end, token_type, kind in zip(
             words.starts.tolist(), words.ends.tolist(), words.token_types.tolist(), kinds.tolist(), strict=True
@@ -313,5 +364,5 @@ class _Kinds(dict[str, int]):
             if token_type == NEWLINE:
                 self[next(tokens)] = lowest
                 lowest = UNAMBIGUOUS
-            elif kind < lowest and shape(text[start:end].decode("utf-8", "surrogatepass")) != Shape.CASELESS:
+            elif kind < lowest and shape(_text(text[start:end])) != Shape.CASELESS:
                 lowest = kind

@@ -1,6 +1,6 @@
-"""The error analysis as an HTML page that needs nothing else: no script, no font, no picture.
+"""Format an error analysis as a self-contained HTML page, without scripts, fonts or images.
 
-In: an `Analysis`. Out: the page as text; names and words are escaped.
+In: an `ErrorAnalysis`. Out: the page as text; names and words are escaped.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from capfst.evaluate.error_analysis import Analysis
+from capfst.evaluate.error_analysis import ErrorAnalysis
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 70em; margin: 2em auto; padding: 0 1em }
@@ -23,8 +23,8 @@ footer { color: #666; font-size: 85% }
 """
 
 
-def page(analysis: Analysis, top: int, names: tuple[str, str]) -> str:
-    """The page, with the `top` most frequent wrong words; `names`: those of the reference and the hypothesis."""
+def page(analysis: ErrorAnalysis, top: int, names: tuple[str, str]) -> str:
+    """Return the page, with the `top` most frequent wrong words. names: of the references and the hypotheses."""
     title = escape(f"Case errors of {names[1]} against {names[0]}")
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -56,7 +56,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, "</table>"])
 
 
-def _wrong_words(analysis: Analysis, top: int) -> str:
+def _wrong_words(analysis: ErrorAnalysis, top: int) -> str:
     head = "<th>count</th>" + "".join(f'<th class="text">{name}</th>' for name in ("reference", "hypothesis", "kind"))
     rows = [f'<p>{analysis.note()}</p>\n<table>\n<tr>{head}<th class="text">in the reference</th></tr>']
     for word, entry in analysis.wrong_words.top(top):

@@ -1,8 +1,8 @@
-"""The most frequent wrong words of a text of any length, in bounded memory.
+"""Count the most frequent wrong words of a text of any length, in bounded memory.
 
 This is the lossy counting of Manku & Motwani (2002, §4.2), with a bound on the number of entries, not on the error.
 
-In: wrong words, one after the other. Out: the most frequent ones, with their counts and some excerpts of the text.
+In: wrong words, one by one. Out: the most frequent ones, with their counts and some excerpts of the text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_CAPACITY = 1 << 16  # different wrong words that are counted at once
+_CAPACITY = 1 << 16  # different wrong words counted at once
 
 
 class Excerpt(NamedTuple):
@@ -22,7 +22,7 @@ class Excerpt(NamedTuple):
 
 
 class WrongWord(NamedTuple):
-    """A wrong word: its kind (an index into the analysis's `kinds`), and both texts' forms of it."""
+    """A wrong word: its kind, an index into `ErrorAnalysis.kinds`, and its forms in both texts."""
 
     kind: int
     reference: str
@@ -31,16 +31,19 @@ class WrongWord(NamedTuple):
 
 @dataclass
 class Occurrences:
-    """Of a wrong word."""
+    """The occurrences of a wrong word."""
 
     count: int
-    missed: int  # at most so many were not counted: Δ of the paper
-    excerpts: list[Excerpt]  # the first ones
+    missed: int  # upper bound of the occurrences that were not counted: Δ of the paper
+    excerpts: list[Excerpt]  # of the first occurrences
 
 
 class LossyCounter:
-    """Counts wrong words. Exact as long as there are no more different ones than `capacity`; after that, a count may be
-    too low by `missed` at most, and words that are not listed occur no more often than that."""
+    """Counter of wrong words.
+
+    Counts are exact for up to `capacity` different words. With more, a count may be too low by at most `missed`, and
+    words without an entry occur at most `missed` times.
+    """
 
     def __init__(self, capacity: int = _CAPACITY) -> None:
         self.capacity = capacity
@@ -48,7 +51,7 @@ class LossyCounter:
         self.entries: dict[WrongWord, Occurrences] = {}
 
     def add(self, word: WrongWord) -> Occurrences:
-        """Counts a wrong word once more."""
+        """Count one more occurrence of a wrong word, and return its entry."""
         entry = self.entries.get(word)
         if entry is None:
             if len(self.entries) >= self.capacity:
@@ -58,11 +61,11 @@ class LossyCounter:
         return entry
 
     def _forget(self) -> None:
-        """Drops what is not more frequent than the median: half of the entries, or more if many are as frequent."""
+        """Drop entries that are no more frequent than the median: half of them, or more if many are equal to it."""
         highest = sorted(entry.count + entry.missed for entry in self.entries.values())
         self.missed = highest[len(highest) // 2]
         self.entries = {word: entry for word, entry in self.entries.items() if entry.count + entry.missed > self.missed}
 
     def top(self, n: int) -> list[tuple[WrongWord, Occurrences]]:
-        """The n most frequent, the most frequent first."""
+        """Return the n most frequent wrong words, in descending order of frequency."""
         return sorted(self.entries.items(), key=lambda item: (-item[1].count, item[0]))[:n]

@@ -1,7 +1,7 @@
-"""Perplexity of a text under a model, with and without OOV words, as KenLM's `query -v summary` prints it.
+"""Compute the perplexity of a text under a model, with and without OOV words, as KenLM's `query -v summary` does.
 
-In: the states and arcs of an LM by the conventions of `fst/write.py`, and labels: each sentence's words, then a 0 for
-`</s>`. Out: exp of the mean cost (−ln P) of a token.
+In: the states and arcs of an LM in the layout of `fst/write.py`, and labels: each sentence's words, then 0 for `</s>`.
+Out: exp of the mean cost (−ln P) per token.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from capfst.lm.query import token_costs
 
 
 class Perplexity(NamedTuple):
-    """Perplexities of a text. `</s>` counts as a token; a word that the model does not know, as `<unk>`."""
+    """Perplexities of a text. `</s>` counts as a token, an OOV word as `<unk>`."""
 
     including_oov: float
     excluding_oov: float
@@ -25,7 +25,10 @@ class Perplexity(NamedTuple):
 def perplexity(
     states: npt.NDArray, arcs: npt.NDArray, start: int, blocks: Iterable[npt.NDArray], unknown: int
 ) -> Perplexity:
-    """The perplexity of labels, in blocks of whole sentences, uint32[T] each; `unknown` is the label of `<unk>`."""
+    """Compute the perplexity of labels, in blocks of whole sentences, uint32[T] each.
+
+    unknown: the label of `<unk>`.
+    """
     total_cost = known_cost = 0.0
     tokens = n_oov = 0
     for labels in blocks:

@@ -1,20 +1,21 @@
-"""Score: how well a hypothesis restores the case of its reference.
+"""Score how well hypotheses restore the case of their references.
 
-In: two files, or two series of lines, of the same words; or of different words, if these are to be aligned. Out:
-`Scores`, which add up and print with their signature. All rates are in percent.
+In: two files or two iterables of lines, with the same words, or, with alignment, with different words. Out: `Scores`,
+which can be added and printed. All rates are in percent.
 
-* accuracy: the share of tokens that equal the reference's (Lita et al. 2003); also by the shape of the reference's
+* accuracy: the percentage of tokens that equal the reference's (Lita et al. 2003); also by the shape of the reference's
   token, and in and out of a vocabulary.
 * precision, recall, F1 (Susanto et al. 2016): correct / proposed, correct / gold, and their harmonic mean. Proposed
-  and gold are the tokens with an upper-case letter in the hypothesis and in the reference; correct are the gold ones
+  and gold are the tokens with an upper-case letter in the hypothesis and in the reference; correct are the gold tokens
   that are identical in both.
-* CER (Beaufays & Strope 2013, §5.1): the capitalization error rate, as in `cer`. Each line is aligned by itself; of a
-  line with more than 4,096 capitals, each stretch of so many.
-* WER, if words are aligned: the word error rate, deletions + insertions + substitutions of words / words of the
-  reference, whatever their case, as in `alignment`. Accuracy, precision, recall and F1 are then of the words in common.
+* capitalization error rate (Beaufays & Strope 2013, §5.1): deletions + insertions + substitutions of upper-case
+  characters / upper-case characters of the reference, as in `edit_distance`. Each line is aligned separately; a line
+  with more than 4,096 capitals, in stretches of that many.
+* word error rate (WER), if words are aligned: deletions + insertions + substitutions of words / words of the reference,
+  regardless of case, as in `alignment`. Accuracy, precision, recall and F1 then cover the words in common.
 
-A token's shape is that of its cased letters: lower; Capitalized (the first is upper-case and no other: "I", "X-ray");
-UPPER (all are, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (it has no cased letter).
+A token's shape is that of its cased letters: lower; Capitalized (only the first is upper-case: "I", "X-ray"); UPPER
+(all are upper-case, two or more: "U.S."); mixed ("iPhone", "McDonald"); none (no cased letter).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from importlib.metadata import version
 from itertools import chain
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +52,32 @@ from capfst.evaluate.compare import (
 )
 from capfst.io.blocks import read_blocks
 
-MEASURES = {"accuracy": "accuracy", "precision": "precision", "recall": "recall", "f1": "F1", "cer": "CER"}
+MEASURES = {
+    "accuracy": "accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "capitalization_error_rate": "capitalization error rate",
+}
+"""Name of each measure → its title in tables."""
 ALIGNED_MEASURES = MEASURES | {"wer": "WER"}
+"""The measures of aligned words."""
 
 _SHAPES_WITH_CAPITALS = range(Shape.CAPITALIZED, Shape.MIXED + 1)
 _EDITS = ("reference", "deletions", "insertions", "substitutions")
 
+Value = TypeVar("Value")
+
+
+class TokenCounts(NamedTuple):
+    """Counts of a group of tokens: all of them, and those that equal the reference's."""
+
+    tokens: int
+    correct: int
+
 
 def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """float64[…, 6], `ALIGNED_MEASURES` in percent, of counts[…, COLUMNS]; NaN where there is nothing to measure."""
+    """Compute `ALIGNED_MEASURES` in percent, float64[…, 6], from counts[…, COLUMNS]; NaN if a denominator is 0."""
     tokens, correct = counts[..., TOKENS:CORRECT].sum(-1), counts[..., CORRECT:UNKNOWN].sum(-1)
     proposed = counts[..., PROPOSED]
     gold = sum(counts[..., TOKENS + shape] for shape in _SHAPES_WITH_CAPITALS)
@@ -73,9 +91,9 @@ def measures(counts: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """The scores of a hypothesis; those of its parts add up to those of the whole.
+    """The scores of hypotheses. The scores of the parts of a text add up to those of the whole.
 
-    A rate is None where there is nothing to measure: no token of a shape, no upper-case character.
+    A rate is None if its denominator is 0: no token of a shape, no upper-case character.
     """
 
     counts: tuple[int, ...] = (0,) * COLUMNS
@@ -86,18 +104,18 @@ class Scores:
 
     def __add__(self, other: Scores) -> Scores:
         if self.signature != other.signature:
-            raise ValueError(f"scores with different settings do not add up: {self.signature} and {other.signature}")
+            raise ValueError(f"cannot add scores with different settings: {self.signature} and {other.signature}")
         counts = tuple(map(sum, zip(self.counts, other.counts, strict=True)))
         return replace(self, counts=counts, lines=self.lines + other.lines)
 
     @property
     def titles(self) -> dict[str, str]:
-        """The names of the measures, and what people call them."""
+        """Names of the measures, and their titles in tables."""
         return ALIGNED_MEASURES if self.align else MEASURES
 
     @property
     def measures(self) -> dict[str, float | None]:
-        """Accuracy, precision, recall, f1 and cer; also wer, if words were aligned."""
+        """Values of `accuracy`, `precision`, `recall`, `f1` and `capitalization_error_rate`; if aligned, also `wer`."""
         values = map(none_if_nan, measures(np.array(self.counts)).tolist())
         return dict(zip(self.titles, values, strict=False))
 
@@ -118,31 +136,31 @@ class Scores:
         return self.measures["f1"]
 
     @property
-    def cer(self) -> float | None:
-        return self.measures["cer"]
+    def capitalization_error_rate(self) -> float | None:
+        return self.measures["capitalization_error_rate"]
 
     @property
     def wer(self) -> float | None:
-        """None, too, if words were not aligned."""
+        """The word error rate; also None if words were not aligned."""
         return self.measures.get("wer")
 
     @property
     def signature(self) -> str:
-        """The settings, which must be equal for scores to be compared; after sacreBLEU's signatures (Post 2018)."""
+        """The settings, like sacreBLEU's signatures (Post 2018): scores are comparable only if these are equal."""
         first, vocabulary = ("yes" if flag else "no" for flag in (self.skip_first, self.vocabulary))
         align = "|align:words" if self.align else ""
         return f"capfst-score|v:{version('capfst')}|tok:space|skip-first:{first}|vocabulary:{vocabulary}{align}"
 
     @property
-    def groups(self) -> dict[str, tuple[int, int]]:
-        """(tokens, correct ones): of all tokens, of each shape, and in and out of the vocabulary."""
+    def groups(self) -> dict[str, TokenCounts]:
+        """Counts of all tokens, of the tokens of each shape, and of those in and out of the vocabulary."""
         tokens, correct = self.counts[TOKENS:CORRECT], self.counts[CORRECT:UNKNOWN]
-        groups = {"all": (sum(tokens), sum(correct))}
-        groups |= dict(zip(SHAPE_NAMES, zip(tokens, correct, strict=True), strict=True))
+        groups = {"all": TokenCounts(sum(tokens), sum(correct))}
+        groups |= dict(zip(SHAPE_NAMES, map(TokenCounts, tokens, correct), strict=True))
         if self.vocabulary:
             unknown, unknown_correct = self.counts[UNKNOWN], self.counts[UNKNOWN_CORRECT]
-            groups["in vocabulary"] = (sum(tokens) - unknown, sum(correct) - unknown_correct)
-            groups["out of vocabulary"] = (unknown, unknown_correct)
+            groups["in vocabulary"] = TokenCounts(sum(tokens) - unknown, sum(correct) - unknown_correct)
+            groups["out of vocabulary"] = TokenCounts(unknown, unknown_correct)
         return groups
 
     @property
@@ -166,14 +184,13 @@ class Scores:
 
     def __repr__(self) -> str:
         rates = ", ".join(f"{name}={show(value)}" for name, value in self.measures.items())
-        return (
-            f"<Scores {rates}; {grouped(self.lines)} lines, {grouped(self.groups['all'][0])} tokens; {self.signature}>"
-        )
+        tokens = grouped(self.groups["all"].tokens)
+        return f"<Scores {rates}; {grouped(self.lines)} lines, {tokens} tokens; {self.signature}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: the measures, all counts, and the signature."""
+        """Return the measures, all counts and the signature, for JSON."""
         return {
-            **self.measures,
+            **with_former_name(self.measures),
             "lines": self.lines,
             "tokens": {
                 name: {"tokens": tokens, "correct": correct, "accuracy": percent(correct, tokens)}
@@ -186,7 +203,7 @@ class Scores:
         }
 
     def table(self) -> str:
-        """For people: some lines of text, without a newline at the end."""
+        """Format the scores as lines of text, without a final newline."""
         groups = [("words in common" if self.align else "", "tokens", "correct", "accuracy")]
         for name, (tokens, correct) in self.groups.items():
             groups.append((name, grouped(tokens), grouped(correct), show(percent(correct, tokens))))
@@ -196,12 +213,17 @@ class Scores:
             ("", *map(grouped, self._capitals.values()), *(show(self.measures[name]) for name in rates)),
         ]
         edits = [
-            ("upper-case characters", *_EDITS, "CER"),
-            ("", *map(grouped, self._characters.values()), show(self.cer)),
+            ("upper-case characters", *_EDITS, MEASURES["capitalization_error_rate"]),
+            ("", *map(grouped, self._characters.values()), show(self.capitalization_error_rate)),
         ]
         if self.align:
             edits += [("words", *_EDITS, "WER"), ("", *map(grouped, self._words.values()), show(self.wer))]
         return "\n\n".join([aligned(groups), aligned(capitals), aligned(edits), self.signature])
+
+
+def with_former_name(values: dict[str, Value]) -> dict[str, Value]:
+    """Return values by measure for JSON; in 0.2, `capitalization_error_rate` also has its name of 0.1, `cer`."""
+    return values | {"cer": values["capitalization_error_rate"]}
 
 
 def percent(part: int, whole: int) -> float | None:
@@ -221,7 +243,7 @@ def none_if_nan(value: float) -> float | None:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Rows as text, in columns: the first `texts` are aligned to the left, the others (numbers) to the right."""
+    """Format rows as columns: the first `texts` are aligned left, the others (numbers) right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(
@@ -234,59 +256,63 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
 
 
 def score(
-    reference: Iterable[str | bytes],
-    hypothesis: Iterable[str | bytes],
     *,
+    references: Iterable[str | bytes],
+    hypotheses: Iterable[str | bytes],
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
 ) -> Scores:
-    """The scores of lines against others, equal up to case: `capfst.score(references, recaser(texts))`.
+    """Score hypotheses against references that are equal up to case.
+
+    `capfst.score(references=lines, hypotheses=recaser(lowercased))`
 
     Args:
-        reference: lines of cased text, with or without their ends; bytes are UTF-8.
-        hypothesis: the same lines in another casing.
-        skip_first: leaves out each line's first token with a letter, whose capital may be positional.
-        in_vocabulary: whether a token is known, such as `recaser.knows`, to score words in and out of the vocabulary.
-        align: lines may have different words, such as those of a recognizer. Accuracy, precision, recall and F1 are
-            then of the words in common, and `wer` is the word error rate.
+        references: lines of cased text, with or without their line ends; bytes are UTF-8.
+        hypotheses: the same lines in another casing.
+        skip_first: leave out each line's first token with a letter, whose capital may be positional.
+        in_vocabulary: return whether a token is known, such as `recaser.knows`, to score words in and out of the
+            vocabulary.
+        align: align the words, which may differ, as in a recognizer's output. Accuracy, precision, recall and F1 then
+            cover the words in common, and `wer` is the word error rate.
 
     Raises:
-        CapfstError: a line that is not the other text's line in another casing, or, aligned, of more than 262,144
-            words; or that the other text does not have.
-        TypeError: a single str, or a line that is no str or bytes.
+        CorpusError: two lines differ in more than case; with `align`, a line has more than 262,144 words; a line is not
+            UTF-8, or one text has more lines.
+        TypeError: a text is a single str or bytes, or a line is neither str nor bytes.
     """
-    counts = (compare_aligned if align else compare)(reference, hypothesis, skip_first, in_vocabulary)
+    counts = (compare_aligned if align else compare)(references, hypotheses, skip_first, in_vocabulary)
     return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
 
 def score_files(
-    reference: str | Path,
-    hypothesis: str | Path,
+    *,
+    references: str | Path,
+    hypotheses: str | Path,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
 ) -> Scores:
-    """The scores of a file (plain or compressed) against another; the rest as in `score`."""
-    counts = compare_files(reference, hypothesis, skip_first, in_vocabulary, align)
+    """Score a file of hypotheses against a file of references, each plain or compressed, as `score` does lines."""
+    counts = compare_files(references, hypotheses, skip_first, in_vocabulary, align)
     return total(counts, Scores(skip_first=skip_first, vocabulary=in_vocabulary is not None, align=align))
 
 
 def compare_files(
-    reference: str | Path,
-    hypothesis: str | Path,
+    references: str | Path,
+    hypotheses: str | Path,
     skip_first: bool = False,
     in_vocabulary: Callable[[str], bool] | None = None,
     align: bool = False,
 ) -> Iterator[LineCounts]:
-    """`compare.compare` of the lines of two files, or `alignment.compare_aligned`."""
-    names = (str(reference), str(hypothesis))
-    lines = (read_lines(Path(reference)), read_lines(Path(hypothesis)))
+    """Yield the counts of `compare.compare`, or of `alignment.compare_aligned`, for the lines of two files."""
+    names = (str(references), str(hypotheses))
+    lines = (read_lines(Path(references)), read_lines(Path(hypotheses)))
     return (compare_aligned if align else compare)(*lines, skip_first, in_vocabulary, names)
 
 
 def total(blocks: Iterable[LineCounts], empty: Scores) -> Scores:
-    """The scores of all lines of the blocks together. empty: those of none, with the settings."""
+    """Return the scores of all lines of the blocks together. empty: the scores of no lines, with the settings."""
     scores = empty
     for counts in blocks:
         scores += replace(empty, counts=tuple(counts.sum(0).tolist()), lines=len(counts))
@@ -294,5 +320,5 @@ def total(blocks: Iterable[LineCounts], empty: Scores) -> Scores:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a file (plain or compressed), without their ends."""
+    """Yield the lines of a file, plain or compressed, without their line ends."""
     return chain.from_iterable(block.decode().split("\n")[:-1] for block in read_blocks([path], errors="refuse"))

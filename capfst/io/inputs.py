@@ -17,13 +17,13 @@ from capfst.io.files import expand
 from capfst.io.formats import takes
 
 
-class Item(NamedTuple):
+class PlannedFile(NamedTuple):
     input: Path
     output: Path
 
 
 class Plan(NamedTuple):
-    items: list[Item]
+    files: list[PlannedFile]
     left_out: list[str]  # files in the folders that are no text by their names
 
 
@@ -60,7 +60,7 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
         raise CapfstError("there is no text in what was named: name files, folders or quoted glob patterns")
     _refuse_overwriting(items, out, os.path.realpath(model))
     _refuse_outside(items, out)
-    return Plan([Item(file, output) for output, file in items.items()], left_out)
+    return Plan([PlannedFile(file, output) for output, file in items.items()], left_out)
 
 
 def _refuse_inside(folder: Path, out: Path) -> None:

@@ -24,14 +24,14 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.batch.manifest import Manifest, Record, Stamp, sha256
+from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
 from capfst.batch.report import DONE, FAILED, FileReport
-from capfst.batch.run import Run
+from capfst.batch.run import LocalRunner
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
 from capfst.io.folder import make_folder
 from capfst.io.formats import format_of
-from capfst.io.inputs import Item
+from capfst.io.inputs import PlannedFile
 from capfst.io.lines import BLOCK, LineBlock, LineFormat
 from capfst.io.protocol import BatchOptions, RecaseCounts
 from capfst.io.splits import Part, read_raw, splits
@@ -55,19 +55,19 @@ class _Shared(NamedTuple):
 class SparkRunner:
     """A `Runner` of a batch: each thread of the driver waits for Spark to recase a file."""
 
-    def __init__(self, run: Run, session: SparkSession, recaser: Recaser) -> None:
+    def __init__(self, run: LocalRunner, session: SparkSession, recaser: Recaser) -> None:
         self.run = run
         self.stopped = run.stopped
         self.spark_context = session.sparkContext
         self.jobs = self.spark_context.defaultParallelism
         self.shared = _Shared(send(session, recaser), Path(os.path.abspath(run.out)), run.options, run.casing)
 
-    def recase_file(self, item: Item) -> FileReport:
-        """As `Run.recase_file`."""
+    def recase_file(self, item: PlannedFile) -> FileReport:
+        """As `LocalRunner.recase_file`."""
         begin = time.monotonic()
         record = None
         try:
-            item = Item(Path(os.path.abspath(item.input)), Path(os.path.abspath(item.output)))
+            item = PlannedFile(Path(os.path.abspath(item.input)), Path(os.path.abspath(item.output)))
             report, record = self._in_parts(item) or self._map(_recase_file, [item])[0]
         except (CapfstError, OSError, Py4JError, PySparkException) as error:
             report = FileReport(str(item.input), str(item.output), FAILED, error=f"{item.input}: {reason(error)}")
@@ -76,7 +76,7 @@ class SparkRunner:
             self.run.advance(record.read.size)
         return replace(report, seconds=time.monotonic() - begin)
 
-    def _in_parts(self, item: Item) -> tuple[FileReport, Record] | None:
+    def _in_parts(self, item: PlannedFile) -> tuple[FileReport, ManifestEntry] | None:
         """Recases a file in parts; None if it is to be recased as a whole."""
         try:
             file_format = format_of(item.input, self.shared.options)
@@ -107,12 +107,12 @@ class SparkRunner:
 # In the tasks:
 
 
-def _recase_file(item: Item, shared: _Shared) -> tuple[FileReport, Record | None]:
+def _recase_file(item: PlannedFile, shared: _Shared) -> tuple[FileReport, ManifestEntry | None]:
     """Recases a whole file, in one thread."""
     records = _Records()
     with ThreadPoolExecutor(1) as pool:
         recase = counting(shared.sent.recaser())
-        run = Run(
+        run = LocalRunner(
             shared.out,
             shared.options,
             shared.casing,
@@ -125,17 +125,17 @@ def _recase_file(item: Item, shared: _Shared) -> tuple[FileReport, Record | None
             advance=lambda more: None,
         )
         report = run.recase_file(item)
-    return report, next(iter(records.records.values()), None)
+    return report, next(iter(records.entries.values()), None)
 
 
 class _Records(Manifest):
     """Takes the record that the driver is to put into the manifest."""
 
     def __init__(self) -> None:
-        self.records = {}
+        self.entries = {}
 
-    def add(self, record: Record) -> None:
-        self.records[record.output] = record
+    def add(self, record: ManifestEntry) -> None:
+        self.entries[record.output] = record
 
 
 def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> RecaseCounts | None:
@@ -158,8 +158,8 @@ def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> Recase
 
 
 def _join(
-    before: Stamp, part_files: list[Path], counts: RecaseCounts, item: Item, shared: _Shared
-) -> tuple[FileReport, Record] | None:
+    before: Stamp, part_files: list[Path], counts: RecaseCounts, item: PlannedFile, shared: _Shared
+) -> tuple[FileReport, ManifestEntry] | None:
     """Joins the recased parts of a file to its output. None if the file has changed meanwhile."""
     if not before.is_of(item.input):
         return None
@@ -173,5 +173,7 @@ def _join(
                     out.write(data)
     read = before._replace(hash=sha256(item.input))
     written = Stamp.of(item.output, digest.hexdigest())
-    record = Record(item.output.relative_to(shared.out).as_posix(), str(item.input), made_by, read, written, counts)
+    record = ManifestEntry(
+        item.output.relative_to(shared.out).as_posix(), str(item.input), made_by, read, written, counts
+    )
     return FileReport(str(item.input), str(item.output), DONE, counts), record

@@ -1,4 +1,4 @@
-"""`capfst batch --document`: lines of a document are evidence for each other, whatever the format and the blocks."""
+"""Test `capfst batch --document`: lines of a document share evidence in every format, regardless of blocks."""
 
 import gzip
 import json
@@ -44,12 +44,12 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def documents() -> list[list[str]]:
-    """The lines of documents; in every other one, most of them tell of a word in the others that it is a name."""
+    """Return lines of documents. In every other document, most lines show that a word of its other lines is a name."""
     return [[OTHER if k % 2 or i % 3 == 1 else TELLING for i in range(size)] for k, size in enumerate(SIZES)]
 
 
 def batch(model: Path, file: Path, *options: object, jobs: int = 2, code: int = 0) -> tuple[bytes, str]:
-    """The output of a file, and what stderr says."""
+    """Return the output of a file, and stderr."""
     out = file.parent / f"out-{jobs}"
     done = run("batch", "--lm", model, "--jobs", jobs, "--output", out, *options, file, code=code)
     return ((out / file.name).read_bytes() if code == 0 else b""), str(done.stderr)
@@ -57,7 +57,7 @@ def batch(model: Path, file: Path, *options: object, jobs: int = 2, code: int = 
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, jobs: int) -> None:
+def test_text_is_the_same_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, jobs: int) -> None:
     text = "\n\n".join("\n".join(lines) for lines in documents()) + "\n \nlast"
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(text.encode()))
@@ -71,8 +71,8 @@ def test_text_is_as_from_recase(model: Path, recaser: Recaser, tmp_path: Path, j
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_lines_in_python_are_as_text(recaser: Recaser, end: str) -> None:
-    """Ends or not; and a line of white space that is not ASCII is none that parts documents."""
+def test_lines_in_python_are_the_same_as_text(recaser: Recaser, end: str) -> None:
+    """With and without line ends. A line of non-ASCII white space does not separate documents."""
     lines = [line for document in documents() for line in [*document, "", " \t"]] + ["\xa0", "\u2003", *[TELLING] * 3]
     expected = recaser("\n".join(lines)).split("\n")
     assert list(recaser.recase_lines(line + end for line in lines)) == [line + end for line in expected]
@@ -128,7 +128,7 @@ def texts(file: Path, data: bytes) -> list[str]:
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_a_field_tells_the_documents(model: Path, recaser: Recaser, tmp_path: Path, name: str, jobs: int) -> None:
+def test_a_field_separates_documents(model: Path, recaser: Recaser, tmp_path: Path, name: str, jobs: int) -> None:
     rows = [(k, line.replace('"', "'")) for k, lines in enumerate(documents()[:6]) for line in lines]
     file = tmp_path / name
     file.write_bytes(FORMATS[name](rows))
@@ -143,7 +143,7 @@ def test_a_field_tells_the_documents(model: Path, recaser: Recaser, tmp_path: Pa
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])
-def test_a_long_document_is_cut_at_the_same_places_with_any_number_of_jobs(
+def test_a_long_document_is_split_at_the_same_lines_with_any_number_of_jobs(
     model: Path, tmp_path: Path, name: str
 ) -> None:
     file = tmp_path / name
@@ -180,12 +180,12 @@ def test_other_documents_are_recased_again(model: Path, tmp_path: Path) -> None:
         ("a.parquet", ["--document-field", "no"], "called 'no'"),
     ],
 )
-def test_fields_that_are_not_there(model: Path, tmp_path: Path, name: str, options: list[str], said: str) -> None:
+def test_missing_fields(model: Path, tmp_path: Path, name: str, options: list[str], said: str) -> None:
     (tmp_path / name).write_bytes(FORMATS.get(name, lambda rows: b"x\n")([(1, "x")]))
     assert said in batch(model, tmp_path / name, *options, code=1)[1]
 
 
 @pytest.mark.parametrize("options", [["--no-context"], ["--source-field", "id"]])
-def test_options_that_do_not_go_together(model: Path, tmp_path: Path, options: list[str]) -> None:
+def test_options_that_exclude_each_other(model: Path, tmp_path: Path, options: list[str]) -> None:
     (tmp_path / "a.jsonl").write_bytes(jsonl([(1, "x")]))
     assert "--document cannot be used" in batch(model, tmp_path / "a.jsonl", "--document", *options, code=2)[1]

@@ -1,63 +1,63 @@
-"""The manifest: what is written is read again, what a kill left of it is not, and files are known by what they hold."""
+"""Test the manifest: entries are read back, lines left by a kill are ignored, and content identifies files."""
 
 import os
 
 import pytest
 
-from capfst.batch.manifest import NAME, Manifest, Record, Stamp, sha256
+from capfst.batch.manifest import NAME, Manifest, ManifestEntry, Stamp, sha256
 from capfst.exceptions import CapfstError
 from capfst.io.protocol import RecaseCounts
 
-HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of nothing
+HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of an empty file
 
 
-def record(output: str, tokens: int = 1) -> Record:
+def entry(output: str, tokens: int = 1) -> ManifestEntry:
     stamp = Stamp(3, HASH, (1, 2, 3))
-    return Record(
+    return ManifestEntry(
         output, "in/é\udcff", {"model": "m", "sentence_case": False}, stamp, stamp, RecaseCounts(tokens=tokens)
     )
 
 
-def written(folder, *records: Record) -> bytes:
+def written(folder, *entries: ManifestEntry) -> bytes:
     manifest = Manifest(folder)
-    for each in records:
+    for each in entries:
         manifest.add(each)
     manifest.close()
     return (folder / NAME).read_bytes()
 
 
-def read(folder) -> dict[str, Record]:
+def read(folder) -> dict[str, ManifestEntry]:
     manifest = Manifest(folder)
     manifest.close()
-    return manifest.records
+    return manifest.entries
 
 
-def test_records_come_back(tmp_path):
-    written(tmp_path, record("a"), record("b/c", 7))
-    assert read(tmp_path) == {"a": record("a"), "b/c": record("b/c", 7)}
+def test_entries_are_read_back(tmp_path):
+    written(tmp_path, entry("a"), entry("b/c", 7))
+    assert read(tmp_path) == {"a": entry("a"), "b/c": entry("b/c", 7)}
     assert read(tmp_path)["b/c"].counts.tokens == 7
 
 
-def test_the_last_record_of_an_output_counts_and_the_others_go(tmp_path):
-    written(tmp_path, record("a", 1), record("b"), record("a", 2))
+def test_only_the_last_entry_of_an_output_is_kept(tmp_path):
+    written(tmp_path, entry("a", 1), entry("b"), entry("a", 2))
     assert read(tmp_path)["a"].counts.tokens == 2
     assert (tmp_path / NAME).read_bytes().count(b"\n") == 2
 
 
-def test_a_torn_line_counts_for_nothing_and_spoils_no_other(tmp_path):
-    whole = written(tmp_path, record("a"), record("b"))
+def test_an_incomplete_line_is_ignored_and_affects_no_other(tmp_path):
+    whole = written(tmp_path, entry("a"), entry("b"))
     last = whole.rindex(b"{", 0, whole.index(b'"b"'))
     for end in range(last + 1, len(whole) - 1):
         (tmp_path / NAME).write_bytes(whole[:end])
-        assert read(tmp_path) == {"a": record("a")}
-        written(tmp_path, record("c"))
+        assert read(tmp_path) == {"a": entry("a")}
+        written(tmp_path, entry("c"))
         assert set(read(tmp_path)) == {"a", "c"}
 
 
 @pytest.mark.parametrize("line", [b"[]", b"{}", b'{"output": "x"}', b"\xff", b"null", b'"\\ud800"'])
-def test_what_is_no_record_is_left_out(tmp_path, line):
-    (tmp_path / NAME).write_bytes(line + b"\n" + record("a").to_json().encode() + b"\n")
-    assert read(tmp_path) == {"a": record("a")}
+def test_lines_that_are_not_entries_are_ignored(tmp_path, line):
+    (tmp_path / NAME).write_bytes(line + b"\n" + entry("a").to_json().encode() + b"\n")
+    assert read(tmp_path) == {"a": entry("a")}
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
@@ -86,6 +86,6 @@ def test_stamps(tmp_path):
     assert touched.refreshed(file) is None
 
 
-def test_the_hash_is_that_of_sha256sum(tmp_path):
+def test_the_hash_equals_that_of_sha256sum(tmp_path):
     (tmp_path / "f").touch()
     assert sha256(tmp_path / "f") == HASH

@@ -1,4 +1,4 @@
-"""Batch: what a run does with many files, how it ends, and that killed runs and faults lose and spoil nothing."""
+"""Test batches: many files, how a run ends, and that killed runs and faulty files lose and damage nothing."""
 
 import fcntl
 import gzip
@@ -55,7 +55,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture
 def tree(tmp_path):
-    """The folder `in`, with a file of each format."""
+    """Return the folder `in`, with a file of each format."""
     folder = tmp_path / "in"
     (folder / "b" / "c").mkdir(parents=True)
     (folder / "a.txt").write_text(TEXT)
@@ -68,7 +68,7 @@ def tree(tmp_path):
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All but the manifest."""
+    """Return the content of all files except the manifest."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -77,8 +77,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def batch(model, *arguments, code=0) -> tuple[dict, list[str]]:
-    """The report, and the lines on stderr but for the note that the model has no context model. In this process, which
-    need not load NumPy for each run."""
+    """Return the report, and the lines on stderr without the note that the model has no context model.
+
+    The command runs in this process, so that NumPy is not loaded for each run.
+    """
     report = model.with_name("report.json")
     command = ["batch", "--lm", model, "--jobs", 2, "--report", report, *arguments]
     failed = 0
@@ -111,7 +113,7 @@ def test_a_tree(model, tree, tmp_path):
     assert (report["tokens"], report["changed"], report["oov"], report["lines"]) == (5 * 17 + 2, 5 * 7 + 2, 5, 16)
     assert any(line.startswith(f"{tree}/a.txt: 3 lines, 17 tokens, 7 changed, 1 unknown (file ") for line in lines)
     assert [f"(file {i} of 6, " in line for i, line in enumerate(lines, 1)] == [True] * 6 + [False] * 2
-    assert lines[6] == "files: 6 done, 0 done before, 0 failed, 1 left out: no text by their names"
+    assert lines[6] == "files: 6 done, 0 done before, 0 failed, 1 left out: not text, by their names"
 
 
 def test_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
@@ -134,14 +136,14 @@ def test_casing_options(model, tmp_path):
     assert (tmp_path / "o" / "a").read_text() == "Paris\nthe mayor"
 
 
-# Again: what is done is not done again
+# Second runs: finished files are skipped
 
 
 def statuses(report) -> dict[str, str]:
     return {Path(file["output"]).name: file["status"] for file in report["files"]}
 
 
-def test_a_second_run_does_what_changed(model, tree, tmp_path):
+def test_a_second_run_recases_changed_files(model, tree, tmp_path):
     out = tmp_path / "out"
     batch(model, tree, "--output", out)
     before = files(out)
@@ -168,7 +170,7 @@ def test_a_second_run_does_what_changed(model, tree, tmp_path):
     assert report["done"] == 6
 
 
-def test_other_options_or_another_model_do_again_what_they_concern(model, tree, tmp_path):
+def test_other_options_or_another_model_recase_the_affected_files(model, tree, tmp_path):
     def redone(*arguments, lm=model) -> set[str]:
         report, _ = batch(lm, tree, "--output", tmp_path / "out", *arguments)
         return {name for name, status in statuses(report).items() if status == DONE}
@@ -188,13 +190,13 @@ def test_other_options_or_another_model_do_again_what_they_concern(model, tree, 
     assert redone("--column", "1", "--sentence-case", lm=again) == everything
 
 
-def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_path):
+def test_a_changed_context_model_recases_files_again(contextual_model, tmp_path):
     lm = tmp_path / "cap.fst"
     text = "\n".join(UNHEARD).lower()
     (tmp_path / "a").write_text(text)
 
     def status(*options) -> str:
-        """Of a batch with these options, whose output is what `recase` gives."""
+        """Return the status of the file after a batch with these options; check that the output equals `recase`'s."""
         report, _ = batch(lm, tmp_path / "a", "--output", tmp_path / "out", *options)
         chosen = {"context": "--no-context" not in options, "oov": "pass" if "pass" in options else "guess"}
         assert (tmp_path / "out" / "a").read_text() == capfst.load(lm, **chosen)(text)
@@ -214,7 +216,7 @@ def test_a_context_model_is_part_of_what_made_an_output(contextual_model, tmp_pa
     assert (tmp_path / "out" / "a").read_bytes() == weighed
 
 
-def test_a_context_model_that_is_no_longer_read_stops_the_run(tmp_path):
+def test_a_context_model_of_an_old_format_stops_the_run(tmp_path):
     path = in_two_files(tiny(), tmp_path / "cap.fst")
     (tmp_path / "a").write_text("it works")
     with pytest.raises(CapfstError, match="whose models had two files"):
@@ -227,7 +229,7 @@ def test_a_context_model_that_is_no_longer_read_stops_the_run(tmp_path):
 
 @pytest.mark.slow
 def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
-    """SIGKILL at random moments, from the first reading of a file to the last record."""
+    """SIGKILL at random moments, from the first read of a file to the last entry."""
     (tmp_path / "in").mkdir()
     chance = random.Random(5)
     for i in range(12):
@@ -270,7 +272,7 @@ def test_signals_end_quietly_and_leave_nothing_half_written(model, tmp_path, num
     assert set(files(tmp_path / "out")) <= {"a", "b", "c"}
 
 
-def test_what_killed_processes_left_goes_and_what_others_write_stays(tmp_path):
+def test_files_of_killed_processes_are_removed_and_those_being_written_are_kept(tmp_path):
     left = tmp_path / ".capfst-0123abcd.tmp"
     left.touch()
     with replacing(tmp_path / "cap.fst") as file:
@@ -280,7 +282,7 @@ def test_what_killed_processes_left_goes_and_what_others_write_stays(tmp_path):
     assert files(tmp_path) == {"cap.fst": b"a model"}
 
 
-# What goes wrong with one file does not stop the others
+# Errors in one file do not stop the others
 
 
 @pytest.fixture
@@ -308,7 +310,7 @@ def test_faults(model, faulty, tmp_path):
         "3.jsonl": "line 2: broken JSON, column 10: Unterminated",
         "4.parquet": "no Parquet file",
         "5.txt": "No such file",
-        "6.txt": "no regular file",
+        "6.txt": "not a regular file",
         "gone.txt": "No such file",
     }.items():
         assert f"{name}: " in errors[name]
@@ -353,7 +355,7 @@ def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, ch
     with monkeypatch.context() as patch:
         patch.setattr(formats, "raw_blocks", read_and_change)
         _, lines = batch(model, path, "--output", out, code=1)
-    assert ("No such file" if change == "goes" else f"{path}: it changed while it was read") in lines[0]
+    assert ("No such file" if change == "goes" else f"{path}: changed while") in lines[0]
     assert files(out) == {"in.txt": b"of an earlier run"}
     path.write_text(TEXT)
     assert batch(model, path, "--output", out)[0]["done"] == 1
@@ -368,16 +370,16 @@ def test_strict_stops_at_once(model, faulty, tmp_path):
 
 
 def test_files_that_end_together_are_all_in_the_report():
-    """Behind the one that stops the run, too; and no more are begun."""
+    """This includes files that end after the one that stops the run. No further files are started."""
     begun, together = [], Barrier(3)
 
     class Runner:
         jobs, stopped = 3, Event()
 
-        def recase_file(self, item):
-            begun.append(item)
+        def recase_file(self, file):
+            begun.append(file)
             together.wait(TIMEOUT)
-            return FileReport(item, item, FAILED)
+            return FileReport(file, file, FAILED)
 
     taken = []
     assert "--strict" in recase_all(Runner(), "abcdef", True, taken.append)
@@ -430,7 +432,7 @@ def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.jsonl", "a.tsv", "a.txt"])
 def test_memory_grows_little_with_a_record(model, tmp_path, name):
-    """Less than six bytes for each byte of a record."""
+    """Memory grows by less than six bytes per byte of a record."""
     peaks = []
     for size in 2 << 20, 66 << 20:
         value = TEXT.replace("\n", " ")
@@ -474,10 +476,10 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("names", "outputs"), PLANS)
 def test_where_outputs_go(here, names, outputs):
     Path("[x].txt").unlink() if "*" in names else None
-    found = plan(names, Path("out"), Path("m.fst")).items
-    assert [item.output.as_posix() for item in found] == [f"out/{name}" for name in outputs]
-    for item in found:
-        assert item.input.name == item.output.name
+    found = plan(names, Path("out"), Path("m.fst")).files
+    assert [file.output.as_posix() for file in found] == [f"out/{name}" for name in outputs]
+    for file in found:
+        assert file.input.name == file.output.name
 
 
 BAD_PLANS = [
@@ -527,7 +529,7 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
 def test_the_output_folder_may_be_a_link(here):
     Path("real").mkdir()
     Path("out").symlink_to("real")
-    assert [str(item.output) for item in plan(["f.txt"], Path("out"), Path("m.fst")).items] == ["out/f.txt"]
+    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst")).files] == ["out/f.txt"]
 
 
 def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
@@ -537,7 +539,7 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
     (folder / "a\nb.jsonl").write_text("x")
     report, lines = batch(model, folder, "--output", tmp_path / "out", code=1)
     assert sorted(files(tmp_path / "out")) == ["a\nb\x1b.txt"]
-    both = "\n".join(lines[:2])  # in the order in which they are done
+    both = "\n".join(lines[:2])  # in the order of completion
     assert "in\\u2028/a\\nb.jsonl: line 1: broken JSON" in both
     assert "in\\u2028/a\\nb\\x1b.txt: 3 lines" in both
     assert len(lines) == 5
@@ -545,11 +547,11 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
     assert batch(model, folder, "--output", tmp_path / "out", code=1)[0]["skipped"] == 1
 
 
-def test_models_are_no_inputs(here):
+def test_models_are_not_inputs(here):
     for name in "cap.fst", "b.fst":
         (Path("d") / name).touch()
     found = plan(["d"], Path("out"), Path("d/cap.fst"))
-    assert [str(item.input) for item in found.items] == ["d/a.txt", "d/e/b.txt"]
+    assert [str(file.input) for file in found.files] == ["d/a.txt", "d/e/b.txt"]
     assert found.left_out == ["d/b.fst", "d/cap.fst"]
     assert [str(path) for path in find_files(["d"])] == ["d/a.txt", "d/e/b.txt"]
 
@@ -557,7 +559,7 @@ def test_models_are_no_inputs(here):
 # Display
 
 
-def test_lines_tell_the_time_left(capsys, monkeypatch):
+def test_lines_show_the_time_left(capsys, monkeypatch):
     now = [100.0]
     monkeypatch.setattr("capfst.batch.display.time.monotonic", lambda: now[0])
     with Display() as display:

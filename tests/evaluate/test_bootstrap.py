@@ -1,11 +1,12 @@
-"""The paired bootstrap: its draws against plain Python, and what its intervals and p-values must be."""
+"""Test the paired bootstrap: its draws against plain Python, and properties of its intervals and p-values."""
 
 import json
 
 import numpy as np
 import pytest
 
-from capfst.evaluate.bootstrap import compare_hypotheses, resample
+from capfst.evaluate import bootstrap
+from capfst.evaluate.bootstrap import resample
 from capfst.evaluate.compare import COLUMNS
 from capfst.evaluate.score import MEASURES, measures, score_files
 
@@ -14,7 +15,7 @@ LINES = [f"The Cat number {k} sat in New York with an iPhone of NASA" for k in r
 
 @pytest.fixture
 def files(tmp_path):
-    """A reference; a bad, a much better and a hardly better hypothesis."""
+    """Return the files of the references, and of bad, much better and hardly better hypotheses."""
     bad = [line if k % 2 else line.lower() for k, line in enumerate(LINES)]
     better = [line if k % 10 else line.lower() for k, line in enumerate(LINES)]
     hardly = [LINES[0], *bad[1:]]
@@ -24,6 +25,10 @@ def files(tmp_path):
         path.write_text("\n".join(lines), encoding="utf-8")
         paths.append(path)
     return paths
+
+
+def compare_hypotheses(references, hypotheses, **options):
+    return bootstrap.compare_hypotheses(references=references, hypotheses=hypotheses, **options)
 
 
 def test_draws_equal_plain_python():
@@ -40,10 +45,10 @@ def test_draws_equal_plain_python():
 def test_comparison(files):
     reference, *hypotheses = files
     comparison = compare_hypotheses(reference, hypotheses, resamples=300)
-    assert comparison.scores == [score_files(reference, path) for path in hypotheses]
+    assert comparison.scores == [score_files(references=reference, hypotheses=path) for path in hypotheses]
     values = np.array([list(scores.measures.values()) for scores in comparison.scores])
     assert ((comparison.low <= values) & (values <= comparison.high)).all()
-    changing = [list(MEASURES).index(name) for name in ("accuracy", "recall", "f1", "cer")]
+    changing = [list(MEASURES).index(name) for name in ("accuracy", "recall", "f1", "capitalization_error_rate")]
     assert (comparison.p[0] == 1).all()
     assert (comparison.p[1, changing] < 0.01).all()
     assert (comparison.p[2, changing] > 0.05).all()
@@ -54,7 +59,7 @@ def test_accuracy_interval_is_near_the_normal_approximation(files):
     reference, bad, *_ = files
     comparison = compare_hypotheses(reference, [bad], resamples=2000)
     right = np.array([line == line.lower() or k % 2 for k, line in enumerate(LINES)])
-    wrong = 6 / 13 * 100  # of the tokens of a line that is in lower case
+    wrong = 6 / 13 * 100  # percentage of the tokens of a line in lower case
     error = 1.96 * wrong * right.std() / len(LINES) ** 0.5
     assert comparison.high[0, 0] - comparison.low[0, 0] == pytest.approx(2 * error, rel=0.1)
 
@@ -78,7 +83,11 @@ def test_renderings(files):
     assert [entry["hypothesis"] for entry in record["hypotheses"]] == [str(path) for path in hypotheses]
     assert "p" not in record["hypotheses"][0]
     assert record["hypotheses"][1]["p"]["f1"] == comparison.p[1, 3]
+    assert record["hypotheses"][1]["p"]["capitalization_error_rate"] == comparison.p[1, 4]
     assert record["hypotheses"][1]["intervals"]["cer"] == [comparison.low[1, 4], comparison.high[1, 4]]
+    assert record["hypotheses"][1]["intervals"]["capitalization_error_rate"] == [
+        comparison.low[1, 4], comparison.high[1, 4],
+    ]  # fmt: skip
 
 
 def test_nothing_to_measure(tmp_path):

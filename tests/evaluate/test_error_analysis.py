@@ -1,4 +1,4 @@
-"""Error analysis: goldens by hand, sums against `score` and plain Python, bounded counting, the page, the command."""
+"""Test the error analysis: goldens by hand, sums against `score` and plain Python, bounded counting, page, command."""
 
 import json
 from collections import Counter
@@ -14,10 +14,10 @@ import capfst
 from capfst.casing.shapes import Shape
 from capfst.evaluate import error_page
 from capfst.evaluate.compare import SHAPE_NAMES
-from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, EXCERPTS, KINDS, analyse_files, errors
+from capfst.evaluate.error_analysis import CASED_SHAPES, ELSEWHERE, EXCERPTS, KINDS, analyze_errors, analyze_files
 from capfst.evaluate.lossy_counting import LossyCounter, WrongWord
 from capfst.evaluate.score import score
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 
 CORPUS = """\
 In May we met in Paris, and the IBM X-ray was there.
@@ -38,22 +38,27 @@ def recaser(model):
     return capfst.load(model)
 
 
-def confusion(found):
-    """The cells that are not 0, by name."""
-    rows = enumerate(found.confusion.tolist())
+def errors(references, hypotheses, recaser=None):
+    return analyze_errors(references=references, hypotheses=hypotheses, recaser=recaser)
+
+
+def confusion(analysis):
+    """Return the cells of the confusion matrix that are not 0, by name."""
+    rows = enumerate(analysis.confusion.tolist())
     return {(CASED_SHAPES[r], CASED_SHAPES[h]): count for r, row in rows for h, count in enumerate(row) if count}
 
 
-def counted(found):
-    """(class, reference → hypothesis) → count."""
+def counted(analysis):
+    """Return (kind, reference → hypothesis) → count."""
     return {
-        (found.kinds[pair.kind], f"{pair[1]} → {pair[2]}"): e.count for pair, e in found.wrong_words.entries.items()
+        (analysis.kinds[pair.kind], f"{pair[1]} → {pair[2]}"): e.count
+        for pair, e in analysis.wrong_words.entries.items()
     }
 
 
 def test_golden():
-    found = errors(["The Cat met NASA's iPhone .", "", "the end"], ["the Cat MET nasa's Iphone .", "", "the END"])
-    assert confusion(found) == {
+    analysis = errors(["The Cat met NASA's iPhone .", "", "the end"], ["the Cat MET nasa's Iphone .", "", "the END"])
+    assert confusion(analysis) == {
         ("Capitalized", "lower"): 1,
         ("Capitalized", "Capitalized"): 1,
         ("lower", "UPPER"): 2,
@@ -61,9 +66,9 @@ def test_golden():
         ("mixed", "lower"): 1,
         ("mixed", "Capitalized"): 1,
     }
-    assert found.wrong_shapes.tolist() == [2, 1, 0, 2]
-    assert found.groups == {KINDS[0]: (2, 1), ELSEWHERE: (5, 4), "all": (7, 5)}
-    assert counted(found) == {
+    assert analysis.wrong_shapes.tolist() == [2, 1, 0, 2]
+    assert analysis.groups == {KINDS[0]: (2, 1), ELSEWHERE: (5, 4), "all": (7, 5)}
+    assert counted(analysis) == {
         (KINDS[0], "The → the"): 1,
         (ELSEWHERE, "met → MET"): 1,
         (ELSEWHERE, "NASA → nasa"): 1,
@@ -84,7 +89,7 @@ def test_golden():
         ("(Paris),", "ambiguous"),
         ("may/IBM", "ambiguous"),
         ("IBM", "unambiguous"),
-        ("IBM™", "unambiguous"),  # what has no case cannot be wrong
+        ("IBM™", "unambiguous"),  # characters without case cannot be wrong
         ("X-ray", "unambiguous"),
         ("X-Ray", "unseen casing"),
         ("www.Elsewhere.example", "unambiguous"),
@@ -92,9 +97,9 @@ def test_golden():
 )
 def test_kind(recaser, token, kind):
     other = token.swapcase()
-    found = errors([f"— A {token} b"], [f"— A {other} b"], recaser)
-    assert {name: wrong for name, (_, wrong) in found.groups.items() if wrong} == {kind: 1, "all": 1}
-    assert found.groups[KINDS[0]] == (1, 0)  # A
+    analysis = errors([f"— A {token} b"], [f"— A {other} b"], recaser)
+    assert {name: wrong for name, (_, wrong) in analysis.groups.items() if wrong} == {kind: 1, "all": 1}
+    assert analysis.groups[KINDS[0]] == (1, 0)  # A
     assert errors([f"— {token} a"], [f"— {other} a"], recaser).groups[KINDS[0]] == (1, 1)
 
 
@@ -116,10 +121,13 @@ def test_the_words_of_a_token_that_are_wrong(reference, hypothesis, words):
 
 
 def plain(lines):
-    """Confusion, words and errors by class, with nothing but `score`'s classes of one token and loops."""
+    """Return the confusion matrix and the counts by kind, computed with loops and `score`'s shapes of single tokens."""
+
+    def one(token):
+        return score(references=[token], hypotheses=[token])
 
     def shape(token):
-        return next(k for k, name in enumerate(SHAPE_NAMES) if score([token], [token]).groups[name] == (1, 1))
+        return next(k for k, name in enumerate(SHAPE_NAMES) if one(token).groups[name] == (1, 1))
 
     cells, words, errors = Counter(), Counter(), Counter()
     for reference, hypothesis in lines:
@@ -138,18 +146,18 @@ def plain(lines):
 @given(st.lists(line_pairs(), max_size=4))
 def test_sums_are_those_of_score_and_of_plain_python(lines):
     references, hypotheses = [ref for ref, _ in lines], [hyp for _, hyp in lines]
-    found = errors(references, hypotheses)
-    scores = score(references, hypotheses)
+    analysis = errors(references, hypotheses)
+    scores = score(references=references, hypotheses=hypotheses)
     tokens, correct = scores.groups["all"]
-    assert found.lines == len(lines)
-    assert found.errors.total() == found.wrong_shapes.sum() == tokens - correct
-    assert dict(zip(CASED_SHAPES, found.confusion.sum(1).tolist(), strict=True)) == {
+    assert analysis.lines == len(lines)
+    assert analysis.errors.total() == analysis.wrong_shapes.sum() == tokens - correct
+    assert dict(zip(CASED_SHAPES, analysis.confusion.sum(1).tolist(), strict=True)) == {
         name: scores.groups[name][0] for name in CASED_SHAPES
     }
     cells, groups = plain(lines)
-    assert confusion(found) == cells
-    assert {kind: found.groups[kind] for kind in groups} == groups
-    for pair, entry in found.wrong_words.entries.items():
+    assert confusion(analysis) == cells
+    assert {kind: analysis.groups[kind] for kind in groups} == groups
+    for pair, entry in analysis.wrong_words.entries.items():
         assert pair.reference != pair.hypothesis
         assert capfst.evaluate.error_analysis.shape(pair.reference) != Shape.CASELESS
         for excerpt in entry.excerpts:
@@ -168,8 +176,8 @@ def test_batches_do_not_matter(lines, size):
 def test_contexts_are_few_different_and_short():
     lines = ["x Paris y", "x Paris y", "a Paris", "b Paris", "c Paris"]
     lines.append(f"{'é ' * 99}(London) {'ö' * 99}")
-    found = errors(lines, map(str.lower, lines))
-    entries = {pair.reference: entry for pair, entry in found.wrong_words.entries.items()}
+    analysis = errors(lines, map(str.lower, lines))
+    entries = {pair.reference: entry for pair, entry in analysis.wrong_words.entries.items()}
     assert entries["Paris"].count == 5
     assert entries["Paris"].excerpts == [("x ", "Paris", " y"), ("a ", "Paris", ""), ("b ", "Paris", "")]
     assert EXCERPTS == 3
@@ -198,17 +206,17 @@ def test_frequent_words_in_bounded_memory(numbers, capacity):
     assert counts == sorted((entry.count for entry in frequent.entries.values()), reverse=True)[:5]
 
 
-def test_what_was_forgotten_is_told():
-    found = errors([], [])
-    found.wrong_words = LossyCounter(1)
-    found.wrong_words.add(WrongWord(0, "A", "a"))
-    found.wrong_words.add(WrongWord(0, "B", "b"))
-    assert "too low by up to 1" in found.text(9)
-    assert "too low by up to 1" in error_page.page(found, 9, ("r", "h"))
+def test_the_bound_of_missed_words_is_printed():
+    analysis = errors([], [])
+    analysis.wrong_words = LossyCounter(1)
+    analysis.wrong_words.add(WrongWord(0, "A", "a"))
+    analysis.wrong_words.add(WrongWord(0, "B", "b"))
+    assert "too low by up to 1" in analysis.text(9)
+    assert "too low by up to 1" in error_page.page(analysis, 9, ("r", "h"))
 
 
 class Page(HTMLParser):
-    """The text of a page whose elements all end, and the names of elements and attributes."""
+    """Parser of a page that checks that all elements end, and collects text and names of elements and attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -232,13 +240,13 @@ class Page(HTMLParser):
 def test_page_escapes_and_needs_nothing_else():
     evil = "<Script>Alert('&amp;')</Script>"
     lines = [f"a {evil} Paris & <b>", f"b {evil} Paris"]
-    found = errors(lines, map(str.lower, lines))
-    page = Page(error_page.page(found, 9, ("<ref>", '"hyp"&')))
+    analysis = errors(lines, map(str.lower, lines))
+    page = Page(error_page.page(analysis, 9, ("<ref>", '"hyp"&')))
     assert page.tags == {*"html head meta title style body h1 h2 p table tr th td mark br footer".split()}  # noqa: SIM905
     assert page.attributes == {"lang", "charset", "name", "content", "class"}
     assert 'Case errors of "hyp"& against <ref>' in page.text
     assert "a <Script>Alert('&amp;')</Script> Paris & <b>" in page.text
-    assert found.signature in page.text
+    assert analysis.signature in page.text
 
 
 def test_command(model, tmp_path):
@@ -250,7 +258,7 @@ def test_command(model, tmp_path):
         assert line in text
     assert "We met in May at <IBM> with Xyzzy" in Page(html.read_text("utf-8")).text
     record = json.loads(run("errors", "--json", "--top", 1, reference, hypothesis, "--lm", model).stdout)
-    assert record == analyse_files(reference, hypothesis, capfst.load(model)).to_dict(1)
+    assert record == analyze_files(references=reference, hypotheses=hypothesis, recaser=capfst.load(model)).to_dict(1)
     assert record["kinds"]["unambiguous"] == {"tokens": 2, "wrong": 1}  # met, IBM
     assert record["confusion"]["Capitalized"] == {"lower": 3, "Capitalized": 0, "UPPER": 0, "mixed": 0}
     assert [word["reference"] for word in record["wrong_words"]] == ["We"]
@@ -260,36 +268,36 @@ def test_command(model, tmp_path):
 def test_bad_input(tmp_path):
     for name, content in {"ref": b"a\nThe cat\n", "other": b"a\nThe dog\n", "latin": b"a\nThe \xe9\n"}.items():
         (tmp_path / name).write_bytes(content)
-    assert "line 2 of" in message(run("errors", tmp_path / "ref", tmp_path / "other", code=1))
+    assert "other, line 2: " in message(run("errors", tmp_path / "ref", tmp_path / "other", code=1))
     assert "not UTF-8" in message(run("errors", tmp_path / "ref", tmp_path / "latin", code=1))
     assert "nowhere" in message(run("errors", tmp_path / "ref", tmp_path / "nowhere", code=1))
     page = tmp_path / "no" / "page.html"
     assert "folder" in message(run("errors", tmp_path / "ref", tmp_path / "ref", "--html", page, code=1))
-    with pytest.raises(CapfstError, match="the hypothesis has only 1 lines"):
+    with pytest.raises(CorpusError, match=r"^hypotheses .*\(1\).* references"):
         errors(["a", "b"], ["a"])
 
 
-def test_what_is_shown():
-    found = errors(["The Cat met NASA ."], ["the Cat met Nasa ."])
-    assert str(found) == found.text(30)
-    assert "NASA → Nasa" in str(found)
-    assert "2 of 4 cased tokens wrong; 1 lines; capfst-errors|" in repr(found)
+def test_str_and_repr():
+    analysis = errors(["The Cat met NASA ."], ["the Cat met Nasa ."])
+    assert str(analysis) == analysis.text(30)
+    assert "NASA → Nasa" in str(analysis)
+    assert "2 of 4 cased tokens wrong; 1 lines; capfst-errors|" in repr(analysis)
 
 
-def test_lone_surrogates_are_characters_like_others(recaser):
-    found = errors(["— A Cat\ud800 a"], ["— A cat\ud800 a"], recaser)
-    assert found.groups["all"][1] == 1
+def test_lone_surrogates_are_characters(recaser):
+    analysis = errors(["— A Cat\ud800 a"], ["— A cat\ud800 a"], recaser)
+    assert analysis.groups["all"][1] == 1
 
 
 @pytest.mark.parametrize(
     ("reference", "hypothesis", "said"),
     [
-        ("Hi", ["hi"], "the reference must be lines, not one str"),
-        (["Hi"], "hi", "the hypothesis must be lines, not one str"),
-        (["Hi"], [b"hi"], "must be a str, not bytes: decode it first"),
-        ([None], ["hi"], "line 1 of the reference must be a str, not NoneType"),
+        ("Hi", ["hi"], "^references .* one str"),
+        (["Hi"], "hi", "^hypotheses .* one str"),
+        (["Hi"], [b"hi"], "^hypotheses, line 1: .* not bytes"),
+        ([None], ["hi"], "^references, line 1: .* not NoneType"),
     ],
 )
-def test_what_are_no_lines_is_a_type_error(reference, hypothesis, said):
+def test_values_other_than_lines_are_a_type_error(reference, hypothesis, said):
     with pytest.raises(TypeError, match=said):
         errors(reference, hypothesis)

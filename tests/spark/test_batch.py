@@ -10,7 +10,7 @@ from support.command_line import run, run_process
 from support.spark import CORPUS
 
 import capfst
-from capfst.batch.run import run as run_batch
+from capfst.batch.run import run_batch
 from capfst.io.inputs import plan
 from capfst.io.protocol import BatchOptions
 

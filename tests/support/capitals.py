@@ -1,6 +1,6 @@
 """Capitalization errors of whole texts, by the kernel."""
 
-from capfst.evaluate.cer import code_points, edits
+from capfst.evaluate.edit_distance import code_points, edits
 from capfst.text.unicode import INFO, IS_UPPER
 
 

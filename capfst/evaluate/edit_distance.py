@@ -1,12 +1,13 @@
-"""CER: the capitalization error rate of Beaufays & Strope (2013), §5.1.
+"""Edit distance: the fewest deletions, insertions and substitutions that turn one sequence of numbers into another.
 
-In: the upper-case characters of a reference and of a hypothesis, whose words may differ (a recognizer's, say). Out: the
-edits of their alignment; CER = (deletions + insertions + substitutions) / upper-case characters of the reference.
+In: the upper-case characters of a reference and of a hypothesis, whose words may differ, or the numbers of their words
+(`alignment`). Out: the edits. The capitalization error rate of Beaufays & Strope (2013), §5.1, is (deletions +
+insertions + substitutions) / upper-case characters of the reference.
 
-The alignment has the least number of edits (Levenshtein distance). Of several such alignments, the one with the fewest
-substitutions counts, which leaves most characters unchanged: AB against BC is a deletion and an insertion, not two
-substitutions. Time is linear in the length for a bounded number of errors: a band of diagonals is searched, and widened
-until it must hold the best alignment (Ukkonen 1985).
+The alignment has the fewest edits (Levenshtein distance) and, among such alignments, the fewest substitutions, which
+leaves the most characters unchanged: AB against BC is a deletion and an insertion, not two substitutions. Time is
+linear in the length for a bounded number of edits: a band of diagonals is searched, and widened until it must contain
+the best alignment (Ukkonen 1985).
 """
 
 import numpy as np
@@ -15,22 +16,23 @@ import numpy.typing as npt
 from capfst.kernels import inner, inner_allocating
 from capfst.kernels.types import U32Array, i64
 
-# Costs are edits · 2^38 + substitutions · 2^19 + a column: least by edits, then by substitutions, of which there must
-# be fewer than 2^19, as of columns; 2^18 words, or a stretch of capitals, are well below that.
+# A cost is edits · 2^38 + substitutions · 2^19 + a column, so that comparing costs compares edits, then substitutions.
+# Substitutions and columns must be fewer than 2^19; 2^18 words, or a stretch of capitals, are well below that.
 _EDIT, _SUBSTITUTION = 1 << 38, 1 << 19
 _NEVER = 1 << 62
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
-    """The text as uint32[n]; lone surrogates are characters like others."""
+    """Return the text's code points, uint32[n], including lone surrogates."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 @inner
 def edits(ref: U32Array, n: i64, hyp: U32Array, m: i64) -> tuple[i64, i64, i64]:
-    """(deletions, insertions, substitutions) that make hyp[:m] of ref[:n], both uint32[·]; needs one row of the band.
+    """Return (deletions, insertions, substitutions) that turn ref[:n] into hyp[:m], both uint32[·].
 
-    What both begin or end with is matched first: no alignment without these matches is cheaper.
+    Memory is one row of the band. Common prefixes and suffixes are matched first: no alignment without these matches is
+    cheaper.
     """
     start = 0
     while start < n and start < m and ref[start] == hyp[start]:
@@ -54,7 +56,7 @@ def edits(ref: U32Array, n: i64, hyp: U32Array, m: i64) -> tuple[i64, i64, i64]:
 
 @inner
 def is_subsequence(short: U32Array, long: U32Array) -> bool:
-    """Whether `long` is `short` with insertions."""
+    """Return whether `long` is `short` with insertions."""
     i = 0
     for j in range(len(long)):
         if i < len(short) and short[i] == long[j]:
@@ -64,12 +66,15 @@ def is_subsequence(short: U32Array, long: U32Array) -> bool:
 
 @inner
 def least_cost(ref: U32Array, hyp: U32Array, middle: i64) -> i64:
-    """The least cost of all alignments, with the column where such a one leaves row `middle` > 0: a place where the
-    alignment may be cut in two (Hirschberg 1975)."""
+    """Return the least cost of all alignments.
+
+    If `middle` > 0, the cost includes the column in which a best alignment leaves row `middle`: the alignment may be
+    cut in two there (Hirschberg 1975).
+    """
     margin = 1 + abs(len(ref) - len(hyp)) // 4
     while True:
         cost = band_cost(ref, hyp, middle, margin)
-        # An alignment that leaves the band has to cross margin + 1 further diagonals, an edit each, and to come back.
+        # An alignment that leaves the band must cross margin + 1 more diagonals, at one edit each, and come back.
         enough = (cost // _EDIT - abs(len(ref) - len(hyp))) // 2
         if margin >= enough:
             return cost
@@ -78,14 +83,15 @@ def least_cost(ref: U32Array, hyp: U32Array, middle: i64) -> i64:
 
 @inner
 def column_of(cost: i64) -> i64:
+    """Return the column that a cost of `least_cost` includes."""
     return cost % _SUBSTITUTION
 
 
 @inner_allocating
 def band_cost(ref: U32Array, hyp: U32Array, middle: i64, margin: i64) -> i64:
-    """As `least_cost`, of the alignments within `margin` of the diagonals between the first and the last cell.
+    """Return the `least_cost` of alignments within `margin` of the diagonals between the first and the last cell.
 
-    row[k - low] is the cost of the cell (i, j) on diagonal k = j − i; of row i − 1 until it is overwritten by row i.
+    row[k - low] is the cost of cell (i, j) on diagonal k = j − i: that of row i − 1 until row i overwrites it.
     """
     n, m = len(ref), len(hyp)
     low = max(-n, min(0, m - n) - margin)

@@ -1,4 +1,4 @@
-"""The capitalization error rate: goldens, and the band against the whole matrix."""
+"""Test the edits of capitals: goldens, and the band against the full matrix."""
 
 import pytest
 from hypothesis import example, given
@@ -7,7 +7,7 @@ from support.capitals import capitalization_errors
 
 
 def by_matrix(reference, hypothesis):
-    """Least (edits, substitutions), by the textbook's whole matrix; then the other two counts."""
+    """Return the counts of `capitalization_errors`, computed with the textbook's full matrix."""
     ref, hyp = ([c for c in text if c.lower() != c] for text in (reference, hypothesis))
     cost = [[(0, 0)] * (len(hyp) + 1) for _ in range(len(ref) + 1)]
     for i in range(len(ref) + 1):
@@ -42,10 +42,10 @@ def by_matrix(reference, hypothesis):
         ("A B", "B C", 2, 1, 1, 0),  # not two substitutions
         ("A", "XYZ", 1, 0, 2, 1),
         ("New York", "NEW YORK", 2, 0, 5, 0),
-        ("NASA and ESA", "Nasa And ESA", 7, 2, 0, 0),  # the A of And is taken for one of NASA
+        ("NASA and ESA", "Nasa And ESA", 7, 2, 0, 0),  # the A of And is aligned with an A of NASA
         ("Tom and ESA", "Tom And esa", 4, 2, 0, 0),
         ("ΣΟΦΙΑ", "Σοφια", 5, 4, 0, 0),
-        ("Ǆ", "ǅ", 1, 0, 0, 1),  # both are upper-case characters, and differ
+        ("Ǆ", "ǅ", 1, 0, 0, 1),  # two different upper-case characters
         ("Straẞe", "Straße", 2, 1, 0, 0),
         ("\ud800A", "\ud800a", 1, 1, 0, 0),  # a lone surrogate
     ],
