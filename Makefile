@@ -57,7 +57,7 @@ test: $(VENV)/dev
 # compiled once.
 bounds: $(VENV)/dev
 	CAPFST_KERNELS=jit NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest --timeout 900 \
-		-m 'not slow' tests/test_edges.py tests/test_training.py tests/formats/test_formats.py tests/casing/test_surface.py \
+		-m 'not slow' tests/test_edges.py tests/training/test_stages.py tests/io/test_formats.py tests/casing/test_surface.py \
 		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
 
 lint: $(VENV)/dev

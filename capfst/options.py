@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
+from textwrap import fill
 from typing import Any, Literal, TypeVar
 
 from capfst.exceptions import OptionError
@@ -132,9 +134,35 @@ class RecaseOptions(_Checked):
     )
 
 
+MAX_DOMAINS = 6  # of one language
+MIN_BITS, MAX_BITS = 8, 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextOptions(_Checked):
+    """How much a context model learns from, and its maximal size.
+
+    Raises:
+        OptionError: a value that is not supported.
+    """
+
+    max_labels: int = option(100_000_000, "Learn from at most this many labels of the corpus.", least=1)
+    max_domains: int = option(MAX_DOMAINS, "Distinguish at most this many domains.", least=1, most=MAX_DOMAINS)
+    max_bits: int = option(
+        24,
+        "Learn a table of at most 2 to the power of this number of rows in stage 1. The file keeps the most important"
+        " one of every few rows, in 4 bytes.",
+        least=MIN_BITS,
+        most=MAX_BITS,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(_Checked):
     """How a model is trained.
+
+    `words`, `skip_filters` and `cutoffs` also accept one value, or any iterable of values. `context` also accepts
+    `ContextOptions`.
 
     Raises:
         OptionError: a value that is not supported.
@@ -181,7 +209,7 @@ class TrainOptions(_Checked):
         least=0,
         group=LM,
     )
-    context: bool = option(
+    context: bool | ContextOptions = option(
         True, "Train the n-gram model alone, without a context model.", flag="--no-context", group=CONTEXT
     )
     clean: bool = option(
@@ -231,6 +259,21 @@ class TrainOptions(_Checked):
     )
     jobs: int | None = option(None, "Number of threads.  [default: one per core]", least=1, group=RUNNING)
 
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(each.default, tuple) and not isinstance(value, tuple):
+                is_one = isinstance(value, (str, os.PathLike, int))
+                object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
+        super().__post_init__()
+        cutoffs = self.cutoffs
+        if cutoffs and (cutoffs[0] != 0 or len(cutoffs) > self.order or list(cutoffs) != sorted(cutoffs)):
+            given = ",".join(map(str, cutoffs))
+            raise OptionError(
+                f"`cutoffs` is {given}. Use at most {self.order} numbers in ascending order, of which the first is 0,"
+                " such as 0,0,1. To drop rare words, use `min_count`."
+            )
+
 
 def merged(options: Options, changes: Mapping[str, Any], call: str) -> Options:
     """Return the options with changes from keyword arguments of `call`; TypeError for an unknown keyword, as Python."""
@@ -242,7 +285,7 @@ def merged(options: Options, changes: Mapping[str, Any], call: str) -> Options:
 
 
 def documented(kind: type) -> Callable[[Called], Called]:
-    """Give a function or class that takes `**options` their signature, and their list to its docstring."""
+    """Decorate a function or class whose `**options` are fields of `kind`: list them in its signature and docstring."""
 
     def decorate(called: Called) -> Called:
         signature = inspect.signature(called)
@@ -252,8 +295,22 @@ def documented(kind: type) -> Callable[[Called], Called]:
             for each in fields(kind)
         ]
         called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-        listed = (f"    {each.name}: {each.metadata['help']}" for each in fields(kind))
+        listed = [
+            fill(_described(each), 112, initial_indent="    ", subsequent_indent="        ") for each in fields(kind)
+        ]
         called.__doc__ = "\n".join([inspect.cleandoc(called.__doc__ or ""), "", "Options:", *listed])
         return called
 
     return decorate
+
+
+def _described(option: Field[Any]) -> str:
+    """Return the name and the help of an option, for Python: the help of a flag `--no-…` describes False."""
+    text = option.metadata["help"].replace(" (repeatable)", "")
+    text = re.sub(r" +\[default: (.*?)\]", r" By default, \1.", text)
+    text = re.sub(r"--([\w-]+)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
+    if option.metadata["kind"] == "size":
+        text = text.replace("such as 2G", "in bytes")
+    if option.default is True:
+        text = f"False: {text[0].lower()}{text[1:]}"
+    return f"{option.name}: {text}"

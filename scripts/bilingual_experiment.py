@@ -46,7 +46,6 @@ from phrase_based import Decoder, PhraseTable
 from sacrebleu.metrics.bleu import BLEU
 
 import capfst
-from capfst import bilingual_training
 from capfst.bilingual import casings, crf
 from capfst.bilingual.classifier import learn_classifier
 from capfst.bilingual.source_features import N_TEMPLATES
@@ -56,6 +55,7 @@ from capfst.evaluate.score import measures
 from capfst.fst.read import CapFst
 from capfst.recaser import Recaser
 from capfst.text.unicode import lower
+from capfst.training import bilingual as bilingual_training
 
 LANGUAGES = ("fr", "de")
 SIZES = (1_000, 5_000, 20_000)

@@ -27,10 +27,10 @@ from command import run
 
 import capfst
 from capfst.batch.manifest import sha256
-from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.io.blocks import read_blocks
 from capfst.models import FOLDER, find
+from capfst.options import ContextOptions
 from capfst.system.atomic import replacing
 from capfst.system.progress import progress
 from capfst.text.unicode import lower

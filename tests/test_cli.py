@@ -699,7 +699,7 @@ def test_python_api(corpus, tmp_path):
     recaser = capfst.load(tmp_path / "m.fst")
     assert recaser("new york") == "New York"
     assert list(recaser.recase_lines(["paris\n", "an ibm"])) == ["Paris\n", "an IBM"]
-    with pytest.raises(capfst.CapfstError, match="order 7"):
+    with pytest.raises(capfst.CapfstError, match="`order` is 7"):
         capfst.train(corpus, tmp_path / "m.fst", order=7)
     with pytest.raises(capfst.CapfstError, match="nowhere"):
         capfst.load(Path("nowhere"))

@@ -325,7 +325,7 @@ def test_the_signature_lists_the_options():
         assert [parameters[each.name].default for each in fields(RecaseOptions)] == [
             each.default for each in fields(RecaseOptions)
         ]
-        assert all(f"{each.name}: {each.metadata['help']}" in called.__doc__ for each in fields(RecaseOptions))
+        assert all(f"\n    {each.name}: " in called.__doc__ for each in fields(RecaseOptions))
 
 
 def test_lines_are_taken_as_needed(golden):

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from capfst.kernels import inner
 from capfst.kernels.types import I64Array, i64
+from capfst.options import MAX_DOMAINS
 
-MAX_DOMAINS = 6
-"""Of one language."""
 MAX_LANGUAGES = 128
 MIN_DIVERGENCE = 0.03
 """Between two domains: Jensen–Shannon divergence in nats. Two halves of one text have about 0.001, texts of different

@@ -10,7 +10,6 @@ it speaks (domains.py) → tables learned from the sample (learn.py) → the sam
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,19 +19,19 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context import sample
 from capfst.context.classes import label_classes, word_classes
 from capfst.context.context_model import Parameters, quantize
-from capfst.context.domains import MAX_DOMAINS, find_domains
+from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import ANY, Tables, learn
 from capfst.context.lexicon import Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
 from capfst.corpus.labels import names
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols
+from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
 
 _log = logging.getLogger(__name__)
 
-MIN_BITS = 8
 MAX_BITS2 = 20
 """Of the table of stage 2, as `max_bits`."""
 MAX_BITS_FIRST = 22
@@ -50,27 +49,6 @@ _NEW = 4  # slices of each source that are new text together: what is known of a
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
 _PER_COUNTS = 4 * N_SHAPES  # of a word in a language
 _MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run
-
-
-@dataclass(frozen=True)
-class ContextOptions:
-    """How much a context model learns from, and how large it becomes.
-
-    max_labels: how many labels of the corpus are learned from (sample.py). max_domains: how many domains are told
-    apart (domains.py), at most MAX_DOMAINS. max_bits: the table of stage 1 has 2^max_bits rows at most while it learns;
-    one in ROWS_PER_SLOT of them, the one that matters most, takes 4 bytes of the file.
-    """
-
-    max_labels: int = 100_000_000
-    max_domains: int = MAX_DOMAINS
-    max_bits: int = 24
-
-    def __post_init__(self) -> None:
-        if self.max_labels < 1 or not 1 <= self.max_domains <= MAX_DOMAINS or not MIN_BITS <= self.max_bits <= 30:
-            raise CapfstError(
-                f"{self}: max_labels must be 1 or more, max_domains from 1 to {MAX_DOMAINS}, max_bits from {MIN_BITS}"
-                " to 30"
-            )
 
 
 class LabelledCorpus(Protocol):

@@ -1,6 +1,8 @@
-"""Spark: DataFrames, batches and training corpora, by the same code and to the same bytes as on one machine.
+"""Spark: recase DataFrames and batches, and read training corpora; the results are the same bytes as on one machine.
 
-Importing this package needs pyspark; nothing else in capfst imports it before Spark is asked for.
+`dataframe` recases a column, `batch` files, and `corpus` is the strategy that training is given. `session` starts Spark
+for a command, and `shipping` sends a model to the executors. Importing this package needs pyspark; the rest of capfst
+imports it only when Spark is used.
 """
 
 from capfst.exceptions import CapfstError
@@ -9,7 +11,7 @@ try:
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
 except ImportError as error:
-    raise CapfstError("Spark is not installed: pip install 'capfst[spark]'") from error
+    raise CapfstError("Spark is not installed. Run: pip install 'capfst[spark]'") from error
 
 from capfst.spark.dataframe import recase
 

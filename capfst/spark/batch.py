@@ -1,9 +1,9 @@
-"""A batch on Spark: a task recases a file by the same code as a thread on one machine; the driver keeps the manifest.
+"""Run a batch on Spark: tasks recase files by the same code as threads on one machine; the driver keeps the manifest.
 
-In: files and an output folder that all executors see under the same paths. Out: the same outputs and records as on one
-machine. A large file of lines, uncompressed, is recased in parts, a task each, which another task joins. Each file is a
-Spark job of its own, so that its record is kept as soon as it is done, and one that fails stops no other. Outputs are
-written to temporary files: what a lost executor has begun is done again by another.
+Input: files and an output folder that all executors see under the same paths. Output: the same files and records as on
+one machine. A large uncompressed file of lines is recased in parts, one task each, and another task joins them. Each
+file is its own Spark job, so its record is kept as soon as it is done, and a failure does not stop other files. Outputs
+are written to temporary files, so another executor can redo the work of a lost one.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from capfst.spark.session import reason
 from capfst.spark.shipping import Sent, send
 from capfst.system.atomic import replacing
 
-PART = 16 << 20  # bytes of an uncompressed file for a task
+PART = 16 << 20  # bytes of an uncompressed file per task
 
 
 class _Shared(NamedTuple):
-    """What the tasks of a run share."""
+    """The data that the tasks of a run share."""
 
     sent: Sent
     out: Path
@@ -53,7 +53,7 @@ class _Shared(NamedTuple):
 
 
 class SparkRunner:
-    """A `Runner` of a batch: each thread of the driver waits for Spark to recase a file."""
+    """The `Runner` of a batch on Spark: each thread of the driver waits for Spark to recase a file."""
 
     def __init__(self, run: LocalRunner, session: SparkSession, recaser: Recaser) -> None:
         self.run = run
@@ -63,7 +63,7 @@ class SparkRunner:
         self.shared = _Shared(send(session, recaser), Path(os.path.abspath(run.out)), run.options, run.casing)
 
     def recase_file(self, item: PlannedFile) -> FileReport:
-        """As `LocalRunner.recase_file`."""
+        """Recase a file, and return the report of `LocalRunner.recase_file`."""
         begin = time.monotonic()
         record = None
         try:
@@ -77,7 +77,7 @@ class SparkRunner:
         return replace(report, seconds=time.monotonic() - begin)
 
     def _in_parts(self, item: PlannedFile) -> tuple[FileReport, ManifestEntry] | None:
-        """Recases a file in parts; None if it is to be recased as a whole."""
+        """Recase a file in parts; None if it must be recased as a whole."""
         try:
             file_format = format_of(item.input, self.shared.options)
             if not isinstance(file_format, LineFormat) or not file_format.splittable:
@@ -88,13 +88,13 @@ class SparkRunner:
         if len(parts) < 2:
             return None
         make_folder(item.output.parent)
-        # Named as `system/atomic.py` names its files, so that the next run removes them if this one is killed.
+        # These are the names of `system/atomic.py`, so that the next run removes the files if this one is killed.
         part_files = [item.output.with_name(f".capfst-{secrets.token_hex(4)}.tmp") for _ in parts]
         try:
             before = Stamp.of(item.input, "")
             counts = self._map(partial(_recase_part, item.input), list(zip(parts, part_files, strict=True)))
             if None in counts:
-                return None  # recased as a whole, it fails with the number of the line
+                return None  # recasing the whole file fails with an error that has the line number
             return self._map(partial(_join, before, part_files, sum(counts, RecaseCounts())), [item])[0]
         finally:
             for part_file in part_files:
@@ -104,11 +104,11 @@ class SparkRunner:
         return self.spark_context.parallelize(items, len(items)).map(partial(function, shared=self.shared)).collect()
 
 
-# In the tasks:
+# The functions below run in tasks.
 
 
 def _recase_file(item: PlannedFile, shared: _Shared) -> tuple[FileReport, ManifestEntry | None]:
-    """Recases a whole file, in one thread."""
+    """Recase a whole file, in one thread."""
     records = _Records()
     with ThreadPoolExecutor(1) as pool:
         recase = counting(shared.sent.recaser())
@@ -129,7 +129,7 @@ def _recase_file(item: PlannedFile, shared: _Shared) -> tuple[FileReport, Manife
 
 
 class _Records(Manifest):
-    """Takes the record that the driver is to put into the manifest."""
+    """A manifest in memory, whose record the driver adds to its own."""
 
     def __init__(self) -> None:
         self.entries = {}
@@ -139,7 +139,7 @@ class _Records(Manifest):
 
 
 def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> RecaseCounts | None:
-    """Recases a part of a file into a temporary file. None if it cannot be recased."""
+    """Recase a part of a file into a temporary file. None if it cannot be recased."""
     file_format = format_of(file, shared.options)
     assert isinstance(file_format, LineFormat)
     recase = counting(shared.sent.recaser())
@@ -148,7 +148,7 @@ def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> Recase
         file_format.begin_all(next(read_raw(Part(file, 0, part[0].end), BLOCK)))
         with replacing(part[1]) as out:
             for number, block in enumerate(read_raw(part[0], BLOCK)):
-                line = 1 if number + part[0].start == 0 else 2  # formats only ask whether it is the first line
+                line = 1 if number + part[0].start == 0 else 2  # to formats it only matters whether it is the first
                 recased, more = file_format.recased(LineBlock(block, line), recase)
                 out.write(recased)
                 counts += more
@@ -160,7 +160,7 @@ def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> Recase
 def _join(
     before: Stamp, part_files: list[Path], counts: RecaseCounts, item: PlannedFile, shared: _Shared
 ) -> tuple[FileReport, ManifestEntry] | None:
-    """Joins the recased parts of a file to its output. None if the file has changed meanwhile."""
+    """Join the recased parts of a file to its output. None if the file has changed meanwhile."""
     if not before.is_of(item.input):
         return None
     made_by = shared.casing | format_of(item.input, shared.options).settings

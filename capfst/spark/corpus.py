@@ -1,20 +1,23 @@
 """A training corpus on Spark: the executors read, clean and tokenize it, and count its n-grams.
 
-In: files that all executors see under the same paths. Out: the same numbers as in the local way, by the same
-kernels of the same lines: `SparkStreams` stands for `corpus.vocabulary.IdStreams`, `SparkLabels` for the array of
-labels.
+Input: files that all executors see under the same paths. Output: the same numbers as on one machine, because the same
+kernels process the same lines. `SparkStrategy` follows the protocol `Strategy` of `training/strategy.py`, `SparkText`
+its `ReadCorpus`, `SparkLabels` its `CorpusLabels`.
 
-The way: files → parts of whole lines, a task each (`io/splits.py`; files of other formats than plain text, which
-can only be read from their start, are a task each) → the ids of each part, which stay with the executors, and the words
-of all parts, merged (`SparkStreams`) → labels → windows of N words, shuffled into the buckets of `lm/partition.py` →
-the n-grams of each bucket, which the driver collects (`SparkLabels`). What is lost with an executor is made again.
+1. Files are split into parts of whole lines, one task each (`io/splits.py`). Files that can only be read from their
+   start are one task each: those of other formats than plain text, and wrapped text.
+2. The streams of ids of all parts stay on the executors; the words of all parts are merged (`SparkText`).
+3. The streams become labels, and these become windows of N words, shuffled into the buckets of `lm/partition.py`. The
+   driver collects the n-grams of each bucket (`SparkLabels`).
+
+Spark recomputes parts that are lost with an executor.
 """
 
 from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -33,7 +36,7 @@ from capfst.corpus import filters as cleaning
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import count_labels, pieces
 from capfst.corpus.vocabulary import Label, Tally, relabel
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.files import Source
 from capfst.io.protocol import TextOptions
 from capfst.io.splits import Part, read, splits
@@ -43,19 +46,19 @@ from capfst.lm.discount import newest_word, recount
 from capfst.lm.partition import Partition
 from capfst.lm.windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.system.buckets import Store
-from capfst.text.language import DEFAULT, Language
+from capfst.text.language import Language
 from capfst.text.restoring import of_name
 
-_PART = 32 << 20  # bytes of plain text for a task; its windows may take ten times as much
+_PART = 32 << 20  # bytes of plain text per task; its windows may take ten times as much
 _UNSEEN = np.iinfo(np.int64).max
 
 
 class _PartIds(NamedTuple):
-    """A part of the corpus as ids, and what its task counted."""
+    """A part of the corpus as ids, and the counts of its task."""
 
     number: int  # of the part
     stream: npt.NDArray[np.uint32]
-    words: Interner  # whose ids are in the stream
+    words: Interner  # of the ids in the stream
     lines: npt.NDArray[np.int64]  # by verdict of the cleaning
     wrapped: int  # the width at which the lines of its file are wrapped; 0: they are not
     failed: str | None  # why the part could not be read
@@ -64,58 +67,69 @@ class _PartIds(NamedTuple):
 _LabelledPart = tuple[int, npt.NDArray[np.uint32]]
 """The number of a part, and its labels."""
 _Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-"""Indices of the values that are not 0, ascending, and these values: a part has only a few of the corpus's words."""
+"""The indices of nonzero values, ascending, and these values: a part has only a few of the corpus's words."""
 
 
-class SparkStreams:
-    """As `corpus.vocabulary.IdStreams`, with the streams on the executors. words: the interner of all ids; wrapped: the
-    files whose text is wrapped, and at which width."""
+class SparkStrategy:
+    """Read a corpus on the executors of a session."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        every: list[Source],
-        options: TextOptions,
-        on: int,
-        pretokenized: bool,
-        language: Language = DEFAULT,
-    ) -> None:
-        context = spark.sparkContext
-        files = [file for source in every for file in source.files]
+    def __init__(self, session: SparkSession) -> None:
+        self.context = session.sparkContext
+
+    def read(
+        self, sources: Sequence[Source], options: TextOptions, filters: int, pretokenized: bool, language: Language
+    ) -> SparkText:
+        files = [file for source in sources for file in source.files]
         parts = list(enumerate(part for file in files for part in _parts(file, options)))
-        source_of = {file: number for number, source in enumerate(every) for file in source.files}
-        self.sources = np.array([source_of[part.file] for _, part in parts], np.int64)  # of the parts
+        source_of = {file: number for number, source in enumerate(sources) for file in source.files}
+        wrapped: dict[Path, int] = {}
         with ThreadPoolExecutor(1) as pool:
-            # The digest needs one pass from the first line to the last, so that it takes longest: it begins first.
-            whole = context.parallelize([files], 1).map(partial(_digest, options))
+            # The digest needs one pass from the first line to the last, which takes longest: start it first.
+            whole = self.context.parallelize([files], 1).map(partial(_digest, options))
             digest: Future[list[str]] = pool.submit(whole.collect)
-            make = partial(_make, options, on, pretokenized, language.name, language.grammar)
-            self.rdd = _kept(context.parallelize(parts, len(parts)).map(make))
-            made = self.rdd.map(lambda made: (made.lines, made.wrapped, made.failed)).collect()
-            self.lines = sum((lines for lines, _, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
-            self.wrapped: dict[Path, int] = {}
+            make = partial(_make, options, filters, pretokenized, language.name, language.grammar)
+            streams = _kept(self.context.parallelize(parts, len(parts)).map(make))
+            made = streams.map(lambda made: (made.lines, made.wrapped, made.failed)).collect()
+            verdicts = sum((lines for lines, _, _ in made), np.zeros(len(cleaning.FILTERS) + 1, np.int64))
             for (_, part), (_, width, failed) in zip(parts, made, strict=True):
                 if failed is not None:
                     _fail(part.file, options, failed)
                 if width:
-                    self.wrapped[part.file] = width
-            self.digest = digest.result()[0]
-        self.words = self.rdd.map(lambda made: made.words).treeReduce(_merged)
-        self._words = context.broadcast(self.words)
+                    wrapped[part.file] = width
+            source_numbers = np.array([source_of[part.file] for _, part in parts], np.int64)
+            return SparkText(streams, source_numbers, verdicts, wrapped, digest.result()[0])
+
+
+class SparkText:
+    """A corpus as streams of ids, which stay on the executors. sources: the number of each part's source."""
+
+    def __init__(
+        self,
+        streams: RDD[_PartIds],
+        sources: npt.NDArray[np.int64],
+        verdicts: npt.NDArray[np.int64],
+        wrapped: dict[Path, int],
+        digest: str,
+    ) -> None:
+        self.streams, self.sources = streams, sources
+        self.verdicts, self.wrapped, self.digest = verdicts, wrapped, digest
+        words = streams.map(lambda made: made.words).treeReduce(_merged)
+        self.interners = [words]
+        self._words = streams.context.broadcast(words)
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
-        """As `IdStreams.count`."""
-        counts: npt.NDArray[np.int64] = self.rdd.map(partial(_tallied, self._words, tally, size)).treeReduce(np.add)
+        """Return the sums of `IdStreams.count`."""
+        counts: npt.NDArray[np.int64] = self.streams.map(partial(_tallied, self._words, tally, size)).treeReduce(np.add)
         self.size = int(counts.sum())
         return counts
 
     def rewrite(self, label: Label) -> SparkLabels:
-        """As `IdStreams.rewrite`, after `count`."""
-        return SparkLabels(self.rdd, partial(_labelled, self._words, label), self.size, self.sources)
+        """Return the corpus as labels, after `count`."""
+        return SparkLabels(self.streams, partial(_labelled, self._words, label), self.size, self.sources)
 
 
 class SparkLabels:
-    """The corpus as `size` labels, on the executors: (number of the part, uint32[·]). They can be counted only once."""
+    """A corpus as `size` labels on the executors, (number of the part, uint32[·]), which can be counted only once."""
 
     def __init__(
         self,
@@ -129,10 +143,15 @@ class SparkLabels:
         self.size = size
         self.sources = sources
 
+    @property
+    def countable(self) -> SparkLabels:
+        """Return the labels: `lm.estimate` calls their `count`."""
+        return self
+
     def count(
         self, words: int, order: int, store: Store, cutoffs: tuple[int, ...], keep_occurrences: bool
     ) -> NgramCounts:
-        """As `lm.count.count`."""
+        """Return the counts of `lm.count.count`."""
         occurrences, first = self.rdd.map(partial(_histogram, words)).treeReduce(_added)
         self.streams.unpersist()
         counts = start_counts(occurrences, order, cutoffs)
@@ -146,7 +165,7 @@ class SparkLabels:
         return counts
 
     def relabelled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> SparkLabels:
-        """As `corpus.labels.relabelled`; from then on, the old labels cannot be counted."""
+        """Return the corpus of `corpus.labels.relabelled`. The old labels can no longer be counted."""
         again, context = copy.copy(self), self.rdd.context
         with_new_labels = self.rdd.map(partial(_relabelled, context.broadcast(new_labels)))
         again.rdd = _kept(with_new_labels.union(context.parallelize([(len(self.sources), more)], 1)))
@@ -156,14 +175,14 @@ class SparkLabels:
     def shape_counts(
         self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
     ) -> npt.NDArray[np.int64]:
-        """As `context.words.shape_counts`."""
+        """Return the counts of `context.lexicon.shape_counts`."""
         indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes, positional)).treeReduce(_summed)
         counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
         counts.flat[indices] = numbers
         return counts
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
-        """As `context.sample.sample`."""
+        """Return the labels of `context.sample.sample`."""
         sizes = np.array(self.rdd.map(_sizes).collect())  # labels and sentences, by part
         totals = np.bincount(self.sources, sizes[:, 0]).astype(np.int64)
         quota = quotas(totals, most)
@@ -187,24 +206,24 @@ class SparkLabels:
 
 
 def _kept(rdd: RDD[Any]) -> RDD[Any]:
-    """The RDD, to be computed once and kept on the executors' disks."""
+    """Return the RDD, to be computed once and kept on the executors' disks."""
     return rdd.persist(StorageLevel.DISK_ONLY)
 
 
 def _parts(file: Path, options: TextOptions) -> list[Part]:
-    """The parts of a file; only text whose lines stand for themselves has several."""
+    """Return the parts of a file; there is only one unless its lines can be read independently."""
     parts = splits([file], _PART)
     return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Part(file)]
 
 
 def _fail(file: Path, options: TextOptions, failed: str) -> None:
-    """Raises the error of reading the whole file here, which names the place in it."""
+    """Raise the error of reading the whole file here, which names the line; a part only has its own line numbers."""
     for _ in text_blocks([file], options):
         pass
-    raise CapfstError(failed)
+    raise CorpusError(failed)
 
 
-# In the tasks:
+# The functions below run in tasks.
 
 
 def _digest(options: TextOptions, files: list[Path]) -> str:
@@ -213,18 +232,19 @@ def _digest(options: TextOptions, files: list[Path]) -> str:
         for _ in text_blocks(files, options, hash=digest):
             pass
     except CapfstError:
-        return ""  # the task of the part that cannot be read says why
+        return ""  # the task of the part that cannot be read reports the reason
     return digest.hexdigest()
 
 
 def _make(
     options: TextOptions,
-    on: int,
+    filters: int,
     pretokenized: bool,
     language: str,
     grammar: tuple[tuple[str, str], ...],
     part: tuple[int, Part],
 ) -> _PartIds:
+    """Read, clean and tokenize a part of the corpus."""
     interner = Interner(of_name(language, grammar))
     lines = np.zeros(len(cleaning.FILTERS) + 1, np.int64)
     streams = [np.zeros(0, np.uint32)]
@@ -234,7 +254,7 @@ def _make(
         file, _, end = part[1]
         whole = text_blocks([file], options, on_wrapped=wrapped.setdefault)
         for block in whole if end is None else read(part[1], options.errors):
-            kept, counts = cleaning.clean(block, on) if on else (block, lines[:0])
+            kept, counts = cleaning.clean(block, filters) if filters else (block, lines[:0])
             lines[: counts.size] += counts
             streams.append(interner.block(kept, pretokenized))
     except CapfstError as error:
@@ -248,7 +268,7 @@ def _merged(words: Interner, more: Interner) -> Interner:
 
 
 def _ids(words: Broadcast[Interner], made: _PartIds) -> npt.NDArray[np.uint32]:
-    """The part's stream in the ids of the merged words, which it leaves as they are."""
+    """Return a copy of the part's stream in the ids of the merged words."""
     stream = made.stream.copy()
     relabel(stream, words.value.ids_of(made.words))
     return stream
@@ -269,7 +289,7 @@ def _relabelled(new_labels: Broadcast[npt.NDArray[np.uint32]], part: _LabelledPa
 
 
 def _histogram(words: int, part: _LabelledPart) -> tuple[npt.NDArray, npt.NDArray]:
-    """How often each label occurs, and a number that grows with the position of its first occurrence."""
+    """Count the occurrences of each label; also return a number that increases with its first position, by label."""
     number, labels = part
     if not labels.size:
         return np.zeros(words + 1, np.int64), np.full(words + 1, _UNSEEN)
@@ -305,7 +325,7 @@ def _selected(rules: list[tuple[int, int, int]], part: _LabelledPart) -> npt.NDA
 
 
 def _windows(parts: Partition, layout: WindowLayout, part: _LabelledPart) -> Iterator[tuple[int, bytes]]:
-    """The windows of a part of the corpus by bucket."""
+    """Yield the windows of a part of the corpus, each with its bucket."""
     for piece, n_before in pieces(part[1], layout.order - 1):
         packed, bounds = pack_windows(piece, n_before, parts, layout)
         for bucket in np.flatnonzero(np.diff(bounds)).tolist():
@@ -315,13 +335,13 @@ def _windows(parts: Partition, layout: WindowLayout, part: _LabelledPart) -> Ite
 def _nodes(
     layout: WindowLayout, bucket: int, windows: Iterable[tuple[int, bytes]]
 ) -> Iterator[tuple[int, BucketCounts]]:
-    """The number of a bucket's windows, and its n-grams."""
+    """Yield the number of a bucket's windows, and its n-grams."""
     packed = np.frombuffer(b"".join(some for _, some in windows), np.uint64).reshape(-1, layout.columns)
     yield len(packed), count_bucket(packed, layout)
 
 
 def _before(word: int, order: int, part: _LabelledPart) -> npt.NDArray[np.uint32]:
-    """The order − 1 words before each occurrence of a word, the nearest first; 0 before the part's first."""
+    """Return the order − 1 words before each occurrence of a word, nearest first; 0 before the part's first."""
     positions = np.flatnonzero(part[1] == word)[:, None] - np.arange(1, order)
     padded = np.concatenate((np.zeros(1, np.uint32), part[1]))
     return padded[np.maximum(positions + 1, 0)]

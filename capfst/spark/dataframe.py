@@ -1,8 +1,8 @@
-"""Recasing on Spark: a column of a DataFrame, by the same code and model as on one machine.
+"""Recase a column of a DataFrame on Spark, by the same code and model as on one machine.
 
-In: a DataFrame, the name of a column of text, a model. Out: a DataFrame of the same schema, whose rows are recased when
-Spark evaluates it. Rows go through Python in Arrow's layout. Executors need capfst of the same version; `model.py` says
-how they get the model.
+Input: a DataFrame, the name of a text column, and a model. Output: a DataFrame of the same schema, whose rows are
+recased when Spark evaluates it. Rows pass through Python in Arrow's layout. Executors need the same version of capfst;
+`shipping.py` sends them the model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.arrow import recase_array
 from capfst.recaser import load
 from capfst.spark.shipping import Sent, send
@@ -24,23 +24,25 @@ from capfst.spark.shipping import Sent, send
 def recase(
     df: DataFrame, column: str, lm: str | os.PathLike[str], *, ship: bool | None = None, **options: Any
 ) -> DataFrame:
-    """The DataFrame with the strings of `column` in their best casing; nulls, other columns and the schema stay.
+    """Return the DataFrame with the strings of `column` recased; nulls, other columns and the schema do not change.
 
     Args:
-        df: the rows to recase, when Spark wants them.
-        column: the name of a column of strings.
-        lm: the model's path.
-        ship: whether Spark sends the model to the executors; False if they see `lm` under the same path, as on a shared
-            file system. By default it is sent unless Spark runs on this machine alone.
+        df: the rows to recase.
+        column: the name of a string column.
+        lm: the path of the model.
+        ship: True: Spark sends the model to the executors. False: they read it under the same path, as on a shared file
+            system. Default: True unless Spark runs only on this machine.
         options: those of `capfst.load`.
 
     Raises:
-        CapfstError: no such column of strings, or a model or options that cannot be used.
+        CorpusError: there is no string column of this name.
+        ModelError: the model cannot be used.
+        OptionError: an option has an unsupported value.
     """
     types = {field.name: field.dataType.typeName() for field in df.schema.fields}
     if types.get(column) != "string":
         problem = f"is of type {types[column]}" if column in types else f"is not among {', '.join(types)}"
-        raise CapfstError(f"column {column!r} {problem}: name a column of strings")
+        raise CorpusError(f"column {column!r} {problem}. Name a string column.")
     sent = send(df.sparkSession, load(lm, **options), ship=ship)
     return df.mapInArrow(partial(_recase_batches, sent, column), df.schema)
 

@@ -1,4 +1,4 @@
-"""A Spark session for one command, and the reasons in Spark's errors."""
+"""Start a Spark session for one command, and find the reason in Spark's errors."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from capfst.exceptions import CapfstError
 
 @contextmanager
 def session(master: str | None = None) -> Iterator[SparkSession]:
-    """A Spark session for one command. master: `local[2]`, `spark://host:7077`, …; None: as Spark is configured.
+    """Open a Spark session. master: `local[2]`, `spark://host:7077`, …; None: Spark's configured master.
 
     Raises:
         CapfstError: Spark does not start, or fails while the session is used.
     """
-    # Spark's default is the first python3 on the PATH, which may not be the one that has capfst.
+    # Spark's default is the first python3 on the PATH, which may lack capfst.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs every call
     builder = SparkSession.builder.appName("capfst").config("spark.ui.showConsoleProgress", "false")
     try:
         spark = (builder.master(master) if master else builder).getOrCreate()
     except (PySparkException, Py4JError) as error:
-        raise CapfstError(f"Spark does not start: {reason(error)}: it needs Java 17 and a --master") from error
+        raise CapfstError(
+            f"Spark does not start: {reason(error)}. Check that Java 17 is installed, and --master."
+        ) from error
     spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark
@@ -41,7 +43,7 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
 
 
 def reason(error: Exception) -> str:
-    """The message of a CapfstError that a task has raised, else the first line of Spark's own."""
+    """Return the message of the CapfstError that a task raised, or else the first line of Spark's own message."""
     text = str(error.java_exception.getMessage()) if hasattr(error, "java_exception") else str(error)
     ours = re.findall(r"^capfst[\w.]*\.\w*Error: (.*)", text, re.MULTILINE)
     return ours[-1] if ours else next((line for line in text.splitlines() if line.strip()), type(error).__name__)

@@ -1,6 +1,6 @@
-"""How executors get a Recaser: they open its file in place, on a shared file system, or Spark sends it to each once.
+"""Make a Recaser available to executors: they open its file on a shared file system, or Spark sends it to each once.
 
-Each Python worker of an executor maps the file, so that all workers of a machine share the memory.
+Each Python worker of an executor maps the file, so all workers of a machine share the memory.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from capfst.recaser import Recaser, reopen
 
 @dataclass(frozen=True)
 class Sent:
-    """What an executor needs to open a Recaser."""
+    """The data that an executor needs to open a Recaser."""
 
     path: str
-    identity: str  # as `recaser.identity`: the file must be the one that the driver has opened
+    identity: str  # from `recaser.identity`: the file must be the one that the driver opened
     options: tuple[tuple[str, Any], ...]
-    name: str | None  # of the file that Spark has sent; None: the file is opened at `path`
+    name: str | None  # of the file that Spark sends; None: the file is opened at `path`
 
     def recaser(self) -> Recaser:
-        """The Recaser; a worker process opens it only once."""
+        """Open the Recaser; a worker process does so only once."""
         return reopen(SparkFiles.get(self.name) if self.name else self.path, self.identity, self.options)
 
 
 def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -> Sent:
-    """Makes a Recaser available to the executors of a session. ship: as in `recase`."""
+    """Make a Recaser available to the executors of a session. ship: as in `recase`."""
     path, identity, settings = recaser.__reduce__()[1]
     if ship is None:
         ship = not str(session.sparkContext.master).startswith("local")
@@ -45,9 +45,9 @@ def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -
 
 
 def _ship(context: SparkContext, path: Path, name: str) -> None:
-    """Has Spark send a file, under this name, once to each executor that gets a task."""
+    """Make Spark send a file, under this name, once to each executor that gets a task."""
     if not any(file.endswith(f"/{name}") for file in context.listFiles):
-        # Spark tells files apart by name alone, so each model needs a name of its own.
+        # Spark distinguishes files only by name, so each model needs its own.
         folder = tempfile.mkdtemp(prefix="capfst-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         link = Path(folder, name)

@@ -31,13 +31,13 @@ from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import recase_all
 from capfst.cli import cli
-from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
 from capfst.io.folder import clear
 from capfst.io.inputs import plan
 from capfst.io.protocol import RecaseCounts
+from capfst.options import ContextOptions
 from capfst.system.atomic import replacing
 
 TEACHES = "We said that the mayor met us.\n"

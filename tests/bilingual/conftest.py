@@ -6,7 +6,7 @@ import pytest
 from support.translations import bitext, write
 
 import capfst
-from capfst.bilingual_training import train_bilingual
+from capfst.training.bilingual import train_bilingual
 
 
 @pytest.fixture(scope="session")

@@ -15,12 +15,12 @@ from capfst.bilingual.casings import CLASSIFIER, LM, N_ALL
 from capfst.bilingual.classifier import learn_classifier
 from capfst.bilingual.crf import Collector, fit, learn, negative_log_likelihood, prior_mean
 from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
-from capfst.bilingual_training import _features
 from capfst.casing import encode
 from capfst.io.side_by_side import Block
 from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, f64, i64
 from capfst.recaser import Recaser, load
+from capfst.training.bilingual import _features
 
 WORDS = ["it", "us", "i", "new", "oov", ".", "p.m.", "don"]
 

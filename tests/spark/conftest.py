@@ -1,4 +1,4 @@
-"""One Spark session, of two threads, for all tests of Spark, which one process runs."""
+"""One Spark session with two threads for all tests of Spark, which run in one process."""
 
 import gzip
 import os
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Leads Spark to a Java, and tells it the settings."""
+    """Set the environment variables that give Spark a Java and the settings."""
     settings = " ".join(f"--conf '{key}={value}'" for key, value in SETTINGS.items())
     tests = str(Path(__file__).parent.parent)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{settings} pyspark-shell")
-        patch.setenv("PYTHONPATH", tests, prepend=os.pathsep)  # of support.spark_daemon
+        patch.setenv("PYTHONPATH", tests, prepend=os.pathsep)  # for support.spark_daemon
         for name, value in java.environment(tmp_path_factory.mktemp("java") / "java").items():
             patch.setenv(name, value)
         yield
@@ -39,7 +39,7 @@ def spark(environment: None) -> "Iterator[SparkSession]":
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of all kinds, which are read in several parts."""
+    """Return a folder with files of all kinds, which tests read in several parts."""
     corpus = tmp_path_factory.mktemp("corpus")
     (corpus / "a.txt").write_bytes(b"\xef\xbb\xbf" + CORPUS.encode() * 3)
     (corpus / "b.txt").write_text(CORPUS[:-1], "utf-8")
@@ -57,7 +57,7 @@ def prose(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def model(corpus: Path, prose: Path) -> Path:
-    """That knows enough words for its context to matter."""
+    """Return a model with enough words for its context model to matter."""
     path = prose.with_name("cap.fst")
     capfst.train([corpus, prose], path)
     return path

@@ -1,4 +1,4 @@
-"""A batch on Spark gives the same files as on one machine."""
+"""A batch on Spark writes the same files as on one machine."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ class Quiet:
 
 @pytest.fixture
 def tree(tmp_path):
-    """Text that is recased in parts, other formats, and files that fail."""
+    """Return a folder with text that is recased in parts, other formats, and files that fail."""
     text = CORPUS.lower()
     tree = tmp_path / "in"
     (tree / "deep").mkdir(parents=True)
@@ -55,7 +55,7 @@ def outputs(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
 
 
-def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
+def test_a_batch_is_recased_as_on_one_machine(spark, model, tree, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_batch, "PART", 200)
     recaser = capfst.load(model)
     runners = {"here": None, "there": lambda run: spark_batch.SparkRunner(run, spark, recaser)}
@@ -75,12 +75,12 @@ def test_a_batch_is_recased_as_here(spark, model, tree, tmp_path, monkeypatch):
     assert len(outputs(tmp_path / "there")) == 6
     assert sorted(file["status"] for file in there.values()) == ["done"] * 6 + ["failed"] * 2
     assert not list((tmp_path / "there").rglob(".capfst-*.tmp"))
-    for where in runners:  # what the other engine has done is done
+    for where in runners:  # each runner skips the files that the other has written
         assert [file["status"] for file in batch(where, "there").values()].count("skipped") == 6
 
 
 def test_command(environment, model, tree, tmp_path):
-    """The one test of a command that starts Spark."""
+    """This is the only test of a command that starts Spark."""
     batch = "batch", "--lm", model, tree / "a.txt", "--output"
     assert "1 done" in run(*batch, tmp_path / "here").stderr.decode()
     there = run_process(*batch, tmp_path / "there", "--runner", "spark", "--master", "local[2]")
@@ -90,7 +90,7 @@ def test_command(environment, model, tree, tmp_path):
 
 def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch):
     pytest.importorskip("scipy", reason="training on translations needs SciPy")
-    from capfst.bilingual_training import train_bilingual  # noqa: PLC0415
+    from capfst.training.bilingual import train_bilingual  # noqa: PLC0415
 
     target, source, align = translations.write(tmp_path, translations.bitext(600))
     capfst.train(target, tmp_path / "cap.fst", clean=False)

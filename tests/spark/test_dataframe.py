@@ -1,4 +1,4 @@
-"""The column of a DataFrame is recased as by a Recaser."""
+"""A column of a DataFrame is recased as by a Recaser."""
 
 import pickle
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
     "options",
     [{}, {"sentence_case": True}, {"sentence_case": True, "breaks": False}, {"context": False}, {"oov": "pass"}],
 )
-def test_a_column_is_recased_as_here(spark, model, ship, options):
+def test_a_column_is_recased_as_by_a_recaser(spark, model, ship, options):
     rows = spark.createDataFrame(
         [(k, text, [text]) for k, text in enumerate(TEXTS)], "k long not null, t string, x array<string>"
     )
@@ -45,7 +45,7 @@ def test_an_empty_frame_is_recased(spark, model):
 
 
 def test_options_travel(spark, model):
-    """Each makes a difference, so that the test above would see if it got lost."""
+    """Each option changes the output, so the test above would fail if one got lost."""
     texts = [text for text in TEXTS if text is not None]
     options = {"context": False}, {"oov": "pass"}, {}
     assert len({tuple(map(capfst.load(model, **some), texts)) for some in options}) == 3
@@ -65,20 +65,20 @@ def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
     rows = spark.createDataFrame([(text,) for text in TEXTS[:6]], "t string")
     recaser = capfst.load(alone)
     assert recaser.pipeline.context is None
-    found = [row.t for row in recase(rows, "t", alone, ship=ship).collect()]
-    assert found == [None if text is None else recaser(text) for text in TEXTS[:6]]
+    recased = [row.t for row in recase(rows, "t", alone, ship=ship).collect()]
+    assert recased == [None if text is None else recaser(text) for text in TEXTS[:6]]
 
 
 @pytest.mark.parametrize(
     ("column", "lm", "options", "message"),
     [
-        ("k", "cap.fst", {}, "'k' is of type bigint|'k' is of type long"),
+        ("k", "cap.fst", {}, "'k' is of type (bigint|long)"),
         ("no", "cap.fst", {}, "'no' is not among k, t"),
         ("t", "no.fst", {}, "there is no model .*no.fst"),
         ("t", "cap.fst", {"engine": "no"}, "`engine` is 'no'"),
     ],
 )
-def test_what_cannot_be_recased_is_refused_at_once(spark, model, column, lm, options, message):
+def test_unusable_arguments_are_refused_at_once(spark, model, column, lm, options, message):
     with pytest.raises(CapfstError, match=message):
         recase(spark.createDataFrame([(1, "a")], "k long, t string"), column, model.with_name(lm), **options)
 

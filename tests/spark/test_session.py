@@ -1,4 +1,4 @@
-"""Reasons in Spark's errors, which come as text; without a Spark."""
+"""Reasons are found in the text of Spark's errors. These tests do not start Spark."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Training on Spark gives the same bytes as on one machine."""
+"""Training on Spark writes the same bytes as on one machine."""
 
 import filecmp
 import gzip
@@ -16,9 +16,9 @@ from support.spark import CORPUS, PROSE, same_models
 
 import capfst
 from capfst.context.context_model import Context
-from capfst.context.train import ContextOptions
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
+from capfst.options import ContextOptions
 
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """Files of two kinds of text, large and small, some of which nothing is learned from."""
+    """Return a folder with large and small files of two kinds of text, some without a sentence to learn from."""
     rng = np.random.default_rng(5)
     words = np.array(["The", "Cat", "Paris", "met", "the", "new", "cat", "of", "us"])
     tales = "".join(f"The {' '.join(words[rng.integers(0, 9, 12)])}.\n" for _ in range(2000))
@@ -62,8 +62,8 @@ def test_training_gives_the_same_model(spark, corpus, tmp_path, monkeypatch, opt
     assert min(there.ngrams) > 0
 
 
-def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
-    """From as many sentences of each source, be it a part of a file or several files."""
+def test_the_context_model_is_the_same(spark, sources, tmp_path, monkeypatch):
+    """It is learned from the same sentences of each source, which is a file in parts or several files."""
     monkeypatch.setattr("capfst.io.files._SMALL", 900)
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
     for name, where in ("here", None), ("there", spark):
@@ -74,7 +74,7 @@ def test_context_is_learned_as_here(spark, sources, tmp_path, monkeypatch):
     assert len(context.scales) > 1
 
 
-def test_languages_are_told_apart_as_here(spark, sources, tmp_path, monkeypatch):
+def test_the_context_model_of_several_languages_is_the_same(spark, sources, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
     (tmp_path / "words.txt").write_text("Xyzzy\nfrobnicate\nNew York\n")
     languages, words = [f"de={sources}/[bh].txt", f"en={sources}/[a-dg]*"], f"de={tmp_path}/words.txt"
@@ -85,7 +85,7 @@ def test_languages_are_told_apart_as_here(spark, sources, tmp_path, monkeypatch)
 
 
 def test_the_last_new_word_is_found_in_any_part(spark, tmp_path, monkeypatch):
-    """What follows lmplz (discount.py) looks at a word's first place in the whole corpus."""
+    """The counts that follow lmplz (discount.py) depend on a word's first position in the whole corpus."""
     monkeypatch.setattr(spark_corpus, "_PART", 250)
     text = tmp_path / "a.txt"
     rng = np.random.default_rng(5)
@@ -97,7 +97,7 @@ def test_the_last_new_word_is_found_in_any_part(spark, tmp_path, monkeypatch):
     assert filecmp.cmp(tmp_path / "here", tmp_path / "there", shallow=False)
 
 
-def test_errors_in_a_corpus_are_those_found_here(spark, tmp_path, monkeypatch):
+def test_errors_in_a_corpus_are_the_same(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_corpus, "_PART", 100)
     text = tmp_path / "bad.txt"
     text.write_bytes(CORPUS.encode() + b"caf\xe9\n" + CORPUS.encode())
@@ -111,7 +111,7 @@ def test_errors_in_a_corpus_are_those_found_here(spark, tmp_path, monkeypatch):
 
 
 def test_files_of_any_format(spark, tmp_path, monkeypatch, caplog):
-    """Each is one task; text that is wrapped, too."""
+    """Each file is one task, and so is wrapped text."""
     monkeypatch.setattr(spark_corpus, "_PART", 900)
     folder = tmp_path / "corpus"
     folder.mkdir()
@@ -121,14 +121,14 @@ def test_files_of_any_format(spark, tmp_path, monkeypatch, caplog):
     (folder / "c.jsonl").write_text("".join(f"{json.dumps({'text': line})}\n" for line in lines))
     pq.write_table(pa.table({"text": lines}), folder / "d.parquet")
     options = {"field": "text", "column": "1"}
-    said = []
+    warnings = []
     for name, where in ("here", None), ("there", spark):
         caplog.clear()
         capfst.train(folder, tmp_path / name, spark=where, **options)
-        said.append(caplog.messages[0])
+        warnings.append(caplog.messages[0])
     assert same_models(tmp_path / "here", tmp_path / "there")
-    assert "b.txt: its lines are wrapped at about" in said[0]
-    assert said[0] == said[1]
+    assert "b.txt: its lines are wrapped at about" in warnings[0]
+    assert warnings[0] == warnings[1]
     with open(folder / "c.jsonl", "a") as out:
         out.write("{}\n")
     for where in None, spark:
@@ -137,7 +137,7 @@ def test_files_of_any_format(spark, tmp_path, monkeypatch, caplog):
 
 
 def test_command(spark, corpus, prose, model, tmp_path, monkeypatch):
-    """In the session of the other tests, which is left open."""
+    """The command uses the session of the other tests, and does not close it."""
     masters = []
     monkeypatch.setattr("capfst.spark.session.session", lambda master: nullcontext(masters.append(master) or spark))
     out = tmp_path / "spark.fst"

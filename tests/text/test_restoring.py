@@ -15,7 +15,6 @@ from support.models import in_one_folder
 from support.slow_context import without_hopeless
 
 import capfst
-from capfst.bilingual_training import train_bilingual
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts
 from capfst.context.casing_costs import casing_costs
@@ -27,6 +26,7 @@ from capfst.models.convert import export_arpa, import_arpa, mix_models
 from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, diacritics, of_name, restoring
 from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import lower
+from capfst.training.bilingual import train_bilingual
 
 # Language; what is restored; text; its lowering.
 LOWERED = """

@@ -1,17 +1,18 @@
-"""Training on translations: cased bitext and its word alignments → a model that learns case from the source, too.
+"""Train on translations: cased bitext and its word alignments → a model that also uses the case of the source.
 
-In: a model, and three files of as many lines: cased translations, their cased source, alignments. Out: the same model
-with a part more (bilingual/weights.py).
+Input: a model, and three files with equally many lines: cased translations, their cased source, alignments. Output: the
+same model with another part (bilingual/weights.py).
 
-The weights are learned from what the classifier says of lines that it has not learned from: so in each of four *folds*
-every fourth stretch of lines teaches the weights, and the others the classifier, unless the text is long; then one fold
-is enough. Lines that are also among those others do not teach. In the end, the classifier learns from all.
+The weights are learned from the classifier's output on lines that it was not trained on. There are four *folds*: in
+each, the weights are learned from every fourth block of lines, and the classifier from the other blocks. One fold is
+enough for a long text. The weights are not learned from lines that also occur in the other blocks. The final classifier
+is learned from all lines.
 
-An LM is surer of lines that it has been trained on than of others, and would get too much weight for it. If the model
-seems to have seen the translations, as nearly all of their n-grams are in it, then a *stand-in* takes its place while
-the weights are learned: a model of the same kind, trained on the lines that the classifier learns from.
+An LM assigns too low costs to lines that it was trained on, and would get too much weight. If nearly all n-grams of the
+translations are in the model, it was probably trained on them. Then the weights are learned with a *stand-in*: a
+temporary model of the same kind, trained on the lines that the classifier is learned from.
 
-The lines are read several times, and never held all at once.
+The lines are read several times, and are never all in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.weights import PART, Bilingual
 from capfst.bilingual.word_facts import AN, Text
 from capfst.casing import encode
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError
 from capfst.fst.write import ArcArray, StateArray, write_fst
 from capfst.io.blocks import Errors, ended, read_stream
 from capfst.io.side_by_side import Block, Names, side_by_side
@@ -45,35 +46,39 @@ from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
 from capfst.text.tokenizer import COMPOUND, WORD
-from capfst.training import train
+from capfst.training.stages import train
 
 _READ = 1 << 20  # bytes
 _FOLDS = 4
-_LINES = 512  # that are together in one fold
-_MOST_LINES = 16_000  # that teach, in all folds
-_MOST_SAMPLED = 8 << 20  # bytes of translations that the classifier learns from, which are 200 MB of features
+_LINES = 512  # at most, in a block of lines of one fold
+_MOST_LINES = 16_000  # from which the weights are learned, in all folds
+_MOST_SAMPLED = 8 << 20  # bytes of translations that the classifier is learned from: 200 MB of features
 _UNALIGNED = 8
-"""One of so many lines also teaches what there is to know without its alignment."""
-_LONG = 64_000  # lines, of which one fold is enough
+"""The classifier is also learned from one of this many lines without its alignment."""
+_LONG = 64_000  # lines: one fold is enough for more
 _SEEN_BITS = 26
 _KNOWN = 0.9
-"""A model has been trained on text if it has at least this share of its n-grams."""
+"""A model that has at least this fraction of a text's n-grams was probably trained on the text."""
 _FEW = 100  # lines
 _MOST_STAND_IN_LINES = 300_000
 
 
 @dataclass
 class TrainedBilingual:
-    """What a bilingual part was learned from."""
+    """The report of `train_bilingual`."""
 
     path: str
     pairs: int
     taught: int  # pairs that the weights were learned from
-    rows: int  # of the classifier, that have weights
+    rows: int  # of the classifier, with nonzero weights
     lm_weight: float
     sigma: float
-    known: float  # share of the n-grams of the translations that the model has
+    known: float  # fraction of the translations' n-grams that the model has
     held_out: dict[float, float] = field(default_factory=dict)
+
+    def load(self, **options: Any) -> Recaser:
+        """Open the model, as `capfst.load(self.path, **options)` does."""
+        return load(self.path, **options)
 
     def __str__(self) -> str:
         stand_in = ", with a stand-in for the model, which has been trained on them" if self.known >= _KNOWN else ""
@@ -85,8 +90,7 @@ class TrainedBilingual:
 
 @kernel
 def _known(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> tuple[i64, i64]:
-    """How many of the labels, in sentences that end with SENTENCE_END, have an arc in the state before; and how many
-    there are."""
+    """Count the words that have an arc in the state before them, and all words; SENTENCE_END ends a sentence."""
     state = i64(start)
     known = n = 0
     for label in labels:
@@ -104,12 +108,12 @@ def _known(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> 
 
 @allocating
 def _features(target: Text, source: Text, links: I32Array, lines: I64Strided) -> tuple[U32Matrix, U8Array]:
-    """What the classifier learns from lines: (uint32[words, N_TEMPLATES], the words' shapes)."""
+    """Return the features of the lines' words, uint32[words, N_TEMPLATES], and the words' shapes."""
     n = 0
     for line in lines:
         n += target.lines[line].end - target.lines[line].begin
     features, shapes = np.empty((n, N_TEMPLATES), np.uint32), np.empty(n, np.uint8)
-    room = np.empty(N_TEMPLATES, np.uint64)
+    row = np.empty(N_TEMPLATES, np.uint64)
     n = 0
     for line in lines:
         if line >= source.lines.size or not source.lines[line].has_contrast:
@@ -117,9 +121,9 @@ def _features(target: Text, source: Text, links: I32Array, lines: I64Strided) ->
         for i in range(target.lines[line].begin, target.lines[line].end):
             token_type, tag = target.words.token_types[i], target.facts[i].tag
             if tag != AN and (token_type == WORD or token_type == COMPOUND):
-                fill_templates(target, source, links, i, line, room)
+                fill_templates(target, source, links, i, line, row)
                 for k in range(N_TEMPLATES):
-                    features[n, k] = room[k]
+                    features[n, k] = row[k]
                 shapes[n] = tag
                 n += 1
     return features[:n], shapes[:n]
@@ -127,7 +131,7 @@ def _features(target: Text, source: Text, links: I32Array, lines: I64Strided) ->
 
 @allocating
 def _unseen(target: Text, source: Text, lines: I64Array, seen: U8Array) -> BoolArray:
-    """Which of the lines, with their source, are not among those seen, as hashes of words tell; and marks them."""
+    """Return which of the lines, with their source, are not in `seen`, by hashes of their words, and add them to it."""
     new = np.zeros(lines.size, np.bool_)
     for n in range(lines.size):
         line = lines[n]
@@ -137,10 +141,10 @@ def _unseen(target: Text, source: Text, lines: I64Array, seen: U8Array) -> BoolA
         if line < source.lines.size:
             for i in range(source.lines[line].begin, source.lines[line].end):
                 h = hash_pair(h, source.facts[i].cased_hash)
-        place = i64(h >> u64(64 - _SEEN_BITS))
-        bit = u8(1 << (place & 7))
-        new[n] = seen[place >> 3] & bit == 0
-        seen[place >> 3] |= bit
+        position = i64(h >> u64(64 - _SEEN_BITS))
+        bit = u8(1 << (position & 7))
+        new[n] = seen[position >> 3] & bit == 0
+        seen[position >> 3] |= bit
     return new
 
 
@@ -150,12 +154,12 @@ class _Texts(NamedTuple):
     target: Text
     source: Text
     links: npt.NDArray[np.int32]
-    others: npt.NDArray[np.int64]  # the lines that the classifier learns from
-    teaching: npt.NDArray[np.int64]  # those that the weights are learned from
+    for_classifier: npt.NDArray[np.int64]  # the lines that the classifier is learned from
+    for_weights: npt.NDArray[np.int64]  # the lines that the weights are learned from
 
 
 class _Corpus:
-    """The bitext, block by block, and which of its lines teach the weights, fold by fold."""
+    """The bitext, block by block, divided into lines for the classifier and lines for the weights in each fold."""
 
     def __init__(self, recaser: Recaser, paths: tuple[Path, Path, Path], errors: Errors) -> None:
         self.recaser = recaser
@@ -166,7 +170,7 @@ class _Corpus:
         for block in self._blocks():
             self.n_lines += block.target.count(b"\n")
             n_bytes += len(block.target)
-        self.sampled = 1 + n_bytes // _MOST_SAMPLED  # every so many lines teach the classifier
+        self.sampled = 1 + n_bytes // _MOST_SAMPLED  # the classifier is learned from one of this many lines
         self.size = max(1, min(_LINES, self.n_lines // 16))
         self.folds = _FOLDS if self.n_lines <= _LONG else 1
         self.stride = max(_FOLDS, -(-self.n_lines * self.folds // _MOST_LINES))
@@ -178,24 +182,24 @@ class _Corpus:
         return side_by_side(target, source, align, self.names)
 
     def known(self) -> float:
-        """The share of the words of the lines that teach, each behind those before it, that the LM has an n-gram
-        for."""
+        """Return the fraction of the words, each after its predecessors, for which the LM has an n-gram, in the lines
+        for the weights."""
         total = np.zeros(2)
         model, recaser = self.recaser.model, self.recaser
         for texts in self.texts(0):
-            labels = recaser.pipeline.loaded.labels(_lines(texts.target, texts.teaching))
+            labels = recaser.pipeline.loaded.labels(_lines(texts.target, texts.for_weights))
             total += _known(model.states, model.arcs, model.start, labels)
         return float(total[0] / max(1, total[1]))
 
     def texts(self, fold: int | None = None, recaser: Recaser | None = None) -> Iterator[_Texts]:
-        """The blocks. fold: which lines teach; None: none. recaser: whose words the texts are made of; None: the
-        model's."""
+        """Yield the blocks. fold: selects the lines for the weights; None: no lines. recaser: whose words the texts
+        have; None: the model's."""
         recaser = recaser or self.recaser
         for block in self._blocks():
             target, source, links = recaser.pipeline.linked(block)
             lines = np.arange(len(target.lines) - 1)
-            teaches = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
-            yield _Texts(target, source, links, lines[~teaches], lines[teaches])
+            is_for_weights = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
+            yield _Texts(target, source, links, lines[~is_for_weights], lines[is_for_weights])
 
 
 def train_bilingual(
@@ -208,21 +212,26 @@ def train_bilingual(
     align_words: bool = False,
     errors: Errors = "strict",
 ) -> TrainedBilingual:
-    """Learns from cased translations how their source tells their case (Wang, Knight & Marcu 2006), and writes the
-    model with what it has learned to `output`.
+    """Learn from cased translations how their case follows from their source (Wang, Knight & Marcu 2006), and write
+    the model with what was learned to `output`.
 
     Args:
-        target: cased translations, a sentence on each line, in the language of the model.
-        source: their cased source, line by line.
-        align: word alignments, line by line: pairs `i-j`, as fast_align and eflomal write them; word j of the
+        target: cased translations, one sentence per line, in the language of the model.
+        source: the cased source of the translations, line by line.
+        align: word alignments, line by line: pairs `i-j`, in the format of fast_align and eflomal. Word j of the
             translation is translated from word i of the source.
         output: the path of the new model.
         lm: the model, as in `capfst.load`.
-        align_words: alignments count the words that `capfst tokenize` gives, not what white space separates.
-        errors: what becomes of text that is not UTF-8: `strict` raises, `replace` puts U+FFFD.
+        align_words: alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.
+        errors: for bytes that are not UTF-8: `strict` raises an error, `replace` replaces them with U+FFFD.
+
+    Returns:
+        The report, whose `load()` opens the new model.
 
     Raises:
-        CapfstError: bad input, files with different numbers of lines, an unwritable output, too few pairs, or no SciPy.
+        CorpusError: a file cannot be read, the files have different numbers of lines, or too few lines.
+        ModelError: the model cannot be used.
+        CapfstError: the output cannot be written, or SciPy is not installed.
     """
     check_scipy()
     refuse_to_replace(output, target, source, align)
@@ -231,14 +240,14 @@ def train_bilingual(
     known = corpus.known()
     collector = Collector()
     for fold in range(corpus.folds):
-        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows removes no file that is mapped
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows cannot remove mapped files
             try:
-                teacher = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
+                model_of_fold = _stand_in(corpus, fold, Path(folder)) if known >= _KNOWN else recaser
             except CapfstError as error:
                 if corpus.n_lines < _FEW:
                     raise _too_few(corpus) from error
                 raise
-            _collect(teacher, corpus, fold, collector)
+            _collect(model_of_fold, corpus, fold, collector)
     if not len(collector):
         raise _too_few(corpus)
     learned = learn(collector.problem())
@@ -253,74 +262,65 @@ def train_bilingual(
     )  # fmt: skip
 
 
-def _too_few(corpus: _Corpus) -> CapfstError:
-    return CapfstError(
-        f"{corpus.names.target}, {corpus.names.source}: they have too few pairs of lines to learn from: give some"
-        " hundreds, cased on both sides"
+def _too_few(corpus: _Corpus) -> CorpusError:
+    return CorpusError(
+        f"{corpus.names.target}, {corpus.names.source}: too few pairs of lines to learn from. Use some hundreds of"
+        " pairs that are cased on both sides."
     )
 
 
 def _classifier(
     corpus: _Corpus, texts: Iterable[_Texts], seen: npt.NDArray[np.uint8] | None = None
 ) -> npt.NDArray[np.int8]:
-    """What the other lines, or an even sample of them, teach the classifier; `seen` gets the marks of all."""
+    """Learn the classifier from its lines, or from an even sample of them; mark all of them in `seen`."""
     features, shapes = [np.empty((0, N_TEMPLATES), np.uint32)], [np.empty(0, np.uint8)]
-    for target, source, links, others, _ in texts:
+    for target, source, links, lines, _ in texts:
         if seen is not None:
-            _unseen(target, source, others, seen)
+            _unseen(target, source, lines, seen)
         is_same = source.facts["lower_hash"][links] == target.facts["lower_hash"] if len(source.facts) else links < 0
         unaligned = np.where(is_same, links, np.int32(-1))
         for of_pairs, every in ((links, corpus.sampled), (unaligned, corpus.sampled * _UNALIGNED)):
-            of_words = _features(target, source, of_pairs, others[::every])
+            of_words = _features(target, source, of_pairs, lines[::every])
             features.append(of_words[0])
             shapes.append(of_words[1])
     return learn_classifier(np.concatenate(features), np.concatenate(shapes))
 
 
 def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
-    """A model like that of the corpus, trained on the lines of a fold but those that teach, or the first of them."""
+    """Train a model like that of the corpus on a fold's lines for the classifier, at most on the first
+    _MOST_STAND_IN_LINES or somewhat more."""
     model = corpus.recaser.model
-    text, path = folder / "others.txt", folder / "stand-in.fst"
+    text, path = folder / "text.txt", folder / "stand-in.fst"
     with text.open("wb") as file:
         n = 0
         for texts in corpus.texts(fold):
-            file.write(_lines(texts.target, texts.others))
-            n += len(texts.others)
+            file.write(_lines(texts.target, texts.for_classifier))
+            n += len(texts.for_classifier)
             if n >= _MOST_STAND_IN_LINES:
                 break
-    train(
-        text, path, order=model.order, clean=False, pretokenized=corpus.recaser.pipeline.loaded.pretokenized,
-        context=corpus.recaser.pipeline.context is not None,
+    pipeline = corpus.recaser.pipeline
+    trained = train(
+        text, path, order=model.order, clean=False, pretokenized=pipeline.loaded.pretokenized,
+        context=pipeline.context is not None,
     )  # fmt: skip
-    return load(path, align_words=corpus.recaser.options.align_words)
+    return trained.load(align_words=corpus.recaser.options.align_words)
 
 
-def _collect(teacher: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
-    """Gathers the lines of a fold that teach, as `teacher` sees them."""
+def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
+    """Collect a fold's lines for the weights, with the labels and costs that they have in a model."""
     seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
     classifier = _classifier(corpus, corpus.texts(fold), seen)
-    search = teacher.pipeline.loaded.lm.unknown, teacher.pipeline.engine.starts, teacher.pipeline.engine.tables
-    for target, source, links, _, teaching in corpus.texts(fold, teacher):
-        new = teaching[_unseen(target, source, teaching, seen)]
-        symbols, unknown = teacher.model.symbols, teacher.pipeline.loaded.lm.unknown
-        gold = encode.labels(target.buf, target.words, symbols, unknown, teacher.pipeline.loaded.pretokenized)
-        costs = teacher.pipeline.monolingual(target)
-        lines = new.tolist()
-        collector.add(
-            target,
-            source,
-            links,
-            lines,
-            gold,
-            costs,
-            teacher.pipeline.loaded.forms,
-            classifier,
-            teacher.options.oov == "guess",
-            search,
-        )
+    pipeline, guess = model.pipeline, model.options.oov == "guess"
+    loaded = pipeline.loaded
+    search = loaded.lm.unknown, pipeline.engine.starts, pipeline.engine.tables
+    for target, source, links, _, for_weights in corpus.texts(fold, model):
+        new = for_weights[_unseen(target, source, for_weights, seen)].tolist()
+        gold = encode.labels(target.buf, target.words, model.model.symbols, loaded.lm.unknown, loaded.pretokenized)
+        costs = pipeline.monolingual(target)
+        collector.add(target, source, links, new, gold, costs, loaded.forms, classifier, guess, search)
 
 
 def _lines(text: Text, lines: npt.NDArray[np.int64]) -> bytes:
-    """Some of the lines of a text."""
+    """Return some of the lines of a text."""
     every = text.buf.tobytes().split(b"\n")
     return b"".join(every[line] + b"\n" for line in lines.tolist())

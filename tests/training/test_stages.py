@@ -1,12 +1,14 @@
-"""Training a model: all of it or nothing, whatever ends it; and no more memory than allowed."""
+"""Train a model: its options and its report; an error, a kill or a full disk leaves the old model; the memory limit."""
 
 import gc
+import inspect
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,10 @@ from support.disk import mounted
 from support.models import trailer_start
 
 import capfst
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.fst.read import CapFst
 from capfst.models.convert import export_arpa, import_arpa, mix_models
+from capfst.options import TrainOptions
 
 
 @pytest.fixture
@@ -28,7 +31,7 @@ def corpus(contextual_model):
 
 @pytest.fixture(scope="module")
 def unheard(tmp_path_factory):
-    """A folder with a corpus, and the folder `models` of what was trained on it."""
+    """Return a folder with a corpus, and with a folder `models` that holds a model of this corpus."""
     folder = tmp_path_factory.mktemp("unheard")
     (folder / "models").mkdir()
     (folder / "old.txt").write_text("\n".join(contextual.UNHEARD), "utf-8")
@@ -38,13 +41,72 @@ def unheard(tmp_path_factory):
 
 @pytest.fixture
 def old(unheard, tmp_path):
-    """A folder with a model, and a context model that belongs to it."""
+    """Return a folder with one model, which has a context model."""
     shutil.copytree(unheard, tmp_path, dirs_exist_ok=True)
     return tmp_path / "models"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_signature_and_the_docstring_list_the_options():
+    parameters = inspect.signature(capfst.train).parameters
+    for each in fields(TrainOptions):
+        assert parameters[each.name].default == each.default
+        assert f"\n    {each.name}: " in capfst.train.__doc__
+    assert "options" not in parameters
+    with pytest.raises(TypeError, match=r"train\(\) .*'oder'"):
+        capfst.train("corpus.txt", "cap.fst", oder=3)
+
+
+def test_one_value_or_many(tmp_path):
+    (tmp_path / "a.txt").write_text("The cat met Tom.\nno start\nNo end\n" * 9, "utf-8")
+    (tmp_path / "words").write_text("Xyzzy\nNew York\n", "utf-8")
+    models = []
+    for words, filters, cutoffs in (
+        (tmp_path / "words", "end", 0),
+        (str(tmp_path / "words"), ["end"], [0]),
+        (iter([tmp_path / "words"]), {"end"}, (0,)),
+    ):
+        options = {"words": words, "skip_filters": filters, "cutoffs": cutoffs, "context": False}
+        trained = capfst.train(tmp_path / "a.txt", tmp_path / "cap.fst", **options)
+        assert (trained.sentences, trained.listed) == (18, 3)
+        models.append((tmp_path / "cap.fst").read_bytes())
+    assert models[0] == models[1] == models[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"order": 6}, "`order` is 6"),
+        ({"cutoffs": (1,)}, "`cutoffs` is 1"),
+        ({"cutoffs": (0, 2, 1)}, "`cutoffs` is 0,2,1"),
+        ({"cutoffs": (0, 0, 1), "order": 2}, "`cutoffs` is 0,0,1"),
+        ({"errors": "ignore"}, "`errors` is 'ignore'"),
+        ({"max_words": 0}, "`max_words` is 0"),
+    ],
+)
+def test_unsupported_values_are_refused_before_the_corpus_is_looked_for(tmp_path, options, named):
+    with pytest.raises(OptionError, match=named):
+        capfst.train(tmp_path / "nowhere", tmp_path / "cap.fst", **options)
+
+
+def test_classes_of_errors(tmp_path):
+    (tmp_path / "a.txt").write_text("lower case\n", "utf-8")
+    with pytest.raises(CorpusError, match=r"a\.txt: no sentence .*start 1"):
+        capfst.train(tmp_path / "a.txt", tmp_path / "cap.fst")
+    with pytest.raises(OptionError, match=r"`min_count` is 2, but no word in .*a\.txt"):
+        capfst.train(tmp_path / "a.txt", tmp_path / "cap.fst", clean=False, min_count=2)
+    with pytest.raises(OptionError, match=r"`language` is fr, but .* de"):
+        capfst.train(f"de={tmp_path}/a.txt", tmp_path / "cap.fst", language="fr")
+
+
+def test_the_report_opens_the_model(tmp_path):
+    (tmp_path / "a.txt").write_text("We met in Paris.\n" * 9, "utf-8")
+    trained = capfst.train(tmp_path / "a.txt", tmp_path / "cap.fst", context=False)
+    assert trained.load()("in paris") == "in Paris"
+    assert trained.load(sentence_case=True)("in paris") == "In Paris"
 
 
 @pytest.mark.parametrize("way", ["train", "import", "mix"])
@@ -64,7 +126,7 @@ def test_a_model_without_context(old, tmp_path, way):
     assert capfst.load(path).pipeline.context is None
 
 
-def test_what_fails_leaves_the_old_model(old, tmp_path):
+def test_a_failure_leaves_the_old_model(old, tmp_path):
     before = contents(old)
     (tmp_path / "bad").write_bytes(b"lower case\n")
     for fails in (
@@ -80,8 +142,8 @@ def test_what_fails_leaves_the_old_model(old, tmp_path):
         assert contents(old) == before
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell open files")
-def test_what_fails_leaves_no_file_open(tmp_path):
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list open files")
+def test_a_failure_leaves_no_file_open(tmp_path):
     (tmp_path / "bad").write_bytes(b"A good line of it.\n" * 9 + b"\xff\n")
     left = set()
     for _ in range(3):
@@ -109,7 +171,7 @@ capfst.train(sys.argv[3:], sys.argv[2], clean=False)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", [0, 1])
-def test_killed_with_so_many_files_in_place(contextual_model, corpus, old, files):
+def test_killed_after_so_many_files_were_renamed(contextual_model, corpus, old, files):
     path = old / "cap.fst"
     before = contents(old)
     done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False, timeout=TIMEOUT)
@@ -131,7 +193,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_stopped_before_the_new_model_is_in_its_place(corpus, old, number, code):
+def test_stopped_before_the_new_model_is_renamed(corpus, old, number, code):
     before = contents(old)
     command = [sys.executable, "-c", _WAITING, "train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -170,9 +232,9 @@ else:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
-def test_the_memory_that_is_asked_for_is_enough_and_not_exceeded(corpus, tmp_path):
-    """Of a corpus for which the tables are large."""
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not show the memory of a process")
+def test_the_memory_that_the_error_names_is_enough_and_not_exceeded(corpus, tmp_path):
+    """The corpus is large enough for large tables."""
     files = [tmp_path / file.name for file in corpus]
     for file, text in zip(files, corpus, strict=True):
         file.write_text(f"{text.read_text('utf-8')}\n" * 3, "utf-8")
@@ -223,7 +285,7 @@ def test_unseen_words_have_the_shapes_of_their_language(tmp_path):
         assert (recaser("ijburg") == "IJburg") == (language == "nl")
 
 
-def test_a_language_that_is_not_known(tmp_path):
+def test_an_unknown_language(tmp_path):
     (tmp_path / "a.txt").write_text(TURKISH, "utf-8")
     with pytest.raises(CapfstError, match="there is no grammar for the language 'turkish': use one of az "):
         capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="turkish")

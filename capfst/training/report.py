@@ -1,0 +1,52 @@
+"""The report of a training run: what the corpus contained, and what the model contains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from capfst.corpus.filters import Report
+from capfst.fst.signature import Signature
+
+if TYPE_CHECKING:
+    from capfst.recaser import Recaser
+
+
+@dataclass(repr=False)
+class Trained:
+    """What a model was trained on, and its size."""
+
+    path: str
+    signature: Signature
+    cleaning: Report
+    sentences: int
+    tokens: int  # without the sentence ends
+    ngrams: tuple[int, ...]  # by order
+    domains: int = 0  # that the context model distinguishes; 0: there is no context model
+    listed: int = 0  # surface forms that occur only in word lists
+
+    def __repr__(self) -> str:
+        sizes = f"{self.sentences:,} sentences, {self.tokens:,} tokens, {sum(self.ngrams):,} n-grams"
+        kept = f", {self.cleaning.kept:,} of {self.cleaning.lines:,} lines kept" if self.cleaning.lines else ""
+        return f"<Trained {self.path}: order {self.signature.order}, {sizes}{kept}>"
+
+    def __str__(self) -> str:
+        return self.report()
+
+    def report(self) -> str:
+        """Return the report that the command line prints."""
+        lines = [str(self.cleaning)] if self.cleaning.lines else []
+        lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
+        if self.listed:
+            lines.append(f"and {self.listed:,} surface forms of word lists")
+        counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
+        lines.append(f"wrote {self.path}: n-grams by order {counts}")
+        if self.domains:
+            lines.append(f"with a context model for {self.domains} domain{'s'[: self.domains > 1]}")
+        return "\n".join(lines)
+
+    def load(self, **options: Any) -> Recaser:
+        """Open the model, as `capfst.load(self.path, **options)` does."""
+        from capfst.recaser import load  # noqa: PLC0415  (training alone does not need the search)
+
+        return load(self.path, **options)

@@ -1,0 +1,382 @@
+"""Train a model: cased text → `cap.fst`, with its context model, and a report on the corpus.
+
+`train` is the sequence of stages: collect → clean → count (words) → learn context → restrict (the vocabulary) →
+estimate (n-grams: count, smooth, prune) → write. The same corpus and options give the same bytes, whatever the number
+of threads, and on Spark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import mmap
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.context.context_model import PART, Context, context_of
+from capfst.context.spellings import PART as SPELLINGS
+from capfst.context.spellings import label_spellings, of_spellings
+from capfst.context.train import Fitted, fit
+from capfst.context.transfer import transferred
+from capfst.corpus import filters as cleaning
+from capfst.corpus.diagnose import beginnings, diagnose
+from capfst.corpus.labels import names
+from capfst.corpus.languages import find_corpus
+from capfst.corpus.vocabulary import Vocabulary, build_vocabulary, restricted
+from capfst.corpus.word_lists import WordLists, read_word_lists
+from capfst.exceptions import CorpusError, OptionError
+from capfst.fst.read import grammar_part
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import check
+from capfst.fst.trailer import Part
+from capfst.fst.write import write_chunks
+from capfst.io.files import Source, sources
+from capfst.io.formats import reader_of, teaches
+from capfst.io.protocol import TextOptions
+from capfst.io.text_blocks import text_blocks
+from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
+from capfst.options import ContextOptions, TrainOptions, documented, merged
+from capfst.system.atomic import refuse_to_replace
+from capfst.system.buckets import Store
+from capfst.system.budget import PROGRAM, resident
+from capfst.system.progress import Progress
+from capfst.text.language import Language
+from capfst.text.restoring import rules_of
+from capfst.training.report import Trained
+from capfst.training.strategy import CorpusLabels, LocalStrategy, ReadCorpus, Strategy
+from capfst.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from capfst.lm.estimate import Acceptor
+
+_log = logging.getLogger(__name__)
+
+
+@documented(TrainOptions)
+def train(
+    corpus: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    spark: SparkSession | None = None,
+    **options: Any,
+) -> Trained:
+    """Train a capitalization LM and a context model on cased text, and write both to one file.
+
+    Args:
+        corpus: files, folders or glob patterns: cased text with a sentence or a paragraph per line, `.jsonl`, `.tsv`,
+            `.csv`, `.parquet` and Wikimedia's `.xml`. `de=FILE` names the language of a file; from files in several
+            languages the model learns to distinguish these.
+        output: the path of the model.
+        progress: shows the progress of each stage, as `capfst.system.progress.progress` does.
+        spark: a session whose executors read the corpus and count its n-grams. They must see the files under the same
+            paths. The model is the same.
+        options: the fields of `capfst.options.TrainOptions`.
+
+    Returns:
+        The report, whose `load()` opens the model.
+
+    Raises:
+        OptionError: an option has an unsupported value, or two options exclude each other.
+        CorpusError: the corpus cannot be read, or contains no sentence to learn from.
+        CapfstError: the output cannot be written, or there is too little memory or disk space.
+    """
+    job = _job(merged(TrainOptions(), options, "train"), progress or _silent, spark)
+    inputs = collect(corpus, output, job.options)
+    # Arguments are evaluated in order: the word lists, in which an error shows soon, are read before the corpus.
+    text = count(read_lists(inputs, job.options), clean(inputs, job), inputs)
+    sentences, tokens, listed = _sizes(text)
+    contexts = learn_context(text, inputs, job)
+    text = restrict(text, contexts, inputs, job.options)
+    domains = max((context.n_domains for context in contexts.values()), default=0)
+    parts = pack(contexts, inputs.rules, job)
+    with estimate(text, job) as lm:
+        signature = write(output, lm, text, parts, inputs.rules, job)
+        ngrams = tuple(lm.ngrams)
+    return Trained(os.fspath(output), signature, text.cleaning, sentences, tokens, ngrams, domains, listed)
+
+
+class Job(NamedTuple):
+    """The options and resources that the stages share."""
+
+    options: TrainOptions
+    threads: int
+    store: Store  # of temporary files
+    show: Progress
+    strategy: Strategy
+
+
+class Inputs(NamedTuple):
+    """The files of a corpus, and how they are read."""
+
+    name: str  # of the corpus, in messages
+    sources: list[Source]
+    languages: list[str]  # of each file; none if none was named
+    rules: Language
+    filters: int  # as from `corpus.filters.select`; 0: no cleaning
+    options: TextOptions
+    cause: str  # why no good model can be learned from the text, as from `diagnose`; empty: nothing is conspicuous
+
+
+class Lists(NamedTuple):
+    """The word lists, and a digest of their text."""
+
+    words: WordLists
+    digest: str
+
+
+class Text(NamedTuple):
+    """A corpus as labels."""
+
+    vocabulary: Vocabulary
+    starts: npt.NDArray[np.int32]  # the words' first labels, as from symbols.check
+    labels: CorpusLabels
+    cleaning: cleaning.Report
+    digest: str
+
+
+def _job(options: TrainOptions, show: Progress, spark: SparkSession | None) -> Job:
+    threads = options.jobs or os.cpu_count() or 1
+    store = Store(options.memory, options.tmp)
+    strategy: Strategy = LocalStrategy(store, threads, show)
+    if spark is not None:
+        from capfst.spark.corpus import SparkStrategy  # noqa: PLC0415  (an optional part)
+
+        strategy = SparkStrategy(spark)
+    return Job(options, threads, store, show, strategy)
+
+
+def collect(
+    corpus: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    options: TrainOptions,
+) -> Inputs:
+    """Find the files of the corpus, and refuse all that can be refused before they are read.
+
+    Warns if their beginnings do not look like cased text.
+    """
+    filters = cleaning.select(options.skip_filters) if options.clean else 0
+    text = TextOptions(options.field, options.column, options.errors)
+    paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else corpus
+    given = [os.fspath(path) for path in paths]
+    files, languages = find_corpus(given, partial(teaches, options=text))
+    if languages and options.language:
+        raise OptionError(
+            f"`language` is {options.language}, but the inputs are tagged with their languages, such as {languages[0]}."
+            " Leave out `language`."
+        )
+    rules = rules_of(options.language or ",".join(languages), options.restore, options.grammar)
+    refuse_to_replace(output, *files, *options.words, options.grammar)
+    for file in files:
+        reader_of(file, text)  # raises an error for an unsupported format
+    name = ", ".join(given)
+    lenient = replace(text, errors="replace")
+    cause = diagnose(beginnings(files, lambda file, size: text_blocks([file], lenient, size)))
+    if cause:
+        _log.warning("warning: %s: %s", name, cause)
+    return Inputs(name, sources(files, languages), languages, rules, filters, text, cause)
+
+
+def read_lists(inputs: Inputs, options: TrainOptions) -> Lists | None:
+    """Read the word lists; None if there are none."""
+    if not options.words:
+        return None
+    hash = hashlib.blake2b(digest_size=8)
+    words = read_word_lists(options.words, inputs.languages, hash, options.errors, options.pretokenized, inputs.rules)
+    return Lists(words, hash.hexdigest())
+
+
+def clean(inputs: Inputs, job: Job) -> ReadCorpus:
+    """Read the corpus and keep the lines that the cleaning filters accept, as ids of words."""
+    pretokenized = job.options.pretokenized
+    return job.strategy.read(inputs.sources, inputs.options, inputs.filters, pretokenized, inputs.rules)
+
+
+def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Text:
+    """Count the words of the corpus, with those in word lists, and turn the corpus into labels.
+
+    Warns about wrapped files and about filters that reject most of the lines.
+
+    Raises:
+        CorpusError: no sentence is left.
+    """
+    digest = read.digest
+    if lists:
+        digest = hashlib.blake2b((digest + lists.digest).encode(), digest_size=8).hexdigest()
+    labels: CorpusLabels
+    vocabulary, labels = build_vocabulary(read.interners, read, inputs.rules, lists.words if lists else None)
+    report = cleaning.Report(inputs.filters, read.verdicts)
+    if read.wrapped:
+        _log.warning("warning: %s", _on_wrapped(read.wrapped))
+    if labels.size == vocabulary.counts[0]:
+        raise CorpusError(f"{inputs.name}: no sentence to learn from: {_reason(report, inputs.cause)}")
+    if advice := report.advice():
+        _log.warning("warning: %s: %s", inputs.name, advice)
+    return Text(vocabulary, check(vocabulary.symbols), labels, report, digest)
+
+
+def _sizes(text: Text) -> tuple[int, int, int]:
+    """Return the numbers of sentences, of tokens, and of surface forms that occur only in word lists."""
+    counts = text.vocabulary.counts
+    sentences = int(counts[0])
+    n_unseen = int(np.count_nonzero(counts[1:] == 0)) - int(counts[text.vocabulary.unknown] == 0)
+    return sentences, text.labels.size - sentences, n_unseen
+
+
+def learn_context(text: Text, inputs: Inputs, job: Job) -> dict[str, Context]:
+    """Learn the context models of case and of spelling, whichever the model restores; by the names of their parts."""
+    if not job.options.context:
+        return {}
+    vocabulary, starts = text.vocabulary, text.starts
+    wanted = job.options.context if isinstance(job.options.context, ContextOptions) else ContextOptions()
+    language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
+    fitting = partial(
+        fit, vocabulary.symbols, starts, vocabulary.counts, text.labels, language_of, vocabulary.listed,
+        vocabulary.unknown, job.options.memory, job.show, wanted,
+    )  # fmt: skip
+    learned: dict[str, Context] = {}
+    fitted: Fitted | None = None
+    if inputs.rules.restores_case:
+        fitted = fitting()
+        learned[PART] = context_of(starts, *fitted)
+    if inputs.rules.restores_spelling:
+        spellings = label_spellings(vocabulary.symbols, starts, vocabulary.counts)
+        fitted = fitting(spellings, fitted and fitted.lexicon)
+        learned[SPELLINGS] = of_spellings(context_of(starts, *fitted))
+    return learned
+
+
+def restrict(text: Text, contexts: dict[str, Context], inputs: Inputs, options: TrainOptions) -> Text:
+    """Drop rare words from the vocabulary, if that is wanted, and add the names in word lists to the sentences.
+
+    `contexts` are changed to match. They were learned from all words, so they can guess the case of words that the LM
+    lacks.
+
+    Raises:
+        OptionError: no word is left.
+    """
+    vocabulary, starts = text.vocabulary, text.starts
+    new_labels = np.arange(len(vocabulary.symbols), dtype=np.uint32)
+    is_restricted = options.min_count > 1 or options.max_words is not None
+    if is_restricted:
+        vocabulary, new_labels, old_labels = restricted(vocabulary, starts, options.min_count, options.max_words)
+        if len(vocabulary.symbols) <= 2:  # only <epsilon> and <unk>
+            raise OptionError(
+                f"`min_count` is {options.min_count}, but no word in {inputs.name} is so frequent. Lower it."
+            )
+        first_labels = check(vocabulary.symbols)
+        words_before = np.searchsorted(starts, old_labels[first_labels[:-1]], "right") - 1
+        for part, context in contexts.items():
+            shapes = context.shapes[old_labels] if part == SPELLINGS else None
+            contexts[part] = transferred(context, starts[words_before], vocabulary.symbols, first_labels, shapes)
+        starts = first_labels
+    labels = text.labels
+    if is_restricted or vocabulary.listed:
+        more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
+        labels = labels.relabelled(new_labels, more)
+    return text._replace(vocabulary=vocabulary, starts=starts, labels=labels)
+
+
+def pack(contexts: dict[str, Context], rules: Language, job: Job) -> dict[str, Part]:
+    """Make the parts of the file that follow the LM, and empty `contexts`; with a memory limit, in temporary files."""
+    parts = grammar_part(rules)
+    for name in [*contexts]:
+        part = contexts.pop(name).part()
+        parts[name] = part if job.options.memory is None else _spooled(part, job.store)
+    return parts
+
+
+def _spooled(part: Part, store: Store) -> Part:
+    """Return the part with its arrays mapped from a temporary file, so that they take no memory until written."""
+    file, ends = store.open(), np.cumsum([0, *map(len, part.arrays.values())]).tolist()
+    for array, offset in zip(part.arrays.values(), ends, strict=False):
+        store.write(file, array, offset)
+    whole = np.frombuffer(mmap.mmap(file.descriptor, ends[-1], access=mmap.ACCESS_READ), np.uint8)
+    arrays = {name: whole[begin:end] for name, (begin, end) in zip(part.arrays, pairwise(ends), strict=True)}
+    return part._replace(arrays=arrays)
+
+
+def estimate(text: Text, job: Job) -> AbstractContextManager[Acceptor]:
+    """Count the n-grams, estimate their probabilities and prune them; the acceptor exists within the context."""
+    options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.labels.size
+    memory = options.memory
+    if memory is not None:  # a sixteenth is a reserve for memory that the allocator keeps
+        memory -= memory // 16 + max(0, resident() - PROGRAM)
+    estimation = EstimationOptions(
+        options.cutoffs, options.max_ngrams, options.prune_threshold, memory, options.tmp, job.threads
+    )
+    space = 4 * size + temporary_space(n_words, size, options.order, estimation)
+    free = shutil.disk_usage(job.store.folder).free
+    _log.info("temporary files in %s: at most %.1f GB, %.1f GB are free", job.store.folder, space / 1e9, free / 1e9)
+    if space > free:
+        _log.warning("warning: the disk may be too small: choose another folder (--tmp) or allow more --memory")
+    return acceptor(text.labels.countable, n_words, options.order, estimation)
+
+
+def write(
+    output: str | os.PathLike[str], lm: Acceptor, text: Text, parts: dict[str, Part], rules: Language, job: Job
+) -> Signature:
+    """Write the model, and return its signature."""
+    signature = Signature(
+        version=__version__,
+        order=job.options.order,
+        smoothing="kn",
+        pruning=_pruning(job.options),
+        tokenizer="none" if job.options.pretokenized else "capfst",
+        lowercasing=rules.name,
+        corpus=text.digest,
+    )
+    with job.show(lm.arcs, "writing", "arcs") as advance:
+        write_chunks(output, lm, text.vocabulary.symbols, signature, parts, advance)
+    return signature
+
+
+def _pruning(options: TrainOptions) -> str:
+    """Return the pruning as the signature has it."""
+    parts = []
+    if any(options.cutoffs):
+        parts.append("cutoff-" + ".".join(map(str, options.cutoffs)))
+    if options.max_ngrams is not None:
+        parts.append(f"entropy-{options.max_ngrams}")
+    if options.prune_threshold is not None:
+        parts.append(f"entropy-{options.prune_threshold:g}")
+    return "+".join(parts) or "none"
+
+
+def _on_wrapped(widths: dict[Path, int]) -> str:
+    """Return a message on files whose lines are wrapped at these widths."""
+    file, width = next(iter(widths.items()))
+    if len(widths) == 1:
+        return f"{file}: its lines are wrapped at about {width} characters: the lines of each paragraph were joined"
+    return (
+        f"the lines of {len(widths):,} files are wrapped, those of {file} at about {width} characters: the lines of"
+        " each paragraph were joined"
+    )
+
+
+def _reason(report: cleaning.Report, cause: str) -> str:
+    """Return why no sentence is left, and a remedy."""
+    rejected = report.as_dict()["rejected"]
+    assert isinstance(rejected, dict)
+    reasons = ", ".join(f"{name} {count:,}" for name, count in rejected.items() if count)
+    if not reasons:
+        return "it contains no words. Use another file."
+    remedy = f": {cause}" if cause else ". Use --no-clean, or --skip-filter NAME."
+    return f"all lines were rejected (by filter: {reasons}){remedy}"
+
+
+@contextmanager
+def _silent(total: int, description: str, unit: str) -> Iterator[Callable[[int], object]]:
+    yield lambda more: None
