@@ -6,7 +6,6 @@ recaser("new york has new information")
 capfst.score(references=["New York is big."], hypotheses=recaser(["new york is big."]))
 """
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from capfst.version import __version__
@@ -30,10 +29,6 @@ __all__ = [
     "score",
     "train",
 ]
-
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
-if not os.path.isdir(os.path.join(_FOLDER, "grammars")):  # in a checkout they stand beside the package
-    __path__.append(os.path.dirname(_FOLDER))
 
 # No module of this package is called as one of these: to import it would put it in the name's place.
 _HOMES = {

@@ -133,7 +133,7 @@ class Pipeline:
         """S ∘ T: return the words of a text with the labels of their surface forms, and where sentences may begin."""
         words = self.loaded.transducer.words(buf)
         if self.options.breaks:
-            self.loaded.boundaries.leave_out_abbreviations(words)
+            self.loaded.boundaries.exclude_abbreviations(words)
         else:
             words.may_begin[:] = False
         return words

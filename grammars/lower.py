@@ -1,9 +1,8 @@
 """Lowering: surface form × lowercase form, over characters (UTF-8 bytes).
 
-In: lower.tsv (each capital and its lowercase), languages.tsv (what is otherwise in a language) and characters.tsv
-(what the final-sigma rule sees). Out: LOWERING, a function on strings that gives what `str.lower` gives, or what a
-language has instead; RAISING, its inverse, from a lowercase form to all its surface forms: T, before it is restricted
-to a vocabulary.
+In: lower.tsv (each capital and its lowercase), languages.tsv (where a language departs from it) and characters.tsv (the
+classes of the final-sigma rule). Out: LOWERING, a function on strings that equals `str.lower`, except for the rules of
+a language; RAISING, its inverse, from a lowercase form to all its surface forms, which is T without a vocabulary.
 
 Try it:
 
@@ -17,29 +16,29 @@ from itertools import chain
 import pynini
 from pynini.lib import rewrite, utf8
 
-from capfst.exceptions import CapfstError
-
-from . import code_points, rows
+from capfst.exceptions import CapfstError, OptionError
+from capfst.text.facts import code_points, rows
 
 DEFAULT = "default"
-"""The name of the language that has Unicode's rules."""
+"""The language name for Unicode's rules."""
 
 
 def _text(cell: str) -> str:
-    """The string of a cell of characters."""
+    """Return the string of a cell of characters."""
     return "".join(map(chr, code_points(cell)))
 
 
 def departures(language: str) -> list[tuple[str, str, list[str]]]:
-    """Where a language departs from lower.tsv: surface form, its lowercase, marks."""
-    found = [row for row in rows("languages.tsv") if row[0] == language]
-    if not found and language != DEFAULT:
-        raise CapfstError(f"there is no grammar for the language {language!r}: use one of those in languages.tsv")
-    return [(_text(row[1]), _text(row[2]), row[3:]) for row in found if len(row) > 1]
+    """Return where a language departs from lower.tsv: surface form, its lowercase, marks. Raise OptionError for an
+    unknown language."""
+    own_rows = [row for row in rows("languages.tsv") if row[0] == language]
+    if not own_rows and language != DEFAULT:
+        raise OptionError(f"There is no grammar for the language {language!r}. Use one of those in languages.tsv.")
+    return [(_text(row[1]), _text(row[2]), row[3:]) for row in own_rows if len(row) > 1]
 
 
 def _members(flag: str) -> pynini.Fst:
-    """The characters to which characters.tsv gives the flag."""
+    """Return an acceptor of the characters with this flag in characters.tsv."""
     members = [row for row in rows("characters.tsv") if flag in row[3:]]
     codes = chain.from_iterable(range(int(row[0], 16), int(row[1], 16) + 1) for row in members)
     return pynini.string_map(map(chr, codes)).optimize()
@@ -47,7 +46,7 @@ def _members(flag: str) -> pynini.Fst:
 
 @cache
 def lowering(language: str = DEFAULT) -> pynini.Fst:
-    """LOWERING: surface form × lowercase form. Shared: copy it before changing it."""
+    """Build LOWERING: surface form × lowercase form. Shared: copy it before you change it."""
     # Inventory
     character = utf8.VALID_UTF8_CHAR
     lowercase = {_text(row[0]): _text(row[1]) for row in rows("lower.tsv")}
@@ -75,23 +74,23 @@ def lowering(language: str = DEFAULT) -> pynini.Fst:
 
 
 def rewritten(rule: pynini.Fst) -> pynini.Fst:
-    """The rule wherever it applies."""
+    """Apply a rule wherever possible."""
     return pynini.cdrewrite(rule, "", "", pynini.closure(utf8.VALID_UTF8_CHAR).optimize())
 
 
 @cache
 def raising(language: str = DEFAULT) -> pynini.Fst:
-    """RAISING: lowercase form × each of its surface forms. Shared: copy it before changing it."""
+    """Build RAISING: lowercase form × each of its surface forms. Shared: copy it before you change it."""
     return pynini.invert(lowering(language)).arcsort("ilabel")
 
 
 def lower(word: str, language: str = DEFAULT) -> str:
-    """The lowercase of a word. Raises CapfstError if it holds NUL."""
+    """Return the lowercase of a word. Raise CapfstError if it contains NUL."""
     return rewrite.one_top_rewrite(spelled(word), lowering(language))
 
 
 def spelled(word: str) -> str:
-    """The word as pynini reads strings. Raises CapfstError if it holds NUL."""
+    """Escape a word for pynini. Raise CapfstError if it contains NUL."""
     if "\0" in word:
-        raise CapfstError(f"{word!r} holds a NUL, which a grammar cannot spell (label 0 is ε): remove it")
+        raise CapfstError(f"{word!r} contains NUL, which grammars cannot represent (label 0 is ε). Remove it.")
     return pynini.escape(word)

@@ -1,9 +1,9 @@
-"""Names and codes: lowercase word × the pattern it has, and lowercase word × its spelling in mixed case.
+"""Names and codes: lowercase word × its pattern, and lowercase word × the word in mixed case.
 
-In: names.tsv (first parts of hyphenated words), languages.tsv (what begins words of mixed case in a language). Out:
-PATTERNS, an acceptor for each pattern; NAMING, which gives the first of them that fits, and MIXING, which capitalises
-by the first rule that fits (the rank of a rule is its weight, so the shortest path is the answer); `pattern` and
-`mixed`, which ask them. `capfst/casing/names.py` does the same in kernels.
+In: names.tsv (first parts of hyphenated words), languages.tsv (the beginnings of words in mixed case). Out:
+PATTERNS, an acceptor for each pattern; NAMING, which returns the first pattern that fits; MIXING, which capitalizes by
+the first rule that fits (the rank of a rule is its weight, so the shortest path is the answer); `pattern` and `mixed`,
+which apply them. `capfst/casing/names.py` does the same in kernels.
 
 Try it:
 
@@ -16,14 +16,15 @@ from functools import cache
 import pynini
 from pynini.lib import rewrite, utf8
 
-from . import rows
+from capfst.text.facts import rows
+
 from .lower import DEFAULT, lower, spelled
 from .shapes import capitalizing, raising_all, sequences
 
 Fst = pynini.Fst
 
 
-# Inventory: capfst lowercases before, so ASCII capitals are no letters here; outside ASCII everything but ’ is one.
+# Inventory. Input is lowercase, so ASCII capitals are not letters here; outside ASCII, everything except ’ is a letter.
 def _characters(first: int, last: int) -> Fst:
     return pynini.union(*(pynini.escape(chr(code)) for code in range(first, last + 1)))
 
@@ -38,18 +39,18 @@ NOT_HYPHEN = pynini.difference(CHARACTER, "-").optimize()
 
 
 def _some(fst: Fst, least: int, most: int = 0) -> Fst:
-    """least … most of them in a row; without `most`, as many as there are."""
+    """Repeat an FST `least` to `most` times; without `most`, at least `least` times."""
     return (pynini.closure(fst, least, most) if most else fst**least + pynini.closure(fst)).optimize()
 
 
 def _first(*rules: Fst) -> Fst:
-    """The union of the rules, in which one that comes before another is lighter."""
+    """Build the union of the rules, in which earlier rules have a lower weight."""
     return pynini.union(*(pynini.accep("", weight=rank) + rule for rank, rule in enumerate(rules)))
 
 
 # Patterns
 def _decimal(one: str, five: str, ten: str) -> Fst:
-    """One decimal place of a Roman numeral: 0 … 3, 4, 5 … 8, 9."""
+    """Build one decimal digit of a Roman numeral: 0 … 3, 4, 5 … 8, 9."""
     return pynini.union(one + ten, one + five, pynini.closure(five, 0, 1) + pynini.closure(one, 0, 3))
 
 
@@ -59,7 +60,8 @@ def _after(letter: str, ones: str) -> Fst:
 
 @cache
 def patterns() -> dict[str, Fst]:
-    """PATTERNS: words of each pattern; one that fits several has the first. Shared: copy them before changing them."""
+    """Build PATTERNS: the words of each pattern; a word that fits several has the first. Shared: copy them before you
+    change them."""
     numeral = pynini.closure("m", 0, 3) + _decimal("c", "d", "m") + _decimal("x", "l", "c") + _decimal("i", "v", "x")
     alphanumeric = pynini.union(LETTER, DIGIT).optimize()
     not_s = pynini.difference(CONSONANT, "s")
@@ -68,7 +70,7 @@ def patterns() -> dict[str, Fst]:
         "MAC": pynini.accep("mc") + _some(LETTER, 2),
         "APOSTROPHE": _some(LETTER, 1, 2) + APOSTROPHE + _some(LETTER, 2),
         "HYPHENATED": _some(NOT_HYPHEN, 1) + _some(pynini.accep("-") + _some(NOT_HYPHEN, 1), 1),
-        # consonants that seldom follow where i, e begin a common word
+        # consonants rare after i and e at the start of common words
         "PRODUCT": pynini.union(_after("i", "bhjkpw"), _after("e", "bhjw")) + _some(LETTER, 2),
         "PLURAL": _some(CONSONANT, 1, 3) + not_s + "s",
         "CODE": pynini.intersect(
@@ -81,7 +83,7 @@ def patterns() -> dict[str, Fst]:
 
 @cache
 def naming() -> Fst:
-    """NAMING: word × the name of its pattern, or NONE. Shared: copy it before changing it."""
+    """Build NAMING: word × the name of its pattern, or NONE. Shared: copy it before you change it."""
     named = [pynini.cross(words, name) for name, words in patterns().items()]
     return _first(*named, pynini.cross(pynini.closure(CHARACTER), "NONE")).optimize()
 
@@ -89,8 +91,8 @@ def naming() -> Fst:
 # Mixed case
 @cache
 def mixing(language: str = DEFAULT) -> Fst:
-    """MIXING: word × its spelling in mixed case, or capitalised, where there is no rule. Shared: copy it before
-    changing it."""
+    """Build MIXING: word × the word in mixed case, or capitalized if no rule applies. Shared: copy it before you change
+    it."""
     title, upper = capitalizing(language), raising_all(language)
 
     def capitalized(word: Fst) -> Fst:
@@ -123,7 +125,7 @@ def mixing(language: str = DEFAULT) -> Fst:
     return _first(begin + pynini.closure(CHARACTER), every).optimize()
 
 
-_MORE = 10  # weighs more than any of a part's rules
+_MORE = 10  # more than the weight of any rule for a part
 
 
 def _byte(value: int) -> str:
@@ -131,12 +133,12 @@ def _byte(value: int) -> str:
 
 
 def pattern(word: str) -> str:
-    """The name of the pattern of a lowercase word, or NONE. Raises CapfstError if it holds NUL."""
+    """Return the name of the pattern of a lowercase word, or NONE. Raise CapfstError if it contains NUL."""
     return rewrite.one_top_rewrite(spelled(word), naming())
 
 
 def mixed(word: str, language: str = DEFAULT) -> str:
-    """A lowercase word in mixed case; as it is if its lowercase would not be the word again (σ and ς). Raises
-    CapfstError if it holds NUL."""
+    """Return a lowercase word in mixed case; return it unchanged if the result has another lowercase (σ and ς). Raise
+    CapfstError if it contains NUL."""
     form = rewrite.one_top_rewrite(spelled(word), mixing(language))
     return form if lower(form, language) == word else word

@@ -90,18 +90,18 @@ def write(path: Path, columns: str, rows: Iterator[str]) -> None:
 def main(folder: Path = GRAMMARS) -> None:
     write(
         folder / "characters.tsv",
-        "first code point; last; class (none: OTHER); what the final-sigma rule sees (CASED, IGNORABLE)",
+        "first code point; last; class (none: OTHER); class in the final-sigma rule (CASED, IGNORABLE)",
         character_rows(),
     )
     write(
         folder / "lower.tsv",
-        "code point; its lowercase; TITLE if the letter begins the capitalised words of its lowercase letter, "
-        "UPPER if words of capitals have another or only there one",
+        "code point; its lowercase; TITLE if the letter begins the capitalized words of its lowercase letter, "
+        "UPPER if it is the capital of that letter only in words of capitals",
         lower_rows(),
     )
     write(
         folder / "decompositions.tsv",
-        "letter with diacritics; the letter without (canonical decomposition); of a diacritic, nothing",
+        "letter with diacritics; the letter without (canonical decomposition), or nothing for a diacritic",
         decomposition_rows(),
     )
 

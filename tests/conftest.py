@@ -1,6 +1,7 @@
 """For all tests."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from capfst.exceptions import CapfstError
+
+sys.path.append(str(Path(__file__).parent.parent))  # for `grammars`; last, so that an installed capfst is preferred
 
 # No example has to be quick: the first one of a test may compile a kernel that only tests call.
 settings.register_profile("capfst", deadline=None)

@@ -1,4 +1,4 @@
-"""docs/languages.md: its table of kinds of characters is what the program does."""
+"""The table of kinds of characters in docs/languages.md agrees with the program."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ ROWS = [
     for line in PAGE.read_text("utf-8").partition("## Unicode, case by case")[2].splitlines()
     if line.startswith("| ") and "`" in line
 ]
-"""Training text, text, and the text recased."""
+"""Training text, text, and the recased text."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def recaser(tmp_path_factory: pytest.TempPathFactory) -> capfst.Recaser:
 def test_the_table_is_there() -> None:
     assert len(ROWS) > 15
     decomposed = [line for line, _, _ in ROWS if unicodedata.normalize("NFC", line) != line]
-    assert len(decomposed) == 1, "an editor has normalised the page"
+    assert len(decomposed) == 1, "an editor has normalized the page"
 
 
 @pytest.mark.parametrize(("trained", "text", "recased"), ROWS)

@@ -1,6 +1,5 @@
-"""The edges of buffers, which kernels touch eight bytes at a time, unchecked: nothing behind them is read or written,
-of texts of 0 to 40 bytes, with words at the very end. `make bounds` also checks indices.
-"""
+"""Texts of 0 to 40 bytes with words at the very end: kernels access buffers eight bytes at a time, unchecked, but never
+beyond the end. `make bounds` also checks indices."""
 
 import random
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from capfst.batch.tally import tally
 from capfst.casing import surface
 from capfst.casing.types import Words
 from capfst.recaser import Recaser
-from capfst.search.lattice import NO_ROOM, Lattice, compose, new_lattice
+from capfst.search.lattice import OUT_OF_CAPACITY, Lattice, compose, new_lattice
 from capfst.search.nbest import line_lattice
 from capfst.search.viterbi import choose, fill_chunk
 
@@ -47,7 +46,7 @@ def short_texts(count: int) -> list[bytes]:
 def in_guarded_memory(text: bytes) -> np.ndarray:
     buf = guarded(len(text))
     buf[:] = np.frombuffer(text, np.uint8)
-    buf.flags.writeable = False  # as all texts are; kernels are compiled for that
+    buf.flags.writeable = False  # like all texts: kernels are compiled for read-only arrays
     return buf
 
 
@@ -57,7 +56,7 @@ def test_guarded_memory_is_guarded():
 
 
 @pytest.mark.parametrize("options", [{}, {"sentence_case": True, "oov": "pass"}, {"context": False}], ids=str)
-def test_no_text_is_read_or_written_behind_its_end(contextual_model, monkeypatch, options):
+def test_no_text_is_read_or_written_beyond_its_end(contextual_model, monkeypatch, options):
     recaser = capfst.load(contextual_model, **options)
     texts = short_texts(2000)
     expected = [bytes(recaser.pipeline.recase_utf8(text)) for text in texts]
@@ -75,7 +74,7 @@ def test_no_text_is_read_or_written_behind_its_end(contextual_model, monkeypatch
 
 
 def many_forms(n_forms: int):
-    """A bigram model with this many forms of one word, each behind each."""
+    """Build a bigram model with this many forms of one word, each after each."""
     letters = "abcdef"
     forms = ["".join(c.upper() if k >> i & 1 else c for i, c in enumerate(letters)) for k in range(n_forms)]
     words = ["<unk>", *forms]
@@ -86,8 +85,8 @@ def many_forms(n_forms: int):
 
 @pytest.mark.parametrize("n_forms", [1, 2, 17, 18, 19, 33])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
-    """It is whole, or there is no room; nothing is written behind the room."""
+def test_a_lattice_of_any_capacity(tmp_path, n_forms, weighted):
+    """The lattice is complete or out of capacity; nothing is written beyond its capacity."""
     recaser = Recaser(many_forms(n_forms).save(tmp_path / "m.fst"))
     words: Words = recaser.pipeline.loaded.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None
@@ -96,20 +95,20 @@ def test_a_lattice_in_any_room(tmp_path, n_forms, weighted):
     whole, n_whole = line_lattice(words, choices, engine.starts, engine.tables)
     size = words.token_types.size
     enough = 0
-    for room in range(1, 9999):
-        arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, room)]
+    for capacity in range(1, 9999):
+        arrays = [np.concatenate([array, array[:1]]) for array in new_lattice(size, capacity)]
         for array in arrays:
             array.view(np.uint8)[:] = 0xA5
         lattice = Lattice(*(array[:-1] for array in arrays))
         fill_chunk(words, choices, 0, -1, size, lattice.positions)
-        found = compose(size, choices.arc_costs, lattice, engine.tables, engine.starts, engine.starts.line)
-        assert all((array[-1:].view(np.uint8) == 0xA5).all() for array in arrays), room
-        if found == NO_ROOM:
+        n_nodes = compose(size, choices.arc_costs, lattice, engine.tables, engine.starts, engine.starts.line)
+        assert all((array[-1:].view(np.uint8) == 0xA5).all() for array in arrays), capacity
+        if n_nodes == OUT_OF_CAPACITY:
             assert not enough
             continue
-        enough = enough or room
-        assert found == n_whole
-        assert (lattice.nodes["resolved"][:found] == whole.nodes["resolved"][:found]).all()
-        if room > enough + 20:
+        enough = enough or capacity
+        assert n_nodes == n_whole
+        assert (lattice.nodes["resolved"][:n_nodes] == whole.nodes["resolved"][:n_nodes]).all()
+        if capacity > enough + 20:
             break
     assert enough

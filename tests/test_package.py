@@ -113,5 +113,5 @@ def test_the_description_is_readable_outside_the_source(wheel: zipfile.ZipFile) 
 def test_the_folder_of_a_checkout_has_all_of_the_package() -> None:
     """Python takes what is in the current folder before what is installed."""
     hidden = "import sys; sys.meta_path = [each for each in sys.meta_path if 'editable' not in repr(each)]; "
-    program = f"{hidden}sys.path.insert(0, {str(ROOT)!r}); from capfst.grammars import rows; assert rows('names.tsv')"
+    program = f"{hidden}sys.path.insert(0, {str(ROOT)!r}); from capfst.text.facts import rows; assert rows('names.tsv')"
     subprocess.run([sys.executable, "-c", program], check=True, cwd="/")

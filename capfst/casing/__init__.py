@@ -1,5 +1,6 @@
-"""T, the capitalization transducer, and P, text again: which casings a word may have, and how it is written in one.
+"""T, the capitalization transducer, and P, text again: the casings that a word may have, and how each is written.
 
-transducer.py (S ∘ T: words → labels of their surface forms), shapes.py and names.py (casings that the model has not
-seen), surface.py (the labels of a path → text), encode.py (cased text → labels).
+types.py (the values that pass between the stages of recasing), transducer.py (S ∘ T: words → labels of their surface
+forms) with word_index.py (its hash table), shapes.py and names.py (casings that the model has not seen), surface.py
+(the labels of a path → text), encode.py (cased text → labels).
 """

@@ -1,7 +1,7 @@
-"""Cased text → the LM's own words: what `tokenize` prints and `perplexity` measures.
+"""Convert cased text to the words of the LM, which `tokenize` prints and `perplexity` measures.
 
-In: buffers of text. Out: each word as its label, `<unk>` for what the model does not know, a 0 after each line; or as
-text.
+In: buffers of text and their words. Out: the label of each word as it is cased, `<unk>` for words that the model lacks,
+0 for line ends; or the words as text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from capfst.text.tokenizer import NEWLINE, canonical
 def _label(
     buf: U8Array, words: Words, pretokenized: bool, data: U8Array, offsets: I64Array, unknown: i64, labels: U32Array
 ) -> None:
-    """Fills in the label of each word as it is cased; unknown: that of `<unk>`."""
+    """Fill in the label of each word as it is cased. unknown: the label of `<unk>`."""
     starts, ends = words.starts, words.ends
     longest = 8
     for i in range(starts.size):
@@ -51,7 +51,8 @@ def _label(
 def labels(
     buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, unknown: int, pretokenized: bool
 ) -> npt.NDArray[np.uint32]:
-    """The labels of the words as they are cased; `unknown` for what the vocabulary lacks, 0 for line ends."""
+    """Return the labels of the words as they are cased: `unknown` for words that the vocabulary lacks, 0 for line
+    ends."""
     labels = np.empty(len(words.token_types), np.uint32)
     _label(buf, words, pretokenized, symbols.data, symbols.offsets, unknown, labels)
     return labels
@@ -59,7 +60,7 @@ def labels(
 
 @kernel
 def _join(buf: U8Array, words: Words, pretokenized: bool, out: U8Array) -> i64:
-    """Writes the words to `out`; the size of the text."""
+    """Write the words to `out`. Return the size of the text."""
     size = 0
     begins = True
     for i in range(words.starts.size):
@@ -82,6 +83,6 @@ def _join(buf: U8Array, words: Words, pretokenized: bool, out: U8Array) -> i64:
 
 
 def spaced(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> memoryview:
-    """The words as the LM knows them, case and all, a space between two; a line stays a line."""
+    """Return the words as the LM has them, in their own case, separated by spaces; lines stay lines."""
     out = np.empty(2 * buf.size + 6 * len(words.token_types) + 8, np.uint8)
     return out[: _join(buf, words, pretokenized, out)].data

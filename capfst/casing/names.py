@@ -1,7 +1,7 @@
-"""Names: what mixed-case names and codes look like in lowercase, and where their capitals stand.
+"""Names: recognize names and codes in lowercase, and write words in mixed case.
 
-In: a lowercase word as UTF-8. Out: its pattern, if it has one (decided by its bytes: outside ASCII everything but ’ is
-a letter); the word in mixed case. `grammars/names.py` says the same as a grammar; `names.tsv` is for both.
+In: a lowercase word as UTF-8. Out: its pattern, if any (decided by its bytes: outside ASCII, everything but ’ is a
+letter); the word in mixed case. `grammars/names.py` has the same rules as a grammar; both read `names.tsv`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.grammars import rows
 from capfst.kernels import inner, outlined
 from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Matrix, i64, u8, u64
+from capfst.text.facts import rows
 from capfst.text.language import MIXED, TITLE, UPPER, Language
 from capfst.text.unicode import (
     CAPITAL_SIGMA,
@@ -38,24 +38,22 @@ NONE, ROMAN, MAC, APOSTROPHE, HYPHENATED, PRODUCT, PLURAL, CODE, ACRONYM = range
 _A, _C, _D, _E, _I, _L, _M, _S, _V, _X, _Z = (ord(c) for c in "acdeilmsvxz")
 _APOSTROPHE, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "'-09")
 _CONSONANTS = ascii_set("bcdfghjklmnpqrstvwxz")
-_BEHIND_I, _BEHIND_E = (
-    ascii_set("bhjkpw"),
-    ascii_set("bhjw"),
-)  # consonants that seldom follow where i, e begin a common word
+_AFTER_I = ascii_set("bhjkpw")  # consonants rare after i at the start of common words
+_AFTER_E = ascii_set("bhjw")  # the same after e
 NOWHERE = -1
-_INNER = 3  # bytes that an inner part of a hyphenated word has at most if it stays small: editor-in-chief
+_INNER = 3  # inner parts of hyphenated words of at most so many bytes stay lowercase: editor-in-chief
 
 
 class Spelling(NamedTuple):
-    """The tables that writing a word in other case reads."""
+    """The tables for writing a word in another case."""
 
     info: U8Array
     title: U32Array
     upper: U32Array
-    raisings: U32Matrix  # as language.Language
+    raisings: U32Matrix  # as in language.Language
     lowering: Lowering  # of case alone
     respells: bool  # whether surface forms differ from the text in more than case
-    parts: U64Matrix  # [n, 2]: the bytes of a first part of hyphenated words as an integer; if in capitals
+    parts: U64Matrix  # [n, 2]: a first part of hyphenated words, its bytes as an integer; whether it is in capitals
 
 
 @cache
@@ -65,7 +63,7 @@ def _parts() -> npt.NDArray[np.uint64]:
 
 
 def spelling_of(language: Language) -> Spelling:
-    """The tables of a language."""
+    """Return the tables of a language."""
     return Spelling(
         INFO, language.title, language.upper, language.raisings, language.casing, language.restores_spelling, _parts()
     )
@@ -73,7 +71,7 @@ def spelling_of(language: Language) -> Spelling:
 
 @inner
 def _apostrophe(data: U8Array, i: i64, end: i64) -> i64:
-    """How many bytes of an apostrophe begin at data[i]: ' is one, ’ is three."""
+    """Return how many bytes the apostrophe at data[i] has: 1 for ', 3 for ’, 0 if there is none."""
     if data[i] == _APOSTROPHE:
         return 1
     return 3 if data[i] == 0xE2 and i + 2 < end and data[i + 1] == 0x80 and data[i + 2] == 0x99 else 0
@@ -86,14 +84,14 @@ def _consonant(b: u8) -> bool:
 
 @inner
 def _is_letter(data: U8Array, i: i64, end: i64) -> bool:
-    """Whether data[i] belongs to a letter: outside ASCII, all but ’ are."""
+    """Return whether data[i] belongs to a letter: outside ASCII, everything but ’ does."""
     return _A <= data[i] <= _Z or (data[i] >= 0x80 and _apostrophe(data, i, end) == 0)
 
 
 @outlined
 @inner
 def _letters(data: U8Array, start: i64, end: i64) -> i64:
-    """How many characters data[start:end] has if all are letters, else 0."""
+    """Return how many characters data[start:end] has if all are letters, else 0."""
     letters = 0
     for i in range(start, end):
         if not _is_letter(data, i, end):
@@ -104,7 +102,7 @@ def _letters(data: U8Array, start: i64, end: i64) -> i64:
 
 @inner
 def _is_roman(data: U8Array, start: i64, end: i64) -> bool:
-    """Whether data[start:end] is a Roman numeral, i … mmmcmxcix."""
+    """Return whether data[start:end] is a Roman numeral, i … mmmcmxcix."""
     i = start
     while i < end and i < start + 3 and data[i] == _M:
         i += 1
@@ -128,8 +126,9 @@ def _is_mac(data: U8Array, start: i64, end: i64) -> bool:
 
 @outlined
 @inner
-def _behind_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
-    """Where the name behind o' begins: a letter or two, an apostrophe, at least two letters; else −1."""
+def _after_apostrophe(data: U8Array, start: i64, end: i64) -> i64:
+    """Return where the name after o' begins: one or two letters, an apostrophe, at least two letters; −1 for other
+    words."""
     for i in range(start + 1, end):
         size = _apostrophe(data, i, end)
         if size > 0:
@@ -160,7 +159,7 @@ def _all_consonants(data: U8Array, start: i64, end: i64) -> bool:
 @outlined
 @inner
 def pattern(data: U8Array, start: i64, end: i64) -> i64:
-    """Which class of names and codes the lowercase word data[start:end] looks like, if any."""
+    """Return the pattern of names and codes that the lowercase word data[start:end] fits, or NONE."""
     size = end - start
     if size < 2:
         return NONE
@@ -169,20 +168,20 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
         return ROMAN
     if _is_mac(data, start, end):
         return MAC
-    if _behind_apostrophe(data, start, end) > 0:
+    if _after_apostrophe(data, start, end) > 0:
         return APOSTROPHE
     if _is_hyphenated(data, start, end):
         return HYPHENATED
     letters = _letters(data, start, end)
     if letters == 0:
-        found = 0
+        kinds = 0
         for i in range(start, end):
             digit = _ZERO <= data[i] <= _NINE
             if not digit and not _is_letter(data, i, end):
                 return NONE
-            found |= 1 if digit else 2
-        return CODE if found == 3 else NONE
-    if letters >= 4 and ((a == _I and is_in(b, _BEHIND_I)) or (a == _E and is_in(b, _BEHIND_E))):
+            kinds |= 1 if digit else 2
+        return CODE if kinds == 3 else NONE
+    if letters >= 4 and ((a == _I and is_in(b, _AFTER_I)) or (a == _E and is_in(b, _AFTER_E))):
         return PRODUCT
     if 3 <= size <= 5 and _all_consonants(data, start, end) and data[end - 1] == _S != data[end - 2]:
         return PLURAL
@@ -194,8 +193,8 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
 def _put_raised(
     word: U8Array, i: i64, end: i64, marks: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> tuple[i64, i64]:
-    """Writes the capitals of the sequence at word[i:end] that has one of the marks at out[j:]: the offsets behind both;
-    j and i, if there is none."""
+    """Write the capitals of the sequence at word[i:end] at out[j:], if the sequence has one of the marks. Return the
+    offsets after both, or j and i if there is no such sequence."""
     row, after = find_sequence(word, i, end, spelling.raisings, WIDTH)
     if row < 0 or not spelling.raisings[row, 2 * WIDTH] & marks:
         return j, i
@@ -207,8 +206,8 @@ def _put_raised(
 def put(
     word: U8Array, start: i64, end: i64, capitals: i64, one: i64, two: i64, out: U8Array, j: i64, spelling: Spelling
 ) -> i64:
-    """Writes word[start:end] at out[j:], up to `capitals` in capitals, then with one at or behind the offsets `one` and
-    `two` (NOWHERE: none); the offset after it."""
+    """Write word[start:end] at out[j:]: in capitals up to the offset `capitals`, then with one capital at or after each
+    of the offsets `one` and `two` (NOWHERE: none). Return the offset after it."""
     wanted = False
     i = start
     while i < end:
@@ -218,9 +217,9 @@ def put(
         begins = i == start if in_capitals else wanted and spelling.info[code] & IS_CASED != 0
         if len(spelling.raisings) > 0 and (in_capitals or begins):
             marks = (TITLE if begins else 0) | (UPPER if in_capitals else 0)
-            j_behind, behind = _put_raised(word, i, end, marks, out, j, spelling)
-            if behind > i:
-                j, i = j_behind, behind
+            j_after, after_sequence = _put_raised(word, i, end, marks, out, j, spelling)
+            if after_sequence > i:
+                j, i = j_after, after_sequence
                 wanted = False
                 continue
         if in_capitals:
@@ -239,12 +238,12 @@ def put(
 @outlined
 @inner
 def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Writes a part of a word in mixed case, if it is a name that has some, else capitalised."""
+    """Write a part of a word: in mixed case if it is a name such as O'Neill or McDonald, else capitalized."""
     none = 0
-    behind = _behind_apostrophe(word, start, end)
-    if behind > 0:
-        is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, while it is O'Neill
-        return put(word, start, end, none, NOWHERE if is_french else start, behind, out, j, spelling)
+    name = _after_apostrophe(word, start, end)
+    if name > 0:
+        is_french = word[start] == _D and _apostrophe(word, start + 1, end) > 0  # d'Ivoire, but O'Neill
+        return put(word, start, end, none, NOWHERE if is_french else start, name, out, j, spelling)
     if _is_mac(word, start, end):
         return put(word, start, end, none, start, start + 2, out, j, spelling)
     return put(word, start, end, none, start, NOWHERE, out, j, spelling)
@@ -252,7 +251,7 @@ def _put_part(word: U8Array, start: i64, end: i64, out: U8Array, j: i64, spellin
 
 @inner
 def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Writes a word without hyphens in mixed case, if a rule gives it any, else capitalised."""
+    """Write a word without hyphens: in mixed case if a rule applies, else capitalized."""
     start, none = 0, 0
     letters = none if _is_mac(word, start, size) else _letters(word, start, size)
     if 3 <= letters <= 5 and word[size - 1] == _S:
@@ -266,12 +265,12 @@ def _put_whole(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spellin
 
 @inner
 def put_mixed(word: U8Array, size: i64, out: U8Array, j: i64, spelling: Spelling) -> i64:
-    """Writes word[:size], hyphenated or not, in mixed case."""
+    """Write word[:size], hyphenated or not, in mixed case."""
     start = 0
     if len(spelling.raisings) > 0:
-        j_behind, behind = _put_raised(word, start, size, MIXED, out, j, spelling)
-        if behind > start:
-            return put(word, behind, size, start, NOWHERE, NOWHERE, out, j_behind, spelling)
+        j_after, after_sequence = _put_raised(word, start, size, MIXED, out, j, spelling)
+        if after_sequence > start:
+            return put(word, after_sequence, size, start, NOWHERE, NOWHERE, out, j_after, spelling)
     while start <= size:
         end = start
         key = u64(0)

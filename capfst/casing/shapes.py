@@ -1,7 +1,6 @@
-"""Shapes: the casings that a word may have whether or not the model has seen them; and how a word is written in one.
+"""Shapes: the casings that a word may have whether or not the model has seen them, and how to write a word in one.
 
-In: words as UTF-8. Out: the shape of a cased word; a lowercase word in a shape (names.py knows where the capitals of
-mixed case stand).
+In: words as UTF-8. Out: the shape of a cased word; a lowercase word in a shape (names.py has the rules of mixed case).
 """
 
 from __future__ import annotations
@@ -33,24 +32,25 @@ from capfst.text.unicode import (
 
 
 class Shape(IntEnum):
-    """How the letters of a word are cased."""
+    """The pattern of capitals in a word."""
 
     LOWER = 0
-    CAPITALIZED = 1  # the first letter that has case, and no other
+    CAPITALIZED = 1  # its first cased letter is a capital, and no other is
     UPPER = 2
     MIXED = 3
-    CASELESS = 4  # nothing in it has case
+    CASELESS = 4  # no letter has case
 
 
 N_SHAPES = 4
-"""The shapes that a word with case can have: those below CASELESS."""
+"""The number of shapes of words with case: those below CASELESS."""
 AS_FORM = 255
-"""In the place of a shape: the word is written as its surface form is."""
+"""Pseudo shape: write the word as its surface form."""
 
 
 @kernel
 def shape_with(cased: i64, capitals: i64, first: bool) -> i64:
-    """The shape of a word with so many cased characters and capitals; `first`: the first cased one is a capital."""
+    """Return the shape of a word with so many cased characters and so many capitals. first: whether its first cased
+    character is a capital."""
     if cased == 0:
         return Shape.CASELESS
     if capitals == 0:
@@ -62,7 +62,7 @@ def shape_with(cased: i64, capitals: i64, first: bool) -> i64:
 
 @inner
 def shape_of(data: U8Array, start: i64, end: i64, info: U8Array) -> i64:
-    """The shape of data[start:end]; characters that have case count, titlecase ones (ǅ) as capitals."""
+    """Return the shape of data[start:end]. Cased characters count, titlecase ones (ǅ) as capitals."""
     cased, capitals, first = 0, 0, False
     i = start
     while i < end:
@@ -84,16 +84,18 @@ def _shapes(data: U8Array, offsets: I64Array, info: U8Array, out: U8Array) -> No
 
 
 @kernel
-def _reshape(data: U8Array, offsets: I64Array, spelling: Spelling, out: U8Array, word: U8Array, room: U8Array) -> None:
-    """Puts forms that are MIXED by their letters under the shape in which the language writes them. word, room: for a
-    form in another case, and two."""
+def _reshape(
+    data: U8Array, offsets: I64Array, spelling: Spelling, out: U8Array, word: U8Array, scratch: U8Array
+) -> None:
+    """Replace MIXED, the shape of a form by its letters, by the shape in which the language writes the form. word,
+    scratch: working memory for one form in another case, and for two."""
     for label in range(1, len(offsets) - 1):
         if out[label] != Shape.MIXED:
             continue
         start, size = offsets[label], offsets[label + 1] - offsets[label]
         for shape in (Shape.CAPITALIZED, Shape.UPPER):
             end = lower_into(data, start, start + size, start, start + size, word, 0, spelling.info, spelling.lowering)
-            is_same = spell(word, 0, end, shape, room, spelling) == size
+            is_same = spell(word, 0, end, shape, scratch, spelling) == size
             k = 0
             while is_same and k < size:
                 is_same = word[k] == data[start + k]
@@ -104,7 +106,7 @@ def _reshape(data: U8Array, offsets: I64Array, spelling: Spelling, out: U8Array,
 
 
 def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
-    """The shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
+    """Return the shape of every label's surface form (IJsland is CAPITALIZED in Dutch); label 0, which has none, is
     CASELESS."""
     out = np.empty(len(symbols), np.uint8)
     _shapes(symbols.data, symbols.offsets, INFO, out)
@@ -119,7 +121,7 @@ def shapes(symbols: Symbols) -> npt.NDArray[np.uint8]:
 
 @inner
 def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
-    """Whether the UTF-8 text[start:end] has a capital sigma."""
+    """Return whether the UTF-8 text[start:end] has a capital sigma."""
     for i in range(start, end - 1):  # noqa: SIM110
         if text[i] == 0xCE and text[i + 1] == 0xA3:
             return True
@@ -129,7 +131,7 @@ def has_sigma(text: U8Array, start: i64, end: i64) -> bool:
 @outlined
 @inner
 def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info: U8Array, lowering: Lowering) -> bool:
-    """Whether out[start:end] has word[:size] as its lowercase."""
+    """Return whether the lowercase of out[start:end] is word[:size]."""
     i, k = start, 0
     while i < end:
         row, after = find_sequence(out, i, end, lowering.sequences, 0)
@@ -159,25 +161,25 @@ def _restores(out: U8Array, start: i64, end: i64, word: U8Array, size: i64, info
 
 @outlined
 @inner
-def spell(out: U8Array, start: i64, end: i64, shape: i64, room: U8Array, spelling: Spelling) -> i64:
-    """Writes the lowercase word out[start:end] in a shape, in its place; its new end.
+def spell(out: U8Array, start: i64, end: i64, shape: i64, scratch: U8Array, spelling: Spelling) -> i64:
+    """Write the lowercase word out[start:end] in a shape, in place. Return its new end.
 
-    The lowercase of what it writes, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay
-    small, and the whole word stays if a sigma or an accent would change. LOWER, CASELESS and AS_FORM change nothing.
-    `room` takes the lowercase word and the written one, which is at most 3/2 as long, or GROWTH times in a language of
-    its own.
+    The lowercase of the result, on its own, is the word: letters whose capitals have another lowercase (ß, ŉ) stay
+    lowercase, and the whole word does if a sigma or an accent would change. LOWER, CASELESS and AS_FORM change nothing.
+    `scratch` is working memory for the lowercase word and the result, which is at most 3/2 as long, or GROWTH times as
+    long in a language with its own rules.
     """
     if shape != Shape.CAPITALIZED and shape != Shape.UPPER and shape != Shape.MIXED:
         return end
     size = end - start
-    copy_bytes(out, start, size, room, 0)
+    copy_bytes(out, start, size, scratch, 0)
     if shape == Shape.MIXED:
-        room_end = put_mixed(room, size, room, size, spelling)
+        scratch_end = put_mixed(scratch, size, scratch, size, spelling)
     else:
         first = 0
         capitals = size if shape == Shape.UPPER else first
-        room_end = put(room, first, size, capitals, first, NOWHERE, room, size, spelling)
-    if not _restores(room, size, room_end, room, size, spelling.info, spelling.lowering):
+        scratch_end = put(scratch, first, size, capitals, first, NOWHERE, scratch, size, spelling)
+    if not _restores(scratch, size, scratch_end, scratch, size, spelling.info, spelling.lowering):
         return end
-    copy_bytes(room, size, room_end - size, out, start)
-    return start + room_end - size
+    copy_bytes(scratch, size, scratch_end - size, out, start)
+    return start + scratch_end - size

@@ -1,8 +1,9 @@
-"""The last step of recasing: the text again, each word in the surface form that the best path chose.
+"""Write the text again, each word in the surface form on the best path: the last step of recasing.
 
-In: a buffer, its words, a label for each (0: none, the word stays lowercase), and perhaps a shape in which the word is
-to be written instead of that form. Out: the buffer's text in which nothing but case has changed, or what else the model
-restores: what stands between words is copied, and so are the digits and apostrophes that the LM does not tell apart.
+In: a buffer, its words, a label for each (0: none, the word stays lowercase), and optionally a shape in which to write
+the word instead of that form. Out: the text of the buffer, in which only case has changed, and diacritics or the like
+if the model restores them. The text between words is copied, and so are the digits and apostrophes that the LM does not
+distinguish.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from capfst.text.unicode import (
 )
 
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
-_AHEAD = 8  # words
+_AHEAD = 8  # words to prefetch
 _NO_SHAPES = np.empty(0, np.uint8)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -44,24 +45,26 @@ _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empt
 @outlined
 @inner
 def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
-    """Writes İ (U+0130), whose lowercase is i and a dot above, for I and that dot in out[word:j]; the offset after."""
-    i = behind = word
+    """Compose I and a dot above in out[word:j] to İ (U+0130), whose lowercase is i and a dot above. Return the new
+    end."""
+    i = end = word
     while i < j:
         if i + 2 < j and out[i] == 73 and out[i + 1] == 0xCC and out[i + 2] == 0x87:
-            out[behind], out[behind + 1] = 0xC4, 0xB0
-            behind += 2
+            out[end], out[end + 1] = 0xC4, 0xB0
+            end += 2
             i += 3
         else:
-            out[behind] = out[i]
-            behind += 1
+            out[end] = out[i]
+            end += 1
             i += 1
-    return behind
+    return end
 
 
 @outlined
 @inner
-def _capitalize(out: U8Array, start: i64, end: i64, room: U8Array, spelling: Spelling) -> i64:
-    """Gives out[start:end] a capital if it has none and begins with a letter; `room` as for `spell`."""
+def _capitalize(out: U8Array, start: i64, end: i64, scratch: U8Array, spelling: Spelling) -> i64:
+    """Capitalize out[start:end] if it begins with a letter and has no capital. Return the new end. `scratch` as for
+    `spell`."""
     i = start
     while i < end:
         code, i = decode(out, i, end)
@@ -70,7 +73,7 @@ def _capitalize(out: U8Array, start: i64, end: i64, room: U8Array, spelling: Spe
     first = decode(out, start, end)[0]
     if mapped(spelling.title, first) == first:
         return end
-    return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, room, spelling))
+    return _compose_dotted(out, start, spell(out, start, end, Shape.CAPITALIZED, scratch, spelling))
 
 
 @outlined
@@ -78,8 +81,8 @@ def _capitalize(out: U8Array, start: i64, end: i64, room: U8Array, spelling: Spe
 def _copy_form(
     buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64, out: U8Array, j: i64
 ) -> i64:
-    """Writes a surface form with the token's own digits and apostrophes, if it has any: the LM writes all digits 0, all
-    apostrophes '."""
+    """Write a surface form with the digits and apostrophes of the token, which the LM writes as 0 and '. Return the
+    offset after it."""
     i = start
     for k in range(form, form_end):
         b = data[k]
@@ -89,14 +92,14 @@ def _copy_form(
             b = buf[i]
             i += 1
         elif b == 39:
-            found = i
-            while found < end and not (
-                buf[found] == 39 or (buf[found] == 0xE2 and buf[found + 1] == 0x80 and buf[found + 2] == 0x99)
+            quote = i
+            while quote < end and not (
+                buf[quote] == 39 or (buf[quote] == 0xE2 and buf[quote + 1] == 0x80 and buf[quote + 2] == 0x99)
             ):
-                found += 1
-            if found < end:
-                i = found + 1
-                if buf[found] != 39:
+                quote += 1
+            if quote < end:
+                i = quote + 1
+                if buf[quote] != 39:
                     out[j], out[j + 1] = 0xE2, 0x80
                     b = u8(0x99)
                     i += 2
@@ -116,15 +119,16 @@ def _find_changing(
     stays_small: bool,
     pretokenized: bool,
     sentence_case: bool,
-    found: I64Array,
+    changing: I64Array,
 ) -> i64:
-    """Fills `found` with the words, in order, but for those that are sure to stay as they are; their number.
+    """Fill `changing` with the indices of the words that may change, in order. Return their number.
 
-    A mark stays, and so does a small word whose form or shape is small, if `stays_small`; but none from the end of a
-    line, or a break, to the first word of the sentence. Without branches that nobody can predict.
+    Marks stay the same, and with `stays_small` so does a lowercase word whose form or shape is lowercase. With
+    `sentence_case`, all words from the start of a sentence to its first word may change. The loop has no unpredictable
+    branches.
     """
     n = 0
-    begins = sentence_case  # perhaps no word of the sentence yet
+    begins = sentence_case  # the first word of the sentence may be still to come
     for i in range(path.labels.size):
         token_type, label = words.token_types[i], path.labels[i]
         stays = (small_forms[label >> 3] >> (label & 7)) & 1 != 0
@@ -134,7 +138,7 @@ def _find_changing(
         stays &= is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
         begins |= path.begins[i] & sentence_case
         is_end = (token_type == NEWLINE) & sentence_case
-        found[n] = i
+        changing[n] = i
         n += begins | is_end | ((not stays) & (token_type != MARKS) & (token_type != NEWLINE))
         if begins:
             begins = token_type == MARKS or (pretokenized and opens(decode(buf, words.starts[i], buf.size)[0]))
@@ -144,14 +148,15 @@ def _find_changing(
 
 @inner
 def _copy(text: U8Array, start: i64, end: i64, out: U8Array, j: i64) -> i64:
-    """Writes text[start:end] at out[j:]; the offset after it."""
+    """Write text[start:end] at out[j:]. Return the offset after it."""
     copy_bytes(text, start, end - start, out, j)
     return j + end - start
 
 
 @inner
 def _compare(part: u64, form: u64, mask: u64) -> tuple[u64, u64]:
-    """The bits of the mask in which eight bytes of a token and a form differ, and those that are no letter's case."""
+    """Return the bits of the mask in which eight bytes of a token and a form differ, and those of them that are not the
+    case of a letter."""
     changes = (part ^ form) & mask
     letters = within((part | CASE_BITS) & _ASCII, 97, 122) & ~part
     return changes, changes & ~(letters >> u64(2))
@@ -159,9 +164,10 @@ def _compare(part: u64, form: u64, mask: u64) -> tuple[u64, u64]:
 
 @inner
 def _changes(text: U8Array, start: i64, end: i64, data: U8Array, form: i64) -> tuple[bool, bool]:
-    """Whether text[start:end] and data[form : form + end − start] differ, and whether in more than ASCII letters."""
+    """Return whether text[start:end] and data[form : form + end − start] differ, and whether they differ in more than
+    the case of ASCII letters."""
     if max(end - text.size, form + (end - start) - data.size) > -8:
-        return True, True  # not to read behind the end
+        return True, True  # do not read after the end
     every = ~u64(0)
     left = end - start
     changes, others = u64(0), u64(0)
@@ -177,7 +183,8 @@ def _changes(text: U8Array, start: i64, end: i64, data: U8Array, form: i64) -> t
 
 @inner
 def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
-    """Eight bytes of ASCII lowercase, UPPER, or CAPITALIZED, if not `begun`; and whether there is a letter by then."""
+    """Write eight bytes of ASCII as LOWER, UPPER, or (unless `begun`) CAPITALIZED. Return them, and whether they or
+    earlier bytes have a letter."""
     part |= within(part, 65, 90) >> u64(2)
     letters = within(part, 97, 122) >> u64(2)
     if how == Shape.UPPER:
@@ -189,8 +196,8 @@ def _spell_eight(part: u64, how: u8, begun: bool) -> tuple[u64, bool]:
 
 @inner
 def _is_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering) -> tuple[bool, bool]:
-    """Whether text[start:end] is plain ASCII, neither at the end of the text, and whether it has this shape, not MIXED.
-    The irregular letter of the Lowering is plain in no case."""
+    """Return whether text[start:end] is plain ASCII, and whether it has this shape, which is not MIXED; both False at
+    the end of the text. The irregular letter of the Lowering is never plain."""
     if end + 8 > text.size:
         return False, False
     differ, plain = u64(0), True
@@ -205,7 +212,8 @@ def _is_spelled(text: U8Array, start: i64, end: i64, how: u8, lowering: Lowering
 
 @inner
 def _put_spelled(text: U8Array, start: i64, end: i64, how: u8, out: U8Array, j: i64) -> i64:
-    """Writes ASCII text[start:end] in a shape, not MIXED, at out[j:], and up to 7 bytes more; the offset after it."""
+    """Write ASCII text[start:end] in a shape other than MIXED at out[j:], and up to 7 more bytes. Return the offset
+    after it."""
     begun = False
     for i in range(start, end, 8):
         part, begun = _spell_eight(get_eight(text, i) & _ASCII, how, begun)
@@ -225,23 +233,24 @@ def _put_lowered(
     pretokenized: bool,
     out: U8Array,
     j: i64,
-    room: U8Array,
+    scratch: U8Array,
     spelling: Spelling,
 ) -> i64:
-    """Writes a surface form, for the token buf[start:end], in lowercase; the offset after it. `room` as for `spell`."""
+    """Write a surface form, for the token buf[start:end], in lowercase. Return the offset after it. `scratch` as for
+    `spell`."""
     if pretokenized:
         after = _copy(data, form, form_end, out, j)
     else:
         after = _copy_form(buf, start, end, data, form, form_end, out, j)
-    size = lower_into(out, j, after, j, after, room, 0, spelling.info, spelling.lowering)
-    return _copy(room, 0, size, out, j)
+    size = lower_into(out, j, after, j, after, scratch, 0, spelling.info, spelling.lowering)
+    return _copy(scratch, 0, size, out, j)
 
 
 @kernel
 def _write(
     buf: U8Array,
     words: Words,
-    found: I64Array,
+    changing: I64Array,
     path: LabelPath,
     shapes: U8Array,
     copies: Copies,
@@ -250,22 +259,22 @@ def _write(
     pretokenized: bool,
     sentence_case: bool,
     spelling: Spelling,
-    room: U8Array,
+    scratch: U8Array,
     out: U8Array,
 ) -> i64:
-    """Writes the text to `out`; its size. found: the words that may change. shapes: as in `write`, or empty, as copies
-    may be. room: for a word and more."""
+    """Write the text to `out`. Return its size. changing: indices of the words that may change. shapes, copies: as in
+    `write`, or empty. scratch: working memory for a word in two cases."""
     token_types = words.token_types
     info, lowering, size = spelling.info, spelling.lowering, buf.size
-    n_copied = 0  # all of buf[:n_copied] is written
-    j = 0  # at the end of what is written
-    begins = True  # no word of the sentence yet
+    n_copied = 0  # buf[:n_copied] has been written
+    j = 0  # the size of the output so far
+    begins = True  # no word of the sentence so far
     has_copies = copies.starts.size > 0
-    last = found.size - 1
-    for k in range(found.size):
-        prefetch(offsets, path.labels[found[min(k + 2 * _AHEAD, last)]])
-        prefetch(data, offsets[path.labels[found[min(k + _AHEAD, last)]]])
-        i = found[k]
+    last = changing.size - 1
+    for k in range(changing.size):
+        prefetch(offsets, path.labels[changing[min(k + 2 * _AHEAD, last)]])
+        prefetch(data, offsets[path.labels[changing[min(k + _AHEAD, last)]]])
+        i = changing[k]
         begins = begins or path.begins[i]
         start, end = words.starts[i], words.ends[i]
         if token_types[i] == NEWLINE:
@@ -296,7 +305,7 @@ def _write(
             is_changed, in_more_than_case = _changes(buf, start, end, data, form)
             if not is_changed:
                 continue
-            if not in_more_than_case:  # the LM writes neither a digit nor an apostrophe of it differently
+            if not in_more_than_case:  # digits and apostrophes are the same
                 j = _copy(data, form, form_end, out, _copy(buf, n_copied, start, out, j))
                 n_copied = end
                 continue
@@ -307,10 +316,10 @@ def _write(
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
             else:
                 if spelling.respells and label != 0:
-                    j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, room, spelling)
+                    j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, scratch, spelling)
                 else:
                     j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
-                j = _compose_dotted(out, word, spell(out, word, j, shapes[i], room, spelling))
+                j = _compose_dotted(out, word, spell(out, word, j, shapes[i], scratch, spelling))
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
                 j = lower_into(buf, start, end, 0, size, out, word, info, lowering)
         elif label == 0:
@@ -325,7 +334,7 @@ def _write(
                 word = decode(out, word, j)[1]
             begins = word == j
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
-                j = _capitalize(out, word, j, room, spelling)
+                j = _capitalize(out, word, j, scratch, spelling)
     return _copy(buf, n_copied, size, out, j)
 
 
@@ -339,28 +348,28 @@ def write(
     shapes: npt.NDArray[np.uint8] | None = None,
     copies: Copies | None = None,
 ) -> memoryview:
-    """The text of `buf` with its words in the surface forms of a path.
+    """Return the text of `buf` with its words in the surface forms of a path.
 
-    A word in its most frequent form, or without any, is written in shapes[i], if it is one (`shapes.AS_FORM`: none).
-    Where copies has the word, MIXED is as it stands there, and so is a PROTECTED token.
-    With `sentence_case` each sentence's first word begins with a capital, also behind opening quotes, brackets, dashes.
+    A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
+    in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
+    first word of each sentence is capitalized, including after opening quotes, brackets and dashes.
     """
     spelling = spelling_of(symbols.language)
     size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
         size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
-    # room for a lowercase word, and for it in a shape
-    room = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
+    # For a lowercase word, and for that word in a shape.
+    scratch = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
-    found = np.empty(len(path.labels), np.int64)
-    n_found = _find_changing(
-        buf, words, path, shapes, symbols.small_forms, not spelling.respells, pretokenized, sentence_case, found
+    changing = np.empty(len(path.labels), np.int64)
+    n_changing = _find_changing(
+        buf, words, path, shapes, symbols.small_forms, not spelling.respells, pretokenized, sentence_case, changing
     )
     size = _write(
-        buf, words, found[:n_found], path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets, pretokenized,
-        sentence_case, spelling, room, out,
+        buf, words, changing[:n_changing], path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
+        pretokenized, sentence_case, spelling, scratch, out,
     )  # fmt: skip
     return out[:size].data
 
@@ -378,7 +387,7 @@ def _mark_openings(buf: U8Array, words: Words, pretokenized: bool, openings: Boo
 
 
 def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
-    """bool[n]: whether the word behind this one is the first of a sentence if this one is."""
+    """Return bool[n]: whether the next word is the first of a sentence if this one is."""
     result = np.empty(len(words.starts), np.bool_)
     _mark_openings(buf, words, pretokenized, result)
     return result

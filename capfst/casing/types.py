@@ -1,6 +1,7 @@
-"""The words of a text, their casings and the costs of these: what goes from stage to stage.
+"""The words of a text, their casings and the costs of these: the values that pass between the stages of recasing.
 
-`Words` come from S ∘ T (transducer.py), `CasingCosts` from the context or the source, `LabelPath` from the search.
+`Words` come from S ∘ T (transducer.py), `CasingCosts` from the context model or the source text, and a `LabelPath` from
+the search. n is the number of words, line ends included; −ln is the negative natural logarithm.
 """
 
 from __future__ import annotations
@@ -14,50 +15,53 @@ from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array
 
 
 class Words(NamedTuple):
-    """The words of a buffer, line ends among them: word i is buf[starts[i]:ends[i]], and its surface forms are the
-    labels first_labels[i] … first_labels[i] + n_forms[i] − 1."""
+    """The words of a buffer, line ends included: word i is buf[starts[i]:ends[i]]. Its surface forms have the labels
+    first_labels[i] … first_labels[i] + n_forms[i] − 1, the most frequent first."""
 
-    starts: I64Array
-    ends: I64Array
-    token_types: U8Array
-    first_labels: U32Array
-    n_forms: U32Array
-    may_begin: BoolArray  # whether a sentence may begin with the word, inside its line
+    starts: I64Array  # [n]: byte offsets
+    ends: I64Array  # [n]: byte offsets
+    token_types: U8Array  # [n]: WORD, COMPOUND, MARKS, PROTECTED or NEWLINE (text/tokenizer.py)
+    first_labels: U32Array  # [n]: 0 for OOV words and line ends
+    n_forms: U32Array  # [n]: 0 for OOV words and line ends
+    may_begin: BoolArray  # [n]: whether a sentence may begin with the word, inside its line
 
 
 ArcCosts = npt.NDArray[np.float32]
-"""What the surface forms of each word cost beside the LM (−ln): one cost for each form, word after word."""
+"""float32[sum of n_forms]: −ln, the cost of each surface form of each word, word after word. The search adds it to the
+cost of the LM; +inf excludes a form."""
 
 
 class Copies(NamedTuple):
-    """Words that may be written as another text has them, which has them in other case."""
+    """Words that may be written as they are in another text, in which they have other case."""
 
-    text: U8Array
-    starts: I64Array  # [n]: of each word; −1: there is none
-    ends: I64Array
+    text: U8Array  # UTF-8 of the other text
+    starts: I64Array  # [n]: byte offsets in it; −1 for words without a copy
+    ends: I64Array  # [n]: byte offsets in it
 
 
 class CasingCosts(NamedTuple):
-    """What the context model says of a text's words, or the source of a translation; all None without both."""
+    """The costs and shapes that the context model, or the source of a translation, assigns to the words of a text; all
+    None without either."""
 
     arc_costs: ArcCosts | None = None
     shapes: npt.NDArray[np.uint8] | None = None
-    """[n]: the shape in which a word is written that is in its most frequent form, or OOV; or `shapes.AS_FORM`."""
+    """[n]: the shape to write for words in their most frequent form, or OOV words; `shapes.AS_FORM` for the form
+    itself."""
     options: npt.NDArray[np.float32] | None = None
-    """[n, N_SHAPES + 1]: what each word costs in each shape if the LM reads it as its most frequent form, or cannot
-    read it, and what in that form itself; +inf if it is not written so. The least is its form's arc cost."""
+    """[n, N_SHAPES + 1]: −ln, the cost per shape of words in their most frequent form, or OOV words; the last column is
+    the cost of the most frequent form itself. +inf excludes a shape. The least of a row is the arc cost of the form."""
     scale: float = 1.0
-    """What −ln P is to costs: the LM's weight, by which the others are divided, if there is a source."""
+    """Weight of the LM's −ln P; all other costs are divided by it (bilingual models only)."""
     copies: Copies | None = None
-    """How the words are written whose shape is MIXED, and PROTECTED tokens."""
+    """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
 
 
 class LabelPath(NamedTuple):
     """A path through S ∘ T ∘ LM."""
 
-    labels: U32Array  # of each word; 0 for OOV words
-    begins: BoolArray  # whether a sentence begins with the word, inside its line
+    labels: U32Array  # [n]: the surface forms; 0 for OOV words
+    begins: BoolArray  # [n]: whether a sentence begins with the word, inside its line
 
 
 Casing = tuple[float, LabelPath]
-"""A cost, and a path of a line."""
+"""The cost of a path (−ln P), and the path, of one line."""

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape, shape_of
-from capfst.casing.transducer import Index, Transducer, canonical_lowercase, find_label
+from capfst.casing.transducer import Transducer, canonical_lowercase
 from capfst.casing.types import Words
+from capfst.casing.word_index import Index, find_label
 from capfst.context.classes import RARE
 from capfst.context.context_model import Context, Word
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain

@@ -17,7 +17,7 @@ from capfst.kernels import allocating, copy_bytes, inner, kernel
 from capfst.kernels.types import BoolArray, I64Matrix, U8Array, U32Array, U64Array, i64, u32, u64
 from capfst.system.hashing import hash_bytes
 from capfst.text.language import DEFAULT, Language
-from capfst.text.sentences import mark_capitalised
+from capfst.text.sentences import mark_capitalized
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import (
     COMPOUND,
@@ -26,10 +26,10 @@ from capfst.text.tokenizer import (
     WORD,
     Tokens,
     TokensAndKeys,
+    allocate_tokens,
     canonical,
     capacity,
     read_tokens,
-    room_for,
 )
 from capfst.text.unicode import INFO
 
@@ -188,11 +188,11 @@ class Interner:
         """The stream of a block of whole lines, uint32[·]."""
         buf = np.frombuffer(block, np.uint8)
         if self._room is None or self._room[1].size < capacity(buf.size):
-            self._room = room_for(buf.size)
+            self._room = allocate_tokens(buf.size)
         tokens, keys = read_tokens(buf, pretokenized, self.info, self.elisions, self._room)
         begins = np.zeros(keys.size, np.bool_)
         if not pretokenized:
-            mark_capitalised(buf, *tokens, self.info, begins)
+            mark_capitalized(buf, *tokens, self.info, begins)
         return self._intern(buf, tokens, begins, pretokenized)
 
     def add(self, word: bytes) -> int:

@@ -17,7 +17,7 @@ from capfst.context.context_model import Context
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.fst.read import CapFst
 from capfst.lm.query import LanguageModel
-from capfst.search.boundaries import Breaks
+from capfst.search.boundaries import Boundaries
 
 if TYPE_CHECKING:
     from capfst.bilingual.casings import Forms
@@ -31,7 +31,7 @@ class LoadedModel:
         self.model = model
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
-        self.boundaries = Breaks(self.lm)
+        self.boundaries = Boundaries(self.lm)
 
     @cached_property
     def transducer(self) -> Transducer:

@@ -1,10 +1,10 @@
-"""How sure each change of case is: its log-odds.
+"""Compute the log-odds of each change of case.
 
-In: a recaser and the words of a line. Out: for each word that recasing changed, where it is in the recased line, and by
-how much the cheapest path in which it is written differently is dearer than the best path (natural logarithm; +inf if
-there is none). Forms that are written alike, as `it` and `It` at the start of a sentence, are no alternatives.
+In: a recaser and the words of a line. Out: for each word that recasing changed, its offsets in the recased line, and
+the extra cost of the best path that writes it differently (natural logarithm; +inf if there is no such path). Forms
+that are written alike, such as `it` and `It` at the start of a sentence, are not alternatives.
 
-The words of a casing are found by tokenising it: the tokens of all casings of a text are the same.
+The words of a casing are found by tokenizing it: the tokens of all casings of a text are the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Shapes = npt.NDArray[np.uint8]
 
 
 class Change(NamedTuple):
-    """A word that was changed: text[start:end] == word, of the recased text; and the log-odds that it is right."""
+    """A changed word: text[start:end] == word, where text is the recased text; and the log-odds that it is right."""
 
     start: int
     end: int
@@ -42,15 +42,15 @@ def changes(
     write: Callable[[LabelPath, Shapes | None], Buffer],
     tokenize: Callable[[Buffer], Words],
 ) -> tuple[str, list[Change]]:
-    """The text of a line's best path, and what it changes.
+    """Return the text of a line's best path, and the changes in it.
 
-    path: the best one. marginals: float64[2, forms], what the best path through each form, or an OOV word, costs if the
-    word is not the first of its sentence, and if it is. write: gives the text of any path, with unseen casings in any
-    shapes. tokenize: gives the words of a text.
+    path: the best path. marginals: float64[2, forms], the costs of the best path through each form, or OOV word, where
+    the word is not the first of its sentence, and where it is. write: returns the text of any path, with unseen casings
+    in the given shapes. tokenize: returns the words of a text.
     """
 
     def spell(path: LabelPath, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
-        """A casing of the line: its text, its words, and where these start."""
+        """Return the text of a casing of the line, its words, and their offsets."""
         text = write(path, shapes)
         tokens = tokenize(text)
         data = text.tobytes()
@@ -60,13 +60,13 @@ def changes(
     n_arcs = np.maximum(words.n_forms, 1)
     first_arcs = np.cumsum(n_arcs, dtype=np.int64) - n_arcs
     first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
-    spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of each word, and their costs
+    spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of all words, and their costs
     for is_first, k in product((False, True), range(int(n_arcs.max(initial=1)))):  # the k-th form of each word
         begins, has_arc = np.full(len(n_arcs), is_first), n_arcs > k
         costs = np.full(len(n_arcs), np.inf)
         costs[has_arc] = marginals[int(is_first), first_arcs[has_arc] + k]
         if k == 0 and casing_costs.arc_costs is not None and casing_costs.options is not None:
-            # Its arc cost is the least of the options; an OOV word has none.
+            # The arc cost of the form is the least of its options; an OOV word has no arc cost.
             has_form = words.n_forms > 0
             costs[has_form] -= casing_costs.arc_costs[first_costs[has_form]]
             for shape, option in enumerate(casing_costs.options.T.astype(np.float64)):

@@ -1,11 +1,11 @@
 """The engine `fast`: bestpath(S ∘ T ∘ LM) by lazy composition over the mapped arcs.
 
 In: the words of a buffer with the labels of their surface forms (casing/transducer.py), and the model. Out: for each
-word the label that the best path gives it. Same paths and costs as `openfst.py`, without building an FST.
+word its label on the best path. The paths and costs are those of `openfst.py`, but no FST is built.
 
-Two steps for a chunk of words: `compose` (lattice.py) finds the LM states that some casing of the words leads to, and
-their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. `nbest.py` finds the n best of a line,
-and the best through each form.
+Each chunk of words takes two steps: `compose` (lattice.py) finds the LM states that some casing of the words leads to,
+and their arcs (lookup.py); `search` (viterbi.py) finds the best path through them. `nbest.py` finds the n best paths of
+a line, and the best path through each form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError
 from capfst.lm.query import LanguageModel, Starts
 from capfst.search.lattice import IRREGULAR, Lattice
 from capfst.search.lookup import LookupTables, lookup_tables
@@ -24,11 +24,12 @@ from capfst.search.nbest import best_paths, line_lattice, max_marginals
 from capfst.search.viterbi import Choices, choose, search
 
 CHUNK = 96
-"""Words. Their nodes fit into the cache."""
+"""Words per chunk: its nodes fit into the cache."""
 
 
 class Engine:
-    """The best paths of whole texts; paths begin as `starts` says. Threads may share it."""
+    """Find the best paths of texts. `starts` gives the LM states in which lines and sentences begin. Threads may share
+    an engine."""
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.path = lm.model.path
@@ -37,16 +38,16 @@ class Engine:
         self.tables = lookup_tables(lm.model)
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK) -> LabelPath:
-        """Each line's best path; the labels of line ends are 0."""
+        """Return the best path of each line; the labels of line ends are 0."""
         choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
-        # Without costs hardly any stretch of words has nothing to choose.
+        # Without costs, hardly any run of words is without a choice.
         self._search(words, choices, -1 if arc_costs is None else self.tables.context, path, chunk)
         return path
 
     def search(
         self, words: Words, arc_costs: ArcCosts | None = None, chunk: int = CHUNK
     ) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """As `best`; and the cost (−ln P) of each line's best path, float64[line ends + 1]."""
+        """Return the best path of each line as `best` does, and its cost (−ln P), float64[line ends + 1]."""
         choices, path = choose(words, arc_costs, self.unknown, leave_out=True)
         return path, self._search(words, choices, -1, path, chunk)
 
@@ -59,9 +60,9 @@ class Engine:
         return costs
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
-        """The n cheapest casings of one line (fewer if there are fewer), cheapest first.
+        """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first.
 
-        If none has a finite cost, they are the most frequent forms, at the cost +inf.
+        If no casing has a finite cost, return the most frequent forms, at the cost +inf.
         """
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << int(words.may_begin.sum())
         lattice = self._lattice(words, arc_costs)
@@ -72,10 +73,12 @@ class Engine:
     def marginals(
         self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
     ) -> npt.NDArray[np.float64]:
-        """float64[2, forms]: what the cheapest path of the line through each form of each word, or through an OOV word,
-        costs if the word is not the first of a sentence, and if it is; +inf if none is finite.
+        """Return float64[2, forms]: the cost of the cheapest path of the line through each form of each word, where the
+        word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An OOV word has
+        one form.
 
-        The words are those of one line. stays_first: bool[n], whether the word behind a first word is one, too.
+        The words are those of one line. stays_first: bool[n], whether the next word is the first of a sentence if this
+        one is.
         """
         costs: npt.NDArray[np.float64] = max_marginals(words, stays_first, *self._lattice(words, arc_costs))
         return costs
@@ -87,7 +90,7 @@ class Engine:
             raise self._irregular()
         return lattice, self.tables, self.starts, n_nodes
 
-    def _irregular(self) -> CapfstError:
-        return CapfstError(
-            f"cannot use the model {self.path}: its backoff arcs do not lead to shorter contexts: train it again"
+    def _irregular(self) -> ModelError:
+        return ModelError(
+            f"{self.path}: not an n-gram model (its backoff arcs do not lead to shorter contexts). Train it again."
         )

@@ -1,20 +1,19 @@
-"""Lazy S ∘ T ∘ LM: the lattice of a chunk of words, over the mapped arcs.
+"""S ∘ T ∘ LM, composed lazily: build the lattice of a chunk of words over the mapped arcs.
 
-In: the words of a chunk with the labels of their surface forms, and the model (lookup.py). Out: the nodes of each
-*position*, which is a place between two words: the LM states that some casing of the words before it leads to, and
-their backoffs; and for each node a row of edges: what each form of the word behind the position costs, and the node it
+In: the words of a chunk with the labels of their surface forms, and the tables of the model (lookup.py). Out: for each
+*position*, which is a point between two words, the nodes: the LM states that some casing of the previous words leads
+to, and their backoffs. Each node has a row of edges, one for each form of the next word: its cost, and the node it
 leads to.
 
-Nodes are looked up in rounds: the words give the states of one word of context, their arcs those of two words, and so
-on. So the look-ups of a round do not wait for each other, and prefetching hides the memory's latency.
+Nodes are looked up in rounds: the words give the states of one word of context, whose arcs give the states of two
+words, and so on. The look-ups of a round are independent, so that prefetching hides the latency of memory.
 
 Where a sentence may begin inside a line, the position also has the state in which sentences begin, and its backoffs. No
-edge leads there: the search takes all paths there over `</s>`, too.
+edge leads there: the search extends all paths by `</s>` to this state.
 
-A backoff arc is a failure arc, taken for the forms that the node has no arc for: their entries in its row are those of
-the backoff's row, dearer by the backoff. A node without any arc for the word needs no row: whatever follows, its paths
-are as good as others that are in its backoff at the backoff's cost. What the forms cost beside the LM, in every state
-the same, is in the rows.
+A backoff arc is a failure arc: it is followed only for the forms that the node has no arc for. Their entries in the row
+are those of the backoff's row plus the backoff cost. A node without any arc for the word needs no row: its paths
+continue from its backoff, at the backoff cost. Arc costs, which are the same in every state, are included in the rows.
 """
 
 from __future__ import annotations
@@ -30,92 +29,92 @@ from capfst.lm.query import Starts
 from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
 from capfst.text.tokenizer import NEWLINE
 
-_LONGEST_CONTEXT = 16  # nodes that the context of a line's first word makes at most
-_AHEAD = 16  # positions
-FEW = 4  # forms of a word: few words have more, and how many they have is hard to predict
-NO_ROOM, IRREGULAR = -1, -2
+_LONGEST_CONTEXT = 16  # maximum number of nodes for the context of a line's first word
+_AHEAD = 16  # positions to prefetch
+FEW = 4  # forms of a word: few words have more; a loop over so few would be mispredicted
+OUT_OF_CAPACITY, IRREGULAR = -1, -2
 GAP = 255
-"""In the place of a token type: words that are left out, as all paths through them are alike. Whatever state is before
-these, the words behind them lead to the same one, so they begin without any context."""
+"""Pseudo token type for a run of skipped words: all paths through the run are alike. Whatever the state before the run,
+the words after it lead to the same state, so paths restart after it without context."""
 
 POSITION = np.dtype(
     [
-        ("number", "i8"),  # of the word behind it; of a gap, that of the first word that is left out
-        ("offset", "i8"),  # of the word's costs in the arc costs; −1: there are none
-        ("label", "u4"),  # the first one of the word's forms among which the search chooses
-        ("n_forms", "u4"),  # their number; an OOV word has one form, `<unk>`
-        ("share", "u4"),  # of the word, as in lookup.FORM
-        ("root", "i4"),  # the first node of the position; behind the last position, the number of nodes
+        ("number", "i8"),  # of the next word; for a gap, of the first word that is skipped
+        ("offset", "i8"),  # of the word's costs in the arc costs; −1 if it has none
+        ("label", "u4"),  # the first of the word's forms among which the search chooses
+        ("n_forms", "u4"),  # the number of these forms; an OOV word has one, `<unk>`
+        ("fraction", "u4"),  # of the word, as in lookup.FORM
+        ("root", "i4"),  # the first node of the position; in the record after the last, the number of nodes
         ("first_expanded", "i4"),  # the first node of the position that has a row of its own
         ("token_type", "u1"),  # of the word, or GAP
         ("may_begin", "?"),  # whether a sentence may begin here, inside a line
     ],
     align=True,
 )
-"""A position, and the word behind it, which may also be a line's end or a gap; there is none behind the last one."""
+"""A position and the word after it, which may also be a line end or a gap. The last position has no word after it."""
 PositionArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(POSITION)]
 Position: TypeAlias = Annotated[Any, Record(POSITION)]
 NODE = np.dtype(
     [
-        ("best", "f8"),  # the cost of the best path, +inf if there is none
-        ("link", "i8"),  # the node before it on that path << 32 | the form it takes from there, 0 for the first
-        ("backoff_cost", "f8"),  # of its state's backoff arc; then of all backoffs from it to its resolved node
-        ("resolved", "i4"),  # the first of it, its backoff, its backoff's … that has a row; itself at a line's end
-        ("row", "i4"),  # the first of its edges, or of those of its resolved node
-        ("next_expanded", "i4"),  # the next node of the position that has a row of its own, −1 behind the last
+        ("best", "f8"),  # cost of the best path to it, +inf if there is none
+        ("link", "i8"),  # the previous node on that path << 32 | form << 1 | whether a sentence ends in between
+        ("backoff_cost", "f8"),  # of its state's backoff arc; later, of all backoffs from it to its resolved node
+        ("resolved", "i4"),  # the first node with a row along its backoffs, from itself on; itself at a line's end
+        ("row", "i4"),  # the first edge of its resolved node
+        ("next_expanded", "i4"),  # the next node of the position that has a row of its own; −1 after the last
         ("state", "i4"),
-        ("next", "i4"),  # node of the position; behind the last is the first, the root
+        ("next", "i4"),  # the next node of the position; after the last, the first (the root)
         ("position", "i4"),
         ("backoff", "i4"),  # the node of its backoff state
-        ("arc", "u4"),  # how far its look-up is: its state's first arc, the sixteenth of a bucket, the arc to read
-        ("end", "u4"),  # the arc behind its state's last one
+        ("arc", "u4"),  # progress of its look-up: first its state's first arc, then a sixteenth, then the arc to read
+        ("end", "u4"),  # the end of its state's arcs
     ],
     align=True,
 )
-"""A node, of as many bytes as a line of the cache. The first one of a position is the root, behind which comes by
-`next` the context in which paths begin at the position, if any; in memory, the states of one form follow the root."""
+"""A node, as large as a cache line. The first node of a position is the root. If paths begin at the position, the node
+of that context follows the root in the order of `next`; in memory, the one-form states follow the root."""
 NodeArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(NODE)]
 Node: TypeAlias = Annotated[Any, Record(NODE)]
 
 
 class Lattice(NamedTuple):
-    """The positions, nodes and edges of a chunk of words, and room for making them."""
+    """The positions, nodes and edges of a chunk of words, and working memory to build them."""
 
     positions: PositionArray  # POSITION
     nodes: NodeArray  # NODE
-    costs: F64Array  # of edges
-    targets: I64Array  # the nodes that they lead to
-    queue: I32Array  # nodes of longer contexts, in the order in which they are found
-    pending: I32Array  # nodes of one word of context that are looked up
+    costs: F64Array  # of the edges
+    targets: I64Array  # the nodes that the edges lead to
+    queue: I32Array  # nodes of longer contexts, in the order of their discovery
+    pending: I32Array  # nodes of one word of context whose look-up is pending
 
 
-def new_lattice(words: int, room: int) -> Lattice:
-    """A lattice for as many words, with room for as many nodes and edges."""
+def new_lattice(words: int, capacity: int) -> Lattice:
+    """Allocate a lattice for this many words, with capacity for this many nodes and edges."""
     return Lattice(
         np.empty(words + 2, POSITION),
-        np.empty(room, NODE),
-        np.empty(room, np.float64),
-        np.empty(room, np.int64),
-        np.empty(room, np.int32),
-        np.empty(room, np.int32),
+        np.empty(capacity, NODE),
+        np.empty(capacity, np.float64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
     )
 
 
 @inlined
 def ends_paths(token_type: u8) -> bool:
-    """Whether paths end at a line end or a gap, and begin anew behind it."""
+    """Return whether paths end at this token, a line end or a gap, and restart after it."""
     return token_type >= NEWLINE
 
 
 @inlined
 def first_node(lattice: Lattice, position: i64) -> i64:
-    """The node of the context in which paths begin at a position, the longest there."""
+    """Return the node of the longest context in which paths begin at a position."""
     return lattice.nodes[i64(lattice.positions[position].root)].next
 
 
 @inlined
 def node_of_state(lattice: Lattice, position: i64, state: i64) -> i64:
-    """The node of a state that is at the position."""
+    """Return the node of a state. The position must have it."""
     node = i64(lattice.positions[position].root)
     while lattice.nodes[node].state != state:
         node = i64(lattice.nodes[node].next)
@@ -124,24 +123,24 @@ def node_of_state(lattice: Lattice, position: i64, state: i64) -> i64:
 
 @kernel
 def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64) -> i64:
-    """The lattice of the words of the first `size` positions; the number of nodes, NO_ROOM for them, or IRREGULAR, a
-    model not of n-grams.
+    """Build the lattice of the words of the first `size` positions. Return the number of nodes; or OUT_OF_CAPACITY; or
+    IRREGULAR, if the model is not an n-gram model.
 
-    Paths begin in the state `here`; behind a line's end, and where a sentence may begin, in those of `starts`.
-    arc_costs: what forms cost beside the LM, −ln.
+    Paths begin in the state `here`; after a line end, and where a sentence may begin, in the states of `starts`.
+    arc_costs: −ln, added to the costs of the LM.
     """
     n_nodes, n_edges, n_queued, n_short = _short_contexts(size, arc_costs, lattice, tables, starts, here)
     if n_nodes < 0:
         return n_nodes
-    found, begin, end = lattice.pending, 0, _look_up_short(lattice, tables, n_short)
+    numbers, begin, end = lattice.pending, 0, _look_up_short(lattice, tables, n_short)
     n_done = 0
     while True:
         n_nodes, n_edges, n_queued = _expand(
-            size, arc_costs, lattice, tables, found, begin, end, n_nodes, n_edges, n_queued
+            size, arc_costs, lattice, tables, numbers, begin, end, n_nodes, n_edges, n_queued
         )
         if n_nodes < 0 or n_done == n_queued:
             return n_nodes
-        found, begin, end = lattice.queue, n_done, n_queued
+        numbers, begin, end = lattice.queue, n_done, n_queued
         if not _look_up_longer(lattice, tables, begin, end):
             return IRREGULAR
         n_done = n_queued
@@ -149,9 +148,9 @@ def compose(size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTabl
 
 @inlined
 def _add_root(lattice: Lattice, position: i64, n_nodes: i64, n_edges: i64) -> i64:
-    """Makes the root of a position: the number of nodes."""
-    node, place = lattice.nodes[n_nodes], lattice.positions[position]
-    place.root = place.first_expanded = n_nodes
+    """Add the root of a position. Return the number of nodes."""
+    node, record = lattice.nodes[n_nodes], lattice.positions[position]
+    record.root = record.first_expanded = n_nodes
     node.best = np.inf
     node.backoff_cost = 0
     node.resolved = n_nodes
@@ -163,53 +162,56 @@ def _add_root(lattice: Lattice, position: i64, n_nodes: i64, n_edges: i64) -> i6
 
 
 @inlined
-def _prefetch_forms(forms: FormArray, place: Position) -> None:
-    label = i64(place.label)
+def _prefetch_forms(forms: FormArray, record: Position) -> None:
+    """Prefetch the first and last record of a word's forms."""
+    label = i64(record.label)
     prefetch(forms, label)
-    prefetch(forms, label + i64(place.n_forms) - 1)
+    prefetch(forms, label + i64(record.n_forms) - 1)
 
 
 @inner
 def _short_contexts(
     size: i64, arc_costs: F32Array, lattice: Lattice, tables: LookupTables, starts: Starts, here: i64
 ) -> tuple[i64, i64, i64, i64]:
-    """Makes of each position the root, with its row, and the nodes of one word of context, or those of a line's start,
-    and those of a sentence's start.
+    """Add the root of each position, with its row, and the nodes of one word of context, or of the start of a line or a
+    sentence.
 
-    (number of nodes, or NO_ROOM; edges; longer contexts, in the queue; those of one word to look up, pending)
+    Return (number of nodes, or OUT_OF_CAPACITY; number of edges; length of the queue; number of pending nodes).
     """
     positions, nodes, forms = lattice.positions, lattice.nodes, tables.forms
     costs, targets = lattice.costs, lattice.targets
-    room = min(nodes.size, costs.size) - _LONGEST_CONTEXT - 1
+    limit = min(nodes.size, costs.size) - _LONGEST_CONTEXT - 1
     n_nodes, n_edges, n_queued, n_short = 0, 0, 0, 0
     for position in range(min(_AHEAD, size)):
         _prefetch_forms(forms, positions[position])
-    if room < 0:
-        return NO_ROOM, n_edges, n_queued, n_short
+    if limit < 0:
+        return OUT_OF_CAPACITY, n_edges, n_queued, n_short
     root = n_nodes
     n_nodes = _add_root(lattice, 0, root, n_edges)
     n_nodes = _add_context(tables, here, 0, root, n_nodes, nodes)
     for position in range(size):
         _prefetch_forms(forms, positions[min(position + _AHEAD, size - 1)])
-        place = positions[position]
-        label, n_forms = i64(place.label), i64(place.n_forms)
-        if max(n_nodes, n_edges) + n_forms > room:
-            return NO_ROOM, n_edges, n_queued, n_short
-        if ends_paths(place.token_type):
+        record = positions[position]
+        label, n_forms = i64(record.label), i64(record.n_forms)
+        if max(n_nodes, n_edges) + n_forms > limit:
+            return OUT_OF_CAPACITY, n_edges, n_queued, n_short
+        if ends_paths(record.token_type):
             _end_paths(nodes, root, n_nodes)
             root = n_nodes
             n_nodes = _add_root(lattice, position + 1, root, n_edges)
-            if place.token_type == NEWLINE:
+            if record.token_type == NEWLINE:
                 n_nodes = _add_context(tables, starts.line, position + 1, root, n_nodes, nodes)
             continue
-        n_queued, n_short = _await_word(lattice, tables, place, forms[label].share, root, n_nodes, n_queued, n_short)
+        n_queued, n_short = _await_word(
+            lattice, tables, record, forms[label].fraction, root, n_nodes, n_queued, n_short
+        )
         root, row = n_nodes, n_edges
         n_edges += n_forms
         n_nodes = _add_root(lattice, position + 1, root, n_edges)
         for k in range(n_forms):
             form, node = forms[label + k], nodes[n_nodes]
-            # A node is written in any case, but stays only if something follows the form: no branch, as nobody can
-            # predict it.
+            # The node is always written, but kept only if something follows the form: a branch would be
+            # mispredicted.
             is_followed = form.state != 0
             costs[row + k] = form.cost
             targets[row + k] = n_nodes if is_followed else root
@@ -224,9 +226,9 @@ def _short_contexts(
             n_nodes += is_followed
         nodes[root].next = root + 1
         nodes[n_nodes - 1].next = root
-        if place.offset >= 0:
+        if record.offset >= 0:
             for k in range(n_forms):
-                costs[row + k] += arc_costs[place.offset + k]
+                costs[row + k] += arc_costs[record.offset + k]
         if positions[position + 1].may_begin:
             n_nodes = _add_context(tables, starts.sentence, position + 1, root, n_nodes, nodes)
     _end_paths(nodes, root, n_nodes)
@@ -238,20 +240,20 @@ def _short_contexts(
 def _await_word(
     lattice: Lattice,
     tables: LookupTables,
-    place: Position,
-    share: u32,
+    record: Position,
+    fraction: u32,
     root: i64,
     n_nodes: i64,
     n_queued: i64,
     n_short: i64,
 ) -> tuple[i64, i64]:
-    """Has the nodes behind the root wait for the word behind the position, which has this share; they resolve to the
-    root unless they turn out to have an arc for it.
+    """Schedule the nodes after the root for the look-up of the position's next word, which has this fraction. They
+    resolve to the root unless the look-up finds an arc for the word.
 
-    (longer contexts, in the queue; those of one word to look up, pending)
+    Return (length of the queue; number of pending nodes).
     """
     nodes, queue, pending = lattice.nodes, lattice.queue, lattice.pending
-    place.share = share
+    record.fraction = fraction
     row = nodes[root].row
     for number in range(root + 1, n_nodes):
         node = nodes[number]
@@ -259,7 +261,7 @@ def _await_word(
         node.row = row
         arc = i64(node.arc)
         if arc < tables.longer.origin:
-            sixteenth = sixteenth_of(tables.short, arc, node.end, share)
+            sixteenth = sixteenth_of(tables.short, arc, node.end, fraction)
             node.arc = sixteenth
             prefetch(tables.short.entries, sixteenth >> 4)
             pending[n_short] = number
@@ -272,7 +274,7 @@ def _await_word(
 
 @inlined
 def _end_paths(nodes: NodeArray, root: i64, n_nodes: i64) -> None:
-    """Has paths end in the nodes of the last position."""
+    """End the paths in the nodes of the last position: each resolves to itself."""
     for node in range(root + 1, n_nodes):
         nodes[node].resolved = node
         nodes[node].backoff_cost = 0
@@ -280,7 +282,7 @@ def _end_paths(nodes: NodeArray, root: i64, n_nodes: i64) -> None:
 
 @inner
 def _add_context(tables: LookupTables, state: i64, position: i64, root: i64, n_nodes: i64, nodes: NodeArray) -> i64:
-    """Makes the nodes of a state and its backoffs, backoffs first; the number of nodes."""
+    """Add the nodes of a state and its backoffs, backoffs first. Return the number of nodes."""
     states, arcs = tables.states, tables.arcs
     length = 0
     backoff = i64(state)
@@ -306,8 +308,8 @@ def _add_context(tables: LookupTables, state: i64, position: i64, root: i64, n_n
 
 @inner
 def _look_up_short(lattice: Lattice, tables: LookupTables, n_short: i64) -> i64:
-    """Finds where to begin to read the arcs of contexts of one word, which have buckets; the number of nodes that are
-    likely to have one for the word, which stay pending."""
+    """Find the arcs from which to read in contexts of one word, which have buckets. Return the number of nodes that
+    probably have an arc for the word; these stay pending."""
     positions, nodes, pending, arcs = lattice.positions, lattice.nodes, lattice.pending, tables.arcs
     n_likely = 0
     for k in range(n_short):
@@ -319,40 +321,40 @@ def _look_up_short(lattice: Lattice, tables: LookupTables, n_short: i64) -> i64:
         node.arc = arc
         pending[n_likely] = pending[k]
         n_likely += is_likely
-        arc = arc if is_likely else 0  # without a branch, nothing is fetched for the others
+        arc = arc if is_likely else 0  # instead of a branch: prefetch a fixed arc
         prefetch(arcs, arc)
         prefetch(arcs, arc + 1)
     return n_likely
 
 
 @inner
-def _look_up_longer(lattice: Lattice, tables: LookupTables, begin: i64, behind: i64) -> bool:
-    """Finds where to begin to read the arcs of the longer contexts queue[begin:behind]; whether these are as in a model
-    of n-grams."""
+def _look_up_longer(lattice: Lattice, tables: LookupTables, begin: i64, end: i64) -> bool:
+    """Find the arcs from which to read in the longer contexts queue[begin:end]. Return whether their backoffs are those
+    of an n-gram model."""
     positions, nodes, queue = lattice.positions, lattice.nodes, lattice.queue
     arcs, contexts, buckets = tables.arcs, tables.contexts, tables.longer
-    for k in range(begin, behind):
+    for k in range(begin, end):
         prefetch(contexts, nodes[queue[k]].state)
-    for k in range(begin, behind):
+    for k in range(begin, end):
         node = nodes[queue[k]]
-        context, behind_context = contexts[node.state], contexts[node.state + 1]
-        pos, end = i64(context.pos), i64(behind_context.pos)
+        context, next_context = contexts[node.state], contexts[node.state + 1]
+        pos, arcs_end = i64(context.pos), i64(next_context.pos)
         if np.isnan(context.backoff_cost) and not prepare(tables, node.state, nodes[node.backoff].state):
             return False
         node.backoff_cost = context.backoff_cost
-        node.end = end
-        sixteenth = sixteenth_of(buckets, pos, end, positions[node.position].share)
-        node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, end) else 0
+        node.end = arcs_end
+        sixteenth = sixteenth_of(buckets, pos, arcs_end, positions[node.position].fraction)
+        node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, arcs_end) else 0
         prefetch(buckets.entries, sixteenth >> 4)
-    acquire()  # what other threads have prepared
-    for k in range(begin, behind):
+    acquire()  # see what other threads have prepared
+    for k in range(begin, end):
         node = nodes[queue[k]]
-        state, end = i64(node.state), i64(node.end)
+        state, arcs_end = i64(node.state), i64(node.end)
         pos = i64(contexts[state].pos)
         label = i64(positions[node.position].label)
-        is_likely, arc = look_into_bucket(tables, buckets, node.arc, state, end, label)
-        arc = arc if is_likely else end
-        node.arc = arc = arc if has_buckets(buckets, pos, end) else pos + 1  # behind the backoff
+        is_likely, arc = look_into_bucket(tables, buckets, node.arc, state, arcs_end, label)
+        arc = arc if is_likely else arcs_end
+        node.arc = arc = arc if has_buckets(buckets, pos, arcs_end) else pos + 1  # after the backoff
         prefetch(arcs, arc)
         prefetch(arcs, arc + 1)
     return True
@@ -364,27 +366,27 @@ def _expand(
     arc_costs: F32Array,
     lattice: Lattice,
     tables: LookupTables,
-    found: I32Array,
+    numbers: I32Array,
     begin: i64,
-    behind: i64,
+    end: i64,
     n_nodes: i64,
     n_edges: i64,
     n_queued: i64,
 ) -> tuple[i64, i64, i64]:
-    """Gives rows of their own to those of the nodes found[begin:behind] that have an arc for the word, to be read from
-    their `arc` on, and has the others resolve to their backoffs.
+    """Give a row to each of the nodes numbers[begin:end] that has an arc for the word, read from `arc` on; resolve the
+    others to their backoffs.
 
-    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    Return (number of nodes, or OUT_OF_CAPACITY; number of edges; length of the queue).
     """
     nodes, arcs = lattice.nodes, tables.arcs
-    for k in range(begin, behind):
-        number = i64(found[k])
+    for k in range(begin, end):
+        number = i64(numbers[k])
         node = nodes[number]
-        place = lattice.positions[node.position]
-        label, end, arc = i64(place.label), i64(node.end), i64(node.arc)
-        while arc < end and arcs[arc].ilabel < label:
+        record = lattice.positions[node.position]
+        label, arcs_end, arc = i64(record.label), i64(node.end), i64(node.arc)
+        while arc < arcs_end and arcs[arc].ilabel < label:
             arc += 1
-        if arc < end and arcs[arc].ilabel < label + i64(place.n_forms):
+        if arc < arcs_end and arcs[arc].ilabel < label + i64(record.n_forms):
             n_nodes, n_edges, n_queued = _add_row(
                 size, arc_costs, lattice, tables, number, arc, n_nodes, n_edges, n_queued
             )
@@ -410,22 +412,22 @@ def _add_row(
     n_edges: i64,
     n_queued: i64,
 ) -> tuple[i64, i64, i64]:
-    """Gives a node a row, as it has arcs for the word from `arc` on, and makes the nodes of the longer contexts that
-    these lead to.
+    """Give a row to a node, whose arcs for the word begin at `arc`, and add the nodes of the longer contexts that these
+    arcs lead to.
 
-    (number of nodes, or NO_ROOM; edges; nodes in the queue)
+    Return (number of nodes, or OUT_OF_CAPACITY; number of edges; length of the queue).
     """
     positions, nodes, arcs = lattice.positions, lattice.nodes, tables.arcs
     costs, targets = lattice.costs, lattice.targets
     node = nodes[number]
     position, end = i64(node.position), i64(node.end)
-    place, place_behind = positions[position], positions[position + 1]
-    label, n_forms, offset = i64(place.label), i64(place.n_forms), place.offset
+    record, next_record = positions[position], positions[position + 1]
+    label, n_forms, offset = i64(record.label), i64(record.n_forms), record.offset
     if max(n_nodes, n_edges, n_queued) + max(n_forms, FEW) > min(nodes.size, costs.size):
-        return NO_ROOM, n_edges, n_queued
+        return OUT_OF_CAPACITY, n_edges, n_queued
     backoff = nodes[node.backoff]
     row, backoff_cost = i64(backoff.row), backoff.backoff_cost + node.backoff_cost
-    # Of few forms without a loop; what is too much is overwritten.
+    # Few forms without a loop; surplus entries are overwritten later.
     cost1, cost2, cost3, cost4 = costs[row], costs[row + 1], costs[row + 2], costs[row + 3]
     target1, target2, target3, target4 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
     costs[n_edges], costs[n_edges + 1] = backoff_cost + cost1, backoff_cost + cost2
@@ -438,10 +440,10 @@ def _add_row(
     node.resolved = number
     node.backoff_cost = 0
     node.row = n_edges
-    node.next_expanded = place.first_expanded
-    place.first_expanded = number
-    root = i64(place_behind.root)
-    is_followed = position + 1 < size and not ends_paths(place_behind.token_type)
+    node.next_expanded = record.first_expanded
+    record.first_expanded = number
+    root = i64(next_record.root)
+    is_followed = position + 1 < size and not ends_paths(next_record.token_type)
     while arc < end and arcs[arc].ilabel < label + n_forms:
         form = arcs[arc].ilabel - label
         edge, new = n_edges + form, nodes[n_nodes]
@@ -449,11 +451,11 @@ def _add_row(
         if offset >= 0:
             costs[edge] += arc_costs[offset + form]
         state, target = i64(arcs[arc].nextstate), targets[edge]
-        # As in _short_contexts, a node is written in any case, but stays only if it is new.
+        # As in _short_contexts, the node is always written, but kept only if it is new.
         is_new = (state != 0) & (nodes[target].state != state)
         new.best = np.inf
         new.backoff_cost = 0
-        new.resolved = n_nodes  # until it is looked up
+        new.resolved = n_nodes  # until its look-up
         new.state = state
         new.position = position + 1
         new.backoff = target

@@ -1,12 +1,15 @@
-"""Where a state's arcs for a word are: the forms of a word are neighbours in every state, so one search finds them all.
+"""Find the arcs of a state for a word: the labels of a word's forms are adjacent, so one search finds all its arcs.
 
 In: the mapped model. Out: `LookupTables`, derived from it in a tenth of a second, and kernels that look up a word in
-them. Contexts of several words are prepared when they are first looked up: there are a million of them, and a text has
-few. A state has buckets of words, of about as many arcs each, which tell of most words that are missing that they are,
-and of most others where they are. A word's place in the buckets is known beforehand: it is as far into them as the word
-is, on average, into the arcs of a state. So a look-up touches as few lines of memory as can be, as one that is not in
-the cache takes as long as a hundred instructions even if it is prefetched; it tells early enough what it will touch;
-and it asks little that a processor cannot predict, as each wrong guess takes as long as twenty instructions.
+them. Contexts of several words are prepared at their first look-up: a model has a million of them, a text uses few.
+
+A state's arcs are divided into buckets of about equal size. An entry per bucket rules out most words that the state
+lacks, and gives the position of most words that it has. The bucket of a word is computed, not searched: it is as far
+into the state's buckets as the word is, on average, into the arcs of any state.
+
+So a look-up touches few cache lines, because a cache miss takes as long as a hundred instructions even if it is
+prefetched; their addresses are known early enough to prefetch them; and few branches are unpredictable, because each
+misprediction takes as long as twenty instructions.
 """
 
 from __future__ import annotations
@@ -23,119 +26,120 @@ from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, 
 from capfst.system.binary_search import lower_bound
 
 _SHORT, _LONG = 1, 2
-"""Binary logarithms of how many arcs a bucket has on average, of a state of one word and of a longer one."""
-_AHEAD = 24  # arcs, when a state's buckets are filled
-_STEP = 16  # arcs, of which one is counted to know words' shares
+"""Binary logarithms of the average number of arcs per bucket, of a one-word state and of a longer one."""
+_AHEAD = 24  # arcs to prefetch while a state's buckets are filled
+_STEP = 16  # one arc in so many is counted to estimate the words' fractions
 NEAR = 1 << 15
-"""A bucket is near if its first arc is less than so many arcs from where it would be if all were of the same size."""
+"""A bucket is near if its first arc is less than NEAR arcs from where it would be if all had the same size."""
 
 FORM = np.dtype(
     [
         ("cost", "f4"),  # of the unigram
         ("backoff_cost", "f4"),  # from its state
-        ("state", "i4"),  # the context of this one form; 0 if nothing follows it
-        ("pos", "u4"),  # of the state's arcs, the backoff first
-        ("end", "u4"),  # behind the last of them
-        ("share", "u4"),  # of the arcs of states of one word: about those of lower words, times 2³²
+        ("state", "i4"),  # the context of this form alone; 0 if nothing follows it
+        ("pos", "u4"),  # the first of the state's arcs, its backoff
+        ("end", "u4"),  # the end of the state's arcs
+        ("fraction", "u4"),  # estimated fraction of the arcs of one-word states with lower words, times 2³²
     ],
     align=True,
 )
-"""A surface form. The forms of a word are in one place, which is what their states are not."""
+"""A surface form. The records of a word's forms are adjacent, unlike their states."""
 FormArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(FORM)]
 Form: TypeAlias = Annotated[Any, Record(FORM)]
 CONTEXT = np.dtype(
     [
-        ("pos", "u4"),  # of its state's arcs, the backoff first
+        ("pos", "u4"),  # the first of its state's arcs, the backoff
         ("backoff_cost", "f4"),  # NaN until the context is looked up (`prepare`)
     ],
     align=True,
 )
-"""A context of several words: what is in its state and its first arc, in fewer lines of memory."""
+"""A context of several words: the facts of its state and its first arc, in fewer cache lines."""
 ContextArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(CONTEXT)]
 ContextRecord: TypeAlias = Annotated[Any, Record(CONTEXT)]
 
 
-class Buckets(NamedTuple):
-    """Parts of about as many arcs each, of the arcs of some states; each state has its own."""
+class ArcBuckets(NamedTuple):
+    """The buckets of the arcs of some states: each state has its own, of about equal size."""
 
-    entries: U32Array  # what is in a bucket, and where (`fill_buckets`); no state has the last
-    log_size: int  # binary logarithm of how many arcs a bucket has on average
-    origin: int  # the first arc of all the states
+    entries: U32Array  # one per bucket (`fill_buckets`), and an unused one
+    log_size: int  # binary logarithm of the average number of arcs per bucket
+    origin: int  # the first arc of the first state
 
 
 class LookupTables(NamedTuple):
-    """What kernels know of a model."""
+    """The tables of a model that kernels read."""
 
     states: StateArray  # STATE
     arcs: ArcArray  # ARC
     forms: FormArray  # FORM, by label
-    contexts: ContextArray  # CONTEXT, by state; behind the last the number of arcs
-    short: Buckets  # of the states of one word
-    longer: Buckets
-    context: int  # behind so many words the state depends on no word before; −1: some words are impossible
+    contexts: ContextArray  # CONTEXT, by state; `pos` of an extra last one is the number of arcs
+    short: ArcBuckets  # of the one-word states
+    longer: ArcBuckets  # of the states of several words
+    context: int  # after so many words the state no longer depends on earlier words; −1: some words are impossible
 
 
 @inlined
-def sixteenth_of(buckets: Buckets, pos: i64, end: i64, share: i64) -> i64:
-    """Where words that have this share are, of a state that has the arcs pos:end, and buckets: the number of the bucket
-    << 4 | which sixteenth of it."""
+def sixteenth_of(buckets: ArcBuckets, pos: i64, end: i64, fraction: i64) -> i64:
+    """Return where words of this fraction are in a state that has the arcs pos:end and buckets: the number of the
+    bucket << 4 | the sixteenth of the bucket."""
     first = pos - buckets.origin >> buckets.log_size
     n_buckets = (end - buckets.origin >> buckets.log_size) - first
-    return (first << 4) + (n_buckets * i64(share) >> 28)
+    return (first << 4) + (n_buckets * i64(fraction) >> 28)
 
 
 @inlined
-def has_buckets(buckets: Buckets, pos: i64, end: i64) -> bool:
-    """Whether a state that has the arcs pos:end is one of these, and has so many that it has buckets wherever they
-    begin."""
+def has_buckets(buckets: ArcBuckets, pos: i64, end: i64) -> bool:
+    """Return whether a state with the arcs pos:end is one of these states, and large enough to have a bucket wherever
+    its arcs begin."""
     return pos >= buckets.origin and end - pos >= 1 << buckets.log_size
 
 
 @inlined
-def _even_place(buckets: Buckets, bucket: i64) -> i64:
-    """Where a bucket would begin if all were of the same size."""
+def _even_position(buckets: ArcBuckets, bucket: i64) -> i64:
+    """Return the arc at which a bucket would begin if all had the same size."""
     return buckets.origin + (bucket << buckets.log_size)
 
 
 @kernel
 def fill_buckets(
-    states: StateArray, arcs: ArcArray, shares: U32Strided, begin: i64, end: i64, buckets: Buckets
+    states: StateArray, arcs: ArcArray, fractions: U32Strided, begin: i64, end: i64, buckets: ArcBuckets
 ) -> None:
-    """Fills the buckets of the states begin … end − 1, which are 0; shares: of each label. Threads may fill the same.
+    """Fill the buckets of the states begin … end − 1, which are 0. fractions: by label. Threads may fill the same
+    state.
 
-    An entry's lower half has a bit for each sixteenth of the bucket: whether there are words. In its upper half is how
-    far its first arc is from where the bucket would begin if all were of the same size, and NEAR more; 0 if it is not
-    near. It is written when it is complete.
+    The lower half of an entry has a bit for each sixteenth of the bucket: whether it has words. The upper half is the
+    distance of its first arc from where the bucket would begin if all had the same size, plus NEAR; or 0 if the bucket
+    is not near. Each entry is written once, when it is complete.
     """
-    nowhere = buckets.entries.size - 1  # the entry that no state has, to be written to in place of a branch
+    unused = buckets.entries.size - 1  # the entry of no state: writing to it replaces a branch
     for state in range(begin, end):
         pos = i64(states[state].pos)
-        behind = pos + i64(states[state].narcs)
-        if not has_buckets(buckets, pos, behind):
+        arcs_end = pos + i64(states[state].narcs)
+        if not has_buckets(buckets, pos, arcs_end):
             continue
-        bucket, entry = nowhere, 0
-        for arc in range(pos + 1, behind):  # but for the backoff
-            prefetch(shares, i64(arcs[min(arc + _AHEAD, behind - 1)].ilabel))
-            sixteenth = sixteenth_of(buckets, pos, behind, shares[arcs[arc].ilabel])
+        bucket, entry = unused, 0
+        for arc in range(pos + 1, arcs_end):  # without the backoff
+            prefetch(fractions, i64(arcs[min(arc + _AHEAD, arcs_end - 1)].ilabel))
+            sixteenth = sixteenth_of(buckets, pos, arcs_end, fractions[arcs[arc].ilabel])
             before, bucket = bucket, sixteenth >> 4
-            place = arc - _even_place(buckets, bucket) + NEAR
-            place = place if 0 < place < 2 * NEAR else 0
+            offset = arc - _even_position(buckets, bucket) + NEAR
+            offset = offset if 0 < offset < 2 * NEAR else 0
             is_next = bucket != before
-            buckets.entries[before if is_next else nowhere] = entry  # which of them, nobody can predict
-            entry = (place << 16 if is_next else entry) | 1 << (sixteenth & 15)
+            buckets.entries[before if is_next else unused] = entry  # a branch would be mispredicted
+            entry = (offset << 16 if is_next else entry) | 1 << (sixteenth & 15)
         buckets.entries[bucket] = entry
-        buckets.entries[nowhere] = 0
+        buckets.entries[unused] = 0
 
 
 @outlined
 @inner
 def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
-    """Makes a context of several words ready to be looked up; whether it backs off to the state `shorter`, as in a
-    model of n-grams."""
+    """Prepare a context of several words for look-ups. Return whether it backs off to the state `shorter`, as in an
+    n-gram model; if not, nothing is prepared."""
     arc = tables.arcs[i64(tables.contexts[state].pos)]
     if arc.nextstate != shorter:
         return False
-    fill_buckets(tables.states, tables.arcs, tables.forms["share"], state, state + 1, tables.longer)
+    fill_buckets(tables.states, tables.arcs, tables.forms["fraction"], state, state + 1, tables.longer)
     release()
     tables.contexts[state].backoff_cost = arc.weight
     return True
@@ -143,47 +147,47 @@ def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
 
 @inlined
 def look_into_bucket(
-    tables: LookupTables, buckets: Buckets, sixteenth: i64, state: i64, end: i64, label: i64
+    tables: LookupTables, buckets: ArcBuckets, sixteenth: i64, state: i64, end: i64, label: i64
 ) -> tuple[i64, i64]:
-    """Whether a state is likely to have an arc for the word that has this label; and if it has, the first one or one
+    """Return whether a state probably has an arc for the word with this label; and if so, the first such arc or one
     before it."""
     bucket, part = sixteenth >> 4, sixteenth & 15
     entry = i64(buckets.entries[bucket])
-    # In each sixteenth before the word's that has words is an arc at least, and seldom more.
-    arc = _even_place(buckets, bucket) + (entry >> 16) - NEAR + count_ones(entry & (1 << part) - 1)
+    # Each sixteenth that has words, before that of the word, has at least one arc, and seldom more.
+    arc = _even_position(buckets, bucket) + (entry >> 16) - NEAR + count_ones(entry & (1 << part) - 1)
     if 0 < entry < 1 << 16:  # the bucket is not near
         arc = lower_bound(tables.arcs["ilabel"], i64(tables.states[state].pos) + 1, end, label)
     return entry >> part & 1, arc
 
 
 @kernel
-def _first_longer(states: StateArray, arcs: ArcArray, behind: i64) -> i64:
-    """The first of the states 1 … behind − 1 that is one of several words; `behind` if none is."""
+def _first_longer(states: StateArray, arcs: ArcArray, end: i64) -> i64:
+    """Return the first of the states 1 … end − 1 whose context has several words; `end` if there is none."""
     state = 1
-    while state < behind and arcs[i64(states[state].pos)].nextstate == 0:
+    while state < end and arcs[i64(states[state].pos)].nextstate == 0:
         state += 1
     return state
 
 
 @kernel
 def _fill_forms(states: StateArray, arcs: ArcArray, begin: i64, end: i64, starts: I32Array, forms: FormArray) -> None:
-    """Fills FORM[labels], which are 0. The arcs begin … end − 1 are those of states of one word; starts: the first
-    label of each word, and the one behind the last."""
+    """Fill FORM[labels], which are 0. The arcs begin … end − 1 are those of one-word states. starts: the first label of
+    each word, and the end of the last word's labels."""
     n_counted, n_words = 0, starts.size - 1
     for arc in range(begin, end, _STEP):
         label = arcs[arc].ilabel
-        forms[label].share += 1  # for now
+        forms[label].fraction += 1  # a count, replaced below
         n_counted += label != 0
-    forms[0].share = 0
-    more = n_counted / n_words / 2 if n_counted > 0 else 1.0  # words that have none of these arcs are told apart, too
+    forms[0].fraction = 0
+    more = n_counted / n_words / 2 if n_counted > 0 else 1.0  # separates words that have none of the counted arcs
     scale, below = 2.0**32 / (n_counted + n_words * more), 0.0
     for word in range(n_words):
-        share = u32(below * scale)
+        fraction = u32(below * scale)
         below += more
         for label in range(starts[word], starts[word + 1]):
             form, unigram = forms[label], arcs[label - 1]
-            below += form.share
-            form.share, form.cost = share, unigram.weight
+            below += form.fraction
+            form.fraction, form.cost = fraction, unigram.weight
             state = i64(unigram.nextstate)
             if state != 0:
                 pos = i64(states[state].pos)
@@ -192,9 +196,9 @@ def _fill_forms(states: StateArray, arcs: ArcArray, begin: i64, end: i64, starts
 
 
 def lookup_tables(model: CapFst) -> LookupTables:
-    """The tables of a model."""
+    """Build the tables of a model."""
     states, arcs, labels = model.states, model.arcs, len(model.symbols)
-    # As many words, and `<s>`, are the states of one word of context at most, which come first.
+    # The states of one word of context come first: at most one for each word, and `<s>`.
     first_longer = _first_longer(states, arcs, min(labels + 1, len(states)))
     contexts = np.zeros(len(states) + 1, CONTEXT)
     contexts["pos"] = np.append(states["pos"], np.uint32(len(arcs)))
@@ -203,14 +207,14 @@ def lookup_tables(model: CapFst) -> LookupTables:
     forms = np.zeros(labels, FORM)
     _fill_forms(states, arcs, labels, middle, model.starts, forms)
     short, longer = _empty_buckets(begin, middle, _SHORT), _empty_buckets(middle, end, _LONG)
-    fill_buckets(states, arcs, forms["share"].copy(), 1, first_longer, short)  # in fewer lines of memory
+    fill_buckets(states, arcs, forms["fraction"].copy(), 1, first_longer, short)  # the copy occupies fewer cache lines
     is_finite = np.isfinite(arcs["weight"][: labels - 1]).all()
     context = max(model.order, model.signature.order) - 1 if is_finite else -1
     return LookupTables(states, arcs, forms, contexts, short, longer, context)
 
 
-def _empty_buckets(begin: int, end: int, log_size: int) -> Buckets:
-    """For the states of the arcs begin … end − 1; larger ones where the numbers of sixteenths would need more than 32
-    bits."""
+def _empty_buckets(begin: int, end: int, log_size: int) -> ArcBuckets:
+    """Build empty buckets for the states of the arcs begin … end − 1. Buckets are larger where the numbers of
+    sixteenths would otherwise exceed 32 bits."""
     log_size = max(log_size, (end - begin >> 28).bit_length())
-    return Buckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)
+    return ArcBuckets(np.zeros((end - begin >> log_size) + 1, np.uint32), log_size, begin)

@@ -1,12 +1,12 @@
-"""More than the best path: the n best casings of a line, and what each form of each word costs at best.
+"""Beyond the best path: the n best casings of a line, and the cheapest path through each form of each word.
 
 In: the words of one line, with the labels of their forms, and the model. Out: the costs and labels of the n cheapest
 paths; or for each form of each word the cost of the cheapest path through it (the max-marginals).
 
-The lattice is that of `lattice.py`, of the whole line. `_completions` goes through it backwards and gives each node its
-n cheapest ways to the end of the line; `max_marginals` also goes forwards. A step is a form of a word, and whether a
-sentence ends behind it. No two paths are alike, but those that differ in their breaks only may be written alike. All of
-it is exact, and equal costs stand in the order of the labels.
+The lattice (lattice.py) covers the whole line. `_completions` traverses it backwards and finds the n cheapest
+completions of each node; `max_marginals` also traverses it forwards. A step is a form of a word, and whether a sentence
+ends after it. All paths are different, but those that differ only in sentence boundaries may be written alike. All
+results are exact, and paths of equal cost are in the order of their labels.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from capfst.casing.types import Words
 from capfst.kernels import allocating, inlined, inner, inner_allocating
 from capfst.kernels.types import BoolArray, BoolMatrix, F64Array, F64Matrix, I32Matrix, I64Array, U32Matrix, f64, i64
 from capfst.lm.query import Starts, final_cost
-from capfst.search.lattice import NO_ROOM, Lattice, compose, first_node, new_lattice, node_of_state
+from capfst.search.lattice import OUT_OF_CAPACITY, Lattice, compose, first_node, new_lattice, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.viterbi import Choices, fill_chunk
 
 
 class Completions(NamedTuple):
-    """The cheapest ways from each node to the end of the line, [nodes, n], cheapest first."""
+    """The n cheapest paths from each node to the end of the line, [nodes, n], cheapest first."""
 
-    costs: F64Matrix  # −ln P; +inf: there are no more
-    steps: I32Matrix  # the form of the next word << 1 | whether a sentence ends behind it
-    ranks: I32Matrix  # which of the ways of the node behind that step it goes on with
+    costs: F64Matrix  # −ln P; +inf after the last completion
+    steps: I32Matrix  # the form of the next word << 1 | whether a sentence ends after it
+    ranks: I32Matrix  # rank of the completion that continues it, among those of the node after the step
 
 
 def line_lattice(
@@ -38,22 +38,23 @@ def line_lattice(
     starts: Starts,
     tables: LookupTables,
 ) -> tuple[Lattice, int]:
-    """A line's lattice, and its number of nodes, or IRREGULAR. Arguments as in `viterbi.search`."""
+    """Build the lattice of a line. Return it and its number of nodes, or IRREGULAR. Arguments as for
+    `viterbi.search`."""
     size = len(words.token_types)
-    room = 16 * size + 256
-    n_nodes = NO_ROOM
-    while n_nodes == NO_ROOM:
-        lattice = new_lattice(size, room)
+    capacity = 16 * size + 256
+    n_nodes = OUT_OF_CAPACITY
+    while n_nodes == OUT_OF_CAPACITY:
+        lattice = new_lattice(size, capacity)
         fill_chunk(words, choices, 0, -1, size, lattice.positions)
         n_nodes = compose(size, choices.arc_costs, lattice, tables, starts, starts.line)
-        room *= 2
+        capacity *= 2
     return lattice, n_nodes
 
 
 @inlined
 def _step(lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart: i64) -> tuple[f64, i64]:
-    """What a step from a node costs, and the node behind it. restart: the node where sentences begin behind the word;
-    −1 if none does."""
+    """Return the cost of a step from a node, and the node it leads to. restart: the node where a sentence begins after
+    the word; −1 if none may begin there."""
     edge = i64(lattice.nodes[node].row) + (step >> 1)
     cost, target = lattice.costs[edge], lattice.targets[edge]
     if step & 1 == 0:
@@ -65,7 +66,7 @@ def _step(lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart:
 
 @inlined
 def _restart(lattice: Lattice, starts: Starts, position: i64) -> i64:
-    """The node where a sentence begins at a position inside a line; −1 if none does."""
+    """Return the node where a sentence begins at a position inside a line; −1 if none may begin there."""
     may_begin = lattice.positions[position].may_begin
     return node_of_state(lattice, position, starts.sentence) if may_begin else (-1)
 
@@ -80,7 +81,7 @@ def _merge(
     completions: Completions,
     taken: I64Array,
 ) -> None:
-    """The cheapest ways from a node that has a row: those of its targets, each list of which is sorted, merged."""
+    """Find the cheapest completions of a node that has a row: merge the sorted completions of its targets."""
     costs = completions.costs
     for step in range(2 * n_forms):
         taken[step] = 0
@@ -98,7 +99,7 @@ def _merge(
 
 @inner_allocating
 def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, n: i64) -> Completions:
-    """The n cheapest ways of each node to the end of the line."""
+    """Find the n cheapest completions of each node."""
     nodes, positions = lattice.nodes, lattice.positions
     size = positions.size - 2
     costs = np.empty((n_nodes, n))
@@ -112,7 +113,7 @@ def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes
         root = i64(positions[position].root)
         restart = _restart(lattice, starts, position + 1) if position < size else (-1)
         node = root
-        while True:  # those with a row first
+        while True:  # nodes with a row first
             if position == size:
                 costs[node, 0] = final_cost(tables.states, tables.arcs, nodes[node].state)
                 costs[node, 1:] = np.inf
@@ -136,8 +137,8 @@ def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes
 def best_paths(
     words: Words, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, n: i64
 ) -> tuple[F64Array, U32Matrix, BoolMatrix]:
-    """(costs float64[m], labels uint32[m, words], begins bool[m, words]) of the m ≤ n cheapest paths, +inf being no
-    cost of any; OOV words have the label 0."""
+    """Return (costs float64[m], labels uint32[m, words], begins bool[m, words]) of the m ≤ n cheapest paths of finite
+    cost; the label of OOV words is 0."""
     completions = _completions(lattice, tables, starts, n_nodes, n)
     size = words.n_forms.size
     start = first_node(lattice, 0)
@@ -148,13 +149,13 @@ def best_paths(
     for path in range(n_paths):
         node, rank = start, i64(path)
         for word in range(size):
-            step, rank_behind = i64(completions.steps[node, rank]), i64(completions.ranks[node, rank])
+            step, next_rank = i64(completions.steps[node, rank]), i64(completions.ranks[node, rank])
             if words.n_forms[word] > 0:
                 labels[path, word] = words.first_labels[word] + (step >> 1)
             if step & 1:
                 begins[path, word + 1] = True
             restart = _restart(lattice, starts, word + 1)
-            node, rank = _step(lattice, tables, node, step, restart)[1], rank_behind
+            node, rank = _step(lattice, tables, node, step, restart)[1], next_rank
     return completions.costs[start, :n_paths].copy(), labels, begins
 
 
@@ -162,15 +163,15 @@ def best_paths(
 def max_marginals(
     words: Words, stays_first: BoolArray, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64
 ) -> F64Matrix:
-    """float64[2, forms]: the cost of the cheapest path through each form of each word, in the words' order, where the
-    word is not the first of a sentence, and where it is. An OOV word has one form.
+    """Return float64[2, forms]: the cost of the cheapest path through each form of each word, in the order of the
+    words, where the word is not the first of a sentence, and where it is. An OOV word has one form.
 
-    stays_first: bool[words], whether the word behind a first word is one, too.
+    stays_first: bool[words], whether the next word is the first of a sentence if this one is.
     """
     nodes, positions = lattice.nodes, lattice.positions
     size = words.n_forms.size
     to_go = _completions(lattice, tables, starts, n_nodes, 1).costs
-    best = np.full((n_nodes, 2), np.inf)  # what the cheapest paths to the nodes cost
+    best = np.full((n_nodes, 2), np.inf)  # costs of the cheapest paths to the nodes
     start = first_node(lattice, 0)
     best[i64(nodes[start].resolved), 1] = nodes[start].backoff_cost
     least = np.full((2, i64(positions["n_forms"][:size].sum())), np.inf)

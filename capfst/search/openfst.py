@@ -1,19 +1,20 @@
-"""The engine `openfst`: P = bestpath(S ∘ T ∘ LM), as the equation says (Beaufays & Strope 2013, eq. 1).
+"""The engine `openfst`: P = bestpath(S ∘ T ∘ LM), literally (Beaufays & Strope 2013, eq. 1).
 
 In: for each word of a line the labels of its surface forms (`<unk>` for an OOV word), and whether a sentence may begin
-with it. Out: the best casings with their costs. The executable specification: each factor is an FST of its own,
-composed and searched by OpenFst.
+with it. Out: the best casings with their costs. This is the executable specification: each factor is an FST, and
+OpenFst composes and searches them.
 
-* S: the line, an acceptor; a lowercase word's label is that of its most frequent form. Where a sentence may begin, a
-  second way to the word has the label BREAK before it.
-* T: one state; an arc from each lowercase word to each of its surface forms, and from BREAK to BREAK.
-* W: what the forms cost beside the LM, if anything: an acceptor like S; S ∘ T ∘ W is S ∘ T with these costs.
-* LM: what S ∘ T can reach of it, each backoff taken only where the state lacks the word (lm/query.py): OpenFst
-  composes ε as ε, but a backoff arc is a failure arc. BREAK costs what `</s>` does, and leads to where sentences begin.
+* S: the line as an acceptor; the label of a lowercase word is that of its most frequent form. Where a sentence may
+  begin, an alternative path to the word has the label BOUNDARY before it.
+* T: one state, with an arc from each lowercase word to each of its surface forms, and from BOUNDARY to BOUNDARY.
+* W: the arc costs of the forms, if any, as an acceptor like S. S ∘ T ∘ W is S ∘ T with these costs.
+* LM: the part that S ∘ T can reach, with each backoff taken only where the state lacks the word (lm/query.py): a
+  backoff arc is a failure arc, but OpenFst composes ε as ε. BOUNDARY has the cost of `</s>`, and leads to the
+  state in which sentences begin.
 
-Costs are −ln P. OpenFst adds them in single precision; so paths within a small margin of its best are kept, and
-compared exactly. Ties go to the more frequent form of the first word in which paths differ; of paths in the same forms,
-to the one in which a sentence goes on longer.
+Costs are −ln P. OpenFst adds them in single precision, so all paths within a small margin of its best are compared
+again exactly. Ties go to the more frequent form of the first word in which the paths differ; if all forms are the same,
+to the path with the later sentence boundary.
 """
 
 from __future__ import annotations
@@ -29,73 +30,74 @@ from capfst.casing.types import ArcCosts, Casing, LabelPath, Words
 from capfst.lm.query import LanguageModel, Starts
 from capfst.text.tokenizer import NEWLINE
 
-BREAK = (1 << 31) - 1
-"""The label of a sentence break, higher than all others."""
+BOUNDARY = (1 << 31) - 1
+"""The label of a sentence boundary, higher than all others."""
 
 Path = tuple[float, tuple[int, ...]]
-"""A cost and the labels of a line's words, with BREAK where a sentence begins."""
+"""A cost, and the labels of a line's words, with BOUNDARY where a sentence begins."""
 Costs = Sequence[Sequence[float]]
-"""What each form of each word costs beside the LM."""
+"""The arc cost of each form of each word."""
 Begins = Sequence[tuple[bool, ...]]
-"""For each word the possibilities: a sentence begins with it (True), or it does not (False)."""
+"""The possibilities for each word: a sentence begins with it (True), or does not (False)."""
 
 
 def _line_acceptor(words: Sequence[Sequence[tuple[int, float]]], begins: Begins) -> pynini.Fst:
-    """Accepts the words in their order, given the labels of each and their costs, with breaks where they may be."""
+    """Build an acceptor of the words in order, from the labels and costs of each, with sentence boundaries where they
+    are possible."""
     fst = pynini.Fst()
     fst.set_start(fst.add_state())
     state = 0
     for arcs, possibilities in zip(words, begins, strict=True):
-        behind = fst.add_state()
-        for is_break in possibilities:
+        after = fst.add_state()
+        for is_boundary in possibilities:
             before = state
-            if is_break:
+            if is_boundary:
                 before = fst.add_state()
-                fst.add_arc(state, Arc(BREAK, BREAK, 0, before))
+                fst.add_arc(state, Arc(BOUNDARY, BOUNDARY, 0, before))
             for label, cost in arcs:
-                fst.add_arc(before, Arc(label, label, cost, behind))
-        state = behind
+                fst.add_arc(before, Arc(label, label, cost, after))
+        state = after
     fst.set_final(state)
     return fst
 
 
 def sentence(words: Sequence[range], begins: Begins | None = None) -> pynini.Fst:
-    """S."""
+    """Build S."""
     return _line_acceptor([[(forms[0], 0)] for forms in words], begins or [(False,)] * len(words))
 
 
 def transducer(words: Sequence[range], begins: Begins = ()) -> pynini.Fst:
-    """T, for the words of the line."""
+    """Build T, for the words of the line."""
     t = pynini.Fst()
     t.set_start(t.add_state())
     for forms in sorted(set(words), key=lambda forms: forms[0]):
         for form in forms:
             t.add_arc(0, Arc(forms[0], form, 0, 0))
     if any(True in possibilities for possibilities in begins):
-        t.add_arc(0, Arc(BREAK, BREAK, 0, 0))
+        t.add_arc(0, Arc(BOUNDARY, BOUNDARY, 0, 0))
     t.set_final(0)
     return t.arcsort("ilabel")
 
 
 def weighing(words: Sequence[range], begins: Begins, costs: Costs) -> pynini.Fst:
-    """W."""
+    """Build W."""
     return _line_acceptor([list(zip(*pair, strict=True)) for pair in zip(words, costs, strict=True)], begins)
 
 
 def _step(lm: LanguageModel, starts: Starts, state: int, label: int) -> tuple[float, int]:
-    """The cost of a label, or of BREAK, behind `state`, and the state behind both."""
-    return (lm.final(state), starts.sentence) if label == BREAK else lm.arc(state, label)
+    """Return the cost of a label, or of BOUNDARY, after `state`, and the state that it leads to."""
+    return (lm.final(state), starts.sentence) if label == BOUNDARY else lm.arc(state, label)
 
 
 def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], begins: Begins | None = None) -> pynini.Fst:
-    """LM, as far as the words in their order can reach it."""
+    """Build the part of LM that the words in order can reach."""
     part = pynini.Fst()
     number = {starts.line: part.add_state()}
     part.set_start(0)
     added = set()
 
     def expand(states: set[int], labels: Sequence[int]) -> set[int]:
-        """Adds the arcs of the states with these labels; the states behind them."""
+        """Add the arcs of the states with these labels. Return the states that they lead to."""
         reached = set()
         for state in states:
             for label in labels:
@@ -111,27 +113,27 @@ def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], begins:
     frontier = {starts.line}
     for forms, possibilities in zip(words, begins or [(False,)] * len(words), strict=True):
         before: set[int] = set()
-        for is_break in possibilities:
-            before |= expand(frontier, [BREAK]) if is_break else frontier
+        for is_boundary in possibilities:
+            before |= expand(frontier, [BOUNDARY]) if is_boundary else frontier
         frontier = expand(before, forms)
     for state in frontier:
         part.set_final(number[state], lm.final(state))
     return part.arcsort("ilabel")
 
 
-def _walk(
+def _extend(
     lm: LanguageModel, starts: Starts, path: Path, state: int, label: int, words: Sequence[range], costs: Costs
 ) -> tuple[Path, int]:
-    """A path, to a state of the LM, one label longer; and the state behind that."""
+    """Extend a path, which ends in `state` of the LM, by a label. Return it and the state that it leads to."""
     more, after = _step(lm, starts, state, label)
-    if label != BREAK:
-        word = sum(before != BREAK for before in path[1])
+    if label != BOUNDARY:
+        word = sum(before != BOUNDARY for before in path[1])
         more += costs[word][label - words[word][0]]
     return (path[0] + more, (*path[1], label)), after
 
 
 def _exact_best(lm: LanguageModel, starts: Starts, p: pynini.Fst, words: Sequence[range], costs: Costs) -> Path:
-    """The best of the few paths in `p`, with costs in double precision and ties decided."""
+    """Return the best of the few paths in `p`: costs are added in double precision, and ties resolved."""
     p.topsort()
     best: dict[int, tuple[Path, int]] = {p.start(): ((0.0, ()), starts.line)}
     ends: list[Path] = []
@@ -140,13 +142,13 @@ def _exact_best(lm: LanguageModel, starts: Starts, p: pynini.Fst, words: Sequenc
         if float(p.final(state)) != np.inf:
             ends.append((path[0] + lm.final(lm_state), path[1]))
         for arc in p.arcs(state):
-            new = _walk(lm, starts, path, lm_state, arc.olabel, words, costs)
+            new = _extend(lm, starts, path, lm_state, arc.olabel, words, costs)
             best[arc.nextstate] = min(best.get(arc.nextstate, new), new)
     return min(ends)
 
 
 def _labels(p: pynini.Fst) -> Iterator[tuple[int, ...]]:
-    """The labels of each path of an acyclic FST."""
+    """Yield the labels of each path of an acyclic FST."""
     stack: list[tuple[int, tuple[int, ...]]] = [(p.start(), ())]
     while stack:
         state, labels = stack.pop()
@@ -157,20 +159,20 @@ def _labels(p: pynini.Fst) -> Iterator[tuple[int, ...]]:
 
 
 def _exact(lm: LanguageModel, starts: Starts, labels: Sequence[int], words: Sequence[range], costs: Costs) -> Path:
-    """The path with these labels, with its cost in double precision."""
+    """Return the path with these labels and its cost in double precision."""
     path: Path = (0.0, ())
     state = starts.line
     for label in labels:
-        path, state = _walk(lm, starts, path, state, label, words, costs)
+        path, state = _extend(lm, starts, path, state, label, words, costs)
     return path[0] + lm.final(state), path[1]
 
 
 def best_paths(
     lm: LanguageModel, starts: Starts, words: Sequence[range], begins: Begins, n: int = 1, costs: Costs | None = None
 ) -> list[Path]:
-    """bestpath(S ∘ T ∘ LM): the n cheapest casings (fewer if there are fewer), cheapest first.
+    """Compute bestpath(S ∘ T ∘ LM): return the n cheapest casings (fewer if there are fewer), cheapest first.
 
-    If no casing has a finite cost, they are the most frequent forms, at the cost +inf.
+    If no casing has a finite cost, return the most frequent forms, at the cost +inf.
     """
     st = pynini.compose(sentence(words, begins), transducer(words, begins))
     if costs is None:
@@ -183,38 +185,38 @@ def best_paths(
         return [(np.inf, tuple(forms[0] for forms in words))]
     if n == 1:
         return [_exact_best(lm, starts, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), words, costs)]
-    # More than n, as equal costs at the margin are decided here.
+    # More than n: paths of nearly equal cost are ordered here, by exact costs.
     paths = _labels(pynini.shortestpath(p, nshortest=2 * n + 8))
     with_costs = (_exact(lm, starts, labels, words, costs) for labels in paths)
     return sorted(path for path in with_costs if path[0] < np.inf)[:n]
 
 
 def _lines(words: Words) -> Iterator[slice]:
-    """The words of each line, without the line ends."""
+    """Yield the words of each line, without the line ends."""
     ends = np.flatnonzero(words.token_types == NEWLINE).tolist()
     for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(words.token_types)], strict=True):
         yield slice(start, end)
 
 
 class Engine:
-    """The best paths of whole texts, which begin as `starts` says."""
+    """Find the best paths of texts. `starts` gives the LM states in which lines and sentences begin."""
 
     def __init__(self, lm: LanguageModel, starts: Starts) -> None:
         self.lm = lm
         self.starts = starts
 
     def ranges(self, words: Words, line: slice) -> list[range]:
-        """The labels that each word of a line can have; `<unk>` for an OOV word, which passes through (ρ)."""
+        """Return the range of labels of each word of a line; an OOV word passes through as `<unk>` (ρ)."""
         first, forms = words.first_labels[line].tolist(), words.n_forms[line].tolist()
         unknown = range(self.lm.unknown, self.lm.unknown + 1)
         return [range(a, a + k) if k else unknown for a, k in zip(first, forms, strict=True)]
 
     def best(self, words: Words, arc_costs: ArcCosts | None = None) -> LabelPath:
-        """Each line's best path; the labels of line ends are 0."""
+        """Return the best path of each line; the labels of line ends are 0."""
         return self.search(words, arc_costs)[0]
 
     def search(self, words: Words, arc_costs: ArcCosts | None = None) -> tuple[LabelPath, npt.NDArray[np.float64]]:
-        """As `best`; and the cost of each line's best path, one more than there are line ends."""
+        """Return the best path of each line as `best` does, and its cost (−ln P), float64[line ends + 1]."""
         best = LabelPath(np.zeros(len(words.token_types), np.uint32), np.zeros(len(words.token_types), np.bool_))
         costs = []
         for line in _lines(words):
@@ -224,19 +226,21 @@ class Engine:
         return best, np.array(costs)
 
     def nbest(self, words: Words, n: int, arc_costs: ArcCosts | None = None) -> list[Casing]:
-        """The n cheapest casings of one line (fewer if there are fewer), cheapest first."""
+        """Return the n cheapest casings of one line (fewer if there are fewer), cheapest first."""
         return self._best_paths(words, slice(None), arc_costs, n)
 
     def marginals(
         self, words: Words, stays_first: npt.NDArray[np.bool_], arc_costs: ArcCosts | None = None
     ) -> npt.NDArray[np.float64]:
-        """float64[2, forms]: what the cheapest path of the line through each form of each word, or through an OOV word,
-        costs if the word is not the first of a sentence, and if it is; +inf if none is finite.
+        """Return float64[2, forms]: the cost of the cheapest path of the line through each form of each word, where the
+        word is not the first of a sentence, and where it is; +inf if no such path has a finite cost. An OOV word has
+        one form.
 
-        The words are those of one line. stays_first: bool[n], whether the word behind a first word is one, too.
+        The words are those of one line. stays_first: bool[n], whether the next word is the first of a sentence if this
+        one is.
         """
         ranges, begins = self.ranges(words, slice(None)), _begins(words, slice(None))
-        # W, even if it costs nothing, has one word have one form, where T has all forms of the same word elsewhere.
+        # Even at cost 0, W restricts this word to one form: T also has its other forms if the word occurs elsewhere.
         free = [[0.0] * len(forms) for forms in ranges]
         costs = free if arc_costs is None else self._costs(words, slice(None), arc_costs)
         least: tuple[list[float], list[float]] = [], []
@@ -244,15 +248,15 @@ class Engine:
             first = i
             while first > 0 and stays_first[first - 1]:
                 first -= 1
-            unbroken = [*begins[:first], *[(False,)] * (i + 1 - first), *begins[i + 1 :]]
-            broken = [[*begins[:j], (True,), *begins[j + 1 :]] for j in range(first, i + 1) if words.may_begin[j]]
-            cases = ([], [begins]) if first == 0 else ([unbroken], broken)
+            inside = [*begins[:first], *[(False,)] * (i + 1 - first), *begins[i + 1 :]]
+            at_start = [[*begins[:j], (True,), *begins[j + 1 :]] for j in range(first, i + 1) if words.may_begin[j]]
+            cases = ([], [begins]) if first == 0 else ([inside], at_start)
             for k, form in enumerate(forms):
                 only = [*ranges[:i], range(form, form + 1), *ranges[i + 1 :]]
                 costs_of_only = [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
                 for of_case, variants in zip(least, cases, strict=True):
-                    found = (best_paths(self.lm, self.starts, only, v, 1, costs_of_only)[0][0] for v in variants)
-                    of_case.append(min(found, default=np.inf))
+                    line_costs = (best_paths(self.lm, self.starts, only, v, 1, costs_of_only)[0][0] for v in variants)
+                    of_case.append(min(line_costs, default=np.inf))
         return np.array(least)
 
     def _best_paths(self, words: Words, line: slice, arc_costs: ArcCosts | None, n: int = 1) -> list[Casing]:
@@ -262,7 +266,7 @@ class Engine:
 
     @staticmethod
     def _costs(words: Words, line: slice, arc_costs: ArcCosts) -> list[list[float]]:
-        """The costs of each word's forms; 0 for an OOV word."""
+        """Return the arc costs of each word's forms; 0 for an OOV word."""
         ends = np.cumsum(words.n_forms, dtype=np.int64)[line].tolist()
         forms = words.n_forms[line].tolist()
         return [arc_costs[end - k : end].tolist() or [0.0] for end, k in zip(ends, forms, strict=True)]
@@ -273,9 +277,9 @@ def _begins(words: Words, line: slice) -> list[tuple[bool, ...]]:
 
 
 def _path(labels: tuple[int, ...], n_forms: npt.NDArray[np.uint32]) -> LabelPath:
-    """The path of a line with these labels, some of which are BREAK."""
+    """Convert the labels of a line, some of which are BOUNDARY, to a LabelPath."""
     all_labels = np.array(labels, np.uint32)
-    is_break = all_labels == BREAK
+    is_boundary = all_labels == BOUNDARY
     return LabelPath(
-        np.where(n_forms > 0, all_labels[~is_break], np.uint32(0)), np.append(False, is_break)[:-1][~is_break]
+        np.where(n_forms > 0, all_labels[~is_boundary], np.uint32(0)), np.append(False, is_boundary)[:-1][~is_boundary]
     )

@@ -1,14 +1,15 @@
 """bestpath: an exact Viterbi search over the lattices of a text, chunk by chunk.
 
-In: the words of a text with the labels of their surface forms, and the model (lookup.py). Out: for each word the label
-that its line's best path gives it, and the costs of these paths.
+In: the words of a text with the labels of their surface forms, and the tables of the model (lookup.py). Out: for each
+word its label on its line's best path, and the costs of these paths.
 
-`advance` takes the paths to a position's nodes on over the word behind it. No path stops at a node that has no arc for
-that word: what it costs from there on is what it costs from the backoff, where it stops instead. `break_sentence` takes
-them on over the word and `</s>` to where the next sentence may begin. A chunk ends where all paths agree, or with a
-line, so lines may be of any length.
-Costs are −ln P, added in double precision. Ties go to the more frequent form of the first word in which paths differ;
-of paths in the same forms, to the one in which a sentence goes on longer.
+`advance` extends the paths to a position's nodes by the next word. A path never stops at a node that has no arc for
+that word: from there on it costs what it costs from the node's backoff, so it stops at the backoff instead.
+`cross_boundary` extends the paths by the word and `</s>` to the state in which sentences begin. A chunk ends where all
+paths share a node, or at the end of a line; lines may therefore have any length.
+
+Costs are −ln P, added in double precision. Ties go to the more frequent form of the first word in which the paths
+differ; if all forms are the same, to the path with the later sentence boundary.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from capfst.lm.query import Starts, final_cost
 from capfst.search.lattice import (
     FEW,
     GAP,
-    NO_ROOM,
+    OUT_OF_CAPACITY,
     Lattice,
     NodeArray,
     PositionArray,
@@ -43,24 +44,24 @@ _DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
 
 _PROGRESS = np.dtype(
     [
-        ("line", "i8"),  # its first word
-        ("lines", "i8"),  # those before it
+        ("line", "i8"),  # the first word of the current line
+        ("lines", "i8"),  # the number of lines before it
         ("begin", "i8"),  # the first word of the next chunk
-        ("size", "i8"),  # of that, in words
-        ("here", "i8"),  # the state where all paths are before that word
-        ("cost", "f8"),  # of the best path up to there
+        ("size", "i8"),  # the size of the next chunk, in words
+        ("here", "i8"),  # the LM state of all paths before that word
+        ("cost", "f8"),  # the cost of the best path to that state
     ],
     align=True,
 )
-"""How far a search has come."""
+"""The state of a search between two chunks."""
 _ProgressArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(_PROGRESS)]
 _Progress: TypeAlias = Annotated[Any, Record(_PROGRESS)]
 
 
 @inner
 def _precedes(nodes: NodeArray, a: i64, b: i64) -> bool:
-    """Whether the path with the last link a has, in the first word where they differ, a lower form than b's, or the
-    same one without a sentence's end behind it."""
+    """Return whether the path that ends in link `a` wins a tie with the path that ends in link `b`: whether, at the
+    first word where they differ, it has the lower form, or the same form without a sentence boundary after it."""
     is_less = False
     while a != b:
         if a & _STEP != b & _STEP:
@@ -71,7 +72,7 @@ def _precedes(nodes: NodeArray, a: i64, b: i64) -> bool:
 
 @inner
 def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
-    """Has the best path to a node come by this link, if it is better than the one known."""
+    """Relax an edge: update the node's best path if the path by this link is cheaper, or wins the tie."""
     old, old_link = nodes[target].best, nodes[target].link
     is_less = cost < old
     nodes[target].best = cost if is_less else old
@@ -82,7 +83,7 @@ def _relax(nodes: NodeArray, target: i64, cost: f64, link: i64) -> None:
 
 @inlined
 def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
-    """Has the paths begin at a position's longest context, or where its backoffs lead."""
+    """Start the paths at the longest context of a position, or at the node to which it resolves."""
     nodes = lattice.nodes
     node = nodes[first_node(lattice, position)]
     resolved = nodes[node.resolved]
@@ -92,8 +93,8 @@ def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
 
 @inlined
 def advance(lattice: Lattice, position: i64, n_forms: i64) -> None:
-    """Takes the best paths to a position's nodes on, with each of the forms of the word behind it, to the nodes that
-    have rows for the next word."""
+    """Extend the best paths to the nodes of a position by each form of the next word, to nodes that have rows for the
+    word after it."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     number = i64(lattice.positions[position].first_expanded)
     while number >= 0:
@@ -107,8 +108,9 @@ def advance(lattice: Lattice, position: i64, n_forms: i64) -> None:
 
 
 @inlined
-def break_sentence(lattice: Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts) -> None:
-    """As `advance`, but behind the word the sentence ends (`</s>`), and the next one begins."""
+def cross_boundary(lattice: Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts) -> None:
+    """Extend the best paths as `advance` does, then by the end of the sentence (`</s>`) to the start of the next
+    sentence."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     restart = nodes[node_of_state(lattice, position + 1, starts.sentence)]
     number = i64(lattice.positions[position].first_expanded)
@@ -124,20 +126,21 @@ def break_sentence(lattice: Lattice, tables: LookupTables, position: i64, n_form
 
 @inner
 def _trace_back(lattice: Lattice, node: i64, begin: i64, end: i64, words: Words, path: LabelPath) -> None:
-    """Writes `path` for the words begin … end − 1 of a chunk from the best one to `node`, at the position behind
-    them."""
+    """Write to `path` the best path to `node`, for the words begin … end − 1 of a chunk; the node is at the position
+    after them."""
     for k in range(end - 1, begin - 1, -1):
-        link, place = lattice.nodes[node].link, lattice.positions[k]
+        link, record = lattice.nodes[node].link, lattice.positions[k]
         form = u32((link & _STEP) >> 1)
-        path.labels[place.number] = place.label + form if words.n_forms[place.number] > 0 else u32(0)
+        path.labels[record.number] = record.label + form if words.n_forms[record.number] > 0 else u32(0)
         if link & 1:
-            path.begins[place.number + 1] = True
+            path.begins[record.number + 1] = True
         node = link >> 32
 
 
 @inlined
 def best_final(lattice: Lattice, tables: LookupTables, position: i64) -> tuple[i64, f64]:
-    """The node of the position where the best path of a line ends, and its cost; −1 if no path has a finite cost."""
+    """Return the node of the position where the best path of a line ends, and its cost; node −1 if no path has a finite
+    cost."""
     nodes = lattice.nodes
     best, least = (-1), np.inf
     root = i64(lattice.positions[position].root)
@@ -155,8 +158,8 @@ def best_final(lattice: Lattice, tables: LookupTables, position: i64) -> tuple[i
 
 @inner
 def _common_node(lattice: Lattice, position: i64) -> tuple[i64, i64]:
-    """The last position up to this one where all paths to this one are in one node, and that node; −1 if there is no
-    path. Uses the room of the lattice's queue."""
+    """Return the last position, this one or an earlier one, where all paths to this position share a node, and that
+    node; −1 if there is no path. Overwrites the lattice's queue."""
     nodes, alive = lattice.nodes, lattice.queue
     n_alive = 0
     root = i64(lattice.positions[position].root)
@@ -185,26 +188,26 @@ def _common_node(lattice: Lattice, position: i64) -> tuple[i64, i64]:
 
 
 class Choices(NamedTuple):
-    """The forms among which the search chooses: of each word the labels first_labels[i] … first_labels[i] + n_forms[i]
-    − 1, whose costs are arc_costs[offsets[i]:], if there are any."""
+    """The forms among which the search chooses: for word i the labels first_labels[i] … first_labels[i] + n_forms[i] −
+    1. Their arc costs, if any, are arc_costs[offsets[i]:]."""
 
     first_labels: U32Array
     n_forms: U32Array
-    offsets: I64Array  # [0] without costs
-    arc_costs: F32Array  # what forms cost beside the LM, −ln
-    unknown: int  # the label of `<unk>`, as which an OOV word passes through, at no cost beside the LM
+    offsets: I64Array  # [n], or [0] without costs
+    arc_costs: F32Array  # −ln, added to the costs of the LM
+    unknown: int  # the label of `<unk>`, the only form of an OOV word; it has no arc cost
 
 
 @kernel
 def _choose(words: Words, leave_out: bool, choices: Choices, path: LabelPath) -> None:
-    """Fills `choices` with all forms; or, to leave some out, without those of infinite cost before and behind the
-    others; and `path` with the first ones."""
+    """Fill `choices` with all forms, or, with leave_out, without the leading and trailing forms of infinite cost; fill
+    `path` with the first form of each word."""
     costs = choices.arc_costs
     offset = 0
     for i in range(words.n_forms.size):
         n_forms = i64(words.n_forms[i])
         low, high = 0, n_forms
-        if leave_out and n_forms <= FEW and offset + FEW <= costs.size:  # without a loop, as nearly all
+        if leave_out and n_forms <= FEW and offset + FEW <= costs.size:  # no loop: nearly all words
             has0, has1 = costs[offset] < np.inf, (n_forms > 1) & (costs[offset + 1] < np.inf)
             has2, has3 = (n_forms > 2) & (costs[offset + 2] < np.inf), (n_forms > 3) & (costs[offset + 3] < np.inf)
             low = 0 if has0 else 1 if has1 else 2 if has2 else 3
@@ -227,8 +230,9 @@ def _choose(words: Words, leave_out: bool, choices: Choices, path: LabelPath) ->
 
 
 def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bool) -> tuple[Choices, LabelPath]:
-    """All forms of the words, or, to leave some out, those that may be on a path of finite cost; and a path to be
-    filled in, which has the first ones if there are costs, as the search may leave out words then."""
+    """Return the choices of the words: all forms, or, with leave_out, only those that may be on a path of finite cost.
+    Also return a path to fill in. With costs, it already has the first form of each word, because the search may then
+    skip words."""
     n = len(words.n_forms)
     path = LabelPath(np.zeros(n, np.uint32), np.zeros(n, np.bool_))
     if arc_costs is None:
@@ -240,7 +244,7 @@ def choose(words: Words, arc_costs: ArcCosts | None, unknown: int, leave_out: bo
 
 @inlined
 def _is_open(words: Words, choices: Choices, i: i64) -> bool:
-    """Whether there is something to choose at word i."""
+    """Return whether word i leaves a choice: it has several forms, or a sentence may begin with it."""
     return choices.n_forms[i] > 1 or words.may_begin[i]
 
 
@@ -249,13 +253,14 @@ def _is_open(words: Words, choices: Choices, i: i64) -> bool:
 def fill_chunk(
     words: Words, choices: Choices, begin: i64, context: i64, size: i64, positions: PositionArray
 ) -> tuple[i64, i64]:
-    """Fills up to `size` positions with the words from `begin` on; how many, and the number of the next word.
+    """Fill up to `size` positions with the words from `begin` on. Return the number of positions filled, and the number
+    of the next word.
 
-    With a context of 0 or more, words are left out that have nothing to choose as far as `context` words before and
-    behind them: a GAP is in their place.
+    With a context of 0 or more, runs of words without a choice are replaced by a GAP, except the `context` words before
+    and after each word with a choice.
     """
     n = words.token_types.size
-    needed = begin - 1 if context >= 0 else n  # no word up to this one is left out
+    needed = begin - 1 if context >= 0 else n  # no word up to this one is skipped
     i = begin
     while context >= 0 and i > 0 and begin - i < context and words.token_types[i - 1] != NEWLINE:
         i -= 1
@@ -264,7 +269,7 @@ def fill_chunk(
             break
     k, i = 0, begin
     while k < size and i < n:
-        token_type, place = words.token_types[i], positions[k]
+        token_type, record = words.token_types[i], positions[k]
         if token_type == NEWLINE:
             needed = i if context >= 0 else n
         elif i > needed:
@@ -272,22 +277,22 @@ def fill_chunk(
             while ahead < n and words.token_types[ahead] != NEWLINE and not _is_open(words, choices, ahead):
                 ahead += 1
             is_end = ahead == n or words.token_types[ahead] == NEWLINE
-            behind = ahead if is_end else max(i, ahead - context)
-            if behind > i:
-                place.token_type, place.may_begin, place.n_forms, place.number = GAP, False, 0, i
-                place.label = 0
-                place.offset = -1
+            resume = ahead if is_end else max(i, ahead - context)
+            if resume > i:
+                record.token_type, record.may_begin, record.n_forms, record.number = GAP, False, 0, i
+                record.label = 0
+                record.offset = -1
                 k += 1
-                i, needed = behind, ahead
+                i, needed = resume, ahead
                 continue
             needed = ahead
         if context >= 0 and token_type != NEWLINE and _is_open(words, choices, i):
             needed = max(needed, i + context)
         n_forms = choices.n_forms[i]
-        place.token_type, place.may_begin, place.number = token_type, words.may_begin[i], i
-        place.label = choices.first_labels[i] if n_forms > 0 else choices.unknown
-        place.n_forms = max(n_forms, u32(1))
-        place.offset = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
+        record.token_type, record.may_begin, record.number = token_type, words.may_begin[i], i
+        record.label = choices.first_labels[i] if n_forms > 0 else choices.unknown
+        record.n_forms = max(n_forms, u32(1))
+        record.offset = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
         k += 1
         i += 1
     positions[k].may_begin = i < n and words.may_begin[i]
@@ -303,24 +308,24 @@ def search(
     usual_size: int,
     path: LabelPath,
 ) -> npt.NDArray[np.float64] | None:
-    """Fills `path` with the lines' best paths; path.labels[i] of a line's end says nothing. The costs of these paths
-    (−ln P), float64[line ends + 1]; or None if the model is not one of n-grams.
+    """Fill `path` with the best path of each line; path.labels of line ends are undefined. Return the costs of these
+    paths (−ln P), float64[line ends + 1]; or None if the model is not an n-gram model.
 
-    context: as `tables` has it, to leave out words that have nothing to choose as in `fill_chunk`: then the path has to
-    hold what they are, and the costs say nothing; else −1. usual_size: of a chunk, in words.
+    context: `tables.context` to skip words without a choice as in `fill_chunk` (`path` must then already have their
+    labels, and the costs are meaningless), or −1. usual_size: of a chunk, in words.
     """
-    costs = np.empty(len(words.token_types) + 1)  # as many as there may be
-    longest, room = usual_size, 16 * usual_size + 256
+    costs = np.empty(len(words.token_types) + 1)  # for the largest possible number of lines
+    longest, capacity = usual_size, 16 * usual_size + 256
     progress = np.zeros(1, _PROGRESS)
     progress["size"], progress["here"] = usual_size, starts.line
     while True:
-        lattice = new_lattice(longest, room)
+        lattice = new_lattice(longest, capacity)
         status = _search(words, choices, context, starts, tables, usual_size, lattice, progress, path, costs)
-        if status == NO_ROOM:
-            room *= 2
+        if status == OUT_OF_CAPACITY:
+            capacity *= 2
         elif status == _TOO_LONG:
             longest = 2 * int(progress["size"][0])
-        elif status == _IMPOSSIBLE and context >= 0:  # which may be due to words that were left out
+        elif status == _IMPOSSIBLE and context >= 0:  # perhaps because of words that were skipped
             path.begins[:] = False
             return search(words, choices, -1, starts, tables, usual_size, path)
         else:
@@ -340,43 +345,44 @@ def _search(
     path: LabelPath,
     costs: F64Array,
 ) -> i64:
-    """Goes on from progress[0] as far as the lattice has room: _DONE; or _TOO_LONG, IRREGULAR, NO_ROOM and
-    where it has come to; or _IMPOSSIBLE, a line that no path of finite cost goes through, if words are left out."""
+    """Continue from progress[0] as far as the capacity of the lattice allows. Return _DONE; or _TOO_LONG, IRREGULAR or
+    OUT_OF_CAPACITY, with the progress saved; or _IMPOSSIBLE if words are skipped and no path through a line has a
+    finite cost."""
     n, positions = words.token_types.size, lattice.positions
     at = progress[0]
     line, lines, begin, size, here, cost = at.line, at.lines, at.begin, at.size, at.here, at.cost
     while begin <= n:
         size = min(size, n - begin)
-        status, filled, behind = i64(_TOO_LONG), 0, begin
+        status, filled, next_word = i64(_TOO_LONG), 0, begin
         if size <= positions.size - 2:
-            filled, behind = fill_chunk(words, choices, begin, context, size, positions)
+            filled, next_word = fill_chunk(words, choices, begin, context, size, positions)
             status = compose(filled, choices.arc_costs, lattice, tables, starts, here)
         if status < 0:
             at.line, at.lines, at.begin, at.size, at.here, at.cost = line, lines, begin, size, here, cost
             return status
         start_paths(lattice, 0, cost)
-        traced = 0  # the words of the chunk whose path is written
+        traced = 0  # the words before this position have their labels
         for position in range(filled + 1):
-            place = positions[position]
-            if position < filled and not ends_paths(place.token_type):
-                advance(lattice, position, place.n_forms)
+            record = positions[position]
+            if position < filled and not ends_paths(record.token_type):
+                advance(lattice, position, record.n_forms)
                 if positions[position + 1].may_begin:
-                    break_sentence(lattice, tables, position, place.n_forms, starts)
+                    cross_boundary(lattice, tables, position, record.n_forms, starts)
                 continue
-            if position == filled and behind < n:
+            if position == filled and next_word < n:
                 break
             node, least = best_final(lattice, tables, position)
-            word = behind if position == filled else place.number
+            word = next_word if position == filled else record.number
             if node >= 0:
                 _trace_back(lattice, node, traced, position, words, path)
             elif context >= 0:
                 return _IMPOSSIBLE
             else:
-                for i in range(line, word):  # the tie of infinite costs
+                for i in range(line, word):  # all casings tie at infinite cost
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
                     path.begins[i] = False
             traced = position + 1
-            if position == filled or place.token_type == NEWLINE:
+            if position == filled or record.token_type == NEWLINE:
                 costs[lines] = least
                 line = word + 1
                 lines += 1
@@ -385,13 +391,13 @@ def _search(
                 return _DONE
             start_paths(lattice, position + 1, 0.0)
         position, node = _common_node(lattice, filled)
-        if node < 0:  # no casing of the line so far has a finite cost, as its end will show
+        if node < 0:  # no casing of the line has a finite cost so far: handled at its end
             here, cost = 0, np.inf
-            begin, size = behind, usual_size
+            begin, size = next_word, usual_size
         elif position == 0:
-            size *= 2  # the paths through the chunk part in its first word
+            size *= 2  # the paths differ from the first word of the chunk on
         else:
             _trace_back(lattice, node, traced, position, words, path)
             here, cost = i64(lattice.nodes[node].state), lattice.nodes[node].best
-            begin, size = behind if position == filled else i64(positions[position].number), usual_size
+            begin, size = next_word if position == filled else i64(positions[position].number), usual_size
     return _DONE

@@ -1,6 +1,7 @@
 """S, the sentence: text as characters and words.
 
-unicode.py (what each character is, and its lowercase) → code.py (where markup, code and identifiers end) →
-tokenizer.py (lines → words with their offsets). language.py has what a language's own rules change, and restoring.py
-what a model restores besides case; sentences.py says where sentences end, strings.py holds many strings in one array.
+unicode.py (the class and the lowercase of each character) → code.py (the ends of markup, code and identifiers) →
+tokenizer.py (lines → words with their offsets). language.py has the rules of languages; restoring.py the lowering of
+models that also restore diacritics, or whatever a user's grammar (character_map.py) removes; facts.py reads the tables
+of both. sentences.py marks where sentences may begin, strings.py stores many strings in one array.
 """

@@ -1,13 +1,12 @@
-"""Markup, code and identifiers: where what must pass untouched ends.
+"""Markup, code and identifiers: find the end of spans that must pass through unchanged.
 
-In: a buffer of lines, and an offset where a tag, an entity, code or an identifier may begin. Out: the offset behind it,
-or −1 if none begins there. All rules but that for CamelCase treat a text and its lowercase alike, and none looks beyond
-the end of the line.
-A search for the end of a span stops where another span of its kind could begin, so that all of them together read no
-character more than a few times.
+In: a buffer of lines, and an offset where a tag, an entity, code or an identifier may begin. Out: the offset after it,
+or −1 if none begins there. All rules except that for CamelCase treat a text and its lowercase alike, and none reads
+beyond the end of the line. A search for the end of a span stops where another span of its kind could begin, so that all
+searches together read each character only a few times.
 
-What is found by its first characters: tags, entities, back-quoted spans, LaTeX commands and maths (`tag_end` …
-`maths_end`). What is a word, or begins with one, and is told by the whole of it: `is_identifier`, `has_inner_sign`.
+Tags, entities, back-quoted spans, LaTeX commands and math are recognized by their first characters (`tag_end` …
+`math_end`); words, and spans that begin with a word, by the whole of it (`is_identifier`, `has_inner_sign`).
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ _NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _L
 _SQUARE, _BACKSLASH, _SQUARE_END, _UNDERSCORE, _BACKTICK, _BRACE, _BRACE_END, _HASH, _COLON = (
     ord(c) for c in "[\\]_`{}#:"
 )
-_MATHS_SIGNS = ascii_set("\\^_={+<")
+_MATH_SIGNS = ascii_set("\\^_={+<")
 _NAME_MARKS = ascii_set("-.:_")
-"""In the names of tags."""
+"""Marks in the names of tags."""
 
 _MIN_VARIABLE = 4
-"""Letters that `$name` begins with, for `$us` and `$a` are currencies."""
+"""The least number of letters at the start of `$name`: `$us` and `$a` are currencies."""
 _MIN_AROUND = 4
 _MIN_HEX, _MIN_TURNS = 7, 2
-"""Characters of a hexadecimal number without 0x (git's short ones have seven), and how often digits and letters take
-turns in it, as they do not in `1000bce`."""
+"""The least number of characters of a hexadecimal number without 0x (git's short ones have seven), and of changes
+between digits and letters in it, unlike `1000bce`."""
 _COM, _EDU, _GOV, _NET, _ORG = (int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
 _UUID_HYPHENS = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23
 _UUID_SIZE = 36
@@ -53,7 +52,7 @@ _MIN_HUMP, _MAC = 2, int.from_bytes(b"Mac", "big")
 @outlined
 @inner
 def name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """The end of the letters, digits and underscores from `i` on."""
+    """Return the end of the letters, digits and underscores from `i` on."""
     while i < end:
         if not (is_alphanumeric(class_at(buf, i, end, info)) or buf[i] == _UNDERSCORE):
             break
@@ -63,15 +62,15 @@ def name_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 @inner
 def is_blank(char_class: i64) -> bool:
-    """Whether a class is that of white space, or of what is treated so (controls and format characters)."""
+    """Return whether a class is that of white space or is treated like it (controls and format characters)."""
     return char_class == SPACE or char_class == OTHER
 
 
 @outlined
 @inner
 def tag_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """<b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>; with blanks in it, it has an = or ends
-    with a /, for `if a <b and c> d` is none."""
+    """Find the end of <b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>. A tag with blanks has an =
+    or ends in a /, because `if a <b and c> d` is not a tag."""
     j = i + 1
     is_declaration, has_attributes = j + 1 < end and (buf[j] == 33 or buf[j] == 63), False  # ! ?
     if is_declaration:
@@ -98,7 +97,8 @@ def tag_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 @outlined
 @inner
 def entity_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """&amp;  &Eacute;  &#8217;  &#x27;: of two letters only &lt; and &gt;, for `S&Ls;` is none."""
+    """Find the end of &amp;  &Eacute;  &#8217;  &#x27;. The only entities of two letters are &lt; and &gt;, because
+    `S&Ls;` is not an entity."""
     j = i + 1
     n = 0
     if j < end and buf[j] == _HASH:
@@ -122,8 +122,8 @@ def entity_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 @outlined
 @inner
 def back_quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """`x`  ``x y``: backticks, as many at the end, no blank inside them, no letter or digit behind; so that `quoted'
-    and ``quoted'' are none."""
+    """Find the end of `x`  ``x y``: as many backticks at the end as at the start, no blank next to them inside, no
+    letter or digit after them. `quoted' and ``quoted'' are not code."""
     content = i
     while content < end and buf[content] == _BACKTICK:
         content += 1
@@ -144,9 +144,10 @@ def back_quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 @outlined
 @inner
-def maths_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """$x_i$  $$e = mc^2$$: no blank inside the dollars, no letter or digit behind; between single ones a sign of
-    mathematics, or no blank and no digit in front, for `$5 (US$)` is none; between double ones such a sign."""
+def math_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
+    """Find the end of $x_i$  $$e = mc^2$$: no letter or digit after the dollars. Single dollars have no blank next to
+    them inside, and enclose either a sign of mathematics, or no blank and no digit at the start: `$5 (US$)` is not
+    math. Double dollars enclose such a sign."""
     marks = 1
     if i + 1 < end and buf[i + 1] == _DOLLAR:
         marks = 2
@@ -157,7 +158,7 @@ def maths_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
     sign, blank, last = False, False, first
     j = content
     while j < end and buf[j] != _DOLLAR and buf[j] != _NL:
-        sign = sign or is_in(buf[j], _MATHS_SIGNS) or (buf[j] == _ROUND and (last == LETTER or last == MARK))
+        sign = sign or is_in(buf[j], _MATH_SIGNS) or (buf[j] == _ROUND and (last == LETTER or last == MARK))
         code, j = decode(buf, j, end)
         last = info[code] & CLASS
         blank = blank or is_blank(last)
@@ -173,7 +174,7 @@ def maths_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 @outlined
 @inner
 def variable_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """$HOME  $this."""
+    """Find the end of $HOME  $this."""
     j = i + 1
     letters = 0
     while letters < _MIN_VARIABLE:
@@ -189,8 +190,8 @@ def variable_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 @outlined
 @inner
 def command_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    r"""\( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to the first that
-    has a blank or braces in it."""
+    r"""Find the end of \( … \)  \[ … \]  \alpha  \begin{itemize}  \cite[12]{knuth}: a command with its arguments, up to
+    the first argument that contains a blank or braces."""
     if i + 1 < end and (buf[i + 1] == _ROUND or buf[i + 1] == _SQUARE):
         closing = _ROUND_END if buf[i + 1] == _ROUND else _SQUARE_END
         j = i + 2
@@ -219,10 +220,11 @@ def command_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 @outlined
 @inner
 def has_inner_sign(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
-    """Whether buf[i:end] has an underscore inside a word (foo_bar), or a period between two letters or digits and a
-    letter, with four of them or more around it (main.py, np.array): not those of u.s., e.g., ph.d, 3.5kg."""
-    part = 0  # letters and digits since the last other character,
-    before = 0  # and in the part before, if it ended with such a period
+    """Return whether buf[i:end] has an underscore inside a word (foo_bar), or a period after two letters or digits and
+    before a letter, with at least four of them around it (main.py, np.array); the periods of u.s., e.g., ph.d and 3.5kg
+    do not count."""
+    part = 0  # letters and digits since the last other character
+    before = 0  # letters and digits before that, if such a period ends them
     while i < end:
         byte = buf[i]
         code, i = decode(buf, i, end)
@@ -253,7 +255,7 @@ def _is_hex(byte: u8) -> bool:
 @outlined
 @inner
 def is_version(buf: U8Array, i: i64, end: i64) -> bool:
-    """v1.2  1.2.3: then anything, as in 1.2.3-rc1."""
+    """Return whether the word begins with v1.2 or 1.2.3; anything may follow, as in 1.2.3-rc1."""
     needed = 2
     if buf[i] | 32 == 118:
         i += 1
@@ -272,7 +274,7 @@ def is_version(buf: U8Array, i: i64, end: i64) -> bool:
 
 @inner
 def _is_hexadecimal(buf: U8Array, start: i64, end: i64) -> bool:
-    """0xff; 77247f3; a UUID; also behind a colon: sha1:77247f3."""
+    """Return whether the word is like 0xff, 77247f3 or a UUID; a name and a colon may precede it: sha1:77247f3."""
     for k in range(start, end):
         if buf[k] == _COLON:
             start = k + 1
@@ -296,7 +298,7 @@ def _is_hexadecimal(buf: U8Array, start: i64, end: i64) -> bool:
 
 @inner
 def _is_time(buf: U8Array, start: i64, end: i64) -> bool:
-    """2024-01-31t12:00."""
+    """Return whether the word begins like 2024-01-31t12:00."""
     if end - start < 13:
         return False
     for k in range(12):
@@ -314,9 +316,9 @@ def _is_time(buf: U8Array, start: i64, end: i64) -> bool:
 
 @inner
 def _is_camel_case(buf: U8Array, start: i64, end: i64) -> bool:
-    """getElementById, HttpClient: ASCII letters and digits with a capital behind two small letters or more; not
-    MacDonald, which is a name."""
-    run, hump = 0, False  # small letters before this byte
+    """Return whether the word is like getElementById or HttpClient: ASCII letters and digits with a capital after at
+    least two lowercase letters. MacDonald, a name, is not."""
+    run, hump = 0, False  # run: lowercase letters before this byte
     for k in range(start, end):
         byte = buf[k]
         if 65 <= byte <= 90:
@@ -334,7 +336,7 @@ def _is_camel_case(buf: U8Array, start: i64, end: i64) -> bool:
 
 @inner
 def _is_site(buf: U8Array, start: i64, end: i64) -> bool:
-    """yahoo.com, amazon.org: names that firms have, too."""
+    """Return whether the word is like yahoo.com or amazon.org, which are also names of companies."""
     if end - start < 5 or buf[end - 4] != _PERIOD:
         return False
     ending = 0
@@ -346,13 +348,13 @@ def _is_site(buf: U8Array, start: i64, end: i64) -> bool:
 @outlined
 @inner
 def is_identifier(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
-    """Whether a word or compound is the name of a file or of something in a program, a version, a time or a hexadecimal
-    number: foo_bar  getElementById  self.name  my-file.txt  v1.2.3-rc1  2024-01-31t12:00:00z  0xff  77247f3
+    """Return whether a word or compound is the name of a file or of something in a program, a version, a time or a
+    hexadecimal number: foo_bar  getElementById  self.name  my-file.txt  v1.2.3-rc1  2024-01-31t12:00:00z  0xff  77247f3
     123e4567-e89b-12d3-a456-426614174000.
 
-    Names that people give may look so, too (node.js): this is for words that the model does not know.
+    Some names of products look like these (node.js): use this only for words that the model does not know.
     """
-    last = end  # part of a compound: in node.js-based the others are words
+    last = end  # only the last part of a compound: node.js-based is not a file name
     while last > start and buf[last - 1] != _HYPHEN:
         last -= 1
     if has_inner_sign(buf, last, end, info) and not _is_site(buf, last, end):

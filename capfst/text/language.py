@@ -1,8 +1,8 @@
-"""Languages: how each writes case, and which words it elides, where it departs from Unicode's default.
+"""Languages: the rules of case and elision that depart from Unicode's default.
 
-In: the names of languages; `grammars/languages.tsv` and `grammars/elisions.tsv`. Out: `Language`, tables for
-kernels: so one mechanism serves all languages, and kernels know none. `grammars/lower.py` and `grammars/shapes.py` say
-the same as grammars.
+In: the names of languages; `grammars/languages.tsv` and `grammars/elisions.tsv`. Out: `Language`, tables for kernels:
+one mechanism serves all languages, and no kernel depends on a language. `grammars/lower.py` and `grammars/shapes.py`
+have the same rules as grammars.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
-from capfst.grammars import code_points, rows
+from capfst.exceptions import OptionError
+from capfst.text.facts import code_points, rows
 from capfst.text.unicode import INFO, LOWERING, TO_LOWER, TO_TITLE, TO_UPPER, WIDTH, Bytes, CodePoints, Lowering
 
 NAME = "default"
 """The name of Unicode's default."""
 TITLE, UPPER, MIXED = 1, 2, 4
-"""Marks of a sequence: it begins capitalised words, stands inside words of capitals, begins words of mixed case."""
+"""Marks of a sequence: it begins capitalized words, is inside words of capitals, begins words of mixed case."""
 
 _MARKS = {"TITLE": TITLE, "UPPER": UPPER, "MIXED": MIXED}
 
 
 class Language(NamedTuple):
-    """A language, or several; and what a model restores of it."""
+    """The rules of a language, or of several, and of the parts of text that a model restores."""
 
-    name: str  # as the signature of a model has it: de, de+fr, or NAME; restoring.py appends to it
-    lowering: Lowering  # all that it takes away is restored
+    name: str  # as in the signature of a model: de, de+fr, or NAME; restoring.py appends to it
+    lowering: Lowering  # the model restores everything that it removes
     casing: Lowering  # of case alone; it changes nothing if case is not restored
-    title: CodePoints  # as TO_TITLE of unicode.py
-    upper: CodePoints  # as TO_UPPER of unicode.py
-    raisings: CodePoints  # [n, 2 WIDTH + 1]: characters, 0 behind them; their lowercase, likewise; their marks
+    title: CodePoints  # like TO_TITLE of unicode.py
+    upper: CodePoints  # like TO_UPPER of unicode.py
+    raisings: CodePoints  # [n, 2 WIDTH + 1]: characters padded with 0; their lowercase, likewise; their marks
     elisions: npt.NDArray[np.uint64]  # words of ASCII, as the lowest bytes of an integer
-    info: Bytes = INFO  # as INFO, for the tokenizer
-    grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and what it leaves of them
+    info: Bytes = INFO  # like INFO, for the tokenizer
+    grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and their replacements
 
     @property
     def restored(self) -> str:
-        """What a model restores, as restoring.py has it."""
+        """The restored parts of text, one of RESTORED of restoring.py."""
         return "case" if not self.restores_spelling else "both" if self.restores_case else "diacritics"
 
     @property
@@ -61,29 +61,29 @@ class _Rule(NamedTuple):
     marks: int
 
     def alters_lowercase(self) -> bool:
-        """Whether its lowercase is not what TO_LOWER makes of it character by character."""
+        """Return whether its lowercase differs from TO_LOWER applied to each character."""
         return [TO_LOWER[code] for code in self.surface] != self.lowercase
 
 
 def known() -> list[str]:
-    """The languages that have a grammar."""
+    """Return the languages that have a grammar."""
     return sorted({row[0] for row in rows("languages.tsv")})
 
 
 def check_known(name: str) -> None:
-    """CapfstError if the language has no grammar."""
+    """Raise OptionError if the language has no grammar."""
     if name not in known():
-        raise CapfstError(
-            f"there is no grammar for the language {name!r}: use one of {' '.join(known())}, or leave it out for "
-            "Unicode's default"
+        raise OptionError(
+            f"There is no grammar for the language {name!r}. Use one of {' '.join(known())}, or omit `language` for "
+            "Unicode's default."
         )
 
 
 def languages(names: str) -> Language:
-    """The grammar of one language, or of several, as `de,fr` or `de+fr`.
+    """Return the rules of one language, or of several, as `de,fr` or `de+fr`.
 
     Raises:
-        CapfstError: a language without a grammar.
+        OptionError: a language has no grammar.
     """
     each = sorted(set(names.replace("+", ",").split(",")))
     if each == [NAME]:
@@ -95,7 +95,7 @@ def languages(names: str) -> Language:
 
 @cache
 def _joined(names: tuple[str, ...]) -> Language:
-    # Languages that lowercase as the others do not, such as Turkish, follow Unicode's rules in company.
+    # Languages whose lowercasing differs from that of the others, such as Turkish, then follow Unicode's rules.
     altering = {name: [rule for rule in _rules(name) if rule.alters_lowercase()] for name in names}
     alike = all(rules == altering[names[0]] for rules in altering.values())
     every = [rule for name in names if alike or not altering[name] for rule in _rules(name)]
@@ -148,12 +148,13 @@ def _key(word: str) -> int:
 
 
 def padded(codes: list[int]) -> list[int]:
-    """Characters as a side of a sequence."""
+    """Pad the characters to a side of a sequence."""
     return codes + [0] * (WIDTH - len(codes))
 
 
 def longest_first(sequences: list[list[int]], side: int, width: int) -> CodePoints:
-    """Sequences as rows of a table, by the length of the side that begins in the column `side`."""
+    """Return sequences as rows of a table, sorted by the length of the side that begins in column `side`, longest
+    first."""
     ordered = sorted(sequences, key=lambda row: -np.count_nonzero(row[side : side + WIDTH]))
     return np.array(ordered, np.uint32).reshape(-1, width)
 

@@ -1,9 +1,9 @@
-"""What a model restores: case, and what else its lowering takes away, such as diacritics.
+"""Restoring more than case: the lowering of a model that restores diacritics, or whatever a user's grammar removes.
 
-In: a language; which of both is restored; the facts of `grammars/diacritics.tsv` and `grammars/decompositions.tsv`, or
-the map of characters that a user's grammar is (grammars/character_map.py). Out: a `Language` whose lowering is that of
-case, if it is restored, and then the map, which takes each character by itself. So restoring it is what restoring case
-is: T leads from what is left of a word to its surface forms.
+In: a language; one of RESTORED; the facts of `grammars/diacritics.tsv` and `grammars/decompositions.tsv`, or the map of
+characters of a user's grammar (character_map.py). Out: a `Language` whose lowering is that of case, if case is
+restored, followed by the map, which replaces each character by itself. Everything else is as for case: T leads from the
+lowered word to its surface forms.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import cache
 
 import numpy as np
 
-from capfst.exceptions import CapfstError
-from capfst.grammars import rows
+from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
+from capfst.text.facts import rows
 from capfst.text.language import NAME, Language, languages, longest_first, padded
 from capfst.text.unicode import (
     CLASS,
@@ -39,26 +39,25 @@ CASE, DIACRITICS, BOTH = "case", "diacritics", "both"
 RESTORED = (CASE, DIACRITICS, BOTH)
 
 Map = Mapping[str, str]
-"""What is left of characters; of others, they are left themselves."""
+"""The replacements of characters, which may be empty; other characters stay."""
 
 
 def restoring(names: str, restore: str = CASE, grammar: Map | None = None) -> Language:
-    """A language, or several, of which this is restored.
+    """Return the rules of a language, or of several, for a model that restores `restore`.
 
     Args:
         names: as for `languages`.
         restore: one of RESTORED.
-        grammar: what a user's grammar leaves of characters, which is restored in the place of diacritics.
+        grammar: the replacements by a user's grammar, which are restored instead of diacritics.
 
     Raises:
-        CapfstError: no such language, or a grammar that a model cannot have.
+        OptionError: an unknown language or value of `restore`, or a grammar that has no effect.
+        CorpusError: a grammar that a model cannot use.
     """
     if restore not in RESTORED:
-        raise CapfstError(f"{restore!r} cannot be restored: use one of {', '.join(RESTORED)}")
+        raise OptionError(f"`restore` is {restore!r}. Use one of {', '.join(RESTORED)}.")
     if restore == CASE and grammar is not None:
-        raise CapfstError(
-            "to restore case alone leaves a grammar nothing to do: restore both, or leave the grammar out"
-        )
+        raise OptionError(f"`grammar` has no effect with `restore` {CASE}. Restore {BOTH}, or omit `grammar`.")
     language = languages(names)
     if grammar is None:
         return language if restore == CASE else _without_diacritics(language.name, restore)
@@ -71,35 +70,46 @@ def restoring(names: str, restore: str = CASE, grammar: Map | None = None) -> La
 def rules_of(
     language: str | None = None, restore: str | None = None, grammar: str | os.PathLike[str] | None = None
 ) -> Language:
-    """The language of a model that is made with these options (`capfst.train`); CapfstError if there is none."""
+    """Return the language of a model that is trained with these options (`capfst.train`).
+
+    Raises:
+        OptionError: an unknown language or value of `restore`, or a grammar that has no effect.
+        CorpusError: a grammar file that cannot be read or used.
+        CapfstError: pynini is not installed.
+    """
     if grammar is None:
         return restoring(language or NAME, restore or CASE)
     try:
-        from capfst.grammars import character_map  # noqa: PLC0415  (pynini is an optional part)
+        from capfst.text import character_map  # noqa: PLC0415  (pynini is optional)
     except ModuleNotFoundError as error:
-        raise CapfstError("a grammar needs pynini: pip install 'capfst[openfst]'") from error
+        raise CapfstError("A grammar needs pynini. Install it: pip install 'capfst[openfst]'") from error
 
     try:
         left = character_map.read(grammar)
         return restoring(language or NAME, restore or BOTH, left)
-    except CapfstError as error:
-        raise CapfstError(f"{os.fspath(grammar)}: {error}") from None
+    except CorpusError as error:
+        raise CorpusError(f"{os.fspath(grammar)}: {error}") from None
 
 
 def of_name(name: str, grammar: Iterable[tuple[str, str]] = ()) -> Language:
-    """The language with a name that `Language` has, and the map of its grammar. CapfstError if there is none."""
+    """Return the language with this `Language.name`, and the map of its grammar.
+
+    Raises:
+        OptionError: there is no such language.
+        ModelError: the name is that of another grammar.
+    """
     names, *rest = name.split("/")
     if not rest:
         return languages(names)
     language = restoring(names, rest[0], dict(grammar) if len(rest) > 1 else None)
     if language.name != name:
-        raise CapfstError(f"the grammar of {name} is not there")
+        raise ModelError(f"The grammar of {name} is missing. Train the model again.")
     return language
 
 
 @cache
 def diacritics(names: str) -> dict[str, str]:
-    """What is left of characters without their diacritics, in languages (`de+fr`)."""
+    """Return the replacements that remove diacritics, in languages (`de+fr`)."""
     facts = {
         letter: rest
         for language, letter, rest in rows("diacritics.tsv")
@@ -114,7 +124,7 @@ def diacritics(names: str) -> dict[str, str]:
 
 @cache
 def _unchanged() -> Lowering:
-    """The lowering that changes nothing."""
+    """Return the lowering that changes nothing."""
     table = np.arange(128, dtype=np.uint32)
     table.flags.writeable = False
     return Lowering.of(table, np.empty((0, 2 * WIDTH), np.uint32))
@@ -122,7 +132,7 @@ def _unchanged() -> Lowering:
 
 @cache
 def stripping(names: str) -> Lowering:
-    """The lowering of languages (`de+fr`), and then without diacritics."""
+    """Return the lowering of languages (`de+fr`), followed by the removal of diacritics."""
     return _then(languages(names).lowering, diacritics(names))
 
 
@@ -139,7 +149,7 @@ def _respelled(language: Language, restore: str, left: Map) -> Language:
 
 
 def _then(lowering: Lowering, characters: Map) -> Lowering:
-    """A lowering, and then a map of its characters."""
+    """Return a lowering followed by a map of characters."""
     left = {ord(character): [*map(ord, rest)] for character, rest in characters.items()}
     onto = np.arange(1 + max(len(lowering.table), *left), dtype=np.uint32)
     lowered = onto.copy()
@@ -162,7 +172,7 @@ def _then(lowering: Lowering, characters: Map) -> Lowering:
 
 
 def _info(left: Map) -> Bytes:
-    """INFO, in which marks that are taken away, or become letters, belong to words inside: so don't is one word, as
+    """Return INFO, in which marks that are deleted, or become letters, may be inside words: don't is then one word, as
     dont is."""
     inner = [ord(c) for c, rest in left.items() if _class(c) == PUNCT and all(map(_is_in_words, rest))]
     if not inner:
@@ -182,35 +192,38 @@ def _is_in_words(character: str) -> bool:
 
 
 def _checked(left: Map) -> dict[str, str]:
-    """What a grammar changes. CapfstError if a model cannot have it."""
+    """Return the changes of a grammar. Raise CorpusError if a model cannot use it."""
     changed = {character: rest for character, rest in left.items() if rest != character}
     if not changed:
-        raise CapfstError("the grammar changes nothing: so there is nothing to restore")
+        raise CorpusError(
+            "the grammar changes nothing, so there is nothing to restore. Use one that changes characters."
+        )
     letters = np.flatnonzero(INFO & CLASS == LETTER).tolist()
     if not any(left.get(chr(code), chr(code)) for code in letters):
-        raise CapfstError("the grammar deletes all letters: what it leaves does not tell one word from another")
+        raise CorpusError("the grammar deletes all letters, so all words become the same. Keep some letters.")
     for character, rest in changed.items():
-        what = f"the grammar lowers {character!r} to {rest!r}"
+        change = f"the grammar lowers {character!r} to {rest!r}"
         fixed = [c for c in character + rest if _class(c) in (SPACE, NUMBER) or c == "\0"]
         if fixed:
-            raise CapfstError(f"{what}: digits and white space must stay as they are, and none may be added")
+            raise CorpusError(f"{change}. Digits and white space must not change, and none may be added.")
         if len(rest) > WIDTH or len(rest.encode()) > GROWTH * len(character.encode()):
-            raise CapfstError(
-                f"{what}: at most {WIDTH} characters, of {GROWTH} times as many bytes, may be left of one"
+            raise CorpusError(
+                f"{change}. At most {WIDTH} characters, with at most {GROWTH} times as many bytes, may replace one."
             )
         if _is_in_words(character) and not all(map(_is_in_words, rest)):
-            raise CapfstError(f"{what}: of a letter only letters may be left, so that a word stays a word")
+            raise CorpusError(f"{change}. Only letters may replace a letter, so that a word stays a word.")
     if left.get("'", "'").replace("’", "'") != left.get("’", "’").replace("’", "'"):
-        raise CapfstError("the grammar lowers ' and ’ differently, which models do not tell apart: lower both alike")
+        raise CorpusError("the grammar lowers ' and ’ differently, but models treat them alike. Lower both alike.")
     return changed
 
 
 def _refuse_unstable(lowering: Lowering, left: Map) -> None:
-    """CapfstError unless lowering changes nothing in what it has lowered."""
+    """Raise CorpusError unless lowering leaves lowered text unchanged."""
     for character in left:
         once = lower(character, lowering)
         twice = lower(once, lowering)
         if once != twice:
-            raise CapfstError(
-                f"the grammar lowers {character!r} to {once!r}, but that to {twice!r}: what is lowered must stay so"
+            raise CorpusError(
+                f"the grammar lowers {character!r} to {once!r}, but {once!r} to {twice!r}. It must not change "
+                "lowered text."
             )

@@ -1,9 +1,9 @@
-"""Where a sentence may begin inside a line: behind `.`, `?`, `!` or `…`, the quotes and brackets that close behind it,
-and white space.
+"""Mark where a sentence may begin inside a line: after `.`, `?`, `!` or `…`, any closing quotes and brackets, and white
+space.
 
-In: the tokens of a text. Out: for each whether a sentence may begin with it, though it is not the first of its line.
-Whether one does is for the LM to say (search/), or for the training corpus (corpus/vocabulary.py): abbreviations end in
-a period, too, and a straight quote may open the next sentence.
+In: the tokens of a text. Out: for each token whether a sentence may begin with it although it is not the first of its
+line. The LM (search/boundaries.py) or the training corpus (corpus/vocabulary.py) decides whether one does:
+abbreviations also end in a period, and a straight quote may open the next sentence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _ENDING = ascii_set(".?!")
 
 @inner
 def opens(code: i64) -> bool:
-    """Quotes, brackets, dashes and entities (&quot;), behind which a sentence still begins."""
+    """Return whether the character is a quote, bracket, dash, or the & of an entity (&quot;): the first word of a
+    sentence may follow it."""
     if code < 128:
         return is_in(code, _OPENING)
     return (
@@ -45,24 +46,25 @@ def _ends(code: i64) -> bool:
 
 @inner
 def _closes(code: i64) -> bool:
-    """Quotes that may close, and closing brackets."""
+    """Return whether the character is a closing bracket, or a quote that may close."""
     return is_in(code, _CLOSING) if code < 128 else _is_angular(code) or 0x2018 <= code <= 0x201F
 
 
 @inner
 def has_ended(buf: U8Array, start: i64, end: i64, token_type: u8, before: bool) -> bool:
-    """Whether a sentence may have ended with the token buf[start:end], if it may or may not have ended before it."""
+    """Return whether a sentence may have ended with the token buf[start:end]. before: whether it may have ended with
+    the previous token."""
     last = end - 1
-    while buf[last] & 0xC0 == 0x80 and last > start:  # seldom, unlike whether a token is one character
+    while buf[last] & 0xC0 == 0x80 and last > start:  # rarely taken, unlike a test for tokens of one character
         last -= 1
     code = decode(buf, last, end)[0]
     is_text = (token_type != NEWLINE) & (token_type != PROTECTED)
-    return is_text & (_ends(code) | (before & _closes(code)))  # no branch: nobody can predict it
+    return is_text & (_ends(code) | (before & _closes(code)))  # a branch would be mispredicted
 
 
 @inner
 def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, may_begin: BoolArray) -> None:
-    """Fills may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
+    """Fill may_begin, bool[n]: whether a sentence may begin with each of the n tokens, inside its line."""
     ended, last_end = False, 0
     for i in range(starts.size):
         may_begin[i] = ended and token_types[i] != NEWLINE and starts[i] > last_end
@@ -70,11 +72,11 @@ def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types:
 
 
 @kernel
-def mark_capitalised(
+def mark_capitalized(
     buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, info: U8Array, begins: BoolArray
 ) -> None:
-    """Fills begins, bool[n]: whether a sentence of cased text may begin with each of the n tokens, inside its line: the
-    next word is capitalised. Of several such places before a word, it is the first."""
+    """Fill begins, bool[n]: whether a sentence of cased text may begin with each of the n tokens, inside its line, and
+    the next word is capitalized. Of several such tokens before a word, only the first is marked."""
     mark_beginnings(buf, starts, ends, token_types, begins)
     i = 0
     while i < starts.size:

@@ -1,4 +1,4 @@
-"""Many strings as two arrays, which kernels take as one argument."""
+"""Many strings in two arrays, which kernels take as one argument."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from capfst.kernels.types import I64Array, U8Array
 
 
 class Strings(NamedTuple):
-    """Strings end to end: the k-th of n is data[offsets[k] : offsets[k + 1]]."""
+    """Strings end to end: string k of n is data[offsets[k] : offsets[k + 1]]."""
 
     data: U8Array  # uint8[bytes], UTF-8
     offsets: I64Array  # [n + 1], rising from 0
 
     @classmethod
     def of(cls, strings: Iterable[bytes]) -> Strings:
+        """Concatenate the strings."""
         parts = list(strings)
         lengths = np.fromiter(map(len, parts), np.int64, len(parts))
         return cls(
@@ -25,5 +26,5 @@ class Strings(NamedTuple):
         )
 
     def utf8(self, k: int | np.integer) -> bytes:
-        """The k-th string."""
+        """Return string k."""
         return self.data[self.offsets[k] : self.offsets[k + 1]].tobytes()

@@ -1,25 +1,25 @@
-"""Lines of UTF-8 → tokens with their offsets (design: S is made of words).
+"""Split lines of UTF-8 into tokens with their offsets: S is made of words.
 
-In: a buffer of whole lines. Out, in text order: `starts`, `ends` (byte offsets) and `token_types` of the tokens.
-Nothing is copied and nothing is decided about case: every rule treats a text and its lowercase alike, so that training
-on cased text and restoring lowercased text see the same tokens.
+In: a buffer of whole lines. Out, in text order: `starts`, `ends` (byte offsets) and `token_types` of the tokens. No
+text is copied, and no rule depends on case: a text and its lowercase have the same tokens, so that training on cased
+text and recasing lowercased text see the same words.
 
-* WORD: letters, marks and digits with the punctuation that belongs inside (`o'neill`, `at&t`, `1,234.5`, `10:30`,
-  `example.com`), abbreviations with their periods (`U.S.`, `Ph.D.`, the initial `J.`), clitics (`'s`, `n't`, `'ll`)
-  on their own, so that raw and Penn-Treebank-tokenised text give the same tokens. So is a word that its language elides
-  (`l'`, `dell'`), with its apostrophe.
-* COMPOUND: a hyphenated word, followed by its parts (WORD and MARKS `-`) as tokens; whoever holds a vocabulary takes
-  the compound if it is known, else its parts.
-* MARKS: one punctuation mark or symbol, or a run of the same; an entity (`&amp;`).
-* PROTECTED: URLs, e-mail addresses, file paths, @names and #tags, back-quoted spans, LaTeX commands and maths, calls
-  (`f()`), qualified names (`a::b`, `p->x`), assignments (`k=v`), variables (`$name`), which pass through untouched
-  (code.py).
+* WORD: letters, marks and digits with the punctuation inside (`o'neill`, `at&t`, `1,234.5`, `10:30`, `example.com`);
+  abbreviations with their periods (`U.S.`, `Ph.D.`, the initial `J.`); clitics (`'s`, `n't`, `'ll`) on their own, so
+  that raw and Penn-Treebank-tokenized text have the same tokens; words that their language elides (`l'`, `dell'`), with
+  the apostrophe.
+* COMPOUND: a hyphenated word, followed by its parts (WORD and MARKS `-`) as tokens. A caller with a vocabulary takes
+  the compound if the vocabulary has it, else the parts.
+* MARKS: one punctuation mark or symbol, or a run of the same one; an entity (`&amp;`).
+* PROTECTED: text that passes through unchanged: URLs, e-mail addresses, file paths, @names and #tags, back-quoted
+  spans, LaTeX commands and math, calls (`f()`), qualified names (`a::b`, `p->x`), assignments (`k=v`), variables
+  (`$name`) (code.py).
 * NEWLINE: the end of a line.
 
-Tags (`<b>`) are no tokens, as white space is none, so that the words around see each other.
+Tags (`<b>`) are not tokens, like white space, so that the words around them are neighbors.
 
-`canonical` writes a token as the LM knows it: ASCII digits as 0, curly quotes straight, dashes and ellipses in ASCII,
-one `!` or `?` for a run of them.
+`canonical` writes a token as the LM has it: ASCII digits as 0, straight quotes, dashes and ellipses in ASCII, one `!`
+or `?` for a run of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from capfst.text.code import (
     command_end,
     entity_end,
     has_inner_sign,
-    maths_end,
+    math_end,
     name_end,
     tag_end,
     variable_end,
@@ -62,7 +62,7 @@ from capfst.text.unicode import (
 
 WORD, COMPOUND, MARKS, PROTECTED, NEWLINE = range(5)
 PROTECTED_CLASS = b"<url>"
-"""The LM's word for every PROTECTED token; tokens of text never look like it, since `<` is a token of its own."""
+"""The LM's word for every PROTECTED token; no token of text equals it, because `<` is a token of its own."""
 
 _RIGHT_QUOTE = 0x2019
 _NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _AT = (
@@ -71,18 +71,18 @@ _NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH,
 _BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _EQUAL, _GREATER, _ROUND, _ROUND_END = (
     ord(c) for c in "\\_`~$<=>()"
 )
-_BEHIND_JOINED = ascii_set(":/(=-")
+_AFTER_JOINED = ascii_set(":/(=-")
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _BEGINS_CODE = ascii_set("`$\\_")
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
-"""Marks that are tokens of their own before white space, whatever stands around."""
+"""Marks that are tokens of their own before white space, in any context."""
 _ENDS_WORD = ascii_set('!"),.:;?]}')
-_SMALL, _ASCII, _HIGHEST = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80))
+_LOWER_BITS, _ASCII, _HIGHEST = (np.uint64(0x0101010101010101 * byte) for byte in (0x20, 0x7F, 0x80))
 _IN_ADDRESS = ascii_set("._%+-")
 
 
 class Tokens(NamedTuple):
-    """The tokens of one buffer: token i is buf[starts[i]:ends[i]]."""
+    """The tokens of a buffer: token i is buf[starts[i]:ends[i]]."""
 
     starts: I64Array
     ends: I64Array
@@ -91,13 +91,14 @@ class Tokens(NamedTuple):
 
 @inner
 def _joins(buf: U8Array, i: i64, end: i64, mark: i64, info: U8Array) -> bool:
-    """Whether buf[i] is this ASCII mark, with a letter or digit right behind it."""
+    """Return whether buf[i] is this ASCII mark, followed directly by a letter or digit."""
     return i < end and buf[i] == mark and is_alphanumeric(class_at(buf, i + 1, end, info))
 
 
 @inner
 def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """The end of the clitic (s m d t, ll re ve) whose letters start at `i`, just behind its apostrophe; else −1."""
+    """Return the end of the clitic (s m d t, ll re ve) whose letters start at `i`, after its apostrophe; −1 if there is
+    none."""
     if i >= end:
         return -1
     a = buf[i] | 32
@@ -113,7 +114,7 @@ def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 @inner
 def _is_elision(buf: U8Array, start: i64, end: i64, elisions: U64Array) -> bool:
-    """Whether the letters buf[start:end] are one of the elisions, in any case."""
+    """Return whether the letters buf[start:end], in any case, are one of the elisions."""
     if end - start > 8:
         return False
     word = u64(0)
@@ -127,15 +128,15 @@ def _is_elision(buf: U8Array, start: i64, end: i64, elisions: U64Array) -> bool:
 
 @inner
 def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
-    """The end of the ASCII letters from `start` on, as far as eight bytes at a time are to be had; and their key, 0 if
-    there are none or more than eight."""
+    """Return the end of the ASCII letters from `start` on, as far as they can be read eight bytes at a time; and their
+    key, 0 if there are none or more than eight."""
     i, key = start, u64(0)
     while i + 8 <= end:
         part = get_eight(buf, i)
-        others = (~within((part | _SMALL) & _ASCII, 97, 122) | part) & _HIGHEST
-        letters = ((others & (~others + u64(1))) >> u64(7)) - u64(1)  # those before the first other
+        others = (~within((part | _LOWER_BITS) & _ASCII, 97, 122) | part) & _HIGHEST
+        letters = ((others & (~others + u64(1))) >> u64(7)) - u64(1)  # those before the first other byte
         n = count_ones(i64(letters)) >> 3
-        key = (part | _SMALL) & letters if i == start else key if n == 0 else u64(0)
+        key = (part | _LOWER_BITS) & letters if i == start else key if n == 0 else u64(0)
         i += n
         if n < 8:
             break
@@ -144,10 +145,10 @@ def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
 
 @inner
 def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, elisions: U64Array) -> i64:
-    """The end of the word that starts at `start`, with ASCII letters up to `letters_end` at least; a hyphen ends it, a
-    clitic begins a new one, an elision is one."""
+    """Return the end of the word at `start`, which has ASCII letters up to `letters_end` at least. A hyphen ends it, a
+    clitic begins a new word, an elision is a word."""
     i = letters_end
-    last = LETTER if i > start else 0  # class of the character before, without its combining marks
+    last = LETTER if i > start else 0  # class of the previous character, ignoring combining marks
     periods = 0
     letters = i - start  # in the segment since the last inner period
     others = 0
@@ -168,10 +169,10 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
             if not is_alphanumeric(class_at(buf, after, end, info)):
                 break
         elif byte == _APOSTROPHE or code == _RIGHT_QUOTE:
-            behind = class_at(buf, after, end, info)
-            if (behind == LETTER or behind == SPACE) and _is_elision(buf, start, i, elisions):
+            next_class = class_at(buf, after, end, info)
+            if (next_class == LETTER or next_class == SPACE) and _is_elision(buf, start, i, elisions):
                 return after
-            if behind != LETTER:
+            if next_class != LETTER:
                 break
             clitic = _clitic_end(buf, after, end, info)
             if clitic >= 0:
@@ -183,7 +184,7 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
             if not is_alphanumeric(class_at(buf, after, end, info)):
                 break
             periods += 1
-            letters = -1  # the character after it counts from 0 below
+            letters = -1  # set to 0 below
             others = 0
         elif byte == _AMP:
             if last != LETTER or class_at(buf, after, end, info) != LETTER or entity_end(buf, i, end, info) > 0:
@@ -193,7 +194,7 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
                 break
         elif byte != _UNDERSCORE or not is_alphanumeric(class_at(buf, after, end, info)):
             break
-        letters += 1 if letters < 0 else 2  # inner marks other than the period make a longer segment
+        letters += 1 if letters < 0 else 2  # inner marks other than the period lengthen the segment
         last = char_class
         i = after
     if (
@@ -204,14 +205,14 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
         and (i + 1 >= end or buf[i + 1] != _PERIOD)
         and (periods > 0 or not (buf[start] | 32 == 105 or (buf[start] == 0xC4 and buf[start + 1] | 1 == 0xB1)))
     ):
-        i += 1  # "U.S.", "J."; but "So do I." ends a sentence; İ, ı are its Turkish letters
+        i += 1  # "U.S.", "J."; but "So do I." ends a sentence, as do the Turkish İ and ı
     return i
 
 
 @outlined
 @inner
 def _protected_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """The end of the URL or path through `i`: up to white space or <>"`, less trailing punctuation."""
+    """Return the end of the URL or path through `i`: it ends at white space or <>"`, without trailing punctuation."""
     start = i
     while i < end:
         byte = buf[i]
@@ -239,7 +240,7 @@ def _protected_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 @outlined
 @inner
 def _is_path_start(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
-    """/x  ~/x  ./x  ../x  \\\\x, where `i` does not stand behind a word."""
+    """Return whether a path begins at `i`, which does not follow a word: /x  ~/x  ./x  ../x  \\\\x."""
     j = i
     if buf[j] == _TILDE:
         j += 1
@@ -258,7 +259,7 @@ def _is_path_start(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
 
 @inner
 def _is_url_start(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool:
-    """www.x  scheme://  C:\\, where the first word is buf[i:e]."""
+    """Return whether a URL begins with the word buf[i:e]: www.x  scheme://  C:\\."""
     if e - i > 4 and buf[i] | 32 == 119 and buf[i + 1] | 32 == 119 and buf[i + 2] | 32 == 119 and buf[i + 3] == _PERIOD:
         return True
     if e + 1 >= end or buf[e] != _COLON:
@@ -275,7 +276,8 @@ def _is_url_start(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool
 
 @inner
 def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array) -> bool:
-    """r/name, u/name  10.1000/182, where the first word is buf[i:e]: of groups and people on Reddit; a DOI."""
+    """Return whether the word buf[i:e] begins the name of a group or person on Reddit, or a DOI: r/name, u/name
+    10.1000/182."""
     if e - i == 1 and (buf[i] | 32 == 114 or buf[i] | 32 == 117):
         return name_end(buf, e + 1, end, info) >= e + 4
     return e - i > 6 and buf[i] == 49 and buf[i + 1] == _ZERO and buf[i + 2] == _PERIOD and buf[e - 1] <= _NINE
@@ -284,8 +286,8 @@ def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array)
 @outlined
 @inner
 def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
-    """The end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if none does;
-    and up to where no path begins."""
+    """Return the end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if
+    there is none; and the offset before which no path begins."""
     if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
         return e + 2, no_path
     members_end = e
@@ -307,21 +309,23 @@ def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Ar
         token_end = _protected_end(buf, e, end, info)
         if begins or has_inner_sign(buf, i, token_end, info):
             return token_end, no_path
-        no_path = token_end  # what begins later has no sign either
+        no_path = token_end  # a path that begins later has no sign either
     return -1, no_path
 
 
 @outlined
 @inner
 def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i64:
-    """The end of the code that begins with the punctuation mark at `i`, not behind a word; −1 if none does.
+    """Return the end of the code that begins with the punctuation mark at `i`, which does not follow a word; −1 if
+    there is none.
 
-    joined: whether a PROTECTED token ends at `i`."""
+    joined: whether a PROTECTED token ends at `i`.
+    """
     byte = buf[i]
     if byte == _BACKTICK and not joined:
         return back_quoted_end(buf, i, end, info)
     if byte == _DOLLAR and not joined:
-        token_end = maths_end(buf, i, end, info)
+        token_end = math_end(buf, i, end, info)
         return token_end if token_end > 0 else variable_end(buf, i, end, info)
     if byte == _BACKSLASH:
         return command_end(buf, i, end, info)
@@ -333,8 +337,8 @@ def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i6
 @outlined
 @inner
 def _address_start(buf: U8Array, word: i64, starts: I64Array, ends: I64Array, token_types: U8Array, n: i64) -> i64:
-    """The first of the n tokens that belongs to the e-mail address before whose `@` they end, with a word at `word`:
-    words and single . _ % + - without space between."""
+    """Return the first token of the e-mail address before whose `@` the n tokens end, with a word at `word`: words and
+    single . _ % + - without space in between."""
     while n > 0 and (
         starts[n - 1] >= word
         or (
@@ -356,7 +360,7 @@ def _address_start(buf: U8Array, word: i64, starts: I64Array, ends: I64Array, to
 
 @inner
 def _run_end(buf: U8Array, i: i64, j: i64, end: i64) -> i64:
-    """The end of the run of the character buf[i:j]."""
+    """Return the end of the run of the character buf[i:j]."""
     e = j
     while e + (j - i) <= end:
         for k in range(j - i):
@@ -373,14 +377,14 @@ def _is_white(byte: u8) -> bool:
 
 @inner
 def _is_apart(buf: U8Array, i: i64, token_end: i64, is_mark: bool, end: i64) -> bool:
-    """Whether a token of ASCII letters, or a mark, buf[i:token_end], is sure to end there: before white space; letters
-    also before a mark and white space, but for initials (`J.`)."""
-    behind = buf[token_end]
-    if _is_white(behind):
+    """Return whether the token of ASCII letters, or the mark, buf[i:token_end] certainly ends there: before white
+    space; letters, except initials (`J.`), also before a mark and white space."""
+    next_byte = buf[token_end]
+    if _is_white(next_byte):
         return True
     if is_mark or token_end + 1 >= end or not _is_white(buf[token_end + 1]):
         return False
-    return is_in(behind, _ENDS_WORD) and (behind != _PERIOD or token_end - i > 1)
+    return is_in(next_byte, _ENDS_WORD) and (next_byte != _PERIOD or token_end - i > 1)
 
 
 @kernel
@@ -394,15 +398,15 @@ def scan(
     token_types: U8Array,
     keys: U64Array,
 ) -> i64:
-    """Fills `starts`, `ends`, `token_types` with the tokens of buf[:end]; returns their number.
+    """Fill `starts`, `ends`, `token_types` with the tokens of buf[:end]. Return their number.
 
-    keys: of each token of up to eight ASCII letters, and of most single marks, the bytes in lowercase, as the lowest
-    bits of an integer; 0 of others. The arrays hold `capacity(end)` entries at least.
+    keys: for each token of up to eight ASCII letters, and for most single marks, the bytes in lowercase as the lowest
+    bits of an integer; 0 for other tokens. The arrays have at least `capacity(end)` elements.
     """
     n = 0
     i = 0
-    chunk = 0  # start of the stretch without white space
-    no_path = 0  # up to here there is none
+    chunk = 0  # start of the current run without white space
+    no_path = 0  # no path begins before this offset
     while i < end:
         byte = buf[i]
         if byte == _SPACE:
@@ -418,7 +422,7 @@ def scan(
         letters_end, key = _letters(buf, i, end)
         is_mark = letters_end == i and is_in(byte, _STANDS_ALONE)
         token_end = letters_end + is_mark
-        if i < token_end < end and _is_apart(buf, i, token_end, is_mark, end):  # as most tokens are
+        if i < token_end < end and _is_apart(buf, i, token_end, is_mark, end):  # most tokens
             starts[n], ends[n], token_types[n] = i, token_end, MARKS if is_mark else WORD
             keys[n] = byte if is_mark else key
             n += 1
@@ -450,7 +454,7 @@ def scan(
                 token_end = _protected_end(buf, token_end, end, info)
                 ends[n], token_types[n], keys[n] = token_end, PROTECTED, 0
                 n += 1
-            elif byte | 32 == 119 or (token_end < end and is_in(buf[token_end], _BEHIND_JOINED)):
+            elif byte | 32 == 119 or (token_end < end and is_in(buf[token_end], _AFTER_JOINED)):
                 joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
                 if joined_end > 0:
                     token_end = joined_end
@@ -518,7 +522,7 @@ def scan(
 
 @kernel
 def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_types: U8Array, keys: U64Array) -> i64:
-    """As `scan`, for text that is tokenised already: tokens are what ASCII white space (and NUL) separates, as in
+    """Scan text that is already tokenized, as `scan` does: ASCII white space (and NUL) separates the tokens, as in
     KenLM; marks have no keys."""
     n = 0
     i = 0
@@ -542,7 +546,7 @@ def scan_spaced(buf: U8Array, end: i64, starts: I64Array, ends: I64Array, token_
 
 @inner
 def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array) -> i64:
-    """Writes the token buf[start:end] into `out` as the LM knows it, case unchanged; returns its length."""
+    """Write the token buf[start:end] to `out` as the LM has it, case unchanged. Return its length."""
     if token_type == PROTECTED:
         for k in range(5):
             out[k] = PROTECTED_CLASS[k]
@@ -568,7 +572,7 @@ def canonical(buf: U8Array, start: i64, end: i64, token_type: i64, out: U8Array)
 @inner
 def _canonical_marks(buf: U8Array, start: i64, end: i64, out: U8Array) -> i64:
     code, after = decode(buf, start, end)
-    run = _run_end(buf, start, after, end)  # a variation selector or accent behind it makes no other word
+    run = _run_end(buf, start, after, end)  # a variation selector or accent after it does not change the word
     length = (run - start) // (after - start)
     if code == _APOSTROPHE or code == _BACKTICK or 0x2018 <= code <= 0x201B:  # ' ` ‘ ’ ‚ ‛
         out[0] = _QUOTE if length == 2 else _APOSTROPHE  # `` and '' are double quotes
@@ -585,32 +589,34 @@ def _canonical_marks(buf: U8Array, start: i64, end: i64, out: U8Array) -> i64:
     if code == 33 or code == 63:  # !!! ends a sentence as ! does
         out[0] = code
         return 1
-    length = min(run - start, 3 * (after - start))  # longer runs of a mark are the same word
+    length = min(run - start, 3 * (after - start))  # runs of more than three are the same word
     copy_bytes(buf, start, length, out, 0)
     return length
 
 
 def capacity(size: int) -> int:
-    """How many tokens a buffer of `size` bytes can have: one a byte, and a compound for three of them."""
+    """Return how many tokens a buffer of `size` bytes can have at most: one per byte, and a compound per three of
+    them."""
     return size + size // 3 + 2
 
 
 TokensAndKeys = tuple[Tokens, npt.NDArray[np.uint64]]
-"""Tokens, and of each its key, as `scan` says."""
+"""Tokens, and the key of each (`scan`)."""
 
 
-def room_for(size: int) -> TokensAndKeys:
-    """Memory for the tokens of `size` bytes, and their keys. There are far fewer of them than there could be."""
+def allocate_tokens(size: int) -> TokensAndKeys:
+    """Allocate memory for the tokens of `size` bytes and their keys. It is sparse: there are usually far fewer tokens
+    than its capacity."""
     n = capacity(size)
     return Tokens._make(sparse(n, t) for t in (np.int64, np.int64, np.uint8)), sparse(n, np.uint64)
 
 
 def read_tokens(
-    buf: npt.NDArray[np.uint8], pretokenized: bool, info: Bytes, elisions: npt.NDArray[np.uint64], room: TokensAndKeys
+    buf: npt.NDArray[np.uint8], pretokenized: bool, info: Bytes, elisions: npt.NDArray[np.uint64], memory: TokensAndKeys
 ) -> TokensAndKeys:
-    """The tokens of a buffer of valid UTF-8 (any number of lines), COMPOUND tokens with their parts behind them, and
-    their keys, all in this memory, which has room for them. info, elisions: of the language."""
-    tokens, keys = room
+    """Return the tokens of a buffer of valid UTF-8 (any number of lines) and their keys, in this memory, which is large
+    enough. COMPOUND tokens are followed by their parts. info, elisions: of the language."""
+    tokens, keys = memory
     if pretokenized:
         n = scan_spaced(buf, buf.size, *tokens, keys)
     else:
@@ -619,6 +625,6 @@ def read_tokens(
 
 
 def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAULT) -> Tokens:
-    """The tokens of `text`, as `read_tokens` has them."""
+    """Return the tokens of `text`, as `read_tokens` does."""
     buf = np.frombuffer(text, np.uint8)
-    return read_tokens(buf, pretokenized, language.info, language.elisions, room_for(buf.size))[0]
+    return read_tokens(buf, pretokenized, language.info, language.elisions, allocate_tokens(buf.size))[0]

@@ -1,9 +1,9 @@
-"""Characters: what each code point is, how it is lowercased, and both on UTF-8 bytes.
+"""Characters: the class of each code point, its lowercase, and both on UTF-8 bytes.
 
-In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points
-(INFO, TO_LOWER, TO_TITLE, TO_UPPER); kernels that read, write and lowercase UTF-8 in byte arrays; and `lower`, which is
-`str.lower` at one fixed version of Unicode, or what a language has instead (language.py), or what else a model restores
-(restoring.py). Kernels take the tables as arguments, since a table that they named would be compiled into their code.
+In: `grammars/characters.tsv` and `grammars/lower.tsv`. Out: read-only tables over all code points (INFO, TO_LOWER,
+TO_TITLE, TO_UPPER); kernels that read, write and lowercase UTF-8 in byte arrays; and `lower`, which is `str.lower` at
+one fixed version of Unicode, unless a language (language.py) or a model that restores more than case (restoring.py)
+has other rules. Kernels take the tables as arguments, because a table named in a kernel would be compiled into it.
 """
 
 from typing import NamedTuple
@@ -11,42 +11,42 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.grammars import rows
 from capfst.kernels import get_eight, inner, kernel, outlined
 from capfst.kernels.types import U8Array, U32Array, U32Matrix, U64Array, i64, u64
+from capfst.text.facts import rows
 
 Bytes = npt.NDArray[np.uint8]
 CodePoints = npt.NDArray[np.uint32]
 
 OTHER, LETTER, MARK, NUMBER, SPACE, PUNCT = range(6)
 CLASS = 7  # mask of the class
-IS_UPPER = 8  # its lowercase is something else
-IS_CASED = 16  # makes a sigma after it final, one before it not final
-IS_IGNORABLE = 32  # the final-sigma rule looks through it
-IS_INNER = 64  # a mark that belongs to a word if it stands inside (restoring.py)
+IS_UPPER = 8  # its lowercase is another character
+IS_CASED = 16  # a sigma after it may be final, a sigma before it is not
+IS_IGNORABLE = 32  # the final-sigma rule ignores it
+IS_INNER = 64  # a mark that belongs to a word when it is inside it (restoring.py)
 
 CODE_POINTS = 0x110000
 CAPITAL_SIGMA, FINAL_SIGMA, SMALL_SIGMA = 0x3A3, 0x3C2, 0x3C3
 DOTTED_CAPITAL_I, DOTLESS_I, DOT_ABOVE = 0x130, 0x131, 0x307
 
 WIDTH = 4
-"""How many code points each side of a sequence has at most."""
+"""The largest number of code points on each side of a sequence."""
 GROWTH = 3
-"""A text's lowercase, or a lowercase text in other case, has at most so many times as many bytes."""
+"""A text's lowercase, or a lowercase text in another case, has at most this many times as many bytes."""
 NOTHING = CODE_POINTS
-"""In a lowering's table: of the character nothing is left."""
+"""In the table of a lowering: the character is deleted."""
 _NEVER = np.uint64(0xFFFFFFFFFFFFFFFF)
 _EACH = np.uint64(0x0101010101010101)
 _NOT_ASCII = np.uint64(0x8080808080808080)
 CASE_BITS = np.uint64(0x2020202020202020)
-"""In eight bytes of ASCII, those in which a small letter differs from its capital."""
+"""The bits in which a lowercase letter differs from its capital, in eight bytes of ASCII."""
 
 _BITS = {"OTHER": OTHER, "LETTER": LETTER, "MARK": MARK, "NUMBER": NUMBER, "SPACE": SPACE, "PUNCT": PUNCT}
 _BITS |= {"CASED": IS_CASED, "IGNORABLE": IS_IGNORABLE}
 
 
 def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
-    info = np.zeros(CODE_POINTS, np.uint8)  # of which most pages stay untouched, and take no memory
+    info = np.zeros(CODE_POINTS, np.uint8)  # most pages are never written, and take no memory
     for first, last, *names in rows("characters.tsv"):
         info[int(first, 16) : int(last, 16) + 1] = sum(map(_BITS.__getitem__, names))
 
@@ -67,47 +67,47 @@ def _tables() -> tuple[Bytes, CodePoints, CodePoints, CodePoints]:
     return info, lower, title, upper
 
 
-# INFO  uint8[0x110000]: class in the low three bits, and the flags.
-# The others are uint32[up to the last character that has case]; `mapped` reads them.
+# INFO: uint8[0x110000], the class in the low three bits, and the flags.
+# The others are uint32[up to the last character that has case], read by `mapped`.
 # TO_LOWER: the (first) code point of the lowercase; only U+0130 İ has a second, U+0307.
-# TO_TITLE: the capital that begins a word that c began, if its lowercase is c; else c itself.
-# TO_UPPER: the capital that c is in a word of capitals (Ǆ, not ǅ; ა's), likewise.
+# TO_TITLE: the capital of c at the start of a capitalized word, if its lowercase is c; else c itself.
+# TO_UPPER: the capital of c in a word of capitals (Ǆ, not ǅ; that of ა), if its lowercase is c; else c itself.
 INFO, TO_LOWER, TO_TITLE, TO_UPPER = _tables()
 
 
 @inner
 def mapped(table: U32Array, code: i64) -> i64:
-    """What a table has in the place of a code point: that itself if the table ends before it."""
+    """Return the entry of a table for a code point; the code point itself if the table ends before it."""
     return i64(table[code]) if code < table.size else i64(code)
 
 
 def ascii_set(characters: str) -> tuple[np.uint64, np.uint64]:
-    """ASCII characters as 128 bits, for `is_in`."""
+    """Return a set of ASCII characters as 128 bits, for `is_in`."""
     bits = sum(1 << ord(character) for character in set(characters))
     return np.uint64(bits & (1 << 64) - 1), np.uint64(bits >> 64)
 
 
 @inner
 def is_in(byte: i64, characters: tuple[u64, u64]) -> bool:
-    """Whether a byte is one of the characters, an `ascii_set`."""
+    """Return whether a byte is one of the characters, an `ascii_set`."""
     bits = characters[0] if byte < 64 else characters[1]
     return byte < 128 and bits >> u64(byte & 63) & u64(1) != u64(0)
 
 
 class Lowering(NamedTuple):
-    """How a language lowercases, for kernels; or what else a model takes for lowering (restoring.py)."""
+    """The lowering of a language, or of a model that restores more than case (restoring.py), for kernels."""
 
-    table: U32Array  # as TO_LOWER, or NOTHING; of all of ASCII at least
-    ascii: U8Array  # [128]: the same for ASCII; 128 of what is lowered to no ASCII, or begins a sequence
-    sequences: U32Matrix  # [n, 2 WIDTH]: characters, 0 behind them; their lowercase, likewise: before all of `table`
-    irregular: u64  # the character of ASCII, eight times, that is not lowered as others are; or no character
-    not_plain: u64  # bits that no eight plain bytes have; all, if there are several such characters
-    case: u64  # the bit that ASCII's small letters have and capitals lack, eight times; 0 if case stays
+    table: U32Array  # like TO_LOWER, or NOTHING; at least all of ASCII
+    ascii: U8Array  # [128]: the same for ASCII; 128 if the lowercase is not ASCII, or the character begins a sequence
+    sequences: U32Matrix  # [n, 2 WIDTH]: characters padded with 0; their lowercase, likewise. They precede `table`
+    irregular: u64  # the ASCII character that is not lowered as in most languages, eight times; or no character
+    not_plain: u64  # bits that eight plain bytes never have; all, if there are several such characters
+    case: u64  # the bit that ASCII lowercase letters have and capitals lack, eight times; 0 if case stays
     is_regular: bool  # whether all of ASCII is lowered as in most languages
 
     @classmethod
     def of(cls, table: CodePoints, sequences: CodePoints) -> "Lowering":
-        """From its table, and its sequences, of which longer ones stand before shorter ones."""
+        """Build a lowering from its table and its sequences, longer ones before shorter ones."""
         letters = table[:128]
         ascii = np.minimum(letters, 128).astype(np.uint8)
         ascii[sequences[sequences[:, 0] < 128, 0]] = 128
@@ -134,7 +134,7 @@ LOWERING = Lowering.of(
 
 @inner
 def within(part: u64, least: i64, most: i64) -> u64:
-    """The highest bit of those of eight bytes, all ASCII, that are least … most."""
+    """Return the highest bit of each of eight bytes, all ASCII, that is in least … most."""
     each = u64(0x0101010101010101)
     above_least = part + (u64(128) - u64(least)) * each
     above_most = part + (u64(127) - u64(most)) * each
@@ -143,7 +143,7 @@ def within(part: u64, least: i64, most: i64) -> u64:
 
 @inner
 def is_plain(part: u64, irregular: u64, not_plain: u64) -> bool:
-    """Whether eight bytes are ASCII, and none is an irregular character of a Lowering, whose fields the others are."""
+    """Return whether eight bytes are ASCII without an irregular character. irregular, not_plain: of the Lowering."""
     differ = part ^ irregular
     is_irregular = (differ - u64(0x0101010101010101)) & ~differ
     return (part | is_irregular) & not_plain == u64(0)
@@ -151,7 +151,7 @@ def is_plain(part: u64, irregular: u64, not_plain: u64) -> bool:
 
 @inner
 def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
-    """text[begin:end], up to eight bytes of it, as the lowest bits of an integer, the others 0."""
+    """Return text[begin:end], up to eight bytes of it, as the lowest bits of an integer; the other bits are 0."""
     if begin + 8 <= text.size:
         return get_eight(text, begin) & ~u64(0) >> u64(max(0, 64 - 8 * (end - begin)))
     return _last_eight(text, begin, end)
@@ -160,7 +160,7 @@ def eight_of(text: U8Array, begin: i64, end: i64) -> u64:
 @outlined
 @inner
 def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
-    """As `eight_of`, at the end of the text."""
+    """Do the same as `eight_of` at the end of the text."""
     part = u64(0)
     for i in range(begin, min(end, begin + 8)):
         part |= u64(text[i]) << u64(8 * (i - begin))
@@ -169,8 +169,8 @@ def _last_eight(text: U8Array, begin: i64, end: i64) -> u64:
 
 @inner
 def is_small(text: U8Array, start: i64, end: i64) -> bool:
-    """Whether text[start:end] is ASCII without capitals, for certain: none of its bytes lacks the bit that capitals
-    lack. Not at the end of the text."""
+    """Return whether text[start:end] is certainly ASCII without capitals: every byte has the bit that capitals lack.
+    False at the end of the text."""
     if end + 8 > text.size:
         return False
     others = u64(0)
@@ -183,7 +183,7 @@ def is_small(text: U8Array, start: i64, end: i64) -> bool:
 
 @inner
 def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
-    """(code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
+    """Return (code point, offset of the next) of the character at buf[i] of valid UTF-8; U+FFFD if `end` cuts it."""
     first = i64(buf[i])
     return (first, i + 1) if first < 0x80 else _decode_several(buf, i, end)
 
@@ -191,7 +191,7 @@ def decode(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
 @outlined
 @inner
 def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
-    """As `decode`, of a character of several bytes."""
+    """Decode a character of several bytes, as `decode` does."""
     first = i64(buf[i])
     if first < 0xE0:
         size, code = 2, first & 0x1F
@@ -208,7 +208,7 @@ def _decode_several(buf: U8Array, i: i64, end: i64) -> tuple[i64, i64]:
 
 @kernel
 def is_utf8(text: U8Array) -> bool:
-    """Whether Python would decode the text. That makes a str of it, in which time no other thread does anything."""
+    """Return whether the bytes are valid UTF-8, without building a str under the GIL."""
     i, end = 0, text.size
     while i < end:
         if i + 8 <= end and get_eight(text, i) & _NOT_ASCII == u64(0):
@@ -222,7 +222,7 @@ def is_utf8(text: U8Array) -> bool:
             if text[k] & 0xC0 != 0x80:
                 return False
         code = decode(text, i, end)[0]
-        if size == 3 and (code < 0x800 or 0xD800 <= code < 0xE000):  # too long, or a surrogate
+        if size == 3 and (code < 0x800 or 0xD800 <= code < 0xE000):  # overlong, or a surrogate
             return False
         if size == 4 and not 0x10000 <= code < 0x110000:
             return False
@@ -232,7 +232,7 @@ def is_utf8(text: U8Array) -> bool:
 
 @inner
 def class_at(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """The class of the character at buf[i]; SPACE at `end`."""
+    """Return the class of the character at buf[i]; SPACE at `end`."""
     if i >= end:
         return SPACE
     if buf[i] < 128:
@@ -242,13 +242,13 @@ def class_at(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 @kernel
 def is_alphanumeric(char_class: i64) -> bool:
-    """Whether a class is that of a letter, digit or combining mark."""
+    """Return whether a class is that of a letter, digit or combining mark."""
     return char_class == LETTER or char_class == NUMBER or char_class == MARK
 
 
 @inner
 def encode(code: i64, out: U8Array, j: i64) -> i64:
-    """Writes the code point as UTF-8 at out[j:] (at most 4 bytes); the offset after it."""
+    """Write the code point as UTF-8 at out[j:] (at most 4 bytes). Return the offset after it."""
     if code < 0x80:
         out[j] = code
         return j + 1
@@ -258,7 +258,7 @@ def encode(code: i64, out: U8Array, j: i64) -> i64:
 @outlined
 @inner
 def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
-    """As `encode`, for a character of several bytes."""
+    """Encode a character of several bytes, as `encode` does."""
     if code < 0x800:
         out[j] = 0xC0 | code >> 6
         size = 2
@@ -276,7 +276,7 @@ def _encode_several(code: i64, out: U8Array, j: i64) -> i64:
 @outlined
 @inner
 def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info: U8Array) -> bool:
-    """Whether the sigma buf[i:after] of the line buf[start:end] ends a word, as `str.lower` has it.
+    """Return whether the sigma buf[i:after] of the line buf[start:end] ends a word, as in `str.lower`.
 
     Final_Sigma (Unicode 3.13, table 3-17): after CASED IGNORABLE*, and not before IGNORABLE* CASED.
     """
@@ -301,9 +301,9 @@ def is_final_sigma(buf: U8Array, i: i64, after: i64, start: i64, end: i64, info:
 @outlined
 @inner
 def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i64) -> tuple[i64, i64]:
-    """(row, offset behind) of the first of the sequences that stands at buf[i:end]; (−1, i) if none does.
+    """Return (row, offset after it) of the first of the sequences that begins at buf[i:end]; (−1, i) if there is none.
 
-    side: the column in which it begins: 0, or WIDTH.
+    side: the first column of the side to compare, 0 or WIDTH.
     """
     for row in range(sequences.shape[0]):
         after = i
@@ -324,7 +324,7 @@ def find_sequence(buf: U8Array, i: i64, end: i64, sequences: U32Matrix, side: i6
 @outlined
 @inner
 def put_sequence(sequences: U32Matrix, row: i64, side: i64, out: U8Array, j: i64) -> i64:
-    """Writes a side of a sequence at out[j:]; the offset after it."""
+    """Write a side of a sequence at out[j:]. Return the offset after it."""
     for column in range(side, side + WIDTH):
         code = i64(sequences[row, column])
         if code == 0:
@@ -346,11 +346,11 @@ def lower_into(
     info: U8Array,
     lowering: Lowering,
 ) -> i64:
-    """Writes the lowercase of buf[start:end] at out[j:]; the offset after it.
+    """Write the lowercase of buf[start:end] at out[j:]. Return the offset after it.
 
-    buf[context_start:context_end] is the line around it, where a final sigma is told from an inner one. The
-    lowercase has at most 3/2 as many bytes as the text (Ⱥ and İ grow from two to three), in
-    languages of their own GROWTH times as many. A text of which nothing would be left stays.
+    buf[context_start:context_end] is the line around it, which decides whether a sigma is final. The lowercase has at
+    most 3/2 as many bytes as the text (Ⱥ and İ grow from two to three), in languages with their own rules GROWTH times
+    as many. A text that would be deleted completely stays.
     """
     begin = j
     i = start
@@ -369,9 +369,9 @@ def lower_into(
         ):
             j = encode(mapped(lowering.table, FINAL_SIGMA), out, j)
         else:
-            row, behind = find_sequence(buf, i, end, lowering.sequences, 0)
+            row, sequence_end = find_sequence(buf, i, end, lowering.sequences, 0)
             if row >= 0:
-                after = behind
+                after = sequence_end
                 j = put_sequence(lowering.sequences, row, WIDTH, out, j)
             else:
                 small = mapped(lowering.table, code)
@@ -387,8 +387,8 @@ def lower_into(
 
 @inner
 def put_plain(text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, lowering: Lowering) -> bool:
-    """Writes the lowercase of text[start:end] to parts[begin:], uint64, as `eight_of` gives it, eight bytes after
-    eight, if it is plain ASCII; whether."""
+    """Write the lowercase of text[start:end] to parts[begin:], uint64, eight bytes per element as in `eight_of`, if the
+    text is plain ASCII. Return whether it is."""
     every_plain = True
     for i in range(start, end, 8):
         part = eight_of(text, i, end)
@@ -399,20 +399,28 @@ def put_plain(text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, 
 
 @inner
 def put_lowered(
-    text: U8Array, start: i64, end: i64, parts: U64Array, begin: i64, room: U8Array, info: U8Array, lowering: Lowering
+    text: U8Array,
+    start: i64,
+    end: i64,
+    parts: U64Array,
+    begin: i64,
+    scratch: U8Array,
+    info: U8Array,
+    lowering: Lowering,
 ) -> i64:
-    """As `put_plain`, of any word; its size in bytes. room: for the word's lowercase."""
+    """Write the lowercase of any word as `put_plain` does. Return its size in bytes. scratch: working memory for the
+    lowercase of the word."""
     if put_plain(text, start, end, parts, begin, lowering):
         return end - start
-    size = lower_into(text, start, end, start, end, room, 0, info, lowering)
+    size = lower_into(text, start, end, start, end, scratch, 0, info, lowering)
     for i in range(0, size, 8):
-        parts[begin + (i >> 3)] = eight_of(room, i, size)
+        parts[begin + (i >> 3)] = eight_of(scratch, i, size)
     return size
 
 
 def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
-    """A model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables, if its language has
-    no other, and it restores case only."""
+    """Return a model's lowercase of valid UTF-8: that of `str.lower` at the Unicode version of the tables, unless the
+    model has a language with other rules or restores more than case."""
     if lowering.is_regular and text.isascii():
         return text.lower()
     buf = np.frombuffer(text, np.uint8)
@@ -422,5 +430,5 @@ def lower_bytes(text: bytes, lowering: Lowering = LOWERING) -> bytes:
 
 
 def lower(text: str, lowering: Lowering = LOWERING) -> str:
-    """A model's lowercase of a text, as `lower_bytes`."""
+    """Return a model's lowercase of a text, as `lower_bytes` does."""
     return lower_bytes(text.encode(), lowering).decode()

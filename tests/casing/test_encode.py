@@ -1,4 +1,4 @@
-"""encode.py: cased text as the LM sees it, against a plain reading of the same words."""
+"""encode.py: cased text in the words of the LM, compared with a reference implementation."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ TRANSDUCERS = {plain: transducer(plain) for plain in (False, True)}
 @settings(deadline=None, max_examples=400)
 @given(TEXT, st.booleans())
 @example("0_0", False)
-def test_against_a_plain_reading(text, plain):
+def test_against_a_reference_implementation(text, plain):
     t = TRANSDUCERS[plain]
     label = {form: i for i, form in enumerate(t.symbols)}
     buf = np.frombuffer(text.encode(), np.uint8)
@@ -68,7 +68,7 @@ def test_against_a_plain_reading(text, plain):
         size = 0 if plain else canonical(buf, s, e, kind, out)
         word = (buf[s:e] if plain else out[:size]).tobytes().decode()
         shown[-1].append(word)
-        is_identifier = kind == PROTECTED and n_forms == 0  # an unknown word, shown as others that stay as they are
+        is_identifier = kind == PROTECTED and n_forms == 0  # an unknown word, shown unchanged
         labels.append(label["<unk>"] if is_identifier else label.get(word, label["<unk>"]))
     assert encode.labels(buf, words, t.symbols, label["<unk>"], plain).tolist() == labels
     assert bytes(encode.spaced(buf, words, plain)).decode() == "\n".join(map(" ".join, shown))

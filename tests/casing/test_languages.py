@@ -1,8 +1,7 @@
-"""Languages: what kernels, grammars and ICU make of words, each by the rules of a language."""
+"""Languages: kernels, grammars and ICU agree on words, each by the rules of a language."""
 
 import numpy as np
 import pytest
-from capfst.grammars import rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.spelling import spelled
@@ -11,6 +10,7 @@ from capfst.casing.shapes import Shape, shapes
 from capfst.casing.transducer import Transducer
 from capfst.exceptions import CapfstError
 from capfst.fst.symbols import Symbols, check
+from capfst.text.facts import rows
 from capfst.text.language import DEFAULT, Language, known, languages
 from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import lower
@@ -117,7 +117,7 @@ def test_shapes(language: str, word: str, capitalized: str, upper: str, mixed: s
 
 @settings(deadline=None)
 @given(st.sampled_from(OWN), made_words)
-def test_what_is_written_has_the_word_as_its_lowercase(language: str, text: str) -> None:
+def test_every_shape_has_the_word_as_its_lowercase(language: str, text: str) -> None:
     word = kernel_lower(text, language)
     assert kernel_lower(word, language) == word
     for shape in SHAPES:
@@ -125,11 +125,11 @@ def test_what_is_written_has_the_word_as_its_lowercase(language: str, text: str)
 
 
 @pytest.mark.parametrize("language", [row[0] for row in table(SHAPED)][::3])
-def test_the_grammar_says_the_same(language: str) -> None:
+def test_the_grammar_agrees(language: str) -> None:
     pytest.importorskip("pynini")
-    from capfst.grammars.lower import lower as lowered  # noqa: PLC0415
-    from capfst.grammars.names import mixed  # noqa: PLC0415
-    from capfst.grammars.shapes import capitalized, upper  # noqa: PLC0415
+    from grammars.lower import lower as lowered  # noqa: PLC0415
+    from grammars.names import mixed  # noqa: PLC0415
+    from grammars.shapes import capitalized, upper  # noqa: PLC0415
 
     for name, surface, lowercase in table(LOWERCASE):
         if name == language:
@@ -143,15 +143,15 @@ def test_the_grammar_says_the_same(language: str) -> None:
 @pytest.mark.parametrize("language", OWN)
 def test_kernels_and_grammars_on_made_words(language: str) -> None:
     pynini = pytest.importorskip("pynini")
-    from capfst.grammars import lower as grammar  # noqa: PLC0415
-    from capfst.grammars.names import mixed  # noqa: PLC0415
-    from capfst.grammars.shapes import capitalized, upper  # noqa: PLC0415
+    from grammars import lower as grammar  # noqa: PLC0415
+    from grammars.names import mixed  # noqa: PLC0415
+    from grammars.shapes import capitalized, upper  # noqa: PLC0415
 
     @settings(deadline=None, max_examples=60)
     @given(made_words)
     def check_word(text: str) -> None:
         lowercases = list(pynini.compose(pynini.escape(text), grammar.lowering(language)).paths().ostrings())
-        assert lowercases == [kernel_lower(text, language)]  # one: it is a function
+        assert lowercases == [kernel_lower(text, language)]  # exactly one: it is a function
         word = lowercases[0]
         related = pynini.escape(word) @ grammar.raising(language) @ pynini.escape(text)
         assert related.num_states() > 0
@@ -163,20 +163,20 @@ def test_kernels_and_grammars_on_made_words(language: str) -> None:
 
 # ---- ICU
 
-# Where ICU has no rule: the prefixes of Irish and Scottish Gaelic.
+# ICU has no rule for the prefixes of Irish and Scottish Gaelic.
 ICU_LACKS = {"ga", "gd"}
 LETTERS = "".join(chr(code) for code in range(0x20, 0x10000) if not 0xD800 <= code < 0xE000 and chr(code).isalpha())
 
 
 def icu_words(language: str) -> list[str]:
-    """Words and letters, in any case, to ask ICU of."""
+    """Return words and letters, in any case, to compare with ICU."""
     own = [word for row in table(LOWERCASE) + table(SHAPED) for word in row[1:] if row[0] in (language, "default")]
     return own + list(LETTERS[:3000])
 
 
 @pytest.mark.parametrize("language", known())
 def test_icu(language: str) -> None:
-    """ICU agrees, or its form is one from whose lowercase, by ICU itself, there is no way back: STRASSE, ΑΝΘΡΩΠΟΣ."""
+    """ICU agrees, or the lowercase of its form, by ICU itself, is another word: STRASSE, ΑΝΘΡΩΠΟΣ."""
     icu = pytest.importorskip("icu", reason="PyICU is not installed (pip install '.[icu]', needs libicu-dev)")
     locale, rules = icu.Locale(language), languages(language)
     version = tuple(map(int, icu.UNICODE_VERSION.split(".")[:2]))
@@ -208,7 +208,7 @@ def is_prefixed(word: str, language: Language) -> bool:
     return any(word.startswith("".join(chr(code) for code in side if code)) for side in sides)
 
 
-# ---- what follows from a language
+# ---- Effects of a language
 
 
 def test_known() -> None:
@@ -216,7 +216,7 @@ def test_known() -> None:
     assert languages("default") is DEFAULT
 
 
-def test_names_are_those_of_one_model() -> None:
+def test_one_name_for_languages_in_any_order() -> None:
     assert languages("fr,de").name == languages("de+fr").name == "de+fr"
     assert languages("de,fr") is languages("fr+de")
     assert languages("az,tr").name == "az+tr"
@@ -225,24 +225,24 @@ def test_names_are_those_of_one_model() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("xx", "no grammar for the language 'xx': use one of az be .*, or leave it out for Unicode's default"),
-        ("de,", "no grammar for the language ''"),
+        ("xx", "language 'xx'.* az be .*`language`"),
+        ("de,", "language ''"),
     ],
 )
-def test_refused(names: str, message: str) -> None:
+def test_unknown_languages_are_refused(names: str, message: str) -> None:
     with pytest.raises(CapfstError, match=message):
         languages(names)
 
 
 @pytest.mark.parametrize("names", ["de,tr", "de,lt", "lt,tr"])
-def test_in_company_languages_lowercase_as_unicode_does(names: str) -> None:
+def test_several_languages_lowercase_as_unicode_does(names: str) -> None:
     language = languages(names)
     assert (language.lowering.table == DEFAULT.lowering.table).all()
     assert language.lowering.sequences.tolist() == DEFAULT.lowering.sequences.tolist()
     assert language.title.tolist() == DEFAULT.title.tolist()
 
 
-def test_shapes_of_forms_are_the_language_s() -> None:
+def test_shapes_of_forms_follow_the_language() -> None:
     forms = ["IJsland", "Ijsland", "ijsland", "IJSLAND"]
 
     def of(language: str) -> list[int]:
@@ -255,7 +255,7 @@ def test_shapes_of_forms_are_the_language_s() -> None:
     assert shapes(irish)[1:].tolist() == [Shape.UPPER, Shape.CAPITALIZED, Shape.LOWER, Shape.MIXED]
 
 
-def test_words_of_symbols_are_the_language_s() -> None:
+def test_words_of_symbols_follow_the_language() -> None:
     symbols = Symbols.from_words(["İyi", "Irk", "ırk"], languages("tr"))
     starts = check(symbols)
     assert [symbols[label] for label in symbols.forms("ırk", starts)] == ["Irk", "ırk"]

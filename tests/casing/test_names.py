@@ -1,4 +1,4 @@
-"""names.py, twice: the kernels do what the grammar says."""
+"""names.py: the kernels agree with the grammar."""
 
 import pydoc_data.topics
 
@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pynini")
 
-from capfst.grammars import rows
-from capfst.grammars.names import mixed, mixing, naming, patterns
-from capfst.grammars.names import pattern as pattern_of
 from support.spelling import spelled
 
 from capfst.casing import names
 from capfst.casing.shapes import Shape
+from capfst.text.facts import rows
 from capfst.text.language import DEFAULT
 from capfst.text.tokenizer import COMPOUND, WORD, tokenize
 from capfst.text.unicode import lower
+from grammars.names import mixed, mixing, naming, patterns
+from grammars.names import pattern as pattern_of
 
 NAMES = ("NONE", "ROMAN", "MAC", "APOSTROPHE", "HYPHENATED", "PRODUCT", "PLURAL", "CODE", "ACRONYM")
 name_like = st.lists(st.sampled_from([*"aceimsxd0é'’-σς漢", "mc", "mac", "us", "anti", "é-"]), max_size=8).map("".join)
@@ -99,7 +99,7 @@ def test_the_grammars_are_functions_in_order() -> None:
         assert lower(mixed(word)) == word
 
 
-def test_listed_parts_fit_into_integers() -> None:
+def test_first_parts_fit_into_integers() -> None:
     listed = rows("names.tsv")
     assert all(len(part.encode()) <= 8 and how in ("SMALL", "UPPER") for part, how in listed)
     assert len(dict(listed)) == len(listed) == len(names.spelling_of(DEFAULT).parts)

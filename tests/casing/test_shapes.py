@@ -1,4 +1,4 @@
-"""shapes.py: the shape of any word, any word in any shape. Twins in plain Python with the methods of `str`."""
+"""shapes.py: the shape of any word, any word in any shape. Reference implementations use the methods of `str`."""
 
 import unicodedata
 
@@ -12,7 +12,7 @@ from capfst.casing.shapes import AS_FORM, Shape, shape_of, shapes
 from capfst.fst.symbols import Symbols
 from capfst.text.unicode import INFO, lower
 
-REVISED = "\u1734"  # as in test_characters.py
+REVISED = "\u1734"  # as in test_unicode.py
 characters = st.characters(codec="utf-8", exclude_categories=["Cs", "Cn"], exclude_characters=REVISED)
 CASED = "abİIıßẞΣσςάΐᾳᾼꭰᎠ𐐀𐐨ԱևﬁǄǅǆაᲐŉK\u212aⅧⓐʰªº"
 words = st.text(st.sampled_from(CASED + "'’-0.\u0301\u00ad漢") | characters, max_size=12)
@@ -170,6 +170,6 @@ def test_every_letter_and_its_capital() -> None:
             assert spelled(small, Shape.CAPITALIZED) == spell_twin(small, Shape.CAPITALIZED), hex(code)
 
 
-def test_a_word_that_stays_leaves_what_is_behind_it() -> None:
-    """In capitals it would be longer, but its inner ς would become σ."""
+def test_a_word_that_stays_leaves_the_text_after_it() -> None:
+    """In capitals the word would be longer, but its inner ς would become σ."""
     assert spelled("οδοςɫ", Shape.UPPER) == "οδοςɫ"

@@ -1,4 +1,4 @@
-"""surface.py: the text in chosen surface forms. Whatever is chosen, only case changes."""
+"""surface.py: write the text in chosen surface forms. For any choice, only case changes."""
 
 import random
 import unicodedata
@@ -22,7 +22,7 @@ from capfst.recaser import load
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
 
-REVISED = "\u1734"  # as in test_characters.py
+REVISED = "\u1734"  # as in test_unicode.py
 VOCABULARY = [
     *FORMS, "İ", "İx", "I\u0307X", "Οδοσ", "Σ", "σ", "ς", "a.Σ.", "A.Σ.", "00:00", "F-00", "f-00", "Well-known",
     "don't", "DON'T", "O'Neill", "k", "ẞ", "ß", "ʰA", "Ⓐ", "<url>", "<URL>", "...", "'", '"', "ⅷ", "Ⅷ", "ﬃ", "Ⱥ", "ⱥ",
@@ -49,12 +49,12 @@ UNKNOWING = {plain: transducer(["<unk>"], plain) for plain in (False, True)}
 
 
 def one_sentence(labels: npt.NDArray[np.uint32]) -> LabelPath:
-    """The path with these labels through lines of one sentence."""
+    """Return the path with these labels, for lines of one sentence."""
     return LabelPath(labels, np.zeros(len(labels), np.bool_))
 
 
 def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = False) -> str:
-    """The text with each word in one of its forms, or lowercase."""
+    """Return the text with each word in one of its forms, or lowercase."""
     buf = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
     words = t.words(buf)
     ranges = zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
@@ -64,13 +64,13 @@ def written(t: Transducer, text: str, rng: random.Random, sentence_case: bool = 
 
 
 def reaches_cased(characters: str) -> bool:
-    """Whether a letter that has case comes first, but for what the final-sigma rule looks through."""
+    """Return whether a cased letter comes first, without characters that the final-sigma rule ignores."""
     flags = next((flags for c in characters if not (flags := INFO[ord(c)]) & IS_IGNORABLE), 0)
     return bool(flags & IS_CASED)
 
 
 def is_known(text: str) -> bool:
-    """Whether this Python's `str.lower` knows the Unicode of the text as well as capfst's tables do."""
+    """Return whether the Unicode version of this Python's `str.lower` covers the text, as the tables do."""
     return REVISED not in text and all(unicodedata.category(c) != "Cn" for c in text)
 
 
@@ -101,7 +101,7 @@ def test_lone_surrogates():
 @example("ΣΑ's οδος's Σ.α σα-Σας", False, False, random.Random(1))
 @example("us Us US uS abcdefgh ABCDEFGHI abcdefghI 'abcdefg 12345678a12345678b ", False, False, random.Random(1))
 def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
-    """A word in its first form, or without any, is spelled in its shape; others are written as without shapes."""
+    """Words in their first form, or without a form, are written in their shape; others as without shapes."""
     t = TRANSDUCERS[plain]
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
@@ -135,7 +135,7 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
 
 
 def every_word(buf, words, path, shapes, small_forms, stays_small, pretokenized, sentence_case, found):
-    """In the place of `_find_changing`: all words may change."""
+    """Replace `_find_changing`: all words may change."""
     found[:] = np.arange(len(found))
     return len(found)
 
@@ -145,10 +145,10 @@ def every_word(buf, words, path, shapes, small_forms, stays_small, pretokenized,
 @example("us don't f-16 'us\nus “abc x\n' us 10:30 us.", False, True, False, random.Random(1))
 @example(20 * "' us\n", True, True, False, random.Random(1))
 @example("us us us k k k don't don't don't us us us", False, False, True, random.Random(1))
-def test_words_that_are_passed_over_would_stay(text, plain, sentence_case, by_shapes, rng):
-    """Whatever form, shape or break is chosen, the text is that of looking at every word."""
+def test_skipped_words_do_not_change(text, plain, sentence_case, by_shapes, rng):
+    """For any forms, shapes and sentence boundaries, the text is the same as if every word were examined."""
     t = TRANSDUCERS[plain]
-    # All are looked at that stand in the last eight bytes.
+    # All words in the last eight bytes are examined.
     buf = np.frombuffer((text + 8 * " ").encode("utf-8", "surrogatepass"), np.uint8)
     words = t.words(buf)
     ranges = zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
@@ -179,12 +179,12 @@ def test_words_that_are_passed_over_would_stay(text, plain, sentence_case, by_sh
 def test_shapes(text, shape, expected):
     t = transducer(["US", "us"], False)
     buf = np.frombuffer(text.encode(), np.uint8)
-    for behind in (b"", b"\n" + b" " * 8):  # at the end of the text, and in front of it
-        longer = np.concatenate([buf, np.frombuffer(behind, np.uint8)])
+    for rest in (b"", b"\n" + b" " * 8):  # at the end of the text, and before it
+        longer = np.concatenate([buf, np.frombuffer(rest, np.uint8)])
         found = t.words(longer)
         shapes = np.full(len(found.first_labels), shape, np.uint8)
         out = bytes(write(longer, found, one_sentence(found.first_labels), t.symbols, False, False, shapes))
-        assert out.decode() == expected + behind.decode()
+        assert out.decode() == expected + rest.decode()
 
 
 def test_another_form_than_the_first_is_not_written_in_a_shape():
@@ -224,7 +224,7 @@ def test_sentence_case_comes_after_shapes(text, shape, expected):
     [
         ("10:30 f-16 IN THE 1990s", ["F-00", "0000S", "in"], "10:30 F-16 in the 1990S"),
         ("o’neill o'neill’s", ["O'Neill", "'S"], "O’Neill O'Neill’S"),
-        ("o'1’2'3", ["O'0'0'0"], "o'1’2'3"),  # no word, but five
+        ("o'1’2'3", ["O'0'0'0"], "o'1’2'3"),  # not one word, but five
         ("r’n'b1’x2", ["R'N'B0'X0"], "R’N'B1’X2"),
         ("well-known x-y", ["Well-Known", "X"], "Well-Known X-y"),
         ("HTTP://X.ORG @Me #Tag", ["<URL>"], "HTTP://X.ORG @Me #Tag"),
@@ -235,7 +235,7 @@ def test_sentence_case_comes_after_shapes(text, shape, expected):
     ],
 )
 def test_golden(text, forms, expected):
-    """All words in their first form."""
+    """All words are in their first form."""
     t = transducer(forms, False)
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
@@ -243,7 +243,7 @@ def test_golden(text, forms, expected):
 
 
 def test_only_the_case_of_ascii_letters_is_copied_from_a_form():
-    """Bytes that differ in the bit of case alone, as a quote and a control character do, are something else."""
+    """Other bytes that differ only in the bit of case, such as a quote and a control character, are not copied."""
     rng = random.Random(1)
     for a in range(256):
         for b in {a, a ^ 0x20, a ^ 0x40, rng.randrange(256)}:

@@ -51,7 +51,7 @@ def test_languages(folder: Path, names: list[str], files: list[str], languages: 
     [
         ([], "no corpus given"),
         (["de=e.txt", "mixed"], "^mixed/de/a.txt: name its language, as in de=mixed/de/a.txt: that of other files was"),
-        (["xx=e.txt"], "no grammar for the language 'xx'"),
+        (["xx=e.txt"], "language 'xx'"),
         (["de=none.txt"], "^none.txt: no such file"),
     ],
 )

@@ -58,6 +58,7 @@ print(is_utf8(np.frombuffer(b"abc", np.uint8)), lower("ABC"))
 def test_libraries_that_are_damaged_or_missing(tmp_path: Path) -> None:
     package = tmp_path / "capfst"
     shutil.copytree(ROOT / "capfst", package, ignore=shutil.ignore_patterns("*.fst", "__pycache__", "lib"))
+    shutil.copytree(ROOT / "grammars", package / "grammars")
 
     def error() -> str:
         program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{PROGRAM}"

@@ -1,4 +1,4 @@
-"""breaks.py: abbreviations, and where the LM expects a sentence to end; and what breaks do to lines."""
+"""boundaries.py: abbreviations, and where the LM expects a sentence to end; lines with several sentences."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from support.models import backoff_models
 from capfst import CapfstError, Recaser, load, train
 from capfst.cli import cli
 from capfst.fst.read import CapFst
-from capfst.search import boundaries as breaks
+from capfst.search.boundaries import ABBREVIATION, CLOSING, EXPECTED
 from capfst.text.unicode import lower
 
 SENTENCES = [
@@ -26,8 +26,8 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
-    """A model of the sentences, one a line."""
-    folder = tmp_path_factory.mktemp("breaks")
+    """Train a model on the sentences, one per line."""
+    folder = tmp_path_factory.mktemp("boundaries")
     rng = random.Random(5)
     lines = [rng.choice(SENTENCES) for _ in range(4000)]
     (folder / "corpus.txt").write_text("\n".join(lines) + "\n")
@@ -37,31 +37,28 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
 
 @settings(deadline=None, max_examples=60)
 @given(model=backoff_models(), text=st.lists(st.sampled_from(["it", "us", ".", "!", "\n", "oov"]), max_size=12))
-def test_what_the_lm_expects(tmp_path_factory, model, text):
+def test_expected_boundaries_and_abbreviations(tmp_path_factory, model, text):
     recaser = Recaser(model.save(tmp_path_factory.getbasetemp() / "b.fst"))
+    lm = recaser.pipeline.loaded.lm
     words = recaser.pipeline.loaded.transducer.words(np.frombuffer(" ".join(text).encode(), np.uint8))
     forms = [
         range(first, first + n) for first, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     ]
     abbreviations, expected = [], []
     for i, may_begin in enumerate(words.may_begin.tolist()):
-        ends = []  # (P(mark | word), P(</s> | word, mark), P(</s> or what closes | word, mark)) for all forms
+        ends = []  # (P(mark | word), P(</s> | word, mark), P(</s> or closing mark | word, mark)) for all forms
         for word in forms[i - 2] if i > 1 and may_begin else ():
             for mark in forms[i - 1]:
-                cost, state = recaser.pipeline.loaded.lm.arc(recaser.pipeline.loaded.lm.arc(0, word)[1], mark)
-                end = math.exp(-recaser.pipeline.loaded.lm.final(state))
-                marks = [recaser.pipeline.loaded.lm.label(mark) for mark in breaks.CLOSING]
-                closes = sum(
-                    math.exp(-recaser.pipeline.loaded.lm.arc(state, m)[0])
-                    for m in marks
-                    if m != recaser.pipeline.loaded.lm.unknown
-                )
+                cost, state = lm.arc(lm.arc(0, word)[1], mark)
+                end = math.exp(-lm.final(state))
+                marks = [lm.label(mark) for mark in CLOSING]
+                closes = sum(math.exp(-lm.arc(state, m)[0]) for m in marks if m != lm.unknown)
                 ends.append((math.exp(-cost), end, end + closes))
-        abbreviations.append(any(p * (1 - closed) >= breaks.ABBREVIATION for p, _, closed in ends))
-        expected.append(may_begin and all(end >= breaks.EXPECTED for _, end, _ in ends))
+        abbreviations.append(any(p * (1 - closed) >= ABBREVIATION for p, _, closed in ends))
+        expected.append(may_begin and all(end >= EXPECTED for _, end, _ in ends))
     assert recaser.pipeline.loaded.boundaries.expected(words).tolist() == expected
     before = words.may_begin.copy()
-    recaser.pipeline.loaded.boundaries.leave_out_abbreviations(words)
+    recaser.pipeline.loaded.boundaries.exclude_abbreviations(words)
     assert words.may_begin.tolist() == (before & ~np.array(abbreviations, np.bool_)).tolist()
 
 
@@ -88,7 +85,7 @@ def test_golden(model: CapFst, engine: str, text: str, sentences: list[str]) -> 
     assert cost == pytest.approx(recaser.pipeline.path_costs(text.encode())[0])
 
 
-def test_sentences_in_a_line_come_out_as_in_lines(model: CapFst) -> None:
+def test_sentences_of_a_line_are_recased_as_lines(model: CapFst) -> None:
     for sentence_case in (False, True):
         recaser = Recaser(model, sentence_case=sentence_case)
         lines = [lower(line) for line in SENTENCES if "p.m." not in line]
@@ -103,8 +100,8 @@ def test_no_breaks(model: CapFst) -> None:
     assert recaser.sentences("no way! it rained. stop it!") == [recaser("no way! it rained. stop it!")]
 
 
-def test_a_capital_for_its_place_is_as_likely_as_the_break(model: CapFst) -> None:
-    """The other casing of a sentence's first word is that of a line in which no sentence begins there."""
+def test_a_sentence_initial_capital_is_as_likely_as_the_boundary(model: CapFst) -> None:
+    """The alternative to the capital of a sentence's first word is a line in which no sentence begins there."""
     recaser = Recaser(model, sentence_case=True)
     text, changes = recaser.confidence("no way! it rained.")
     assert text == "No way! It rained."
@@ -121,7 +118,7 @@ def test_sentences_take_one_line(model: CapFst) -> None:
 
 @pytest.mark.slow
 def test_a_line_of_megabytes(model: CapFst) -> None:
-    """It comes out as its parts do, in any number of threads, and is not searched again and again."""
+    """The result is that of its parts, for any number of threads, and the search is not repeated."""
     sentences = [lower(line) for line in SENTENCES if "p.m." not in line]
     rng = random.Random(2)
     line = " ".join(rng.choice(sentences) for _ in range(60_000))
@@ -134,7 +131,7 @@ def test_a_line_of_megabytes(model: CapFst) -> None:
 
 
 def test_commands(model: CapFst, tmp_path: Path) -> None:
-    """recase and batch give the same bytes, for any number of threads, and follow the option."""
+    """recase and batch write the same bytes, for any number of threads, and follow the option."""
     text = "\n".join(" ".join(map(lower, SENTENCES[k:] + SENTENCES[:k])) for k in range(len(SENTENCES))) * 50
     (tmp_path / "a.txt").write_text(text + "\n")
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": line}) + "\n" for line in text.split("\n")))
@@ -154,13 +151,13 @@ def test_commands(model: CapFst, tmp_path: Path) -> None:
     assert written[0] == Recaser(model, sentence_case=True)(text + "\n")
 
 
-def test_many_breaks_and_few_casings(model: CapFst) -> None:
-    """Paths that differ in breaks only are one casing: there are not enough others, and no end of paths."""
+def test_many_boundaries_and_few_casings(model: CapFst) -> None:
+    """Paths that differ only in boundaries are one casing: here there are few casings, but very many paths."""
     recaser = Recaser(model, context=False, oov="pass")
     assert len(recaser.nbest("5 p.m. " * 40, 3)) <= 3
 
 
-def test_the_ready_model() -> None:
+def test_the_bundled_model() -> None:
     recaser = load(sentence_case=True)
     text = "they met mr. smith at 5 p.m. on monday. was he late? no way! stop it."
     assert recaser(text) == "They met Mr. Smith at 5 p.m. on Monday. Was he late? No way! Stop it."

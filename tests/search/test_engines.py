@@ -1,4 +1,4 @@
-"""The engines: both find the least cost over all casings, which is tried here by enumeration, and agree on ties."""
+"""Both engines find the least cost over all casings, which are enumerated here, and agree on ties."""
 
 import itertools
 import math
@@ -21,7 +21,7 @@ LINES = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 
 
 def weights_of(words: Words, rng: random.Random) -> ArcCosts | None:
-    """None, or costs for all forms, tied or not, some of them infinite."""
+    """Return None, or costs for all forms, with or without ties, some of them infinite."""
     kind = rng.randrange(3)
     if kind == 0:
         return None
@@ -36,8 +36,8 @@ Begins = tuple[bool, ...]
 def enumerated(
     recaser: Recaser, ranges: list[range], costs: list[list[float]], may_begin: list[bool]
 ) -> list[tuple[float, Labels, Begins]]:
-    """All casings with all sentence breaks and their costs, by one arc after the other; cheapest first, ties by label,
-    and then by where the first sentence that is not the same in both begins later."""
+    """Enumerate all casings with all sentence boundaries and their costs, arc by arc. Cheapest first, ties by label and
+    then by the later sentence boundary where they first differ."""
     found = []
     starts = recaser.pipeline.engine.starts
     for begins in itertools.product(*[[False, True] if may else [False] for may in may_begin]):
@@ -55,7 +55,7 @@ def enumerated(
 def casings(
     recaser: Recaser, words: Words, weights: ArcCosts | None, line: slice = slice(None)
 ) -> list[tuple[float, list[int], list[bool]]]:
-    """All casings of a line, their costs, and where sentences begin in it; OOV words have the label 0."""
+    """Return the cost, the labels and the sentence boundaries of all casings of a line; OOV words have the label 0."""
     ends = np.cumsum(words.n_forms)[line].tolist()
     known = words.n_forms[line].tolist()
     beside = np.zeros(int(words.n_forms.sum())) if weights is None else weights
@@ -109,8 +109,8 @@ def test_the_best_path_is_the_least_of_all_casings(folder, model, lines, start, 
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_words_without_a_choice_can_be_left_out(folder, seed):
-    """The best path is the same, whether or not the search passes over words far from those with a choice."""
+def test_words_without_a_choice_can_be_skipped(folder, seed):
+    """The best path is the same whether or not the search skips words far from those with a choice."""
     rng = random.Random(seed)
     model = random_model(rng, order=1 + seed % 5, forms=8, ngrams=60, ties=seed % 2 == 0)
     model.arcs["weight"][np.isinf(model.arcs["weight"])] = 4
@@ -186,11 +186,11 @@ def test_marginals_are_the_least_costs_through_each_form(folder, model, line, rn
 
 
 def is_first(begins: list[bool], stays_first: npt.NDArray[np.bool_], i: int) -> bool:
-    """Whether word i is the first of a sentence, perhaps behind a quote."""
+    """Return whether word i is the first of a sentence, possibly after a quote."""
     return i == 0 or begins[i] or (bool(stays_first[i - 1]) and is_first(begins, stays_first, i - 1))
 
 
-def test_marginals_of_a_word_that_is_there_twice(folder):
+def test_marginals_of_a_repeated_word(folder):
     model = random_model(random.Random(3), order=2, forms=len(FORMS), ngrams=100).save(folder / "t.fst")
     fast, slow = (Recaser(model, engine=engine).pipeline.engine for engine in ("fast", "openfst"))
     for line in ("mcdonald mcdonald", "it us it us it"):
@@ -224,7 +224,7 @@ def test_the_confidence_of_a_change_is_the_distance_to_the_best_other_casing(fol
     line = case(line)
     text, changes = recaser.confidence(line)
     assert text == recaser(line)
-    # All casings, as they are written, word by word.
+    # All casings as written, word by word.
     buf = np.frombuffer(line.encode(), np.uint8)
     words = recaser.pipeline.words(buf)
     spelled = []

@@ -1,4 +1,4 @@
-"""The tables that look-ups use tell the same as the model's arcs."""
+"""lookup.py: the tables agree with the arcs of the model."""
 
 from itertools import pairwise, takewhile
 
@@ -13,7 +13,7 @@ from capfst.search.lookup import (
     CONTEXT,
     FORM,
     NEAR,
-    Buckets,
+    ArcBuckets,
     LookupTables,
     _empty_buckets,
     fill_buckets,
@@ -46,9 +46,9 @@ def test_tables(tmp_path, model: Model) -> None:
                 state["narcs"],
                 backoff_of(fst, form["state"])[0],
             )
-    shares = made.forms["share"][fst.starts[:-1]].astype(int)
-    assert (np.diff(shares) > 0).all()
-    np.testing.assert_array_equal(made.forms["share"][1:], np.repeat(shares, np.diff(fst.starts)))
+    fractions = made.forms["fraction"][fst.starts[:-1]].astype(int)
+    assert (np.diff(fractions) > 0).all()
+    np.testing.assert_array_equal(made.forms["fraction"][1:], np.repeat(fractions, np.diff(fst.starts)))
 
 
 @in_one_folder
@@ -68,45 +68,45 @@ def test_words_are_found_in_buckets(tmp_path, model: Model) -> None:
         if not has_buckets(buckets, pos, end):
             continue
         labels = arcs_of(fst, state)["ilabel"][1:]
-        for first_label, behind in pairwise(fst.starts.tolist()):
-            sixteenth = sixteenth_of(buckets, pos, end, int(made.forms["share"][first_label]))
+        for first_label, next_label in pairwise(fst.starts.tolist()):
+            sixteenth = sixteenth_of(buckets, pos, end, int(made.forms["fraction"][first_label]))
             is_likely, arc = look_into_bucket(made, buckets, sixteenth, state, end, first_label)
             below = int(np.searchsorted(labels, first_label))
-            if below < len(labels) and labels[below] < behind:
+            if below < len(labels) and labels[below] < next_label:
                 assert is_likely
                 assert pos < arc <= pos + 1 + below
 
 
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=8),
-    shares=st.lists(st.integers(0, 2**32 - 1), min_size=100, max_size=100),
+    fractions=st.lists(st.integers(0, 2**32 - 1), min_size=100, max_size=100),
     log_size=st.integers(1, 3),
     seed=st.integers(0, 2**32),
 )
-def test_buckets(sizes: list[int], shares: list[int], log_size: int, seed: int) -> None:
-    generator, sorted_shares = np.random.default_rng(seed), np.sort(np.array(shares, np.uint32))
+def test_buckets(sizes: list[int], fractions: list[int], log_size: int, seed: int) -> None:
+    generator, sorted_fractions = np.random.default_rng(seed), np.sort(np.array(fractions, np.uint32))
     states, arcs = np.zeros(len(sizes), STATE), np.zeros(sum(sizes), ARC)
     states["narcs"], states["pos"] = sizes, np.cumsum([0, *sizes[:-1]])
     for state in states:
         labels = generator.choice(np.arange(1, 100), int(state["narcs"]) - 1, replace=False)
         arcs["ilabel"][state["pos"] + 1 : state["pos"] + state["narcs"]] = np.sort(labels)
     origin = int(states["pos"][1]) if len(states) > 1 else 0
-    made = Buckets(np.zeros((len(arcs) - origin >> log_size) + 1, np.uint32), log_size, origin)
-    fill_buckets(states, arcs, sorted_shares, 1, len(states), made)
+    made = ArcBuckets(np.zeros((len(arcs) - origin >> log_size) + 1, np.uint32), log_size, origin)
+    fill_buckets(states, arcs, sorted_fractions, 1, len(states), made)
     begins: dict[int, int] = {}
     sixteenths: dict[int, int] = {}
     filled: set[int] = set()
     for state in states[1:]:
-        pos, behind = int(state["pos"]), int(state["pos"] + state["narcs"])
-        if not has_buckets(made, pos, behind):
-            assert behind - pos < 1 << log_size
+        pos, end = int(state["pos"]), int(state["pos"] + state["narcs"])
+        if not has_buckets(made, pos, end):
+            assert end - pos < 1 << log_size
             continue
-        own = set(range(pos - origin >> log_size, behind - origin >> log_size))
+        own = set(range(pos - origin >> log_size, end - origin >> log_size))
         assert own.isdisjoint(filled)
         filled |= own
-        for arc in range(pos + 1, behind):
-            share = int(sorted_shares[arcs["ilabel"][arc]])
-            bucket, part = divmod(sixteenth_of(made, pos, behind, share), 16)
+        for arc in range(pos + 1, end):
+            fraction = int(sorted_fractions[arcs["ilabel"][arc]])
+            bucket, part = divmod(sixteenth_of(made, pos, end, fraction), 16)
             assert bucket in own
             begins.setdefault(bucket, arc)
             sixteenths[bucket] = sixteenths.get(bucket, 0) | 1 << part
@@ -125,17 +125,17 @@ def test_sixteenths_have_numbers_of_32_bits(monkeypatch: pytest.MonkeyPatch, arc
     assert arcs >> log_size in buckets.entries
 
 
-def test_a_bucket_far_from_its_place_is_searched() -> None:
-    """As of a state with very many arcs, nearly all of which are of low labels."""
+def test_a_bucket_that_is_not_near_is_searched() -> None:
+    """As in a state with very many arcs, nearly all of them of low labels."""
     n = 3 * NEAR
     states, arcs = np.zeros(1, STATE), np.zeros(n + 1, ARC)
     states["narcs"] = n + 1
     arcs["ilabel"][1:] = np.arange(1, n + 1)
-    shares = np.full(n + 1, 2**31, np.uint32)  # half of the arcs are below all
-    shares[-1] += 1
-    buckets = Buckets(np.zeros((n + 1 >> 1) + 1, np.uint32), 1, 0)
-    fill_buckets(states, arcs, shares, 0, 1, buckets)
-    sixteenth = sixteenth_of(buckets, 0, n + 1, int(shares[1]))
+    fractions = np.full(n + 1, 2**31, np.uint32)  # half of the arcs are of lower words
+    fractions[-1] += 1
+    buckets = ArcBuckets(np.zeros((n + 1 >> 1) + 1, np.uint32), 1, 0)
+    fill_buckets(states, arcs, fractions, 0, 1, buckets)
+    sixteenth = sixteenth_of(buckets, 0, n + 1, int(fractions[1]))
     assert int(buckets.entries[sixteenth >> 4]) >> 16 == 0
     tables = LookupTables(states, arcs, np.zeros(n + 1, FORM), np.zeros(1, CONTEXT), buckets, buckets, 0)
     assert look_into_bucket(tables, buckets, sixteenth, 0, n + 1, 1234) == (1, 1234)

@@ -1,4 +1,4 @@
-"""code.py: identifiers against regular expressions. test_tokenizer.py has the rest of it, where tokens are made."""
+"""code.py: identifiers compared with regular expressions. test_tokenizer.py tests the other spans, as tokens."""
 
 import re
 
@@ -26,30 +26,30 @@ WORDS = """
 """.split()  # noqa: SIM905
 
 
-def found(word: str) -> bool:
+def is_found(word: str) -> bool:
     buf = np.frombuffer(word.encode(), np.uint8)
     return bool(is_identifier(buf, 0, buf.size, INFO))
 
 
 @pytest.mark.parametrize("word", IDENTIFIERS)
 def test_identifiers(word):
-    assert found(word)
+    assert is_found(word)
 
 
 @pytest.mark.parametrize("word", CAMEL_CASE.split())
-def test_camel_case_tells_itself_by_its_capitals(word):
-    assert found(word)
-    assert not found(lower(word))
+def test_camel_case_is_recognized_by_its_capitals(word):
+    assert is_found(word)
+    assert not is_found(lower(word))
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_words(word):
-    assert not found(word)
+    assert not is_found(word)
 
 
 CAMEL = re.compile("(?!Mac[A-Z])[A-Za-z0-9]*[a-z]{2}[A-Z][A-Za-z0-9]*|Mac[A-Za-z0-9]*[a-z]{2}[A-Z][A-Za-z0-9]*")
 TIME = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[tT][0-9].")
-STAND_IN = {LETTER: "λ", NUMBER: "ν", MARK: "μ"}
+REPRESENTATIVE = {LETTER: "λ", NUMBER: "ν", MARK: "μ"}
 A, L = "[A-Za-zλ0-9ν]", "[A-Za-zλ]"
 INNER = re.compile(rf"({A}μ*){{3}}[.]{L}|({A}μ*){{2}}[.]{L}μ*{A}|{A}μ*_({A}|μ)")
 VERSION = re.compile("([vV]|[0-9]+[.])[0-9]+[.][0-9]")
@@ -57,10 +57,10 @@ HEX = re.compile("0[xX][0-9a-fA-F]+|(?=.{7})[0-9a-fA-F]+|[0-9a-fA-F]{8}(-[0-9a-f
 
 
 def reference(word: str) -> bool:
-    def stand_in(c: str) -> str:
-        return c if c.isascii() else STAND_IN.get(INFO[ord(c)] & CLASS, "\0")
+    def representative(c: str) -> str:
+        return c if c.isascii() else REPRESENTATIVE.get(INFO[ord(c)] & CLASS, "\0")
 
-    sketch = "".join(map(stand_in, word))
+    sketch = "".join(map(representative, word))
     number = sketch.split(":")[-1]
     turns = len(re.findall("(?<=[0-9])[a-fA-F]|(?<=[a-fA-F])[0-9]", number))
     is_hex = HEX.fullmatch(number) and (turns >= 2 or number[1:2] in ("x", "X") or "-" in number)
@@ -81,5 +81,5 @@ words = st.lists(
 @example("123e4567-e89b-12d3-a4560426614174000")
 @example("0x3e4567-e89b-12d3-a456-426614174000")
 def test_against_regular_expressions(word):
-    assert found(word) == (reference(word) or bool(CAMEL.fullmatch(word)))
-    assert found(lower(word)) == reference(word)
+    assert is_found(word) == (reference(word) or bool(CAMEL.fullmatch(word)))
+    assert is_found(lower(word)) == reference(word)

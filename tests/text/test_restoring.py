@@ -1,4 +1,4 @@
-"""What models restore besides case: lowering, models, and what a user's grammar may be."""
+"""Restoring more than case: lowering, models, and the conditions on a user's grammar."""
 
 import subprocess
 import sys
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from capfst.grammars import rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import message, run
@@ -19,10 +18,11 @@ from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts
 from capfst.context.casing_costs import casing_costs
 from capfst.context.context_model import Context
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.models.convert import export_arpa, import_arpa, mix_models
+from capfst.text.facts import rows
 from capfst.text.restoring import BOTH, CASE, DIACRITICS, RESTORED, diacritics, of_name, restoring
 from capfst.text.tokenizer import tokenize
 from capfst.text.unicode import lower
@@ -90,7 +90,7 @@ def test_lowering_is_idempotent_and_by_characters(language: str, restore: str, t
 
 @pytest.mark.parametrize("restore", RESTORED)
 @pytest.mark.parametrize("language", ["default", "tr", "ru"])
-def test_a_language_is_found_by_its_name(language: str, restore: str) -> None:
+def test_a_language_by_its_name(language: str, restore: str) -> None:
     rules = restoring(language, restore)
     assert of_name(rules.name) is rules
     assert rules.restored == restore
@@ -104,10 +104,10 @@ def test_case_alone_is_the_language_itself() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["default", "tr", "uk"])
-def test_the_grammar_says_the_same(language: str) -> None:
+def test_the_grammar_agrees(language: str) -> None:
     pynini = pytest.importorskip("pynini")
-    from capfst.grammars import character_map  # noqa: PLC0415
-    from capfst.grammars.diacritics import strip, stripping  # noqa: PLC0415
+    from capfst.text import character_map  # noqa: PLC0415
+    from grammars.diacritics import strip, stripping  # noqa: PLC0415
 
     assert character_map.of(stripping(language)) == diacritics(language)
     characters = "".join(diacritics(language))
@@ -167,7 +167,7 @@ def test_restored(
 
 @in_one_folder
 @given(made_texts, st.sampled_from([BOTH, DIACRITICS]), st.booleans())
-def test_only_what_the_lowering_takes_away_changes(folder: Path, text: str, restore: str, context: bool) -> None:
+def test_only_what_the_lowering_removes_changes(folder: Path, text: str, restore: str, context: bool) -> None:
     recaser = capfst.load(folder / f"{restore}.fst", context=context)
     lowering = restoring("fr", restore).lowering
     restored = recaser(text)
@@ -186,7 +186,7 @@ def test_round_trip(folder: Path, restore: str) -> None:
     assert recaser(stripped) == text
 
 
-def test_unseen_casings_are_of_the_most_frequent_spelling(folder: Path) -> None:
+def test_unseen_casings_have_the_most_frequent_spelling(folder: Path) -> None:
     recaser = capfst.load(folder / "both.fst", sentence_case=True)
     assert recaser("foret") == "Forêt"
     assert recaser("boeuf") == "Boeuf"
@@ -332,7 +332,7 @@ def test_apostrophes(tmp_path: Path, suffix: str, context: bool) -> None:
         file = tmp_path / "my.far"
     (tmp_path / "en.txt").write_text(ENGLISH, "utf-8")
     capfst.train(tmp_path / "en.txt", tmp_path / "cap.fst", grammar=file, clean=False, context=context)
-    file.unlink()  # the model has all that recasing needs
+    file.unlink()  # recasing needs only the model
     for engine in "fast", "openfst":
         recaser = capfst.load(tmp_path / "cap.fst", sentence_case=True, engine=engine)
         assert recaser("i dont know, but ill say it isnt johns") == "I don't know, but I'll say it isn't John's"
@@ -348,7 +348,7 @@ def test_apostrophes(tmp_path: Path, suffix: str, context: bool) -> None:
 
 @in_one_folder
 @given(st.lists(st.sampled_from(["don't", "dont", "'", "’", "n't", " ", "'s", "we're", "John's", "0", "-", "x"])))
-def test_what_a_grammar_takes_away(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
+def test_what_a_grammar_removes(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
     pytest.importorskip("pynini")
     model = _apostrophes(tmp_path_factory)
     text = "".join(parts)
@@ -372,7 +372,7 @@ def _apostrophes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("text", ["don't", "we're", "John's", "rock'n'roll", "l'été", "O’Neill"])
-def test_a_word_is_one_token_with_and_without_what_is_taken_away(text: str) -> None:
+def test_a_word_is_one_token_with_and_without_the_removed_marks(text: str) -> None:
     rules = restoring("fr", BOTH, {"'": "", "’": ""})
     for word in text, lower(text, rules.lowering):
         assert tokenize(word.encode(), language=rules).starts.tolist() == [0]
@@ -382,75 +382,74 @@ def test_digits_and_several_marks_come_back() -> None:
     rules = restoring("default", BOTH, {"'": "", "’": "", "-": ""})
     assert lower("Rock'n'Roll '90s co-op", rules.lowering) == "rocknroll 90s coop"
     assert lower("- '", rules.lowering) == " "
-    assert lower("-", rules.lowering) == "-"  # of which nothing would be left
+    assert lower("-", rules.lowering) == "-"  # would be deleted completely
 
 
-def test_a_grammar_of_characters_behind_those_that_have_case() -> None:
-    """The tables end with the last character that they change, a language's or a grammar's."""
+def test_a_grammar_of_characters_after_the_last_cased_one() -> None:
+    """A table ends with the last character that a language or a grammar changes."""
     left = {"😀": "", "𠀀": "a"}
-    both, taken_away = (restoring("default", restore, left).lowering for restore in (BOTH, DIACRITICS))
+    both, stripping = (restoring("default", restore, left).lowering for restore in (BOTH, DIACRITICS))
     for text, lowered, stripped in ("A😀B", "ab", "AB"), ("𠀀É", "aé", "aÉ"), ("😁𝐀𞤀", "😁𝐀𞤢", "😁𝐀𞤀"):
         assert lower(text, both) == lowered
-        assert lower(text, taken_away) == stripped
+        assert lower(text, stripping) == stripped
 
 
 MAPS = [
-    ({"a": "a"}, "changes nothing: so there is nothing to restore"),
-    ({"0": ""}, "lowers '0' to '': digits and white space must stay as they are"),
-    ({"a": " "}, "lowers 'a' to ' ': digits and white space"),
-    ({"a": "b", "b": "c"}, "lowers 'a' to 'b', but that to 'c': what is lowered must stay so"),
-    ({"'": ""}, "lowers ' and ’ differently, which models do not tell apart: lower both alike"),
-    ({"a": "bcdef"}, "lowers 'a' to 'bcdef': at most 4 characters, of 3 times as many bytes"),
-    ({"a": "-"}, "lowers 'a' to '-': of a letter only letters may be left"),
+    ({"a": "a"}, "changes nothing"),
+    ({"0": ""}, "lowers '0' to ''. Digits and white space"),
+    ({"a": " "}, "lowers 'a' to ' '. Digits and white space"),
+    ({"a": "b", "b": "c"}, "lowers 'a' to 'b', but 'b' to 'c'"),
+    ({"'": ""}, "lowers ' and ’ differently"),
+    ({"a": "bcdef"}, "lowers 'a' to 'bcdef'. At most 4 characters, with at most 3 times"),
+    ({"a": "-"}, "lowers 'a' to '-'. Only letters"),
 ]
 
 
 @pytest.mark.parametrize(("left", "error"), MAPS)
-def test_maps_that_models_cannot_have(left: dict[str, str], error: str) -> None:
-    with pytest.raises(CapfstError) as refused:
+def test_maps_that_models_cannot_use(left: dict[str, str], error: str) -> None:
+    with pytest.raises(CorpusError) as refused:
         restoring("default", BOTH, left)
     assert f"the grammar {error}" in str(refused.value)
 
 
-def test_a_grammar_needs_something_to_do() -> None:
-    with pytest.raises(CapfstError, match="to restore case alone leaves a grammar nothing to do"):
+def test_options_without_effect() -> None:
+    with pytest.raises(OptionError, match=r"`grammar` .* `restore` case"):
         restoring("default", CASE, {"ä": "a"})
-    with pytest.raises(CapfstError, match="'all' cannot be restored: use one of case, diacritics, both"):
+    with pytest.raises(OptionError, match=r"`restore` is 'all'.* case, diacritics, both"):
         restoring("default", "all")
-    with pytest.raises(CapfstError, match="the grammar of default/both/12345678 is not there"):
+    with pytest.raises(ModelError, match="default/both/12345678"):
         of_name("default/both/12345678", [("ä", "a")])
 
 
 _HEAD = "import pynini\nfrom pynini.lib import utf8\nC = utf8.VALID_UTF8_CHAR\nE = pynini.closure(C).optimize()\n"
 BAD = [
-    ("no.py", None, "there is no such file: name a grammar, .far or .py"),
-    ("my.txt", "x", "a grammar is a .far file, or a .py file that makes the FST LOWERING"),
-    ("my.far", "x", "it is no archive of FSTs: export the grammar again"),
-    ("my.py", "x = (", "the grammar cannot be run: SyntaxError: '(' was never closed"),
-    ("my.py", "LOWERING = 1", "it makes no FST called LOWERING"),
+    ("no.py", None, "no such file"),
+    ("my.txt", "x", "not a grammar"),
+    ("my.far", "x", "not an archive of FSTs"),
+    ("my.py", "x = (", "cannot run the grammar: SyntaxError: '(' was never closed"),
+    ("my.py", "LOWERING = 1", "no FST is assigned to LOWERING"),
     (
         "my.py",
         _HEAD + "LOWERING = pynini.cross(C, '').closure()",
-        "the grammar deletes all letters: what it leaves does",
+        "the grammar deletes all letters",
     ),
     (
         "my.py",
         _HEAD + "LOWERING = pynini.cdrewrite(pynini.cross('é', 'e'), '', '', E, mode='opt')",
-        "the grammar is no function: it lowers one text both to 'é' and to 'e'",
+        "the grammar lowers one text both to 'é' and to 'e'",
     ),
     (
         "my.py",
         _HEAD + "LOWERING = pynini.cdrewrite(pynini.cross('sch', 'x'), '', '', E)",
-        "the grammar lowers some text to 'x', but its characters one by one to 'sch': it must take each character by"
-        " itself, whatever stands around it",
+        "the grammar lowers some text to 'x', but its characters one by one to 'sch'",
     ),
     (
         "my.py",
         _HEAD + "LOWERING = pynini.closure(pynini.union(*'abc'))",
-        "the grammar does not take the character '\\x01': it must take any text",
+        "the grammar does not accept the character '\\x01'",
     ),
-    ("my.py", _HEAD + "LOWERING = C", "the grammar does not take any text, though it takes all characters"),
-    ("my.py", _HEAD + "LOWERING = E", "the grammar changes nothing: so there is nothing to restore"),
+    ("my.py", _HEAD + "LOWERING = C", "the grammar accepts every character, but not every text"),
+    ("my.py", _HEAD + "LOWERING = E", "the grammar changes nothing"),
 ]
 
 
@@ -472,13 +471,13 @@ def test_without_pynini(folder: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )
-    assert "a grammar needs pynini: pip install 'capfst[openfst]'" in done.stderr
+    assert "grammar needs pynini" in done.stderr
 
 
 @pytest.mark.slow
 def test_functions_by_squaring() -> None:
     pynini = pytest.importorskip("pynini")
-    from capfst.grammars import character_map  # noqa: PLC0415
+    from capfst.text import character_map  # noqa: PLC0415
 
     every = pynini.closure(pynini.union(*"abc")).optimize()
     for one, other in product("abc", repeat=2):
@@ -490,7 +489,7 @@ def test_functions_by_squaring() -> None:
 
 
 def test_long_words_that_grow(tmp_path: Path) -> None:
-    """A compound is looked up whole and in its parts, each three times as long in lower case."""
+    """A compound is looked up as a whole and in parts, each three times as long in lowercase."""
     text = f"{'x' * 32_500}-{'x' * 32_500}"
     rules = restoring("default", BOTH, {"x": "yyy"})
     transducer = Transducer(Symbols.from_words(["a"], rules), np.array([1, 2], np.int32), False)

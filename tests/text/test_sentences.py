@@ -8,7 +8,7 @@ from capfst.text.tokenizer import COMPOUND, tokenize
 
 
 def beginnings(text: str, pretokenized: bool = False) -> str:
-    """The text with | where a sentence may begin."""
+    """Return the text with | where a sentence may begin."""
     data = text.encode()
     tokens = tokenize(data, pretokenized)
     starts, ends, token_types = (array[tokens.token_types != COMPOUND] for array in tokens)
@@ -37,7 +37,7 @@ def beginnings(text: str, pretokenized: bool = False) -> str:
         ". |x",
     ],
 )
-def test_a_sentence_may_begin_behind_a_mark_and_white_space(expected: str) -> None:
+def test_a_sentence_may_begin_after_a_mark_and_white_space(expected: str) -> None:
     assert beginnings(expected.replace("|", "")) == expected.removesuffix("|")
 
 

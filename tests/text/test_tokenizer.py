@@ -1,4 +1,4 @@
-"""tokenize.py: golden tables; a second tokenizer, of regular expressions; what must hold of any text."""
+"""tokenizer.py: golden tables; a second tokenizer, in regular expressions; properties of any text."""
 
 import re
 
@@ -43,13 +43,13 @@ def canonical(token: str, kind: int) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The tokens as the LM knows them, compounds in parts."""
+    """Return the tokens as the LM has them, compounds as parts."""
     return [canonical(token, kind) for kind, token in tokens(text) if kind != COMPOUND]
 
 
-# ---- goldens
+# ---- Goldens
 
-SAME = [  # raw text, the same text as the Penn Treebank has it
+SAME = [  # raw text, the same text as in the Penn Treebank
     ("I don't think so.", "I do n't think so ."),
     ("DON'T can't won’t", "DO N'T ca n't wo n’t"),
     ("They're here; we've won, I'm sure he'd say she'll", "They 're here ; we 've won , I 'm sure he 'd say she 'll"),
@@ -76,7 +76,7 @@ def test_raw_and_treebank_text_have_the_same_words(raw, treebank):
     assert words(raw) == words(treebank)
 
 
-# The words of a line as the LM knows them; a compound in brackets, followed by its parts.
+# The words of a line as the LM has them; a compound in brackets, followed by its parts.
 GOLDEN = {
     "Hello, world!": "Hello , world !",
     "do n't N'T n't don’t isn't": "do n't N'T n't do n't is n't",
@@ -166,7 +166,7 @@ def test_long_tokens():
     assert len(lines[2]) == 1 + 2 * 300_000 + 1
 
 
-# ---- a second tokenizer
+# ---- A second tokenizer
 
 SPECIAL = {LETTER: "λ", NUMBER: "ν", MARK: "μ", SPACE: " ", OTHER: "\0"}
 A, L, N = "[A-Za-zλ0-9νμ]", "[A-Za-zλ]", "[0-9ν]"
@@ -200,7 +200,7 @@ CODE = re.compile(
 
 
 def sketch(text: str) -> str:
-    """The text with a stand-in for each character whose class alone counts."""
+    """Replace each character of which only the class matters by a representative."""
 
     def stand_in(c: str) -> str:
         kind = INFO[ord(c)] & CLASS
@@ -212,12 +212,12 @@ def sketch(text: str) -> str:
 
 
 def reference(text: str) -> list[tuple[int, int, int]]:
-    """(start, end, kind) in characters."""
+    """Return (start, end, kind) of the tokens, in characters."""
     s = sketch(text)
     found: list[tuple[int, int, int]] = []
 
     def word(i: int) -> int:
-        """The end of the word at i; 0 if there is none."""
+        """Return the end of the word at i; 0 if there is none."""
         match = WORD_AT.match(s, i)
         if not match:
             return 0
@@ -342,7 +342,7 @@ def canonical_reference(token: str, kind: int) -> str:
     return mark if mark in "!?" else mark * min(size, 3)
 
 
-# ---- what must hold of any text
+# ---- Properties of any text
 
 
 @settings(deadline=None, max_examples=700)
@@ -352,13 +352,13 @@ def test_offsets_increase_and_tokens_cover_words(text):
     found = tokenize(data)
     assert len(found.starts) <= tok.capacity(len(data))
     covered = np.zeros(len(data), bool)
-    end = 0  # of the tokens so far
+    end = 0  # the end of the tokens so far
     compound = 0  # end of the last compound
     for s, e, kind in zip(*found, strict=True):
         assert s < e
         assert s >= end
         if s >= compound:
-            assert compound == 0 or end == compound  # its parts make up all of it
+            assert compound == 0 or end == compound  # its parts cover it
             compound = 0
         if kind == COMPOUND:
             compound = e
@@ -379,7 +379,7 @@ def test_offsets_increase_and_tokens_cover_words(text):
             assert INFO[ord(c)] & IS_UPPER == 0
         uncovered += "\n" if covered[place] else c
         place += size
-    assert TAG.sub("", sketch(uncovered)).strip(" \0\n") == ""  # all but tags is in tokens
+    assert TAG.sub("", sketch(uncovered)).strip(" \0\n") == ""  # tokens cover everything except tags
 
 
 @pytest.mark.slow
@@ -387,14 +387,14 @@ def test_offsets_increase_and_tokens_cover_words(text):
 @given(st.lists(texts, min_size=1, max_size=3))
 @example(["http://", "www.", "www.x", "x@", "C:\\", "'s", "a-"])
 def test_lines_are_independent(parts):
-    """A line's tokens are the same at the end of a buffer, with a line end behind, and with other lines around."""
+    """A line's tokens are the same at the end of a buffer, before a line end, and between other lines."""
     assert tokens("\n".join(parts)) == [
         token for i, part in enumerate(parts) for token in [(NEWLINE, "\n")] * (i > 0) + tokens(part)
     ]
 
 
 def lowered_tokens(text: str) -> list[Token]:
-    """The tokens of a text, each then lowercased where it stands."""
+    """Return the tokens of a text, each lowercased in its context."""
     data = text.encode()
     buf = np.frombuffer(data, np.uint8)
     out = np.zeros(2 * buf.size + 8, np.uint8)
@@ -410,7 +410,7 @@ def lowered_tokens(text: str) -> list[Token]:
 @given(texts)
 @example("aİ&b İ:\\x İ. K:\\x aİ'sİ @İ 1İ,2 -İ")
 def test_case_does_not_matter(text):
-    """The tokens of a text and of its lowercase are the same but for case: on this all training and recasing rests."""
+    """The tokens of a text and its lowercase differ only in case: training and recasing depend on this."""
     assert tokens(lower(text)) == lowered_tokens(text)
 
 

@@ -1,4 +1,4 @@
-"""characters.py: the tables against `unicodedata`, the kernels against `str`."""
+"""unicode.py: the tables compared with `unicodedata`, the kernels with `str`."""
 
 import runpy
 import unicodedata
@@ -17,13 +17,13 @@ ROOT = Path(__file__).parents[2]
 GRAMMARS = ROOT / "grammars"
 
 SCALARS = [code for code in range(ch.CODE_POINTS) if not 0xD800 <= code < 0xE000]
-# Left out, as `str.lower` may not know what the tables (Unicode 15.1) know: characters that this Python's Unicode
-# does not have yet (category Cn; Python 3.10 has Unicode 13), and U+1734, which was IGNORABLE before Unicode 14.
+# Without characters in which `str.lower` may differ from the tables (Unicode 15.1): those that this Python's Unicode
+# lacks (category Cn; Python 3.10 has Unicode 13), and U+1734, which was IGNORABLE before Unicode 14.
 REVISED = "\u1734"
 KNOWN = [code for code in SCALARS if unicodedata.category(chr(code)) != "Cn" and chr(code) != REVISED]
 
 known_text = st.text(st.characters(exclude_categories=["Cs", "Cn"], exclude_characters=REVISED))
-# Few characters, each of which the final-sigma rule treats in its own way.
+# A few characters, each a case of its own in the final-sigma rule.
 sigma_text = st.text(st.sampled_from("ΣσςΑα aİǅⅧ0'.,·:\u00ad\u0301\u0345ʰ\u200d\n😀"))
 
 
@@ -37,7 +37,7 @@ def test_within(text, a, b):
 
 
 def lower_slice(text: str, start: int, end: int) -> str:
-    """The kernel's lowercase of text[start:end] in its context."""
+    """Return the kernel's lowercase of text[start:end] in its context."""
     buf = np.frombuffer(text.encode(), np.uint8)
     first, last = len(text[:start].encode()), len(text[:end].encode())
     out = np.zeros(3 + (last - first) * 3 // 2, np.uint8)
@@ -151,7 +151,7 @@ def test_lower_of_a_slice_sees_its_line(text: str, data: st.DataObject) -> None:
     assert "".join(parts) == text.lower()
 
 
-def test_a_context_ends_where_it_is_told() -> None:
+def test_the_context_is_limited() -> None:
     buf = np.frombuffer("ΑΣΑ".encode(), np.uint8)
     out = np.zeros(3, np.uint8)
     for context, sigma in [((0, 6), "σ"), ((0, 4), "ς"), ((2, 4), "σ")]:
@@ -159,12 +159,12 @@ def test_a_context_ends_where_it_is_told() -> None:
         assert out[:stop].tobytes().decode() == sigma
 
 
-def test_the_tables_are_those_that_the_script_writes(tmp_path: Path) -> None:
+def test_the_script_writes_these_tables(tmp_path: Path) -> None:
     version = (GRAMMARS / "lower.tsv").read_text(encoding="utf-8").split(maxsplit=3)[2].rstrip(",")
     if unicodedata.unidata_version != version:
         pytest.skip(f"the tables are of Unicode {version}, this Python has {unicodedata.unidata_version}")
     runpy.run_path(str(ROOT / "scripts" / "make_characters.py"))["main"](tmp_path)
-    for name in ("characters.tsv", "lower.tsv"):
+    for name in ("characters.tsv", "decompositions.tsv", "lower.tsv"):
         assert (tmp_path / name).read_bytes() == (GRAMMARS / name).read_bytes()
 
 
@@ -177,7 +177,7 @@ def _is_decoded(text: bytes) -> bool:
 
 
 @given(st.lists(st.text(max_size=12).map(lambda s: s.encode("utf-8", "replace")) | st.binary(max_size=4), max_size=6))
-def test_utf8_is_what_python_decodes(parts: list[bytes]) -> None:
+def test_utf8_is_valid_if_python_decodes_it(parts: list[bytes]) -> None:
     text = b"".join(parts)
     assert ch.is_utf8(np.frombuffer(text, np.uint8)) == _is_decoded(text)
 

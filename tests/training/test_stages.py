@@ -287,7 +287,7 @@ def test_unseen_words_have_the_shapes_of_their_language(tmp_path):
 
 def test_an_unknown_language(tmp_path):
     (tmp_path / "a.txt").write_text(TURKISH, "utf-8")
-    with pytest.raises(CapfstError, match="there is no grammar for the language 'turkish': use one of az "):
+    with pytest.raises(CapfstError, match=r"language 'turkish'.* az "):
         capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="turkish")
     capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="tr", context=False)
     data = (tmp_path / "a.fst").read_bytes()

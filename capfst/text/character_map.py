@@ -1,11 +1,11 @@
-"""A grammar of a user's own, as a map of characters: what it leaves of each.
+"""Read a user's grammar as a map of characters: the replacement of each.
 
-In: an FST over UTF-8 bytes, which lowers text: it takes any text, and gives one output. Out: the map, if the FST takes
-each character by itself; models have this map, so that recasing needs no pynini.
+In: an FST over UTF-8 bytes that lowers text: it accepts any text, and gives one output. Out: the map, if the FST lowers
+each character independently of its context. Models store this map, so that recasing does not need pynini.
 
-Try it:
+Try it, in a checkout:
 
-    python -c "from capfst.grammars import character_map, diacritics as d; print(character_map.of(d.stripping())['Œ'])"
+    python -c "from capfst.text import character_map as m; print(m.read('docs/examples/apostrophes.py'))"
 """
 
 import os
@@ -18,100 +18,110 @@ import pynini
 import pywrapfst
 from pynini.lib import utf8
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 
 NAME = "LOWERING"
-"""Of the FST in a file."""
+"""The name of the FST in a file."""
 
 _CHARACTERS = utf8.VALID_UTF8_CHAR
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, str]:
-    """The map of the grammar in a file: a `.far` with one FST, or with one that is called LOWERING; or a `.py` that
-    makes it. CapfstError if there is none, or if it is no map of characters."""
+    """Return the map of the grammar in a file: a `.far` with one FST, or with one that is named LOWERING; or a `.py`
+    that assigns LOWERING.
+
+    Raises:
+        CorpusError: the file has no grammar, or the grammar is not a map of characters.
+    """
     file = Path(path)
     if not file.is_file():
-        raise CapfstError("there is no such file: name a grammar, .far or .py")
+        raise CorpusError("no such file. Name a grammar, .far or .py.")
     if file.suffix == ".py":
         fst = _run(file)
     elif file.suffix == ".far":
         fst = _stored(file)
     else:
-        raise CapfstError("a grammar is a .far file, or a .py file that makes the FST LOWERING")
+        raise CorpusError(f"not a grammar. Use a .far file, or a .py file that assigns an FST to {NAME}.")
     return of(fst)
 
 
 def _run(file: Path) -> pynini.Fst:
     try:
-        made = runpy.run_path(str(file)).get(NAME)
+        fst = runpy.run_path(str(file)).get(NAME)
     except Exception as error:
-        raise CapfstError(f"the grammar cannot be run: {type(error).__name__}: {error}") from error
-    if not isinstance(made, pynini.Fst):
-        raise CapfstError(f"it makes no FST called {NAME}")
-    return made
+        raise CorpusError(f"cannot run the grammar: {type(error).__name__}: {error}. Correct the file.") from error
+    if not isinstance(fst, pynini.Fst):
+        raise CorpusError(f"no FST is assigned to {NAME}. Assign the grammar to it.")
+    return fst
 
 
 def _stored(file: Path) -> pynini.Fst:
     try:
         stored = dict(pynini.Far(str(file), mode="r"))
     except pywrapfst.FstIOError as error:
-        raise CapfstError("it is no archive of FSTs: export the grammar again") from error
+        raise CorpusError("not an archive of FSTs. Export the grammar again.") from error
     if NAME in stored:
         return stored[NAME]
     if len(stored) != 1:
-        raise CapfstError(f"it has {len(stored)} FSTs, none of which is called {NAME}: export one, or call it so")
+        raise CorpusError(f"{len(stored)} FSTs, and none is named {NAME}. Export exactly one, or name it {NAME}.")
     return next(iter(stored.values()))
 
 
 def of(fst: pynini.Fst) -> dict[str, str]:
-    """What an FST leaves of each character, if not the same. CapfstError if it is no map of characters."""
+    """Return the replacements of the characters that an FST changes.
+
+    Raises:
+        CorpusError: the FST is not a map of characters.
+    """
     lowering = pynini.arcmap(fst, map_type="rmweight").optimize()
     back = pynini.invert(lowering)
     two = _difference(pynini.compose(back, lowering).rmepsilon())
     if two:
-        raise CapfstError(f"the grammar is no function: it lowers one text both to {two[0]!r} and to {two[1]!r}")
+        raise CorpusError(
+            f"the grammar lowers one text both to {two[0]!r} and to {two[1]!r}. Give each text one result."
+        )
     of_one = pynini.compose(_CHARACTERS, lowering).rmepsilon().optimize()
     missing = pynini.difference(_CHARACTERS, _acceptor(of_one))
     if missing.num_states():
         character = next(missing.paths().ostrings())
-        raise CapfstError(f"the grammar does not take the character {character!r}: it must take any text")
+        raise CorpusError(f"the grammar does not accept the character {character!r}. It must accept any text.")
     left = dict(_changes(of_one))
     by_itself = pynini.closure(of_one).optimize()
     if not pynini.equivalent(_acceptor(lowering), _acceptor(by_itself)):
-        raise CapfstError("the grammar does not take any text, though it takes all characters")
+        raise CorpusError("the grammar accepts every character, but not every text. It must accept any text.")
     two = _difference(pynini.compose(back, by_itself).rmepsilon())
     if two:
-        raise CapfstError(
-            f"the grammar lowers some text to {two[0]!r}, but its characters one by one to {two[1]!r}: it must take"
-            " each character by itself, whatever stands around it"
+        raise CorpusError(
+            f"the grammar lowers some text to {two[0]!r}, but its characters one by one to {two[1]!r}. It must lower"
+            " each character independently of its context."
         )
     return left
 
 
 def _acceptor(fst: pynini.Fst) -> pynini.Fst:
-    """What an FST takes."""
+    """Return an acceptor of the inputs of an FST."""
     return pynini.determinize(pynini.project(fst, "input").rmepsilon()).minimize()
 
 
 def _changes(of_one: pynini.Fst) -> Iterator[tuple[str, str]]:
-    """The paths of a function on characters whose output is another than their input."""
+    """Yield the paths of a function on characters whose output differs from their input."""
     same: dict[int, bool] = {}
 
     def stays(state: int) -> bool:
-        """Whether no path from the state changes anything."""
+        """Return whether no path from the state changes anything."""
         if state not in same:
             same[state] = all(arc.ilabel == arc.olabel and stays(arc.nextstate) for arc in of_one.arcs(state))
         return same[state]
 
     stack = [(of_one.start(), b"", b"")]
     while stack:
-        state, taken, given = stack.pop()
-        if taken == given and stays(state):
+        state, source, target = stack.pop()
+        if source == target and stays(state):
             continue
-        if taken != given and float(of_one.final(state)) != float("inf"):
-            yield taken.decode(), given.decode()
+        if source != target and float(of_one.final(state)) != float("inf"):
+            yield source.decode(), target.decode()
         for arc in of_one.arcs(state):
-            stack.append((arc.nextstate, taken + bytes([arc.ilabel] * (arc.ilabel > 0)), given + _byte(arc.olabel)))
+            stack.append((arc.nextstate, source + bytes([arc.ilabel] * (arc.ilabel > 0)), target + _byte(arc.olabel)))
 
 
 def _byte(label: int) -> bytes:
@@ -119,10 +129,10 @@ def _byte(label: int) -> bytes:
 
 
 def _difference(relation: pynini.Fst) -> tuple[str, str] | None:
-    """Two different texts that are related; None if each text is related to itself only.
+    """Return two different texts that are related; None if each text is related only to itself.
 
-    Then all paths to a state have one delay: what one side is ahead of the other (Béal et al. 2003, squaring
-    transducers).
+    In the latter case all paths to a state have the same delay: the text by which one side is ahead of the other (Béal
+    et al. 2003, squaring transducers).
     """
     relation = relation.connect()
     start = relation.start()
@@ -147,7 +157,7 @@ def _difference(relation: pynini.Fst) -> tuple[str, str] | None:
 
 
 def _delay(sides: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-    """What follows what both sides begin with."""
+    """Return the rest of both sides after their common prefix."""
     common = 0
     while common < min(map(len, sides)) and sides[0][common] == sides[1][common]:
         common += 1
@@ -155,6 +165,6 @@ def _delay(sides: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
 
 
 def _shortest(relation: pynini.Fst, state: int) -> tuple[bytes, bytes]:
-    """Both sides of a shortest path from a state to an end."""
+    """Return both sides of a shortest path from a state to a final state."""
     paths = pynini.shortestpath(relation.copy().set_start(state)).paths()
     return bytes(filter(None, paths.ilabels())), bytes(filter(None, paths.olabels()))

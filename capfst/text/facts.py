@@ -1,0 +1,33 @@
+"""Facts: read the tables `grammars/*.tsv`, which describe characters and languages.
+
+In: the name of a table. Out: its rows; `code_points` reads a cell of characters. The modules of this package and the
+grammars in pynini, which restate their rules, read the same tables.
+"""
+
+from pathlib import Path
+
+from capfst.exceptions import CapfstError
+
+
+def _folder() -> Path:
+    """Return the folder of the tables: an installed package contains it, a checkout has it next to the package."""
+    package = Path(__file__).parent.parent
+    for folder in (package / "grammars", package.parent / "grammars"):
+        if folder.is_dir():
+            return folder
+    raise CapfstError(f"The installation is damaged: {package / 'grammars'} is missing. Reinstall capfst.")
+
+
+def rows(name: str) -> list[list[str]]:
+    """Return the rows of a table, each a list of its columns, without the comment lines (those that begin with `#`).
+
+    Raises:
+        CapfstError: the folder of the tables is missing.
+    """
+    text = (_folder() / name).read_text(encoding="utf-8")
+    return [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def code_points(cell: str) -> list[int]:
+    """Return the characters of a cell, in which they are separated by spaces: each as itself or as hexadecimal code."""
+    return [ord(item) if len(item) == 1 else int(item, 16) for item in cell.split(" ")]
