@@ -1,4 +1,11 @@
-"""Restores the case of text: P = bestpath(S ∘ T ∘ LM), after Beaufays & Strope, "Language Model Capitalization" (2013).
+"""Restore the case of text: P = bestpath(S ∘ T ∘ LM), after Beaufays & Strope, "Language Model Capitalization" (2013).
+
+load                opens a model: a Recaser, which restores case
+train               trains a model on cased text
+train_bilingual     adds weights learned from translations and their source
+score, score_files  accuracy, precision, recall, F1 and capitalization error rate of recased text
+compare_hypotheses  the significance of the differences between several recased texts
+analyze_errors, analyze_files  the wrong words, by kind
 
 capfst.train("corpus.txt", "cap.fst")
 recaser = capfst.load("cap.fst")
@@ -11,46 +18,67 @@ from typing import TYPE_CHECKING, Any
 from capfst.version import __version__
 
 if TYPE_CHECKING:
-    from capfst.evaluate.error_analysis import analyze_errors
-    from capfst.evaluate.score import score
+    from capfst.evaluate.bootstrap import compare_hypotheses
+    from capfst.evaluate.error_analysis import ErrorAnalysis, analyze_errors, analyze_files
+    from capfst.evaluate.score import Scores, score, score_files
     from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
-    from capfst.recaser import Recaser, load
-    from capfst.training import train
+    from capfst.options import ContextOptions, RecaseOptions, TrainOptions
+    from capfst.recaser import Candidate, Recased, Recaser, load
+    from capfst.search.confidence import Change
+    from capfst.training.bilingual import TrainedBilingual, train_bilingual
+    from capfst.training.report import Trained
+    from capfst.training.stages import train
 
 __all__ = [
     "CapfstError",
+    "Candidate",
+    "Change",
+    "ContextOptions",
     "CorpusError",
+    "ErrorAnalysis",
     "ModelError",
     "OptionError",
+    "RecaseOptions",
+    "Recased",
     "Recaser",
+    "Scores",
+    "TrainOptions",
+    "Trained",
+    "TrainedBilingual",
     "__version__",
     "analyze_errors",
+    "analyze_files",
+    "compare_hypotheses",
     "load",
     "score",
+    "score_files",
     "train",
+    "train_bilingual",
 ]
 
-# No module of this package is called as one of these: to import it would put it in the name's place.
+# No module directly in this package has one of these names: importing it would replace the name.
 _HOMES = {
-    "CapfstError": "exceptions",
-    "CorpusError": "exceptions",
-    "ModelError": "exceptions",
-    "OptionError": "exceptions",
-    "Recaser": "recaser",
-    "analyze_errors": "evaluate.error_analysis",
-    "load": "recaser",
-    "score": "evaluate.score",
-    "train": "training",
+    "evaluate.bootstrap": ["compare_hypotheses"],
+    "evaluate.error_analysis": ["ErrorAnalysis", "analyze_errors", "analyze_files"],
+    "evaluate.score": ["Scores", "score", "score_files"],
+    "exceptions": ["CapfstError", "CorpusError", "ModelError", "OptionError"],
+    "options": ["ContextOptions", "RecaseOptions", "TrainOptions"],
+    "recaser": ["Candidate", "Recased", "Recaser", "load"],
+    "search.confidence": ["Change"],
+    "training.bilingual": ["TrainedBilingual", "train_bilingual"],
+    "training.report": ["Trained"],
+    "training.stages": ["train"],
 }
 
 
 def __getattr__(name: str) -> Any:
     # Imported at first use: loading NumPy takes longer than `capfst --help` does.
-    if name not in _HOMES:
-        raise AttributeError(f"module 'capfst' has no attribute {name!r}")
-    import importlib  # noqa: PLC0415
+    for module, names in _HOMES.items():
+        if name in names:
+            import importlib  # noqa: PLC0415
 
-    return getattr(importlib.import_module(f"capfst.{_HOMES[name]}"), name)
+            return getattr(importlib.import_module(f"capfst.{module}"), name)
+    raise AttributeError(f"module 'capfst' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
