@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from capfst.training.stages import train
 
 __all__ = [
-    "CapfstError",
     "Candidate",
+    "CapfstError",
     "Change",
     "ContextOptions",
     "CorpusError",

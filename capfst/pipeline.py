@@ -23,9 +23,8 @@ from capfst.context.casing_costs import casing_costs
 from capfst.context.document import rarity
 from capfst.context.domains import ANY
 from capfst.exceptions import CapfstError, ModelError, OptionError
-from capfst.io.alignments import parse
+from capfst.io.alignments import Block, parse
 from capfst.io.documents import PIECE, whole_documents
-from capfst.io.side_by_side import Block
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
 from capfst.options import RecaseOptions

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, TypeVar, overload
 from capfst import models
 from capfst.exceptions import CorpusError, ModelError
 from capfst.fst.read import CapFst
+from capfst.io.alignments import Block, side_by_side
 from capfst.io.documents import PIECE, documents
-from capfst.io.side_by_side import Block, side_by_side
 from capfst.models.loaded import LoadedModel
 from capfst.options import RecaseOptions, documented, merged
 from capfst.pipeline import Pipeline

@@ -29,9 +29,9 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.types import CasingCosts, Words
 from capfst.context.lexicon import UNSEEN, evidence_parts, has_case
 from capfst.evaluate.score import score_files
+from capfst.io.alignments import Block
 from capfst.io.blocks import read_blocks
 from capfst.io.files import find_files
-from capfst.io.side_by_side import Block
 from capfst.recaser import Recaser, load
 
 HELD_OUT = 20
@@ -43,9 +43,7 @@ def part(model: Path, number: int, **options: object) -> Recaser:
     recaser = load(model, context=number > 1, **options)
     whole = recaser.pipeline.costs
 
-    def of_part(
-        buf: np.ndarray, words: Words, block: Block | None = None, include_pruned: bool = False
-    ) -> CasingCosts:
+    def of_part(buf: np.ndarray, words: Words, block: Block | None = None, include_pruned: bool = False) -> CasingCosts:
         costs = whole(buf, words, block, include_pruned=True)
         assert costs.arc_costs is not None and costs.shapes is not None and costs.options is not None
         shapes = np.where(words.n_forms == 0, costs.shapes, AS_FORM).astype(np.uint8)

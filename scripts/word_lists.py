@@ -31,7 +31,7 @@ from command import run  # beside this script
 from experiments import help_text
 
 from capfst.exceptions import CapfstError
-from capfst.io.folder import make_folder
+from capfst.io.outputs import make_folder
 from capfst.system.atomic import replacing
 from capfst.text.unicode import lower
 

@@ -29,7 +29,7 @@ from command import run
 
 from capfst.corpus.filters import clean
 from capfst.io.blocks import read_blocks
-from capfst.io.folder import make_folder
+from capfst.io.outputs import make_folder
 from capfst.system.atomic import replacing
 
 FILE = click.Path(path_type=Path)

@@ -254,10 +254,10 @@ def test_train_tells_what_is_wrong_with_a_corpus(corpus, tmp_path):
     assert run_process("train", "-q", "--no-clean", text, "-o", model).stderr == b""
     error = message(run("train", "-q", text, "-o", model, code=1))
     assert "by filter: start 36" in error
-    assert error.endswith("hardly any capitals (0.0% of the letters): train on text in its original casing")
+    assert "hardly any capitals (0.0% of the letters)" in error
     text.write_text(CORPUS + CORPUS.lower() * 9, "utf-8")
     done = run_process("train", text, "-o", model)
-    assert f"warning: {text}: only 10.0 % of the lines were kept: start took 90.0 %" in done.stderr.decode()
+    assert f"warning: {text}: only 10.0 % of the lines were kept: start rejected 90.0 %" in done.stderr.decode()
     assert b"warning" not in run_process("train", corpus, "-o", model).stderr
 
 
@@ -493,7 +493,8 @@ def test_results_to_a_reader_that_has_gone(model, corpus, command):
 @pytest.mark.parametrize("command", PRINTING[:1] + PRINTING[2:], ids=" ".join)
 def test_a_closed_stdin(model, corpus, command):
     done = run_process(*command, model, code=1, preexec_fn=lambda: os.close(0))
-    assert done.stderr == b"capfst: error: <stdin>: Bad file descriptor: check where it comes from\n"
+    assert done.stderr.startswith(b"capfst: error: <stdin>: cannot read: Bad file descriptor. ")
+    assert done.stderr.count(b"\n") == 1
     named = run_process(*command, model, corpus, preexec_fn=lambda: os.close(0))
     assert named.stdout == run_process(*command, model, corpus).stdout
 
@@ -629,7 +630,7 @@ def test_output_is_compressed_as_its_name_says(model, tmp_path, suffix, decompre
 
 def test_a_compression_that_is_not_written(model, tmp_path):
     done = run("recase", "--lm", model, "-o", tmp_path / "out.lz4", stdin="x", code=1)
-    assert "out.lz4: .lz4 files are not written: choose a name that ends with .gz, .zst, .bz2 or .xz" in message(done)
+    assert "out.lz4: cannot write .lz4 files" in message(done)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -61,7 +61,7 @@ with locks_of_windows:
 FILES = """
 from pathlib import Path
 import numpy as np
-from capfst.io.folder import clear, locked
+from capfst.io.outputs import clear, locked
 from capfst.cli.exit_status import exit_status
 from capfst.cli.streams import ReaderGoneError
 from capfst.corpus.labels import mapped, pieces

@@ -17,10 +17,9 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from capfst.exceptions import CapfstError
+from capfst.io.outputs import MANIFEST
 from capfst.io.protocol import RecaseCounts
 from capfst.system.atomic import replacing
-
-NAME = ".capfst-batch.jsonl"
 
 _SYNC = 1.0  # seconds between syncs: an entry lost in a power cut costs only recasing its file again
 
@@ -88,7 +87,7 @@ class Manifest:
     """The entries of an output folder, by the outputs' relative paths. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / NAME
+        self.path = folder / MANIFEST
         self.entries: dict[str, ManifestEntry] = {}
         self._lock = Lock()
         self._synced = time.monotonic()

@@ -1,8 +1,8 @@
 """Run a batch: recase each unfinished file block by block, in threads. A file that fails does not stop the others.
 
-In: a plan (`io/inputs.py`). Out: the outputs, each complete or absent, an entry for each in the manifest, and a report.
-As many files are open at once as there are threads, and their blocks share the threads, so that both many small files
-and a few large files keep all threads busy. The number of blocks in memory is bounded.
+In: a plan (`io/outputs.py`). Out: the outputs, each complete or absent, an entry for each in the manifest, and a
+report. As many files are open at once as there are threads, and their blocks share the threads, so that both many small
+files and a few large files keep all threads busy. The number of blocks in memory is bounded.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
-from capfst.io.folder import clear, locked, make_folder
 from capfst.io.formats import format_of
-from capfst.io.inputs import Plan, PlannedFile
+from capfst.io.outputs import Plan, PlannedFile, clear, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing

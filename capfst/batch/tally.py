@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.types import Words
+from capfst.io.alignments import Block
 from capfst.io.protocol import Recase, RecaseCounts
-from capfst.io.side_by_side import Block
 from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.recaser import Recaser

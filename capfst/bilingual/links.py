@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from capfst.bilingual.word_facts import AN, Text
 from capfst.exceptions import CapfstError
-from capfst.io.alignments import Pairs
-from capfst.io.side_by_side import NO_NAMES, Names
+from capfst.io.alignments import NO_NAMES, Names, Pairs
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I32Array, i64
 from capfst.system.binary_search import lower_bound

@@ -112,7 +112,7 @@ def batch(
     from capfst.batch.display import Display
     from capfst.batch.report import FAILED
     from capfst.batch.run import run_batch
-    from capfst.io.inputs import plan
+    from capfst.io.outputs import plan
     from capfst.io.protocol import BatchOptions
     from capfst.recaser import load
     from capfst.system.atomic import refuse_to_replace, refuse_unwritable, replacing

@@ -32,7 +32,7 @@ from capfst.options import RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
-    from capfst.io.side_by_side import Block
+    from capfst.io.alignments import Block
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
 
@@ -113,7 +113,7 @@ def recase(
         pipeline.check_bilingual()
     recased: Iterable[bytes | memoryview]
     if source or nbest or confidence:
-        from capfst.io.side_by_side import Block
+        from capfst.io.alignments import Block
 
         together = _aligned(blocks, files, source, align, errors) if source else map(Block, blocks)
         if nbest:
@@ -223,7 +223,7 @@ def _aligned(
     blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, errors: str
 ) -> Iterator[Block]:
     """Yield blocks of translations with their source and alignments."""
-    from capfst.io.side_by_side import Names, side_by_side
+    from capfst.io.alignments import Names, side_by_side
 
     names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
     return side_by_side(blocks, read_text((source,), errors), read_text((align,), errors) if align else None, names)

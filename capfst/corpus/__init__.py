@@ -1,8 +1,12 @@
-"""Corpora: names of files → labels of words.
+"""Corpora: training text → labels of words.
 
-files.py (names → files) → compression.py and read.py (files → blocks of whole lines) → filters.py (well-cased
-sentences) → intern.py (words → ids) → vocabulary.py (ids → labels); labels.py walks through the labels, splits.py cuts
-files into parts for Spark, documents.py parts lines into documents; languages.py tells which languages a corpus has;
-word_lists.py reads lists of words, which are learned beside a corpus; diagnose.py says what is wrong with a corpus,
-wrapped.py joins lines that are wrapped to paragraphs. Files that are not plain text are read by `capfst/formats/`.
+In the order of the data (io/ reads the files):
+
+languages.py    names → files and the language of each
+diagnose.py     detects a corpus that is not cased text
+filters.py      keeps well-cased sentences
+intern.py       words → ids
+word_lists.py   lists of words that supplement a corpus → ids
+vocabulary.py   ids → vocabulary and labels
+labels.py       pieces, counts and relabeling of a corpus of labels
 """

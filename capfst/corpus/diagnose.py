@@ -1,7 +1,6 @@
-"""What is wrong with a corpus that is no text of cased sentences.
+"""Detect a corpus that is not cased text, from the beginnings of its files.
 
-In: the corpus's files, of which the beginnings are looked at. Out: the cause in words, with what to do; nothing if the
-text looks well.
+Input: the corpus's files. Output: the problem and its remedy as a message; an empty string if there is no problem.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from capfst.text.unicode import CLASS, INFO, IS_CASED, IS_UPPER, LETTER
 _FILES = 16
 _BYTES = 1 << 17  # of each file
 
-# Shares of letters, far from those of the training corpora: in these, all are cased, and 1.2 to 8 % are capitals.
+# Fractions of letters, far from those of the training corpora, whose letters are all cased, and 1.2 to 8 % capitals.
 _CASED = 0.2
 _CAPITALS = 0.004, 0.5
 
 
 def beginnings(files: Sequence[Path], read: Callable[[Path, int], Iterator[bytes]]) -> list[str]:
-    """The first lines of the files, of some if they are many. Of pipes, which cannot be read twice, nothing.
+    """Return the first lines of the files, or of some of many files. Pipes are skipped: they cannot be read twice.
 
-    read: gives the lines of a file in blocks of about so many bytes.
+    read: returns the lines of a file in blocks of about so many bytes.
     """
     regular = [file for file in files if file.is_file()]
     chosen = regular[:: -(-len(regular) // _FILES) or 1]
@@ -34,7 +33,7 @@ def beginnings(files: Sequence[Path], read: Callable[[Path, int], Iterator[bytes
 
 
 def diagnose(texts: Sequence[str]) -> str:
-    """Why a model of these texts cannot be good; empty if nothing is conspicuous."""
+    """Return why a model of these texts cannot be good, and the remedy; empty if nothing is conspicuous."""
     traits = INFO[np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)]
     is_cased = (traits & IS_CASED) != 0
     n_letters = np.count_nonzero(is_cased | ((traits & CLASS) == LETTER))
@@ -42,10 +41,10 @@ def diagnose(texts: Sequence[str]) -> str:
     if not n_letters:
         return ""
     if n_cased < _CASED * n_letters:
-        return f"its script has no case ({1 - n_cased / n_letters:.0%} of the letters): there is nothing to restore"
+        return f"its script has no case ({1 - n_cased / n_letters:.0%} of the letters). There is nothing to restore."
     capitals = np.count_nonzero((traits & IS_UPPER) != 0) / n_cased
     if capitals < _CAPITALS[0]:
-        return f"it has hardly any capitals ({capitals:.1%} of the letters): train on text in its original casing"
+        return f"it has hardly any capitals ({capitals:.1%} of the letters). Train on text in its original casing."
     if capitals > _CAPITALS[1]:
-        return f"it is in capitals ({capitals:.0%} of the letters): train on text in its original casing"
+        return f"it is in capitals ({capitals:.0%} of the letters). Train on text in its original casing."
     return ""

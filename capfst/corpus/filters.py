@@ -1,10 +1,10 @@
-"""Clean: keeps the lines that look like well-cased sentences (Beaufays & Strope 2013, §4.2).
+"""Keep the lines that look like well-cased sentences (Beaufays & Strope 2013, §4.2).
 
-In: blocks of whole lines of UTF-8, each line a sentence, raw or tokenised (marks set off by spaces).
-Out: the kept lines, unchanged and in order, and how many lines each filter rejected.
+Input: blocks of whole lines of UTF-8, each line a sentence, raw or tokenized (marks separated by spaces). Output: the
+kept lines, unchanged and in order, and the number of lines that each filter rejected.
 
-A line is counted for the first filter, in the order of `FILTERS`, that rejects it. A *word* is what stands
-between spaces and has a letter or a digit; a *mark* is a character that is no space, letter, digit or accent.
+A line is counted for the first filter, in the order of `FILTERS`, that rejects it. A *word* is a string between spaces
+with a letter or a digit; a *mark* is a character other than a space, letter, digit or accent.
 """
 
 from collections.abc import Iterable
@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
 from capfst.kernels import allocating, copy_bytes, inner
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
 from capfst.system.hashing import PRIME
+from capfst.text.sentences import CLOSES, ENDS, QUOTES
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, decode, mapped
 
 
@@ -28,39 +29,36 @@ class Filter(NamedTuple):
 
 FILTERS = (
     Filter("blank", "nothing but spaces"),
-    Filter("long", "more than 10,000 bytes: no line ends, or data"),
-    Filter("control", "a character that text does not have: control, private, unassigned, U+FFFD"),
-    Filter("start", "no upper-case letter at the start, but for quotes, brackets and dashes"),
-    Filter("end", "no . ? ! or … at the end, but for quotes and brackets"),
+    Filter("long", "more than 10,000 bytes: text without line ends, or data"),
+    Filter("control", "a character that does not occur in text: control, private, unassigned, U+FFFD"),
+    Filter("start", "no upper-case letter at the start, except for quotes, brackets and dashes"),
+    Filter("end", "no . ? ! or … at the end, except for quotes and brackets"),
     Filter("punctuation", "too many marks: tables, references, formulas"),
-    Filter("capitals", "too many capitalised words: headlines, lists of names"),
+    Filter("capitals", "too many capitalized words: headlines, lists of names"),
     Filter("shouting", "too many words IN CAPITALS"),
-    Filter("repetition", "the same words or the same mark over and over"),
+    Filter("repetition", "the same words or the same mark repeated many times"),
 )
 BLANK, LONG, CONTROL, START, END, PUNCTUATION, CAPITALS, SHOUTING, REPETITION = range(1, len(FILTERS) + 1)
-KEPT = 0  # the verdict on a line that no filter rejects; that of FILTERS[n] is n + 1
+KEPT = 0  # the verdict on a line that no filter rejects; FILTERS[n] has the verdict n + 1
 
-# Two numbers are an allowance, which short lines need ("Yes." is a quarter marks), and a share of the line.
-# They were set by reading what they reject of the training corpora: of edited prose less than 0.3 %.
-LONGEST = 10_000  # bytes; the longest sentence of the novels has 4,612, and a paragraph may stand on one line
-MARKS = 6, 0.15  # of the characters; dialogue, with its quotes and commas, has 0.12 on the average, prose 0.03
-CAPITALISED = 2, 0.6  # of the words after the first; a sentence full of names, or a German one, has up to 0.6
-INNER_CAPITALS = 6, 0.3  # of the letters, where a word's first is not counted; acronyms fill the allowance
+# Pairs are an allowance, which short lines need (a quarter of "Yes." are marks), and a fraction of the line. They were
+# set by reading the lines of the training corpora that they reject: less than 0.3 % of edited prose.
+LONGEST = 10_000  # bytes; the longest sentence of the novels has 4,612, and a line may be a paragraph
+MARKS = 6, 0.15  # of the characters; dialogue, with its quotes and commas, has 0.12 on average, prose 0.03
+CAPITALIZED = 2, 0.6  # of the words after the first; a sentence full of names, or a German one, has up to 0.6
+INNER_CAPITALS = 6, 0.3  # of the letters, except the first of each word; acronyms need the allowance
 REPEATED = 2, 0.4  # of the words: those that are also among the four before them
-RUN = 4  # the same word or mark in a row, as in "No, no, no, no!" and in the ellipsis of four periods
+RUN = 4  # the same word or mark in succession, as in "No, no, no, no!" and in the ellipsis of four periods
 
-ENOUGH = 0.2  # of the lines: if fewer are kept, something is wrong with the text, or the filters are not made for it
+ENOUGH = 0.2  # of the lines: if fewer are kept, the text is bad, or the filters do not suit it
 
-QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
 OPENS = QUOTES + "([{<¿¡-‐‑‒–—―"
-CLOSES = QUOTES + ")]}>"
-ENDS = ".?!…"
 OPENING, CLOSING, ENDING = 1, 2, 4
 
 NEWLINE = 0x0A
 REPLACEMENT = 0xFFFD
 NO_WORD = np.uint64(0)
-"""The hash of no word yet."""
+"""The hash before the first character of a word."""
 
 
 def _roles() -> npt.NDArray[np.uint8]:
@@ -75,10 +73,11 @@ ROLES = _roles()
 
 @inner
 def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles: U8Array) -> tuple[i64, i64]:
-    """(verdict, offset of the next) of the line at buf[i]; bit v of `on`: the filter with verdict v is on."""
+    """Return (verdict, offset of the next line) for the line at buf[i]. Bit v of `on`: whether the filter with verdict
+    v is on."""
     start = i
     characters = letters = marks = inner = 0
-    words = lettered = capitalised = repeated = 0
+    words = lettered = capitalized = repeated = 0
     begun = well_begun = well_ended = strange = False
     mark = 0
     mark_run = word_run = longest_run = 0
@@ -86,7 +85,7 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
     word = before1 = before2 = before3 = before4 = NO_WORD
     while True:
         code = i64(buf[i])
-        if 0x61 <= code <= 0x7A:  # a to z, which most of a text is: what follows below, for all of them at once
+        if 0x61 <= code <= 0x7A:  # a to z, most of a text: a fast path with the effect of the code below
             first = i
             while 0x61 <= code <= 0x7A:
                 word = (word ^ u64(code)) * PRIME
@@ -106,7 +105,7 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
         if char_class == SPACE:  # the newline too
             if word != NO_WORD:
                 if has_letter:
-                    capitalised += has_capital and lettered > 0
+                    capitalized += has_capital and lettered > 0
                     lettered += 1
                 word_run = word_run + 1 if word == before1 else 1
                 longest_run = max(longest_run, word_run)
@@ -153,7 +152,7 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
         verdict = END
     elif on >> PUNCTUATION & 1 and marks > MARKS[0] + MARKS[1] * characters:
         verdict = PUNCTUATION
-    elif on >> CAPITALS & 1 and capitalised > CAPITALISED[0] + CAPITALISED[1] * (lettered - 1):
+    elif on >> CAPITALS & 1 and capitalized > CAPITALIZED[0] + CAPITALIZED[1] * (lettered - 1):
         verdict = CAPITALS
     elif on >> SHOUTING & 1 and inner > INNER_CAPITALS[0] + INNER_CAPITALS[1] * letters:
         verdict = SHOUTING
@@ -164,7 +163,7 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
 
 @allocating
 def _keep(buf: U8Array, on: i64, info: U8Array, lower: U32Array, roles: U8Array, out: U8Array, counts: I64Array) -> i64:
-    """Copies the kept lines of buf to out, counts the verdicts; the number of bytes copied."""
+    """Copy the kept lines of buf to out, and count the verdicts; return the number of bytes copied."""
     i = size = 0
     while i < len(buf):
         verdict, after = _judge(buf, i, on, info, lower, roles)
@@ -177,24 +176,25 @@ def _keep(buf: U8Array, on: i64, info: U8Array, lower: U32Array, roles: U8Array,
 
 
 def select(skip: Iterable[str] = ()) -> int:
-    """The filters but for those named by `skip`, as the bits that `clean` takes: bit n + 1 for FILTERS[n].
+    """Return the filters except those named in `skip`, as the bits for `clean`: bit n + 1 for FILTERS[n].
 
     Raises:
-        CapfstError: no filter has such a name.
+        OptionError: an unknown filter.
     """
     names = [filter.name for filter in FILTERS]
     on = sum(1 << verdict for verdict in range(1, len(names) + 1))
     for name in set(skip):
         if name not in names:
-            raise CapfstError(f"no filter is called {name!r}; there are {', '.join(names)}")
+            raise OptionError(f"`skip_filters` has the unknown filter {name!r}. Use {', '.join(names)}.")
         on &= ~(1 << names.index(name) + 1)
     return on
 
 
 def clean(block: bytes, on: int = -1) -> tuple[bytes, npt.NDArray[np.int64]]:
-    """The lines of `block` that the filters `on` keep; and the numbers of lines, kept first, then by filter.
+    """Return the lines of `block` that the filters `on` keep; and the numbers of lines: kept, then rejected by each
+    filter.
 
-    `block` is valid UTF-8; its last line ends with a newline, as `read_blocks` sees to.
+    `block` must be valid UTF-8 that ends with a newline, as from `read_blocks`.
     """
     if block and not block.endswith(b"\n"):
         raise ValueError("the last line of a block must end with a newline")
@@ -206,7 +206,7 @@ def clean(block: bytes, on: int = -1) -> tuple[bytes, npt.NDArray[np.int64]]:
 
 @dataclass
 class Report:
-    """What cleaning did: `counts` as `clean` gives them, added up, under the filters `on`."""
+    """The sums of the counts of `clean`, with the filters `on`."""
 
     on: int = -1
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(FILTERS) + 1, np.int64))
@@ -223,7 +223,7 @@ class Report:
         return int(self.counts[KEPT])
 
     def as_dict(self) -> dict[str, int | dict[str, int]]:
-        """For JSON: lines, kept, and rejected by filter, without the filters that are off."""
+        """Return lines, kept, and rejected by filter, without the filters that are off, for JSON."""
         rejected = {
             filter.name: int(self.counts[verdict])
             for verdict, filter in enumerate(FILTERS, 1)
@@ -232,9 +232,9 @@ class Report:
         return {"lines": self.lines, "kept": self.kept, "rejected": rejected}
 
     def advice(self) -> str:
-        """What to do if too few lines were kept, and which filters took the others; empty if enough were.
+        """Return which filters rejected most lines, and a remedy, if too few were kept; empty if enough were.
 
-        Blank lines do not count. (Of the training corpora, at least 77 % of the lines are kept.)
+        Blank lines are not counted. (In the training corpora, at least 77 % of the lines are kept.)
         """
         lines = self.lines - int(self.counts[BLANK])
         if self.kept >= ENOUGH * lines:
@@ -242,21 +242,23 @@ class Report:
         counts = {filter: int(count) for filter, count in zip(FILTERS[BLANK:], self.counts[BLANK + 1 :], strict=True)}
         most = sorted(counts, key=counts.__getitem__, reverse=True)
         most = [filter for filter in most if 10 * counts[filter] >= lines] or most[:1]
-        took = "; ".join(f"{filter.name} took {_share(counts[filter], lines)} ({filter.rejects})" for filter in most)
+        rejected = "; ".join(
+            f"{filter.name} rejected {_percent(counts[filter], lines)} ({filter.rejects})" for filter in most
+        )
         skip = " ".join(f"--skip-filter {filter.name}" for filter in most)
         return (
-            f"only {_share(self.kept, lines)} of the lines were kept: {took}: put a sentence on each line, or, if these"
-            f" lines are good as they are, use {skip}"
+            f"only {_percent(self.kept, lines)} of the lines were kept: {rejected}. Write one sentence per line or, if"
+            f" these lines are good, use {skip}."
         )
 
     def __str__(self) -> str:
-        rows = [f"kept {self.kept:,} of {self.lines:,} lines ({_share(self.kept, self.lines)})"]
+        rows = [f"kept {self.kept:,} of {self.lines:,} lines ({_percent(self.kept, self.lines)})"]
         for verdict, filter in enumerate(FILTERS, 1):
             count = int(self.counts[verdict])
-            figure = f"{count:,} {_share(count, self.lines):>7}" if self.on >> verdict & 1 else "off"
+            figure = f"{count:,} {_percent(count, self.lines):>7}" if self.on >> verdict & 1 else "off"
             rows.append(f"  {filter.name:<11} {figure:>21}  {filter.rejects}")
         return "\n".join(rows)
 
 
-def _share(part: int, whole: int) -> str:
+def _percent(part: int, whole: int) -> str:
     return f"{100 * part / max(whole, 1):.1f} %"

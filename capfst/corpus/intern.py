@@ -1,9 +1,9 @@
-"""Tokens → ids, in order of appearance.
+"""Give tokens ids, in order of appearance.
 
-In: blocks of whole lines. Out: each block as a stream of ids, 0 at a line's end. A hyphenated word stands in it as a
-whole and in parts, (id | 2³¹, number of parts), parts; a place inside a line where a sentence may begin as (id | 2³¹,
-0), the id of the word before the mark. vocabulary.py decides on both, once the whole corpus is known. Behind
-abbreviations with their periods (`J.`, `U.S.`) there is no such place.
+Input: blocks of whole lines. Output: each block as a stream of ids, with 0 at the end of a line. A hyphenated word is
+written as a whole and in parts: (id | 2³¹, number of parts), parts. A position inside a line where a sentence may begin
+is written as (id | 2³¹, 0), with the id of the word before the mark; there are none after abbreviations with their
+periods (`J.`, `U.S.`). vocabulary.py decides on both, when it has the counts of the whole corpus.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from capfst.text.unicode import INFO
 
 COMPOUND_BIT = np.uint32(1 << 31)
 COMPOUNDS, LINE_ENDS, BREAKS = range(3)
-"""What is counted of a word: how often it is a compound, the last word of a line, the last one before a place where a
-sentence may begin."""
+"""Columns of a word's counts: how often it is a compound, the last word of a line, and the last word before a position
+where a sentence may begin."""
 _ID = np.uint64(0xFFFFFFFF)
 _SEED = 0
 
@@ -45,12 +45,12 @@ class _Table(NamedTuple):
     """A hash table of words with open addressing; string k of `words` has the id k + 1."""
 
     slots: U64Array  # uint64[2^b]: upper half of the word's hash << 32 | id; 0 where free
-    words: Strings  # longer than what is used of them
+    words: Strings  # with capacity for more words
 
 
 @inner
 def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
-    """The slot of word[:length], or the free one where it belongs; and the upper half of its hash."""
+    """Return the slot of word[:length], or the free slot for it; and the upper half of its hash."""
     slots, words = table
     mask = u64(slots.size - 1)
     word_hash = hash_bytes(word, 0, length, _SEED)
@@ -76,7 +76,7 @@ def _find_slot(table: _Table, word: U8Array, length: i64) -> tuple[u64, u64]:
 
 @kernel
 def _rehash(table: _Table, n: i64) -> None:
-    """Fills the empty slots of a table with its first n words."""
+    """Fill the empty slots of a table with its first n words."""
     slots, words = table
     for k in range(n):
         start, end = words.offsets[k], words.offsets[k + 1]
@@ -86,8 +86,8 @@ def _rehash(table: _Table, n: i64) -> None:
 
 @inner
 def _word_before(token_types: U8Array, i: i64, least: i64, stream: U32Array, written: i64) -> i64:
-    """The id of the word before token i and the marks before it, each of which is one id in the stream; 0 if there is
-    none, or fewer than `least` tokens before the marks in its line."""
+    """Return the id of the word before token i and the marks before it, each of which is one id in the stream; 0 if
+    there is none, or if fewer than `least` tokens are before the marks in the line."""
     t = i - 1
     while t >= 0 and token_types[t] == MARKS:
         t -= 1
@@ -112,10 +112,10 @@ def _intern(
     stream: U32Array,
     written: i64,
 ) -> tuple[i64, i64, i64]:
-    """Appends the ids of the tokens first..last of `buf` to `stream`; stops early when the table, of n words, is full.
+    """Append the ids of the tokens first..last of `buf` to `stream`; stop early when the table, of n words, is full.
 
     begins: whether a sentence may begin with the token, inside its line. as_written: the word is the token itself, not
-    the tokenizer's canonical form of it. counts: int64[ids, 3]. scratch: room for one word.
+    its canonical form. counts: int64[ids, 3]. scratch: a buffer for one word.
     Returns (tokens done, length of the stream, words in the table).
     """
     starts, ends, token_types = tokens
@@ -166,64 +166,64 @@ def _intern(
 
 
 class Interner:
-    """Gives words ids (1, 2, …); one for each thread."""
+    """Gives words the ids 1, 2, …; not shared between threads."""
 
     def __init__(self, language: Language = DEFAULT) -> None:
         self.info, self.elisions = language.info, language.elisions
-        self.size = 0  # words so far
+        self.size = 0  # number of words
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
         self._table = _Table(np.zeros(1 << 16, np.uint64), words)
-        self._room: TokensAndKeys | None = None  # for the tokens of a block
+        self._tokens: TokensAndKeys | None = None  # buffers for the tokens of a block
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_room": None, "info": INFO[:0]}
+        return {**self.__dict__, "_tokens": None, "info": INFO[:0]}
 
     def words(self) -> Strings:
-        """The words by id − 1."""
+        """Return the words by id − 1."""
         data, offsets = self._table.words
         return Strings(data[: offsets[self.size]], offsets[: self.size + 1])
 
     def block(self, block: bytes, pretokenized: bool) -> npt.NDArray[np.uint32]:
-        """The stream of a block of whole lines, uint32[·]."""
+        """Return the stream of a block of whole lines, uint32[·]."""
         buf = np.frombuffer(block, np.uint8)
-        if self._room is None or self._room[1].size < capacity(buf.size):
-            self._room = allocate_tokens(buf.size)
-        tokens, keys = read_tokens(buf, pretokenized, self.info, self.elisions, self._room)
+        if self._tokens is None or self._tokens[1].size < capacity(buf.size):
+            self._tokens = allocate_tokens(buf.size)
+        tokens, keys = read_tokens(buf, pretokenized, self.info, self.elisions, self._tokens)
         begins = np.zeros(keys.size, np.bool_)
         if not pretokenized:
             mark_capitalized(buf, *tokens, self.info, begins)
         return self._intern(buf, tokens, begins, pretokenized)
 
     def add(self, word: bytes) -> int:
-        """The id of a word, which is a new one if need be."""
+        """Return the id of a word; add it if it is new."""
         return int(self.ids(Strings.of([word]))[0])
 
     def ids(self, words: Strings) -> npt.NDArray[np.uint32]:
-        """The ids of these words, of which the new ones become known: uint32[n]."""
+        """Return the ids of words, uint32[n]; add new ones."""
         offsets = words.offsets.astype(np.int64, copy=False)
         starts, ends = offsets[:-1], offsets[1:]
         tokens = Tokens(starts, ends, np.full(len(starts), WORD, np.uint8))
         return self._intern(words.data, tokens, np.zeros(len(starts), np.bool_), True)
 
     def absorb(self, other: Interner) -> npt.NDArray[np.uint32]:
-        """Takes over another's words and counts; [k]: the id here of its id k."""
+        """Add the words and counts of another interner; return the ids here of its ids: uint32[its ids]."""
         ids = self.ids_of(other)
         np.add.at(self.counts, ids, other.counts[: other.size + 1])
         return ids
 
     def ids_of(self, other: Interner) -> npt.NDArray[np.uint32]:
-        """[k]: the id here of another's id k; new words become known."""
+        """Return the ids here of another interner's ids, uint32[its ids]; add new words."""
         return np.concatenate([np.zeros(1, np.uint32), self.ids(other.words())])
 
     def _intern(
         self, buf: npt.NDArray[np.uint8], tokens: Tokens, begins: npt.NDArray[np.bool_], as_written: bool
     ) -> npt.NDArray[np.uint32]:
-        """The stream of these tokens of `buf`."""
+        """Return the stream of the tokens of `buf`."""
         n = len(tokens.starts)
         longest = int((tokens.ends - tokens.starts).max(initial=8))
         scratch = np.empty(longest, np.uint8)
-        stream = np.empty(3 * n, np.uint32)  # a word, and where a sentence may begin with it
+        stream = np.empty(3 * n, np.uint32)  # per token: its id, and a position where a sentence may begin
         done = written = 0
         while done < n:
             done, written, self.size = _intern(
@@ -234,7 +234,7 @@ class Interner:
         return stream[:written].copy()
 
     def _grow(self, longest: int) -> None:
-        """Makes room for another word of up to `longest` bytes."""
+        """Enlarge the table for another word of up to `longest` bytes."""
         slots, (data, offsets) = self._table
         n = self.size
         if n >= (1 << 31) - 2:

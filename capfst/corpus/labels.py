@@ -1,7 +1,7 @@
-"""Walks through a labelled corpus, which may be larger than memory.
+"""Iterate over a labeled corpus, which may be larger than memory.
 
-In: labels, each sentence its words' labels 1..V and then a 0 (`</s>`), in memory or mapped from a file. Out:
-pieces of it; how often each label occurs; and the same corpus in other labels, with more sentences.
+Input: labels, for each sentence its words' labels 1..V and a 0 (`</s>`), in memory or mapped from a file. Output:
+pieces of the corpus; the number of occurrences of each label; and the same corpus with other labels and more sentences.
 """
 
 import mmap
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U32Array, i64
 from capfst.system.buckets import Store, Unnamed
@@ -20,10 +20,10 @@ _CHUNK = 1 << 20
 
 
 def pieces(labels: npt.NDArray, n_before: int = 0, begin: int = 0) -> Iterator[tuple[npt.NDArray, int]]:
-    """The labels from place `begin` on, piece by piece, each with up to `n_before` labels before it; and how many
-    these are.
+    """Yield the labels from index `begin` on, piece by piece, each with up to `n_before` labels before it; and the
+    number of these.
 
-    The pages of a mapped file are given back, so that the file does not add up in memory.
+    The pages of a mapped file are released, so that they do not accumulate in memory.
     """
     for start in range(begin, len(labels), _CHUNK):
         before = min(start, n_before)
@@ -34,7 +34,8 @@ def pieces(labels: npt.NDArray, n_before: int = 0, begin: int = 0) -> Iterator[t
 
 @kernel
 def _count(labels: U32Array, start: i64, occurrences: I64Array, first_places: I64Array) -> i64:
-    """Adds each label's occurrences, and the place of its first; the place of a label out of range, or -1."""
+    """Add each label's occurrences, and set the index of its first one; return the index of a label out of range, or
+    −1."""
     for t in range(len(labels)):
         if labels[t] >= len(occurrences):
             return t
@@ -45,30 +46,34 @@ def _count(labels: U32Array, start: i64, occurrences: I64Array, first_places: I6
 
 
 def count_labels(labels: npt.NDArray, words: int) -> tuple[npt.NDArray, npt.NDArray]:
-    """int64[words + 1] twice: how often each label occurs, and the place where it does first (-1: nowhere)."""
-    occurrences, first_places = np.zeros(words + 1, np.int64), np.full(words + 1, -1)
+    """Return two int64[words + 1]: the number of occurrences of each label, and the index of its first one (−1: none).
+
+    Raises:
+        CorpusError: the corpus has no sentence.
+    """
+    occurrences, firsts = np.zeros(words + 1, np.int64), np.full(words + 1, -1)
     start = 0
     for piece, _ in pieces(labels):
-        bad = _count(piece, start, occurrences, first_places)
+        bad = _count(piece, start, occurrences, firsts)
         if bad >= 0:
             raise ValueError(f"label {piece[bad]} at {start + bad}, but the vocabulary ends at {words}")
         start += len(piece)
     if not occurrences[0]:
-        raise CapfstError("the corpus has no sentence: nothing to count; check the input and the filters")
+        raise CorpusError("the corpus has no sentence. Check the input and the filters.")
     if labels[-1] != 0:
         raise ValueError("the last sentence lacks its final 0")
-    return occurrences, first_places
+    return occurrences, firsts
 
 
 def mapped(file: Unnamed, size: int) -> npt.NDArray[np.uint32]:
-    """The first `size` labels in a temporary file, which is gone when they are no longer in use."""
+    """Map the first `size` labels in a temporary file, which is deleted when they are no longer in use."""
     os.ftruncate(file.descriptor, 4 * size)
     with open(os.dup(file.descriptor), "r+b") as whole:
         return np.memmap(whole, np.uint32, "r", shape=(size,)) if size else np.zeros(0, np.uint32)
 
 
 def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """Of a word list's entries, a 0 after each, those of several words."""
+    """Return the entries of several words among those of a word list, with a 0 after each."""
     sizes = np.diff(np.flatnonzero(entries == 0), prepend=-1)
     return entries[np.repeat(sizes > 2, sizes)]
 
@@ -76,7 +81,7 @@ def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 def relabelled(
     labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
 ) -> npt.NDArray[np.uint32]:
-    """The corpus with new_labels[l] in the place of each label l, and `more` sentences, in a temporary file."""
+    """Return the corpus with each label l replaced by new_labels[l], and `more` sentences, in a temporary file."""
     file, size = store.open(), 0
     for piece, _ in pieces(labels):
         store.write(file, new_labels[piece], 4 * size)

@@ -1,6 +1,7 @@
-"""Which language each file of a corpus is in, as its user says: `de=news/ fr=web.txt`, or a folder of `de/`, `fr/`, ….
+"""Find the files of a corpus and the language of each, as the user names them: `de=news/ fr=web.txt`, or a folder with
+the folders `de/`, `fr/`, ….
 
-In: the names that a user gives. Out: the files that they stand for, and their languages.
+Input: the names. Output: the files that they stand for, and the files' languages.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.files import find_files, is_text
 from capfst.text.language import check_known, known
 
@@ -18,30 +19,30 @@ _TAGGED = re.compile(r"([a-z]{2,3})=(.+)", re.DOTALL)
 
 
 def find_corpus(names: Iterable[str], taken: Callable[[str], bool] = is_text) -> tuple[list[Path], list[str]]:
-    """The files of a corpus, as `find_files` finds them, and the language of each; no languages if none is named.
+    """Return the files of a corpus, as `find_files`, and the language of each; no languages if none is named.
 
-    `de=NAME` names files in German. A folder that holds only folders named `de`, `fr` and the like names their
-    languages, too.
+    `de=NAME` names files in German. A folder that contains only folders named `de`, `fr` and the like also names their
+    languages.
 
     Raises:
         CapfstError: as `find_files`; an unknown language; files with and without a language.
     """
-    found: dict[str, tuple[Path, str | None]] = {}
+    named: dict[str, tuple[Path, str | None]] = {}
     for name in names:
         language, path = _parted(name)
         files = find_files([path], taken)
         for file, of_folder in zip(files, _folder_languages(path, files), strict=True):
-            found.setdefault(os.path.realpath(file), (file, language or of_folder))
-    files = [file for file, _ in found.values()] or find_files(())
-    languages = [language for _, language in found.values() if language]
+            named.setdefault(os.path.realpath(file), (file, language or of_folder))
+    files = [file for file, _ in named.values()] or find_files(())
+    languages = [language for _, language in named.values() if language]
     if languages and len(languages) < len(files):
-        file = next(file for file, language in found.values() if not language)
-        raise CapfstError(f"{file}: name its language, as in de={file}: that of other files was named")
+        file = next(file for file, language in named.values() if not language)
+        raise CorpusError(f"{file} has no language, but other files do. Name it, as in de={file}.")
     return files, languages
 
 
 def _parted(name: str) -> tuple[str | None, str]:
-    """`de=NAME` → `de` and NAME; a file that has such a name itself is none."""
+    """Split `de=NAME` into `de` and NAME, unless a file has this whole name."""
     tagged = _TAGGED.fullmatch(name)
     if tagged is None or os.path.lexists(name):
         return None, name

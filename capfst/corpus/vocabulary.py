@@ -1,12 +1,12 @@
-"""Ids → labels: the vocabulary of a corpus.
+"""Build the vocabulary of a corpus, and turn its ids into labels.
 
-In: the streams of ids that several interners made of a corpus (intern.py), in order. Out: `Vocabulary`, the surface
-forms sorted by (lowercase form, −count), of equally frequent ones the lower-case one first, and the corpus as labels,
-a 0 after each sentence. So labels depend on neither the order of blocks, nor threads, nor hashes. `restricted` leaves
-out rare words, which become `<unk>`.
+Input: the streams of ids of a corpus from several interners (intern.py), in order. Output: `Vocabulary`, the surface
+forms sorted by (lowercase form, −count), equally frequent ones with the lowercase form first, and the corpus as labels,
+with a 0 after each sentence. So labels do not depend on the order of blocks, on threads or on hashes. `restricted`
+removes rare words, which become `<unk>`.
 
-A line may hold several sentences: one begins where it may, but for places behind abbreviations, which hardly ever end
-a line.
+A line may contain several sentences: one begins at each position where it may, except after abbreviations, which hardly
+ever end a line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.labels import mapped
 from capfst.corpus.word_lists import WordLists
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
 from capfst.kernels import kernel
 from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array, U64Matrix, i64, u32, u64
@@ -32,22 +32,23 @@ from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
 RESERVED = (EPSILON, "<s>", "</s>")
 COMPOUND_COUNT = 2
-"""A hyphenated word is a word of its own if its lowercase form occurs as often; else it teaches more in its parts."""
+"""A hyphenated word is one word if its lowercase form occurs at least this often; else more is learned from its
+parts."""
 ABBREVIATION = 0.2
-"""An abbreviation is a word that ends less than such a share of the lines that it would end if it were like all words
-that stand before the end of a line or a place where a sentence may begin. One line more is allowed for, but not for
-capitalised words of up to SHORT bytes, such as Mr and Prof."""
+"""An abbreviation is a word that ends less than this fraction of the lines that it would end if it were like the
+average word before the end of a line or a position where a sentence may begin. Its lines are counted as one more,
+except for capitalized words of up to SHORT bytes, such as Mr and Prof."""
 SHORT = 4
 
 
 Tally = Callable[[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]], object]
-"""(interner's number, stream, counts): adds the stream's to the counts; the stream may be overwritten."""
+"""(index of the interner, stream, counts): adds the stream's words to the counts; may overwrite the stream."""
 Label = Callable[[int, npt.NDArray[np.uint32]], npt.NDArray[np.uint32]]
-"""(interner's number, stream) → its labels."""
+"""(index of the interner, stream) → labels of the stream."""
 
 
 class StreamedCorpus(Protocol):
-    """The streams of a corpus, wherever they are: in a file (`IdStreams`) or on Spark (spark/corpus.py)."""
+    """The streams of a corpus: in a file (`IdStreams`) or on Spark (spark/corpus.py)."""
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]: ...
 
@@ -60,32 +61,33 @@ class IdStreams:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.file = store.open()
-        self.places: list[tuple[int, int]] = []  # of each stream: its interner's number, its length
+        self.streams: list[tuple[int, int]] = []  # per stream: index of its interner, length
         self.size = 0
-        self.ends: list[int] = []  # of each stream, in the labels
+        self.ends: list[int] = []  # per stream: its end in the labels
 
     def append(self, interner: int, stream: npt.NDArray[np.uint32]) -> None:
         self.store.write(self.file, stream, 4 * self.size)
-        self.places.append((interner, stream.size))
+        self.streams.append((interner, stream.size))
         self.size += stream.size
 
     def __iter__(self) -> Iterator[tuple[int, npt.NDArray[np.uint32]]]:
         start = 0
-        for interner, size in self.places:
+        for interner, size in self.streams:
             stream = np.empty(size, np.uint32)
             self.store.read(self.file, stream, 4 * start)
             yield interner, stream
             start += size
 
     def count(self, tally: Tally, size: int) -> npt.NDArray[np.int64]:
-        """What `tally` adds up over all streams, int64[size]."""
+        """Return the counts of `tally` over all streams, int64[size]."""
         counts = np.zeros(size, np.int64)
         for interner, stream in self:
             tally(interner, stream, counts)
         return counts
 
     def rewrite(self, label: Label) -> npt.NDArray[np.uint32]:
-        """Each stream as `label` gives it, which makes none longer, end to end: mapped from the file."""
+        """Replace each stream by its labels, of which there are no more than ids; return all labels, mapped from the
+        file."""
         size = 0
         self.ends = []
         for interner, stream in self:
@@ -98,8 +100,8 @@ class IdStreams:
 
 @kernel
 def _resolve(stream: U32Array, kept: BoolArray, ends: BoolArray, counts: I64Array) -> i64:
-    """In place: each compound becomes itself (if kept) or its parts, a place where a sentence may begin a 0 if the word
-    before ends sentences; counts what is left. Returns the new length."""
+    """Replace, in place, each compound by itself (if kept) or its parts, and a position where a sentence may begin by a
+    0 if the word before ends sentences; count the remaining ids. Return the new length."""
     j = 0
     i = 0
     while i < stream.size:
@@ -125,7 +127,7 @@ def _resolve(stream: U32Array, kept: BoolArray, ends: BoolArray, counts: I64Arra
 
 @kernel
 def relabel(stream: U32Array, labels: U32Array) -> None:
-    """In place: each id becomes labels[id], those of compounds too."""
+    """Replace, in place, each id by labels[id], including those of compounds."""
     i = 0
     while i < stream.size:
         if stream[i] & COMPOUND_BIT:
@@ -138,7 +140,7 @@ def relabel(stream: U32Array, labels: U32Array) -> None:
 
 @kernel
 def _lowercase(words: Strings, info: U8Array, lowering: Lowering, out: Strings) -> None:
-    """Fills `out` with the lowercase form of each word."""
+    """Fill `out` with the lowercase form of each word."""
     size = 0
     out.offsets[0] = 0
     for k in range(words.offsets.size - 1):
@@ -149,7 +151,7 @@ def _lowercase(words: Strings, info: U8Array, lowering: Lowering, out: Strings) 
 
 @kernel
 def _prefixes(words: Strings, keys: U64Matrix) -> None:
-    """keys[c, k]: bytes 8c … 8c + 7 of word k as a number, which is in the order of the bytes."""
+    """Set keys[c, k] to bytes 8c … 8c + 7 of word k, as big-endian numbers, which sort like the bytes."""
     data, offsets = words
     for c in range(keys.shape[0]):
         for k in range(offsets.size - 1):
@@ -161,7 +163,7 @@ def _prefixes(words: Strings, keys: U64Matrix) -> None:
 
 @kernel
 def _concatenate(words: Strings, order: I64Array, out: U8Array) -> None:
-    """Fills uint8[·] with the words order[0], order[1], …"""
+    """Fill `out` with the words order[0], order[1], …"""
     size = 0
     for k in order:
         for i in range(words.offsets[k], words.offsets[k + 1]):
@@ -172,14 +174,14 @@ def _concatenate(words: Strings, order: I64Array, out: U8Array) -> None:
 def _sort_runs(
     order: npt.NDArray[np.int64], tied: npt.NDArray[np.bool_], key: Callable[[int], Any], reverse: bool = False
 ) -> None:
-    """Sorts runs of `order`; tied[i]: order[i] and order[i + 1] are of one run."""
+    """Sort runs of `order`. tied[i]: whether order[i] and order[i + 1] are in the same run."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
     for start, end in zip(edges[::2].tolist(), (edges[1::2] + 1).tolist(), strict=True):
         order[start:end] = sorted(order[start:end].tolist(), key=key, reverse=reverse)
 
 
 def _ranks(words: Strings) -> npt.NDArray[np.int64]:
-    """[k]: how many of the words, which are different, are less than word k, byte by byte."""
+    """Return the rank of each of the words, which are distinct, in the order of their bytes."""
     keys = np.empty((2, len(words.offsets) - 1), np.uint64)
     _prefixes(words, keys)
     order = np.lexsort(keys[::-1])
@@ -190,39 +192,42 @@ def _ranks(words: Strings) -> npt.NDArray[np.int64]:
 
 
 class _Resolver(NamedTuple):
-    """Streams → words of the vocabulary. It can be sent to other processes."""
+    """Turns streams into words of the vocabulary. It can be sent to other processes."""
 
-    common_ids: list[npt.NDArray[np.uint32]]  # [k]: by id of the k-th interner, the id that all have in common
-    kept: npt.NDArray[np.bool_]  # by common id: the compounds that stay whole
-    ends: npt.NDArray[np.bool_]  # by common id: the words behind which a sentence ends, if it may
+    common_ids: list[npt.NDArray[np.uint32]]  # [k]: common id by id of the k-th interner
+    kept: npt.NDArray[np.bool_]  # by common id: whether a compound stays whole
+    ends: npt.NDArray[np.bool_]  # by common id: whether a sentence ends after the word, where it may
 
     def tally(self, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
-        """Counts the words of a stream, which is overwritten with their common ids; how many there are."""
+        """Count the words of a stream, which is overwritten with their common ids; return their number."""
         relabel(stream, self.common_ids[k])
         return int(_resolve(stream, self.kept, self.ends, counts))
 
     def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """The stream, which is overwritten, as labels; `labels`: by common id."""
+        """Return the stream, which is overwritten, as labels. labels: by common id."""
         stream = stream[: self.tally(k, stream, np.zeros(len(self.kept), np.int64))]
         relabel(stream, labels)
         return stream
 
 
 class Vocabulary(NamedTuple):
-    """The symbols of labels 0..V; how often each occurs, int64[V + 1], at 0 the sentences; the label of `<unk>`; and of
-    each language, as far as there are any, the labels of the entries of its word lists, a 0 after each."""
+    """The vocabulary of a corpus and of word lists."""
 
-    symbols: Symbols
-    counts: npt.NDArray[np.int64]
-    unknown: int
-    listed: list[npt.NDArray[np.uint32]]
+    symbols: Symbols  # of the labels 0..V
+    counts: npt.NDArray[np.int64]  # [V + 1]: occurrences of each label; counts[0]: number of sentences
+    unknown: int  # the label of `<unk>`
+    listed: list[npt.NDArray[np.uint32]]  # per language: labels of the entries of its word lists, a 0 after each
 
 
 def build_vocabulary(
     interners: list[Interner], streams: StreamedCorpus, language: Language = DEFAULT, lists: WordLists | None = None
 ) -> tuple[Vocabulary, Any]:
-    """The vocabulary of the streams that these interners made, and of word lists; and the streams as labels, a 0 after
-    each sentence: of `IdStreams` an array, uint32[T]."""
+    """Return the vocabulary of the streams of these interners, and of word lists; and the streams as labels, with a 0
+    after each sentence: for `IdStreams` an array, uint32[T].
+
+    Raises:
+        CorpusError: a word that is reserved in the LM.
+    """
     common = Interner()
     common_ids = [common.absorb(interner) for interner in [*interners, *([lists.interner] if lists else [])]]
     unknown = common.add(UNKNOWN.encode())
@@ -260,16 +265,16 @@ def build_vocabulary(
 
 
 def _in_lists(lists: WordLists | None, resolver: _Resolver, k: int) -> npt.NDArray[np.bool_]:
-    """By common id: whether a word list has it. k: the number of the lists' interner."""
-    found = np.zeros(len(resolver.kept), np.int64)
+    """Return for each common id whether it is in a word list. k: the index of the lists' interner."""
+    counts = np.zeros(len(resolver.kept), np.int64)
     for _, stream in lists.streams if lists else ():
-        resolver.tally(k, stream.copy(), found)
-    found[0] = 0
-    return found > 0
+        resolver.tally(k, stream.copy(), counts)
+    counts[0] = 0
+    return counts > 0
 
 
 def _entries(lists: WordLists | None, label: Label, k: int) -> list[npt.NDArray[np.uint32]]:
-    """Of each language, the labels of its lists' entries, a 0 after each."""
+    """Return for each language the labels of its lists' entries, with a 0 after each."""
     streams = lists.streams if lists else []
     by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(1 + max((n for n, _ in streams), default=-1))]
     for language, stream in streams:
@@ -280,27 +285,27 @@ def _entries(lists: WordLists | None, label: Label, k: int) -> list[npt.NDArray[
 def _ends_sentences(
     words: Strings, line_ends: npt.NDArray[np.int64], breaks: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.bool_]:
-    """By id: whether the word is no abbreviation, given how many lines end with it, and how often it stands before a
-    place inside a line where a sentence may begin."""
-    places = line_ends + breaks
+    """Return for each id whether the word is not an abbreviation, given how many lines end with it, and how often it
+    precedes a position inside a line where a sentence may begin."""
+    total = line_ends + breaks
     first = words.data[words.offsets[:-1]]
     is_short = np.append(False, (np.diff(words.offsets) <= SHORT) & (first >= ord("A")) & (first <= ord("Z")))
-    return line_ends + ~is_short > ABBREVIATION * line_ends.sum() / max(1, places.sum()) * places
+    return line_ends + ~is_short > ABBREVIATION * line_ends.sum() / max(1, total.sum()) * total
 
 
 class Restricted(NamedTuple):
-    """What is left of a vocabulary, and how its labels have changed."""
+    """A vocabulary without rare words, and the mapping of its labels."""
 
     vocabulary: Vocabulary
-    new_labels: npt.NDArray[np.uint32]  # [V + 1], of the old labels; `<unk>`'s of words that were left out
-    old_labels: npt.NDArray[np.int64]  # of the new labels
+    new_labels: npt.NDArray[np.uint32]  # [V + 1]: by old label; that of `<unk>` for removed words
+    old_labels: npt.NDArray[np.int64]  # by new label
 
 
 def restricted(
     vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int, max_words: int | None
 ) -> Restricted:
-    """The vocabulary of the forms that occur at least `min_count` times, of these the `max_words` most frequent ones;
-    and of all that word lists have.
+    """Keep the forms that occur at least `min_count` times, at most the `max_words` most frequent of them; and all
+    forms in word lists.
 
     starts: the words' first labels, as from symbols.check.
     """
@@ -329,7 +334,7 @@ def restricted(
 
 
 def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -> Symbols:
-    """`<epsilon>`, then the words order[0], order[1], …"""
+    """Return the symbols `<epsilon>`, then the words order[0], order[1], …"""
     epsilon = np.frombuffer(EPSILON.encode(), np.uint8)
     lengths = np.concatenate([[len(epsilon)], np.diff(words.offsets)[order]])
     data = np.empty(int(lengths.sum()), np.uint8)
@@ -339,16 +344,16 @@ def _symbols(words: Strings, order: npt.NDArray[np.int64], language: Language) -
 
 
 def _refuse_reserved(words: Strings, counts: npt.NDArray[np.int64]) -> None:
-    """CapfstError if a word that occurs (counts[k + 1]: word k) has a meaning of its own in the LM."""
+    """Raise CorpusError if a word that occurs is reserved in the LM. counts[k + 1]: occurrences of word k."""
     lengths = np.diff(words.offsets)
     for word in RESERVED:
         for k in np.flatnonzero((lengths == len(word)) & (counts[1:] > 0)):
             if words.utf8(k).decode() == word:
-                raise CapfstError(f"the corpus has the word {word!r}, which is the LM's own: replace or remove it")
+                raise CorpusError(f"the corpus contains the reserved word {word!r}. Replace or remove it.")
 
 
 def lowercase_forms(words: Strings, lowering: Lowering) -> tuple[Strings, npt.NDArray[np.int64]]:
-    """The different lowercase forms of the words; and [k]: which of them is that of word k."""
+    """Return the distinct lowercase forms of the words; and for each word the index of its form."""
     lowered = Strings(np.empty(words.data.size * GROWTH + 8, np.uint8), np.empty(len(words.offsets), np.int64))
     _lowercase(words, INFO, lowering, lowered)
     distinct = Interner()

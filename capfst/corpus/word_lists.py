@@ -1,8 +1,8 @@
-"""Word lists: words and names in their case, one a line, which tell what the text of a corpus lacks.
+"""Read word lists: cased words and names, one per line, that supplement a corpus.
 
-In: files such as dictionaries and gazetteers, and the language of each, named as a corpus's are (languages.py). Out:
-the streams of their words (intern.py), of which build_vocabulary makes labels. Names of several words are learned as
-sentences of their own; single words have no context to learn from.
+Input: files such as dictionaries and gazetteers, and the language of each, named as for a corpus (languages.py).
+Output: the streams of their words (intern.py), which build_vocabulary turns into labels. Names of several words are
+learned as separate sentences; single words have no context to learn from.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ import numpy.typing as npt
 
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.languages import find_corpus
-from capfst.exceptions import CapfstError
-from capfst.io.blocks import Errors, Hash, read_blocks
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import Hash, read_blocks
+from capfst.options import Errors
 from capfst.text.language import DEFAULT, Language
 
-_OF_ITS_OWN = 2  # a hyphenated word in a list is a word of its own, as if a corpus had it so often
+_COMPOUND = 2  # occurrences of a hyphenated word per entry: enough to keep it whole (vocabulary.COMPOUND_COUNT)
 
 
 class WordLists(NamedTuple):
     """Word lists as streams of an interner's ids."""
 
     interner: Interner
-    streams: list[tuple[int, npt.NDArray[np.uint32]]]  # the number of its language, a stream
+    streams: list[tuple[int, npt.NDArray[np.uint32]]]  # (index of the language, stream)
 
 
 def read_word_lists(
@@ -38,34 +39,34 @@ def read_word_lists(
     pretokenized: bool = False,
     rules: Language = DEFAULT,
 ) -> WordLists:
-    """The words of files, folders or glob patterns, each of one of the languages, or of none if there are none.
+    """Read the words of files, folders or glob patterns, each in one of `languages`, if there are any.
 
-    hash: is updated with what is read.
+    hash: is updated with the bytes of the lists.
 
     Raises:
-        CapfstError: as read_blocks and find_corpus; a list whose language the corpus has not.
+        CapfstError: as read_blocks and find_corpus; a list in a language that the corpus lacks.
     """
     files, of_files = find_corpus([os.fspath(name) for name in names])
     if bool(of_files) != bool(languages):
-        raise CapfstError(
-            f"{files[0]}: name its language, as in {languages[0]}={files[0]}: those of the corpus were named"
+        raise CorpusError(
+            f"{files[0]} has no language, but the corpus does. Name it, as in {languages[0]}={files[0]}."
             if languages
-            else f"{files[0]}: leave out its language, {of_files[0]}: those of the corpus were not named"
+            else f"{files[0]} has the language {of_files[0]}, but the corpus has none. Leave out the language."
         )
     lists = WordLists(Interner(rules), [])
     for file, language in zip(files, of_files or [""] * len(files), strict=True):
         if language and language not in languages:
-            raise CapfstError(f"{file}: the corpus has no text in its language, {language}: leave it out, or add some")
+            raise CorpusError(f"{file}: the corpus has no text in its language, {language}. Leave it out, or add some.")
         number = sorted(set(languages)).index(language) if language else 0
         for block in read_blocks([file], errors=errors, hash=hash):
             lists.streams.append((number, _unbroken(lists.interner.block(block, pretokenized))))
     counts = lists.interner.counts
-    counts[:, COMPOUNDS] *= _OF_ITS_OWN
-    counts[:, LINE_ENDS] = counts[:, BREAKS] = 0  # its lines are no sentences
+    counts[:, COMPOUNDS] *= _COMPOUND
+    counts[:, LINE_ENDS] = counts[:, BREAKS] = 0  # the lines are not sentences
     return lists
 
 
 def _unbroken(stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """The stream without the places where a sentence may begin: in `St. Louis` none does."""
-    places = np.flatnonzero((stream[:-1] & COMPOUND_BIT != 0) & (stream[1:] == 0))
-    return np.delete(stream, [places, places + 1])
+    """Remove the positions where a sentence may begin from a stream: none does in `St. Louis`."""
+    positions = np.flatnonzero((stream[:-1] & COMPOUND_BIT != 0) & (stream[1:] == 0))
+    return np.delete(stream, [positions, positions + 1])

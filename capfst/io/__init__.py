@@ -1,7 +1,20 @@
-"""Formats: files → the texts of their records, and the same files with these texts recased.
+"""Input and output: files, their compression, their formats and records.
 
-suffixes.py says by a file's name which format it is of, read.py makes blocks of lines of the texts of any files, for
-training. A format is a class as protocol.py describes it, in a module of its own: text.py, tsv.py, csv.py, jsonl.py,
-which are made of lines as lines.py reads them; parquet.py, whose columns arrow.py recases; wiki.py, which is only read.
-aligned.py adds the source and the alignment of translations to a record, whose links alignment.py reads.
+In the order of the data:
+
+files.py         names → files: folders, glob patterns, suffixes
+compression.py   files → decompressed bytes, and back
+blocks.py        bytes → blocks of whole lines of valid UTF-8
+splits.py        files → ranges of whole lines, for parallel tasks
+documents.py     lines → documents, separated by blank lines
+alignments.py    translations, their source and their word alignments, line by line
+protocol.py      the interface of a format; TextOptions, BatchOptions, RecaseCounts
+lines.py         the base class of formats whose records are lines:
+                 plain_text.py, tsv.py, csv.py, jsonl.py
+parquet.py       a column of a Parquet file, which arrow.py recases
+wiki.py          Wikimedia dumps, which are only read
+formats.py       the suffix of a file → its format
+wrapped.py       lines wrapped at a fixed width → paragraphs
+text_blocks.py   files of any format → blocks of lines, for training
+outputs.py       inputs → outputs, and the output folder, for batch runs
 """

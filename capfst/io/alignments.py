@@ -1,27 +1,32 @@
-"""Word alignments as text: for each line of a translation its pairs `i-j`: word j of the translation is translated from
-word i of the source, both counted from 0 (the form that fast_align, eflomal and SimAlign write).
+"""Translations, their source and their word alignments: three parallel texts, line by line.
 
-In: the text. Out: the pairs as arrays.
+An alignment has for each line of a translation its pairs `i-j`: word j of the translation is translated from word i of
+the source, both counted from 0 (the format of fast_align, eflomal and SimAlign). `parse` reads it into arrays.
+`side_by_side` reads three files of equally many lines into blocks of corresponding lines. `mismatch` checks the three
+texts of one record.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import ended
 from capfst.kernels import kernel
 from capfst.kernels.types import I32Array, I64Array, U8Array, i64
 
 _NL, _HYPHEN, _ZERO, _NINE = (ord(c) for c in "\n-09")
 _SPACES = (9, 11, 12, 13, 32)
-_MOST = 1 << 30  # no line has so many words
+_MOST = 1 << 30  # limit of a word index; no line has so many words
 _SHOWN = 40  # characters
+_PARALLEL = "The files must be parallel, line by line."
 
 
 class Pairs(NamedTuple):
-    """The alignments of lines: pair k is (source[k], target[k]); those of line l are offsets[l] … offsets[l + 1] −
+    """The alignments of lines: pair k is (source[k], target[k]); line l has the pairs offsets[l] … offsets[l + 1] −
     1."""
 
     offsets: I64Array  # [lines + 1]
@@ -31,7 +36,7 @@ class Pairs(NamedTuple):
 
 @kernel
 def _parse(text: U8Array, offsets: I64Array, source: I32Array, target: I32Array) -> tuple[i64, i64]:
-    """Fills `offsets` and the pairs of valid alignments; (number of pairs, offset of what is no pair, or −1)."""
+    """Fill `offsets` and the pairs up to the first error; return (number of pairs, offset of the error, or −1)."""
     n, line, i = 0, 0, 0
     offsets[0] = 0
     while i < text.size:
@@ -67,20 +72,154 @@ def _parse(text: U8Array, offsets: I64Array, source: I32Array, target: I32Array)
 
 
 def parse(text: bytes, n_lines: int, name: str, line: int = 1) -> Pairs:
-    """The pairs of an alignment of n_lines lines.
+    """Return the pairs of an alignment of n_lines lines.
+
+    Args:
+        name: what errors call the alignment.
+        line: the number of its first line, for errors.
 
     Raises:
-        CapfstError: something else than pairs; it names the line, of which the first has the number `line`.
+        CorpusError: a token is not a pair; the error has its line.
     """
     buf = np.frombuffer(text, np.uint8)
-    room = len(text) // 3 + 1  # 0-0
-    pairs = Pairs(np.zeros(n_lines + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int32))
+    capacity = len(text) // 3 + 1  # 0-0
+    pairs = Pairs(np.zeros(n_lines + 1, np.int64), np.empty(capacity, np.int32), np.empty(capacity, np.int32))
     n, bad = _parse(buf, *pairs)
     if bad >= 0:
         word = text[bad:].split(None, 1)[0][:_SHOWN].decode(errors="replace")
         number = line + text.count(b"\n", 0, bad)
-        raise CapfstError(
-            f"{name}, line {number}: {word!r} is no pair of word numbers: write 0-0 1-2 …, source word first, as"
-            " fast_align and eflomal do"
+        raise CorpusError(
+            f"{name}, line {number}: {word!r} is not a pair of word indices. Write pairs such as 0-0 1-2, the source"
+            " word first, as fast_align and eflomal do."
         )
     return Pairs(pairs.offsets, pairs.source[:n], pairs.target[:n])
+
+
+class Names(NamedTuple):
+    """What errors call the three texts."""
+
+    target: str = "the translation"
+    source: str = "the source"
+    align: str = "the alignment"
+
+
+NO_NAMES = Names()
+
+
+class Block(NamedTuple):
+    """Corresponding lines."""
+
+    target: bytes
+    source: bytes | None = None  # None: the lines are not translations
+    align: bytes | None = None
+    line: int = 1  # the number of the first line
+    names: Names = NO_NAMES
+
+    def lines(self) -> Iterator[Block]:
+        """Yield each line as a block, without its line end."""
+        texts = [text.removesuffix(b"\n").split(b"\n") if text is not None else None for text in self[:3]]
+        for k in range(len(texts[0] or ())):
+            target, source, align = (lines[k] if lines is not None else None for lines in texts)
+            yield Block(target or b"", source, align, self.line + k, self.names)
+
+
+class _Lines:
+    """Blocks of whole lines, from which any number of lines can be taken."""
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self.blocks = iter(blocks)
+        self.block, self.begin = b"", 0
+        self.ends = np.zeros(0, np.int64)  # of the remaining lines of the block
+        self.taken = 0
+
+    def take(self, n: int) -> bytes:
+        """Return the next n lines, or all that remain, each with a line end."""
+        parts, wanted = [], n
+        while wanted and not self.is_over():
+            ends, self.ends = self.ends[:wanted], self.ends[wanted:]
+            parts.append(self.block[self.begin : ends[-1]])
+            self.begin = ends[-1]
+            wanted -= len(ends)
+        self.taken += n - wanted
+        return b"".join(parts)
+
+    def is_over(self) -> bool:
+        """Return whether all lines have been taken; if not, the current block has lines left."""
+        if not len(self.ends) and (block := next(self.blocks, b"")):
+            self.block, self.begin = ended(block), 0
+            self.ends = np.flatnonzero(np.frombuffer(self.block, np.uint8) == _NL) + 1
+        return not len(self.ends)
+
+
+def side_by_side(
+    target: Iterable[bytes],
+    source: Iterable[bytes],
+    align: Iterable[bytes] | None,
+    names: Names = NO_NAMES,
+) -> Iterator[Block]:
+    """Yield each block of translations with the corresponding lines of the other texts.
+
+    The blocks are whole lines; a line whose block lacks its end continues in the next block.
+
+    Raises:
+        CorpusError: the texts differ in their number of lines.
+    """
+    others = [_Lines(source)] + ([_Lines(align)] if align is not None else [])
+    line = 1
+    for block in _completed(target):
+        n = block.count(b"\n") + (not block.endswith(b"\n"))
+        taken = [lines.take(n) for lines in others]
+        for lines, name in zip(others, names[1:], strict=False):
+            if lines.taken < line - 1 + n:
+                raise CorpusError(f"{name} has {lines.taken} lines, but {names[0]} has more. {_PARALLEL}")
+        yield Block(block, taken[0], taken[1] if align is not None else None, line, names)
+        line += n
+    for lines, name in zip(others, names[1:], strict=False):
+        if not lines.is_over():
+            raise CorpusError(f"{name} has more lines than {names[0]}, which has {line - 1}. {_PARALLEL}")
+
+
+def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the blocks; join a block whose last line lacks its end with the next one."""
+    held = b""
+    for block in blocks:
+        held += block
+        if held.endswith(b"\n"):
+            yield held
+            held = b""
+    if held:
+        yield held
+
+
+OtherTexts = tuple[bytes, ...]
+"""The source of a record's text and perhaps the alignment, as UTF-8; empty if the text is not a translation."""
+
+
+def mismatch(text: str, others: Sequence[str]) -> str | None:
+    """Return why a record's source or alignment does not fit its text; None if they fit."""
+    lines = [other.split("\n") for other in (text, *others)]
+    for name, other in zip(("source", "alignment"), lines[1:], strict=False):
+        if len(other) != len(lines[0]):
+            return f"the {name} has {len(other)} lines, but the text has {len(lines[0])}"
+    if len(lines) < 3:
+        return None
+    try:
+        pairs = parse("\n".join(lines[2]).encode("utf-8", "surrogatepass"), len(lines[0]), "its alignment")
+    except CorpusError as error:
+        return str(error).removesuffix(".")
+    sizes = np.array([[len(line.split()) for line in text] for text in (lines[1], lines[0])])
+    line_of = np.repeat(np.arange(len(lines[0])), np.diff(pairs.offsets))
+    beyond = (pairs.source >= sizes[0][line_of]) | (pairs.target >= sizes[1][line_of])
+    if not beyond.any():
+        return None
+    pair = int(beyond.argmax())
+    n_source, n_target = sizes[:, line_of[pair]].tolist()
+    return (
+        f"the alignment has the pair {pairs.source[pair]}-{pairs.target[pair]}, but source and text have {n_source} and"
+        f" {n_target} words"
+    )
+
+
+def joined_texts(others: Iterable[OtherTexts]) -> list[bytes]:
+    """Join the other texts of several records: all sources, and all alignments, each ended by a line end."""
+    return [b"".join(text + b"\n" for text in texts) for texts in zip(*others, strict=True)]

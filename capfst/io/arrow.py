@@ -1,7 +1,7 @@
-"""Recasing a column of text in Arrow's layout, without a Python object for each row.
+"""Recase a column of text in Arrow's layout, without a Python object for each row.
 
-In: an array of strings, each row of any number of lines. Out: an array of the same type and length, each row in its
-best casing, nulls where there were nulls. Needs pyarrow, as whoever imports this says.
+Input: an array of strings; each row has any number of lines. Output: an array of the same type and length, each row in
+its best casing, with nulls where there were nulls. Needs pyarrow; modules that import this one report its absence.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError
 
 _NEWLINE = 10
 
 
-class NotUtf8Error(CapfstError):
+class NotUtf8Error(CorpusError):
     """A column of text that is not UTF-8."""
 
 
 def recase_array(recase: Callable[[bytes], memoryview], array: pa.Array) -> pa.Array:
-    """The rows of a `string` or `large_string` array in the casing that `recase` gives them; it is called once at most.
+    """Return a `string` or `large_string` array with its rows in the casing of `recase`, which is called at most once.
 
     Raises:
         NotUtf8Error: a row is not UTF-8.
@@ -30,7 +30,7 @@ def recase_array(recase: Callable[[bytes], memoryview], array: pa.Array) -> pa.A
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise NotUtf8Error(f"a column of text is not UTF-8 ({error}): convert the text before recasing it") from error
+        raise NotUtf8Error(f"a column of text is not UTF-8 ({error}). Convert the text before recasing it.") from error
     rows = array.fill_null("")
     width = np.int64 if pa.types.is_large_string(rows.type) else np.int32
     _, offsets, data = rows.buffers()
@@ -38,15 +38,15 @@ def recase_array(recase: Callable[[bytes], memoryview], array: pa.Array) -> pa.A
         return array
     bounds = np.frombuffer(offsets, width)[rows.offset : rows.offset + len(rows) + 1]
     ends = bounds[1:].astype(np.int64) - bounds[0]
-    # Each row gets a line end, which is found again by its number: recasing may change the text's length, but not its
-    # lines.
+    # Each row gets a line end, which its number identifies after recasing: that may change the length of the text, but
+    # not the number of lines.
     text = np.insert(np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]], ends, _NEWLINE)
     lines = np.searchsorted(np.flatnonzero(text == _NEWLINE), ends + np.arange(len(ends)))
     recased = np.frombuffer(recase(text.tobytes()), np.uint8)
     ends = np.flatnonzero(recased == _NEWLINE)[lines]
     bounds = np.concatenate(([0], ends - np.arange(len(ends))))
     if bounds[-1] > np.iinfo(width).max:
-        raise CapfstError("a batch of rows has 2 GB of text: make the batches smaller")
+        raise CapfstError("a batch of rows has more than 2 GB of text. Use smaller batches.")
     buffers = [None, pa.py_buffer(bounds.astype(width)), pa.py_buffer(np.delete(recased, ends))]
     result = pa.Array.from_buffers(rows.type, len(rows), buffers)
     return pc.if_else(array.is_valid(), result, None) if array.null_count else result

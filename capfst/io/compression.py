@@ -1,8 +1,9 @@
-"""Compressed files: gzip, zstd, bzip2 and xz, also of several members, frames or streams, told apart by their first
-bytes.
+"""Compressed files: gzip, zstd, bzip2 and xz, also of several members, frames or streams.
 
-In: a file, plain or compressed. Out: its decompressed bytes as a stream, which never holds more than a small part of
-them, however well they were compressed; or a function that compresses, as a file or as its name says.
+Reading: `decompressed` opens a file, whose first bytes identify its compression, as a stream of decompressed bytes;
+only a small part of them is in memory at a time, whatever the compression ratio. Writing: `compressing` opens a
+function that compresses as the suffix of the output's name (`compression_of_name`) or another file (`compressing_like`)
+requires.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError, OptionError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -26,25 +27,25 @@ else:
     from backports import zstd
 
 OnRead = Callable[[bytes], object]
-"""Is called with every byte of a file, piece by piece in their order, as the file is read, before decompression."""
+"""A function that is called with all bytes of a file, piece by piece, as the file is read, before decompression."""
 
-_LONG_WINDOW = 31  # as written by `zstd --long=31`, which large corpora like to use
-_LEVELS = {"gzip": 6, "zstd": 3, "bzip2": 9, "xz": 6}  # the programs' own
+_LONG_WINDOW = 31  # that of `zstd --long=31`, which is common for large corpora
+_LEVELS = {"gzip": 6, "zstd": 3, "bzip2": 9, "xz": 6}  # the programs' defaults
 _PIECE = 1 << 17  # bytes read at once
-HEAD = 10  # bytes that tell a file's compression
+HEAD = 10  # bytes that identify a file's compression
 
 
-class DamagedError(Exception):
-    """Compressed data that is not as its format has it."""
+class DamagedFileError(Exception):
+    """Compressed data that violates its format."""
 
 
-DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, DamagedError)
-"""What reading damaged or truncated compressed data raises."""
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError, DamagedFileError)
+"""The exceptions that reading damaged or truncated compressed data raises."""
 
 
 class _Streams(io.RawIOBase):
-    """The decompressed bytes of one or more streams, each behind the other. (The readers of `bz2` and `lzma` take a
-    damaged stream behind the first one for the end of the file.)"""
+    """The decompressed bytes of one or more concatenated streams. (The readers of `bz2` and `lzma` mistake a damaged
+    stream after the first one for the end of the file.)"""
 
     def __init__(self, file: BinaryIO, decompressor: Callable[[], Any]) -> None:
         self._file, self._new = file, decompressor
@@ -69,17 +70,17 @@ class _Streams(io.RawIOBase):
             try:
                 data = self._decompressor.decompress(more, len(buffer))
             except (OSError, lzma.LZMAError) as error:
-                raise DamagedError(str(error)) from error
+                raise DamagedFileError(str(error)) from error
         buffer[: len(data)] = data
         return len(data)
 
 
 def _gzip_compressor() -> Any:
-    return zlib.compressobj(_LEVELS["gzip"], zlib.DEFLATED, zlib.MAX_WBITS | 16)  # zlib's own header: no name, no time
+    return zlib.compressobj(_LEVELS["gzip"], zlib.DEFLATED, zlib.MAX_WBITS | 16)  # zlib's header, without name and time
 
 
 def _zstd_compressor() -> Any:
-    # With a thread of its own, beside the one that writes; its output differs from that without any.
+    # One worker thread, apart from the one that writes; its output differs from that without workers.
     parameter = zstd.CompressionParameter
     options: dict[int, int] = {
         parameter.compression_level: _LEVELS["zstd"],
@@ -92,11 +93,11 @@ def _zstd_compressor() -> Any:
 class Compression(NamedTuple):
     """A way to compress files."""
 
-    program: str  # that decompresses them
-    suffix: str  # of their names
-    starts: tuple[bytes, ...]  # their first bytes
-    decompressing: Callable[[Any], Any]  # a file → the stream of its decompressed bytes
-    compressor: Callable[[], Any]  # makes an object with `compress` and `flush`
+    program: str  # decompresses the files
+    suffix: str  # of the files' names
+    starts: tuple[bytes, ...]  # first bytes of the files
+    decompressing: Callable[[Any], Any]  # file → stream of its decompressed bytes
+    compressor: Callable[[], Any]  # returns an object with `compress` and `flush`
 
 
 COMPRESSIONS = (
@@ -111,7 +112,7 @@ COMPRESSIONS = (
     Compression(
         "bzip2",
         ".bz2",
-        # Level, and the mark of a block, or of the end if there is none.
+        # Level, and the mark of a block, or of the end if there are no blocks.
         tuple(b"BZh%d%s" % (level, mark) for level in range(1, 10) for mark in (b"1AY&SY", b"\x17rE8P\x90")),
         lambda file: io.BufferedReader(_Streams(file, bz2.BZ2Decompressor), _PIECE),
         lambda: bz2.BZ2Compressor(_LEVELS["bzip2"]),
@@ -125,35 +126,36 @@ COMPRESSIONS = (
     ),
 )
 SUFFIXES = tuple(compression.suffix for compression in COMPRESSIONS)
-_OTHERS = (".7z", ".lz4", ".lzma", ".rar", ".zip")
+_UNSUPPORTED = (".7z", ".lz4", ".lzma", ".rar", ".zip")
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """How a file is compressed that begins with these bytes, `HEAD` of them or more; None: not at all."""
+    """Return the compression of a file with these first bytes, at least `HEAD` of them; None if it is not
+    compressed."""
     return next((compression for compression in COMPRESSIONS if head.startswith(compression.starts)), None)
 
 
 def compression_of_name(path: Path) -> Compression | None:
-    """How a file of this name is to be compressed; None: not at all.
+    """Return the compression for a file of this name; None if it is written uncompressed.
 
     Raises:
-        CapfstError: the name says that it is compressed in a way that is not written here.
+        OptionError: the suffix is that of an unsupported compression.
     """
     suffix = path.suffix.lower()
-    if suffix in _OTHERS:
-        raise CapfstError(
-            f"{path}: {suffix} files are not written: choose a name that ends with {', '.join(SUFFIXES[:-1])} or"
-            f" {SUFFIXES[-1]}"
+    if suffix in _UNSUPPORTED:
+        raise OptionError(
+            f"{path}: cannot write {suffix} files. Choose a name that ends in {', '.join(SUFFIXES[:-1])} or"
+            f" {SUFFIXES[-1]}."
         )
     return next((compression for compression in COMPRESSIONS if compression.suffix == suffix), None)
 
 
 class _Source(io.RawIOBase):
-    """A file whose first bytes are known; `on_read` is given what is read."""
+    """A file whose first bytes have been read; `on_read` is called with the bytes that are read."""
 
     def __init__(self, file: BinaryIO, on_read: OnRead | None) -> None:
         self.head = self._unread = file.read(HEAD)
-        self.size = 0  # bytes that have been read from it
+        self.size = 0  # bytes read
         self._file, self._on_read = file, on_read
 
     def readable(self) -> bool:
@@ -171,10 +173,11 @@ class _Source(io.RawIOBase):
 
 @contextmanager
 def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
-    """The decompressed bytes of a file, as a stream. `on_read` is given every byte of the file itself, in order.
+    """Open a file as a stream of its decompressed bytes. `on_read` is called with all bytes of the file itself, in
+    order.
 
     Raises:
-        CapfstError: a file that cannot be read, is damaged or cut off, also while it is being read.
+        CorpusError: the file cannot be read, is damaged or truncated; also while it is being read.
     """
     size = 0
     try:
@@ -187,22 +190,24 @@ def decompressed(path: Path, on_read: OnRead | None = None) -> Iterator[BinaryIO
             finally:
                 size = source.size
     except EOFError as error:
-        raise CapfstError(
-            f"{path}: the compressed data is cut off behind byte {size}; fetch or compress the file again"
+        raise CorpusError(
+            f"{path}: compressed data ends early, at byte {size}. Download or compress the file again."
         ) from error
     except DAMAGED as error:
-        raise CapfstError(
-            f"{path}: damaged compressed data before byte {size} ({error}); fetch or compress it again"
+        raise CorpusError(
+            f"{path}: damaged compressed data before byte {size} ({error}). Download or compress the file again."
         ) from error
     except OSError as error:
-        raise CapfstError(f"{path}: {error.strerror or error}; name files that can be read") from error
+        raise CorpusError(
+            f"{path}: cannot read: {error.strerror or error}. Check the path and its permissions."
+        ) from error
 
 
 @contextmanager
 def compressing(compression: Compression | None, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-    """A function that writes to `file`, compressed as one gzip member, zstd frame or stream in all, or as it is.
+    """Open a function that writes to `file`, compressed as a single gzip member, zstd frame or stream, or uncompressed.
 
-    The same text gives the same bytes, whenever and with however many threads.
+    The same text always becomes the same bytes, whatever the pieces and the number of threads.
     """
     if compression is None:
         yield file.write
@@ -214,7 +219,7 @@ def compressing(compression: Compression | None, file: BinaryIO) -> Iterator[Cal
 
 @contextmanager
 def compressing_like(source: Path, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
-    """As `compressing`, as the file `source` is compressed."""
+    """Open a function that writes to `file` with the compression of the file `source`."""
     with open(source, "rb") as stream:
         head = stream.read(HEAD)
     with compressing(compression_of(head), file) as write:

@@ -1,9 +1,8 @@
-"""Comma-separated values, as Python's `csv` reads them: one column is the text; all other bytes stay when
-it is recased.
+"""Comma-separated values, read as by Python's `csv`: one column is the text; recasing changes no other byte.
 
-A field that begins with a quote may hold commas, line ends, and quotes, each doubled; other fields hold quotes as they
-are. The column is given by its name in the file's first record, the header; or, in a file without header, by its
-number, from 1.
+A field that begins with a quote may contain commas, line ends, and doubled quotes; in other fields, quotes are ordinary
+characters. The column is selected by its name in the file's first record, the header; or, in a file without header, by
+its number from 1.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.blocks import UTF8_MARK, raw_blocks
 from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, LineFormat, MalformedError
@@ -21,16 +20,16 @@ from capfst.io.tsv import MAX_COLUMNS, index_among, index_of
 
 LONGEST = 256 << 20  # bytes of a record
 
-_CLOSED = r'[^"]*(?:""[^"]*)*"(?!")'  # what is quoted, behind its first quote
+_CLOSED = r'[^"]*(?:""[^"]*)*"(?!")'  # quoted text, after its first quote
 _FIELD = rf'(?:"{_CLOSED}[^,\r\n]*|[^",\r\n][^,\r\n]*)?'
-_MORE = rf"(?:,{_FIELD}){{0,{MAX_COLUMNS - 1}}}"  # as a match takes a hundred bytes of memory for each
+_MORE = rf"(?:,{_FIELD}){{0,{MAX_COLUMNS - 1}}}"  # bounded because a match takes a hundred bytes per column
 _END = r"(?:\r\n?|\n)"
 _field = re.compile(_FIELD).match
 _quoted = re.compile(f'"({_CLOSED})').match
 _record = re.compile(rf"{_FIELD}{_MORE}(?:{_END}|\Z)").match
 _raw_record = re.compile(f"{_FIELD}{_MORE}{_END}".encode()).match
 _raw_last = re.compile(rf"{_FIELD}{_MORE}\Z".encode()).match
-_raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*{_MORE}{_END}".encode()).match  # of a record, from within quotes
+_raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*{_MORE}{_END}".encode()).match  # the rest of a record, from within quotes
 
 
 class Csv(LineFormat):
@@ -38,16 +37,19 @@ class Csv(LineFormat):
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.column = self.chosen("column", options.column)
+        self.column = self.selected("column", options.column)
         self.settings |= {"column": self.column}
         self.header = not self.column.isdecimal()
         if not self.header:
             self._take(index_of(path, self.column))
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
-        """Blocks of whole records; of one whose last quote is not closed, the rest of the file is part. CapfstError if
-        that would be dropped."""
-        held: list[bytes] = []  # of a record that is not over
+        """Yield blocks of whole records. A record with an open quote extends to the end of the file.
+
+        Raises:
+            CorpusError: such a record would be dropped, with the lines after it.
+        """
+        held: list[bytes] = []  # of an incomplete record
         line, size = 1, 0
         mark = UTF8_MARK
         for data in raw_blocks(self.path, BLOCK, on_read):
@@ -70,13 +72,13 @@ class Csv(LineFormat):
                 held.append(data[end:])
                 size += len(data) - end
             if size > LONGEST:
-                raise CapfstError(
-                    f"{self.path}: line {line}: a record has more than {LONGEST >> 20} MB: close its quote"
+                raise CorpusError(
+                    f"{self.path}: line {line}: a record has more than {LONGEST >> 20} MB. Close its quote."
                 )
         if held:
             whole = b"".join(held)
             if self.on_error == "drop" and b"\n" in whole[:-1] and not _raw_last(whole):
-                raise CapfstError(f"{self.path}: line {line}: a quote is not closed up to the file's end: close it")
+                raise CorpusError(f"{self.path}: line {line}: a quote is not closed before the file's end. Close it.")
             yield whole
 
     def begin(self, data: bytes) -> None:
@@ -86,12 +88,12 @@ class Csv(LineFormat):
     def names(self, data: bytes) -> list[str]:
         header = next(iter(self.records(data.decode(errors="replace"), 1)), "")
         try:
-            return [self.unescape(header[place]) for place in _places(header, 1)]
+            return [self.unescape(header[field]) for field in _fields(header, 1)]
         except MalformedError as error:
-            raise CapfstError(f"{self.path}: line 1: {error}: fix it") from error
+            raise CorpusError(f"{self.path}: line 1: {error}. Fix it.") from error
 
     def _take(self, index: int) -> None:
-        """Chooses the column by its number, from 0."""
+        """Select the column by its index, from 0."""
         self.index = index
         self._column = re.compile(rf"(?:{_FIELD},){{{index}}}({_FIELD}){_MORE}(?:{_END}|\Z)").match
 
@@ -112,8 +114,8 @@ class Csv(LineFormat):
             return None
         if record := self._column(line, _begin(line, number)):
             return slice(*record.span(1))
-        n_columns = sum(1 for _ in _places(line, number))
-        raise MalformedError(f"it has {n_columns} columns, and no column {self.index + 1}")
+        n_columns = sum(1 for _ in _fields(line, number))
+        raise MalformedError(f"no column {self.index + 1}: the line has {n_columns}")
 
     def unescape(self, raw: str) -> str:
         quoted = _quoted(raw)
@@ -123,18 +125,18 @@ class Csv(LineFormat):
         quoted = _quoted(old)
         if not quoted:
             return recased
-        behind = len(old) - quoted.end()  # characters behind the second quote, which count as they are
-        inside = len(recased) - behind if len(recased) == len(self.unescape(old)) else len(recased)
+        after = len(old) - quoted.end()  # characters after the closing quote, which are not escaped
+        inside = len(recased) - after if len(recased) == len(self.unescape(old)) else len(recased)
         return '"' + recased[:inside].replace('"', '""') + '"' + recased[inside:]
 
 
 def _begin(text: str, number: int) -> int:
-    """Where the first field begins: behind a byte order mark, which only a file's first line has."""
+    """Return the offset of the first field, which is after a byte order mark in a file's first line."""
     return 1 if number == 1 and text.startswith("\ufeff") else 0
 
 
-def _places(record: str, number: int) -> Iterator[slice]:
-    """Where the fields of a record are, with their quotes.
+def _fields(record: str, number: int) -> Iterator[slice]:
+    """Yield the positions of a record's fields, with their quotes.
 
     Raises:
         MalformedError: a quote is not closed.

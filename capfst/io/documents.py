@@ -1,7 +1,7 @@
-"""Lines → documents: blank lines part them.
+"""Split lines into documents at blank lines.
 
-Of a longer document each stretch of LONGEST lines, or of LARGEST bytes, is a document of its own, so that memory
-is bounded. Where a document ends depends on nothing but its lines.
+A document longer than LONGEST lines or LARGEST bytes is split into several, which bounds memory. The end of a document
+depends only on its lines.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ LONGEST = 200  # lines
 LARGEST = 1 << 18  # bytes of UTF-8
 
 PIECE = 1 << 19
-"""Bytes of text, in whole lines, that are recased at once: larger pieces take less time, and more memory, and leave
-threads without work at the end of small files. A document, which is smaller, is never in two of them."""
+"""Bytes of text, in whole lines, that are recased at once. Larger pieces take less time but more memory, and leave
+threads idle at the end of small files. A document is smaller, and never split over two pieces."""
 
 
 def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
-    """The lines of each document, with their ends or without; the blank lines behind it are the last of them."""
+    """Yield the lines of each document, with the blank lines after it. Lines may have their line ends or not."""
     held: list[AnyStr] = []
     size, was_blank = 0, False
     for line in lines:
@@ -35,13 +35,13 @@ def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:
 
 
 def whole_documents(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Blocks of whole lines → a block for each document."""
+    """Yield a block for each document in blocks of whole lines."""
     lines = (line for block in blocks for line in lines_of(block))
     return map(b"".join, documents(lines))
 
 
 def lines_of(text: AnyStr) -> Iterator[AnyStr]:
-    """The lines of a text with their ends; a single line is not copied."""
+    """Yield the lines of a text with their ends; a single line is not copied."""
     newline = "\n" if isinstance(text, str) else b"\n"
     start = 0
     while start < len(text):

@@ -1,6 +1,6 @@
-"""Names → files.
+"""Find the files that names stand for.
 
-In: the names that a user gives: files, folders, glob patterns. Out: the files that they stand for.
+Input: names of files, folders and glob patterns from the user. Output: the files, and their grouping into sources.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.compression import SUFFIXES
 
 _PAGES = re.compile(r"-p\d+p\d+$")
-_SMALL = 1 << 16  # bytes of a file, compressed or not
+_SMALL = 1 << 16  # bytes, compressed or not; smaller files share a source
+_NAME = "Name a file, a folder or a quoted glob pattern."
+_NO_MATCH = "no file matches this pattern. Check it, and quote it for the shell."
 
-# A folder is read whole but for these: a corpus may be called `news.en` as well as `news.txt`.
+# All files in a folder are read except these: the name of a corpus may be `news.en` as well as `news.txt`.
 NO_TEXT = frozenset(
     f".{suffix}"
     for formats in (
@@ -37,22 +39,22 @@ class ExpandedFile(NamedTuple):
     """A file that a name stands for."""
 
     file: Path
-    base: Path | None  # the named folder, or the pattern's folders without wildcards; None: it was named itself
-    folder: Path | None  # the folder that was walked, if it was found in one
+    base: Path | None  # the named folder, or the pattern's folders without wildcards; None: the file itself was named
+    folder: Path | None  # the folder that was searched; None: the file itself was named or matched
 
 
 def expand(name: str) -> Iterator[ExpandedFile]:
-    """The files that a name stands for.
+    """Yield the files that a name stands for.
 
-    A folder stands for all files below it, sorted by path, without the hidden ones. A name that does not exist and
-    holds `*`, `?` or `[` is a glob pattern, in which `**` is any number of folders. Any other name stands for itself,
-    whether or not there is such a file.
+    A folder stands for all files below it, sorted by path, except hidden ones. A name that does not exist and contains
+    `*`, `?` or `[` is a glob pattern, in which `**` matches any number of folders. Any other name stands for itself,
+    whether or not such a file exists.
 
     Raises:
-        CapfstError: an empty name, a pattern that nothing matches, or a folder that may not be read.
+        CorpusError: an empty name, a pattern without matches, or a folder without read permission.
     """
     if not name:
-        raise CapfstError("an empty name stands for no file: name a file, a folder or a quoted glob pattern")
+        raise CorpusError(f"an empty name. {_NAME}")
     if os.path.isdir(name):
         yield from (ExpandedFile(file, Path(name), Path(name)) for file in _below(name))
     elif os.path.lexists(name) or not glob.has_magic(name):
@@ -63,7 +65,7 @@ def expand(name: str) -> Iterator[ExpandedFile]:
         base = Path(*folders[:fixed])
         matches = sorted(glob.glob(name, recursive=True))
         if not matches:
-            raise CapfstError(f"{name}: no file matches this pattern: check it, and quote it for the shell")
+            raise CorpusError(f"{name}: {_NO_MATCH}")
         for match in matches:
             if os.path.isdir(match):
                 yield from (ExpandedFile(file, base, Path(match)) for file in _below(match))
@@ -73,7 +75,7 @@ def expand(name: str) -> Iterator[ExpandedFile]:
 
 def _below(folder: str) -> list[Path]:
     def refuse(error: OSError) -> None:
-        raise CapfstError(f"{error.filename}: {error.strerror}: give yourself permission, or leave it out")
+        raise CorpusError(f"{error.filename}: cannot read: {error.strerror}. Change its permissions, or leave it out.")
 
     files = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
@@ -83,8 +85,8 @@ def _below(folder: str) -> list[Path]:
 
 
 def suffix_of(name: str) -> str:
-    """The suffix, in lower case, that tells a file's format: that before `.gz` and the like, and before the numbers of
-    pages in a name of Wikimedia's (`.xml-p1p41242.bz2`)."""
+    """Return the suffix, in lower case, that determines a file's format: the one before `.gz` and the like, and before
+    the page numbers in the name of a Wikimedia dump (`.xml-p1p41242.bz2`)."""
     stem, suffix = os.path.splitext(name.lower())
     if suffix in SUFFIXES:
         suffix = os.path.splitext(stem)[1]
@@ -92,54 +94,54 @@ def suffix_of(name: str) -> str:
 
 
 def is_text(name: str) -> bool:
-    """Whether a file of this name is text, a sentence a line, as far as its suffix tells."""
+    """Return whether the suffix of a name allows plain text, one sentence per line."""
     return suffix_of(name) not in NO_TEXT
 
 
 def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_text) -> list[Path]:
-    """The files of a corpus, in the order of `paths`, each once: as `expand` finds them, but of the files in folders
-    only those whose names are `taken`.
+    """Return the files of a corpus, in the order of `paths`, each once: as `expand`, except that of the files in
+    folders only those are included for whose names `taken` returns True.
 
     Raises:
-        CapfstError: a path, pattern or folder without files, or a file or folder that may not be read.
+        CorpusError: a path, pattern or folder without files, or a file or folder without read permission.
     """
     files: dict[str, Path] = {}
     for path in map(str, paths):
         matches = [file for file, _, folder in expand(path) if folder is None or taken(file.name)]
         if not matches:
-            what = "no text in this folder: put text there, or say which --field or --column of its files is text"
-            if not os.path.isdir(path):
-                what = "no file matches this pattern: check it, and quote it for the shell"
-            raise CapfstError(f"{path}: {what}")
+            no_text = (
+                "no text files in this folder. Add some, or select the text of its files with --field or --column."
+            )
+            raise CorpusError(f"{path}: {no_text if os.path.isdir(path) else _NO_MATCH}")
         for file in matches:
             if not os.path.exists(file):
-                raise CapfstError(f"{file}: no such file or folder: check the name")
+                raise CorpusError(f"{file}: no such file or folder. Check the name.")
             if not os.access(file, os.R_OK):
-                raise CapfstError(f"{file}: cannot be read: give yourself permission, or leave it out")
+                raise CorpusError(f"{file}: cannot be read. Change its permissions, or leave it out.")
             files.setdefault(os.path.realpath(file), file)
     if not files:
-        raise CapfstError("no corpus given: name a file, a folder or a quoted glob pattern")
+        raise CorpusError(f"no corpus given. {_NAME}")
     return list(files.values())
 
 
 class Source(NamedTuple):
-    """Files that may be a domain of their own, in one language; None if no language was named."""
+    """Files that may be a domain of their own, in one language."""
 
     files: list[Path]
-    language: str | None
+    language: str | None  # None: no language was given
 
 
 def sources(files: Sequence[Path], languages: Sequence[str] = ()) -> list[Source]:
-    """The files in their order, each by itself if it is not too small, else with its neighbours of the same language:
-    some hundreds of sources at most. languages: that of each file, if any were named."""
+    """Group the files, in order, into a few hundred sources at most: a small file shares a source with its neighbors of
+    the same language. languages: one per file, or none."""
     sizes = [file.stat().st_size for file in files]
     least = max(_SMALL, sum(sizes) // 256)
-    found: list[Source] = []
+    groups: list[Source] = []
     held = 0
     for file, size, language in zip_longest(files, sizes, languages):
-        if not found or held + size > least or language != found[-1].language:
-            found.append(Source([], language))
+        if not groups or held + size > least or language != groups[-1].language:
+            groups.append(Source([], language))
             held = 0
-        found[-1].files.append(file)
+        groups[-1].files.append(file)
         held += size
-    return found
+    return groups

@@ -1,7 +1,8 @@
-"""The table of formats: which class reads a file, and writes it, by its name's suffix, that before `.gz` and the like.
+"""The table of formats: the suffix of a file's name, before `.gz` and the like, selects the class that reads and writes
+the file.
 
-A name of any other suffix is text, a sentence a line, unless it says what we do not read (`.json`, `.pdf`, …).
-(A file's compression is told by its first bytes.)
+Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.json`, `.pdf`,
+…).
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.csv import Csv
 from capfst.io.files import NO_TEXT, suffix_of
 from capfst.io.jsonl import Jsonl
-from capfst.io.plain_text import Text
+from capfst.io.plain_text import PlainText
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
 from capfst.io.tsv import Tsv
 
@@ -40,32 +41,33 @@ FORMATS: dict[str, Callable[[Path, TextOptions], Format]] = {
 _READERS: dict[str, Callable[[Path, TextOptions], Reader]] = {**FORMATS, ".xml": _wiki}
 
 
-def takes(name: str) -> bool:
-    """Whether a file of this name in a folder is one to recase."""
+def can_recase(name: str) -> bool:
+    """Return whether a file of this name in a folder is to be recased."""
     suffix = suffix_of(name)
     return suffix in FORMATS or suffix not in NO_TEXT
 
 
-def teaches(name: str, options: TextOptions) -> bool:
-    """Whether a file of this name in a folder is one to learn from: text, or of a format whose text was chosen."""
+def can_train(name: str, options: TextOptions) -> bool:
+    """Return whether a file of this name in a folder is training text: plain text, or a format whose field or column
+    was selected."""
     suffix = suffix_of(name)
     chosen = options.field if FORMATS.get(suffix) is Jsonl else options.column
     return suffix not in NO_TEXT or (suffix in FORMATS and chosen is not None)
 
 
 def format_of(path: Path, options: BatchOptions) -> Format:
-    """The file in its format. CapfstError if its name says that it is of a kind that is not recased."""
-    return FORMATS.get(_suffix(path, FORMATS), Text)(path, options)
+    """Return the format object of a file; CorpusError if files with its suffix cannot be recased."""
+    return FORMATS.get(_suffix(path, FORMATS), PlainText)(path, options)
 
 
 def reader_of(path: Path, options: TextOptions) -> Reader:
-    """What reads the file's text. CapfstError if its name says that it is of a kind that is not read, or if it was not
-    said where in its records the text is."""
-    return _READERS.get(_suffix(path, _READERS), Text)(path, options)
+    """Return the reader of a file; CorpusError if files with its suffix cannot be read, OptionError if the options do
+    not select the text of its records."""
+    return _READERS.get(_suffix(path, _READERS), PlainText)(path, options)
 
 
 def _suffix(path: Path, formats: Collection[str]) -> str:
     suffix = suffix_of(path.name)
     if suffix in NO_TEXT and suffix not in formats:
-        raise CapfstError(f"{path}: {suffix} files are not read: convert it to text, {', '.join(formats)}")
+        raise CorpusError(f"{path}: cannot read {suffix} files. Convert it to text, {', '.join(formats)}.")
     return suffix

@@ -1,7 +1,7 @@
-"""JSON lines: one field of each object is the text; every other byte of the line stays when it is recased.
+"""JSON lines: one field of each object is the text; recasing changes no other byte.
 
-The field is a string or null. In the string, the escapes of characters that do not change stay as they are; a character
-that is escaped and changes its case is escaped again, in the same way.
+The field is a string or null. Escapes in the string are kept; an escaped character that changes its case is escaped
+again, in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from capfst.io.protocol import TextOptions
 _space = re.compile(r"[ \t\r\n]*").match
 _escapes = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.)"
-).split  # an escaped character each; those are the odd parts of the list
+).split  # the odd parts of the list are the escaped characters
 _escaped_ascii = re.compile(r"\\u00[0-7]").search
 _json = json.JSONDecoder(parse_int=str, parse_float=str)
 _value = _json.scan_once  # type: ignore[attr-defined]
@@ -26,7 +26,7 @@ _value = _json.scan_once  # type: ignore[attr-defined]
 class Jsonl(LineFormat):
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.field = self.chosen("field", options.field)
+        self.field = self.selected("field", options.field)
         self.settings |= {"field": self.field}
         self._keys = re.compile(re.escape(json.dumps(self.field, ensure_ascii=False)) + r'[ \t]*:[ \t]*"').finditer
 
@@ -39,22 +39,22 @@ class Jsonl(LineFormat):
 
     def find(self, line: str, number: int) -> slice | None:
         line = line.removesuffix("\n")
-        if place := self._find_fast(line):
-            return place
+        if position := self._find_fast(line):
+            return position
         start = 1 if number == 1 and line.startswith("\ufeff") else 0
         if not line[start:].strip():
             return None
         try:
             return _find_field(line, start, self.field)
         except StopIteration as error:
-            raise MalformedError(f"broken JSON, column {error.value + 1}: a value is missing") from error
+            raise MalformedError(f"invalid JSON, column {error.value + 1}: a value is missing") from error
         except json.JSONDecodeError as error:
-            raise MalformedError(f"broken JSON, column {error.colno}: {error.msg}") from error
+            raise MalformedError(f"invalid JSON, column {error.colno}: {error.msg}") from error
         except RecursionError as error:
-            raise MalformedError("JSON that is nested too deeply") from error
+            raise MalformedError("the JSON is nested too deeply") from error
 
     def _find_fast(self, line: str) -> slice | None:
-        """As `_find_field`, if the line holds the key only once, without escapes; else None."""
+        """Return the result of `_find_field` if the line contains the key only once, without escapes; else None."""
         keys = list(self._keys(line))
         if len(keys) != 1 or ("\\u00" in line and _escaped_ascii(line)):
             return None
@@ -63,17 +63,17 @@ class Jsonl(LineFormat):
             text, end = scanstring(line, keys[0].end())
         except (ValueError, RecursionError):
             return None
-        # The key that was found may be that of an inner object.
+        # The key may be that of an inner object.
         return slice(keys[0].end(), end - 1) if isinstance(record, dict) and record.get(self.field) == text else None
 
     def key(self, line: str, number: int) -> str | None:
-        """As JSON, whatever its type."""
+        """Return the field's value, of any type, as JSON."""
         if not line.strip():
             return None
         try:
             record = _json.decode(line.removeprefix("\ufeff"))
         except (ValueError, RecursionError) as error:
-            raise MalformedError(f"broken JSON: {error}") from error
+            raise MalformedError(f"invalid JSON: {error}") from error
         if not isinstance(record, dict) or self.field not in record:
             raise MalformedError(f"the object has no field {self.field!r}")
         value = record[self.field]
@@ -99,11 +99,11 @@ class Jsonl(LineFormat):
             aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
         except json.JSONDecodeError:
             aligned = False
-        return raw if aligned else json.dumps(recased)[1:-1]  # the recased text has more characters, or fewer
+        return raw if aligned else json.dumps(recased)[1:-1]  # recasing changed the number of characters
 
 
 def _escaped(character: str, like: str) -> str:
-    """The character as `\\u....` with hexadecimal digits in the case of the escape `like`."""
+    """Escape a character as `\\u....`, with hexadecimal digits in the case of the escape `like`."""
     digits = character.encode("utf-16-be", "surrogatepass").hex()
     if re.search("[A-F]", like):
         digits = digits.upper()
@@ -111,8 +111,13 @@ def _escaped(character: str, like: str) -> str:
 
 
 def _find_field(line: str, start: int, field: str) -> slice | None:
-    """Where the string in the object's field `field` is, without its quotes, the last one of several; None for null.
-    The object begins at `start`."""
+    """Return the position of the string in the field `field`, without its quotes; None for null. Of several fields of
+    this name, the last one counts. The object begins at `start`.
+
+    Raises:
+        MalformedError: there is no such field, or it is not a string.
+        json.JSONDecodeError, StopIteration, RecursionError: the line is not a JSON object.
+    """
 
     def after_space(i: int) -> int:
         return _space(line, i).end()  # type: ignore[union-attr]
@@ -145,5 +150,5 @@ def _find_field(line: str, start: int, field: str) -> slice | None:
         raise MalformedError(f"the object has no field {field!r} (it has {', '.join(names)[:200] or 'none'})")
     value, start, end = member
     if value is not None and line[start] != '"':
-        raise MalformedError(f"the field {field!r} is no string")
+        raise MalformedError(f"the field {field!r} is not a string")
     return slice(start + 1, end - 1) if value is not None else None

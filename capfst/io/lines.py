@@ -1,8 +1,7 @@
-"""Formats whose records are lines: what text, TSV, CSV and JSON lines have in common.
+"""The base class of formats whose records are lines: plain text, TSV, CSV and JSON lines.
 
-In: a file of lines. Out: the text of each record; or the same file in which only the case of these texts differs. A
-record that has no such text, or is not UTF-8, is malformed: its file fails, or it passes byte for byte, or it is
-dropped.
+Input: a file of lines. Output: the text of each record; or the same file with only the case of these texts changed. A
+record that violates its format, or is not UTF-8, is malformed: it fails its file, passes unchanged or is dropped.
 """
 
 from __future__ import annotations
@@ -15,123 +14,126 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from capfst.exceptions import CapfstError
-from capfst.io.aligned import Others, document_options, joined, misfit, other_options, settings
+from capfst.exceptions import CorpusError, OptionError
+from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.blocks import raw_blocks, refuse_foreign
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import lines_of
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
-_LONG = 4 << 20  # characters: a longer text is recased in pieces, so that it costs little more memory than its own
+_LONG = 4 << 20  # characters; a longer text is recased in pieces, to bound the additional memory
 
 _BLANK = re.compile(r"[ \t]").search
 _NOT_UTF8 = re.compile("[\udc80-\udcff]").search  # as "surrogateescape" decodes such bytes
 
 
 class MalformedError(Exception):
-    """Says what is wrong with a record."""
+    """A record violates its format. The message has the problem, without place and remedy."""
 
 
 class LineBlock(NamedTuple):
     """Whole lines of a file."""
 
     data: bytes
-    line: int  # the number of the first one, from 1
+    line: int  # the number of the first line, from 1
 
 
-class Record(NamedTuple):
+class LineRecord(NamedTuple):
     """A record of a file of lines."""
 
-    line: str  # with its end, and with those inside of it
-    place: slice | None  # of its text; None if it has none, or is malformed
+    line: str  # with its line end, and the line ends in it
+    position: slice | None  # of the text; None if the record has none, or is malformed
     malformed: bool
-    others: Others = ()
-    key: str | None = None  # what it has in common with the records of its document; None: nothing
+    others: OtherTexts = ()
+    key: str | None = None  # the value that it shares with the records of its document; None: it shares none
 
 
 class LineFormat:
-    """A format of lines. Made of it by saying where in a line the text is (`find`); by `escape` and `unescape`, if that
-    text has escapes; by `names`, if its parts have names, and `begin`, if the file's first lines matter; and by
+    """A format of lines. A subclass defines the position of the text in a line (`find`); `escape` and `unescape`, if
+    the text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
     `blocks`, `records` and `splittable`, if a record may have several lines."""
 
     splittable = True
-    """Whether each line end ends a record, so that parts of a file can be recased apart."""
+    """Whether each line end ends a record, so that parts of a file can be recased separately."""
     record_is_document = True
-    """If the lines of documents are evidence for each other, and nothing tells documents apart."""
+    """Whether, without a document key, each record is a document."""
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
         self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.settings: dict[str, str] = {"errors": options.errors, "on_error": options.on_error, **settings(options)}
-        self.others = [self.other(more) for more in other_options(options)]
-        """The source and the alignment of each record, as formats of this file."""
-        self.by_document = getattr(options, "document", None) is not None
-        in_common = document_options(options)
-        self.document = self.other(in_common) if in_common else None
-        """What tells documents apart, as a format of this file."""
+        self.settings: dict[str, str] = options.settings()
+        self.others = [self.other(selected) for selected in options.other_texts()]
+        """Formats of this file that select the source and the alignment of each record."""
+        self.by_document = options.document is not None
+        document_key = options.document_key()
+        self.document = self.other(document_key) if document_key else None
+        """Format of this file that selects the value that the records of a document share."""
         if self.by_document:
             self.splittable = False
 
     def other(self, options: TextOptions) -> LineFormat:
-        """This file with another text of its records."""
+        """Return a format of this file that selects another text of its records."""
         return type(self)(self.path, options)
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
-        """The file in blocks of whole records."""
+        """Yield the file in blocks of whole records."""
         return raw_blocks(self.path, BLOCK, on_read)
 
     def records(self, text: str, number: int) -> list[str]:
-        """The records of a block, whose first line has this number."""
+        """Split a block into records. number: that of its first line."""
         return list(lines_of(text))
 
     def begin(self, data: bytes) -> None:
-        """Is given the file's first block before any line of it is recased."""
+        """Read the header in the file's first block. Called before any line is recased."""
 
     def begin_all(self, data: bytes) -> None:
-        """As `begin`, for all texts of a record.
+        """Call `begin` for all texts of a record.
 
         Raises:
-            CapfstError: the file is none of text in UTF-8.
+            CorpusError: the file is not UTF-8 text.
         """
         refuse_foreign(data, str(self.path))
         for file_format in (self, *self.others, *([self.document] if self.document else [])):
             file_format.begin(data)
 
     def names(self, data: bytes) -> list[str]:
-        """The names of a record's parts, of a file whose first block this is."""
+        """Return the names of a record's parts (fields or columns). data: the first block of the file."""
         raise NotImplementedError
 
-    def chosen(self, part: str, name: str | None) -> str:
-        """The name of the part of a record (field, column) that is the text; CapfstError if none was chosen."""
+    def selected(self, part: str, name: str | None) -> str:
+        """Return the name of the part of a record (field or column) that is the text.
+
+        Raises:
+            OptionError: there is no name.
+        """
         if name is None:
-            names = self.names(next(self.blocks(lambda piece: None), b""))
-            raise CapfstError(
-                f"{self.path}: say which {part} is the text: --{part} NAME (it has {', '.join(names)[:200] or 'none'})"
-            )
+            names = ", ".join(self.names(next(self.blocks(lambda piece: None), b"")))[:200] or "none"
+            raise OptionError(f"{self.path}: select the text's {part} with `{part}`. The file's {part}s: {names}.")
         return name
 
     def find(self, line: str, number: int) -> slice | None:
-        """Where in the record of line `number` (its end included) the text to recase is; None if it has none.
+        """Return the position of the text in a record; None if it has none. The record includes its line end; `number`
+        is that of its first line.
 
         Raises:
-            MalformedError: the line is not as the format has it.
+            MalformedError: the line violates the format.
         """
         raise NotImplementedError
 
     def key(self, line: str, number: int) -> str | None:
-        """What `find` finds, as it is to be compared with what other records have; None if there is nothing."""
-        place = self.find(line, number)
-        return None if place is None else self.unescape(line[place])
+        """Return the text of a record in the form in which the records of a document share it; None if it has none."""
+        position = self.find(line, number)
+        return None if position is None else self.unescape(line[position])
 
     def unescape(self, raw: str) -> str:
-        """What `find` has found, as text."""
+        """Return the text of the part of a line that `find` selects."""
         return raw
 
     def escape(self, old: str, recased: str) -> str:
-        """Recased text as it is to be written in the place of `old`."""
+        """Return recased text as it is written instead of `old`."""
         return recased
 
     def pieces(self, on_read: OnRead) -> Iterator[LineBlock]:
@@ -147,8 +149,8 @@ class LineFormat:
             yield LineBlock(held, line)
 
     def _cut(self, data: bytes, line: int) -> tuple[bytes, bytes]:
-        """Whole records, the first in this line: those of whole documents, and those of a last one, which may go on. A
-        document as long as a block ends with it."""
+        """Split whole records, the first of them in this line, into those of whole documents and those of the last
+        document, which may continue. A document as long as a block ends with it."""
         if self.document is None:
             return data, b""
         records = self.records(data.decode(errors="surrogateescape"), line)
@@ -160,15 +162,15 @@ class LineFormat:
         return (data, b"") if last == 0 else tuple(parts)  # type: ignore[return-value]
 
     def _key(self, record: str, number: int) -> str | None:
-        """What a record has in common with those of its document; None if nothing, or if it is malformed. number: 1 if
-        it is the file's first."""
+        """Return the value that a record shares with those of its document; None if there is none, or the record is
+        malformed. number: 1 for the file's first record."""
         try:
             return self.document.key(record, number) if self.document else None
         except MalformedError:
             return None
 
     def decoded(self, block: LineBlock) -> tuple[str, bool]:
-        """The block's text; and whether it holds, as lone surrogates, bytes that are not UTF-8 and make their lines
+        """Return the block's text; and whether it contains lone surrogates: bytes that are not UTF-8, whose lines are
         malformed."""
         try:
             return block.data.decode(), False
@@ -176,110 +178,110 @@ class LineFormat:
             strict = self.errors == "strict"
             return block.data.decode(errors="surrogateescape" if strict else "replace"), strict
 
-    def found(self, block: LineBlock) -> Iterator[Record]:
-        """The records of a block, and where their texts are.
+    def line_records(self, block: LineBlock) -> Iterator[LineRecord]:
+        """Yield the records of a block with the positions of their texts.
 
         Raises:
-            CapfstError: a record is malformed, and that is to fail the file.
+            CorpusError: a record is malformed, which fails the file.
         """
         text, malformed_bytes = self.decoded(block)
         after = block.line
         for line in self.records(text, block.line):
             number, after = after, after + (line.count("\n") or 1)
-            place, malformed = None, False
-            others: Others = ()
+            position, malformed = None, False
+            others: OtherTexts = ()
             key = None
             try:
                 if malformed_bytes and (bad := _NOT_UTF8(line)):
                     raise MalformedError(f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}")
-                place = self.find(line, number)
-                if self.others and place is not None:
-                    others = self._others(line, number, place)
-                if self.document and place is not None:
+                position = self.find(line, number)
+                if self.others and position is not None:
+                    others = self._others(line, number, position)
+                if self.document and position is not None:
                     key = self.document.key(line, number)
             except MalformedError as error:
-                place, malformed = None, True
+                position, malformed = None, True
                 if self.on_error == "fail":
-                    raise CapfstError(f"{self.path}: line {number}: {error}: {self.remedy}") from error
-            yield Record(line, place, malformed, others, key)
+                    raise CorpusError(f"{self.path}: line {number}: {error}. {self.remedy}") from error
+            yield LineRecord(line, position, malformed, others, key)
 
-    def _others(self, line: str, number: int, place: slice) -> Others:
-        """The other texts of a record; MalformedError if they do not belong to its text."""
-        found = ((other, other.find(line, number)) for other in self.others)
-        texts = [other.unescape(line[there]) if there is not None else "" for other, there in found]
-        if why := misfit(self.unescape(line[place]), texts):
+    def _others(self, line: str, number: int, position: slice) -> OtherTexts:
+        """Return the other texts of a record; MalformedError if they do not fit its text."""
+        positions = ((other, other.find(line, number)) for other in self.others)
+        texts = [other.unescape(line[there]) if there is not None else "" for other, there in positions]
+        if why := mismatch(self.unescape(line[position]), texts):
             raise MalformedError(why)
         return tuple(text.encode("utf-8", "surrogatepass") for text in texts)
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
         for block in self.pieces(on_read):
-            for line, place, *_ in self.found(block):
-                if place is not None:
-                    yield self.unescape(line[place])
+            for line, position, *_ in self.line_records(block):
+                if position is not None:
+                    yield self.unescape(line[position])
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
         output: list[bytes] = []
         counts = RecaseCounts()
         kept: list[str] = []  # lines, or pieces of long ones
-        places: list[tuple[int, slice]] = []  # of the texts: line in `kept`, part of the line
-        others: list[Others] = []  # of the texts
+        positions: list[tuple[int, slice]] = []  # of the texts: index in `kept`, slice of that line
+        others: list[OtherTexts] = []  # of the texts
         begins: list[bool] = []  # whether a document begins with the text
-        parts = self.by_document and self.record_is_document
+        separates = self.by_document and self.record_is_document
         key_before: str | None = None
-        size = n_records = n_malformed = 0  # size: of these texts
-        for line, place, malformed, its_others, key in self.found(block):
+        size = n_records = n_malformed = 0  # size: characters of the lines with these texts
+        for line, position, malformed, its_others, key in self.line_records(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
                 continue
-            if place is None:
+            if position is None:
                 kept.append(line)
                 continue
-            # A translation is not cut, as its source is whole.
-            for start, end in [(0, len(line))] if its_others else _pieces(line, place):
+            # A translation is not cut, because its source is not.
+            for start, end in [(0, len(line))] if its_others else _pieces(line, position):
                 others.append(its_others)
-                begins.append(parts and start == 0 and (key is None or key != key_before))
-                places.append((len(kept), slice(max(place.start - start, 0), min(place.stop, end) - start)))
+                begins.append(separates and start == 0 and (key is None or key != key_before))
+                positions.append((len(kept), slice(max(position.start - start, 0), min(position.stop, end) - start)))
                 kept.append(line[start:end])
                 size += end - start
                 if size >= _LONG:
-                    recased, more = self._recased(kept, places, others, begins, recase)
+                    recased, more = self._recased(kept, positions, others, begins, recase)
                     output.append(recased)
-                    # A piece that does not end its text counts as no line.
+                    # A piece that does not end its text is not counted as a line.
                     counts += more + RecaseCounts(lines=-(end < len(line)))
-                    kept, places, others, begins, size = [], [], [], [], 0
+                    kept, positions, others, begins, size = [], [], [], [], 0
             key_before = key
-        recased, more = self._recased(kept, places, others, begins, recase)
+        recased, more = self._recased(kept, positions, others, begins, recase)
         output.append(recased)
         return b"".join(output), counts + more + RecaseCounts(records=n_records, malformed=n_malformed)
 
     def _recased(
         self,
         kept: list[str],
-        places: list[tuple[int, slice]],
-        others: list[Others],
+        positions: list[tuple[int, slice]],
+        others: list[OtherTexts],
         begins: list[bool],
         recase: Recase,
     ) -> tuple[bytes, RecaseCounts]:
-        """These lines with the texts at these places recased."""
-        values = [self.unescape(kept[i][place]).encode("utf-8", "surrogatepass") for i, place in places]
+        """Return the lines with the texts at these positions recased."""
+        values = [self.unescape(kept[i][part]).encode("utf-8", "surrogatepass") for i, part in positions]
         recased, counts = _recase_values(values, others, begins, recase)
-        for (i, place), old, new in zip(places, values, recased, strict=True):
+        for (i, part), old, new in zip(positions, values, recased, strict=True):
             if new != old:
                 line = kept[i]
-                written = self.escape(line[place], new.decode("utf-8", "surrogatepass"))
-                kept[i] = line[: place.start] + written + line[place.stop :]
+                written = self.escape(line[part], new.decode("utf-8", "surrogatepass"))
+                kept[i] = line[: part.start] + written + line[part.stop :]
         return "".join(kept).encode("utf-8", "surrogateescape"), counts
 
     def writing(self, file: BinaryIO) -> AbstractContextManager[Callable[[bytes | memoryview], object]]:
         return compressing_like(self.path, file)
 
 
-def _pieces(line: str, place: slice) -> Iterator[tuple[int, int]]:
-    """Start and end of the pieces of a line: cut behind a blank of the text at `place` where that is long."""
-    start, end = 0, place.start
-    while place.stop - end > _LONG:
-        blank = _BLANK(line, end + _LONG, place.stop)
+def _pieces(line: str, position: slice) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the pieces of a line, whose text at `position` is cut after blanks if it is long."""
+    start, end = 0, position.start
+    while position.stop - end > _LONG:
+        blank = _BLANK(line, end + _LONG, position.stop)
         if blank is None:
             break
         end = blank.end()
@@ -289,19 +291,18 @@ def _pieces(line: str, place: slice) -> Iterator[tuple[int, int]]:
 
 
 def _recase_values(
-    values: list[bytes], others: list[Others], begins: list[bool], recase: Recase
+    values: list[bytes], others: list[OtherTexts], begins: list[bool], recase: Recase
 ) -> tuple[list[bytes], RecaseCounts]:
-    """Texts of any number of lines, recased as one text; a blank line stands before those with which documents
-    begin."""
+    """Recase texts of any number of lines as one text, with a blank line before each that begins a document."""
     if not values:
         return [], RecaseCounts()
-    parted = [b"\n" + value if begin else value for value, begin in zip(values, begins, strict=True)]
-    recased, counts = recase(b"\n".join([*parted, b""]), *joined(others))
+    separated = [b"\n" + value if begin else value for value, begin in zip(values, begins, strict=True)]
+    recased, counts = recase(b"\n".join([*separated, b""]), *joined_texts(others))
     text = bytes(recased)
     line_ends = np.flatnonzero(np.frombuffer(recased, np.uint8) == ord("\n")).tolist()
     split = []
     start, line = 0, -1
-    for value, begin in zip(parted, begins, strict=True):
+    for value, begin in zip(separated, begins, strict=True):
         line += value.count(b"\n") + 1
         split.append(text[start + begin : line_ends[line]])
         start = line_ends[line] + 1

@@ -1,9 +1,9 @@
-"""Parquet: one column of strings is the text; when it is recased, the other columns, the schema, its metadata and the
-row groups stay.
+"""Parquet: one column of strings is the text; recasing keeps the other columns, the schema, its metadata and the row
+groups.
 
-To be recased, a row group is read at once, and its column recased in slices. If the lines of documents are evidence for
-each other, slices are of whole documents, but for one that is longer than two slices; a row group ends all documents.
-Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
+To be recased, a row group is read as a whole, and its column recased in slices. If the lines of a document are evidence
+for each other, slices contain whole documents, except a document longer than two slices; a document ends with its row
+group. Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError, OptionError
 
 try:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 except ImportError as error:
-    raise CapfstError("Parquet files need pyarrow: pip install 'capfst[parquet]'") from error
+    raise CapfstError("Parquet files need pyarrow. Run: pip install 'capfst[parquet]'") from error
 
-from capfst.io.aligned import Others, document_options, joined, misfit, other_options, settings
+from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.arrow import NotUtf8Error, recase_array
 from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, MalformedError
@@ -34,15 +34,15 @@ class RowSlice(NamedTuple):
     """Successive rows of a row group."""
 
     values: pa.Array  # of the column to recase
-    row: int  # the first one's number in the file, from 1
-    row_group: pa.Table | None  # the whole group, with the last of its slices
+    row: int  # number of the first row in the file, from 1
+    row_group: pa.Table | None  # the whole group in its last slice, else None
     others: tuple[pa.Array, ...] = ()  # of the columns of source and alignment
-    begins: pa.Array | None = None  # with which rows documents begin; None: lines are no evidence for each other
+    begins: pa.Array | None = None  # whether a document begins with a row; None: there are no documents
 
 
 class RecasedSlice(NamedTuple):
     values: pa.Array
-    keep: pa.Array | None  # which rows are not dropped; None: all are kept
+    keep: pa.Array | None  # whether a row is kept; None: all are
     row_group: pa.Table | None  # as in RowSlice
 
 
@@ -57,54 +57,51 @@ class Parquet:
             self.layout = _layout(file.metadata)
         names = self.schema.names
         if options.column is None:
-            raise CapfstError(f"{path}: say which column is the text: --column NAME (it has {', '.join(names)[:200]})")
+            raise OptionError(
+                f"{path}: select the text's column with `column`. The file's columns: {', '.join(names)[:200]}."
+            )
         self.column = options.column
         self.index = self._index(self.column)
-        self.others = [self._index(str(more.column)) for more in other_options(options)]
-        self.by_document = getattr(options, "document", None) is not None
-        in_common = document_options(options)
-        self.document = self._index(str(in_common.column)) if in_common else None
-        self.settings: dict[str, str] = {
-            "errors": options.errors,
-            "on_error": options.on_error,
-            "column": self.column,
-            **settings(options),
-        }
+        self.others = [self._index(str(selected.column)) for selected in options.other_texts()]
+        self.by_document = options.document is not None
+        document_key = options.document_key()
+        self.document = self._index(str(document_key.column)) if document_key else None
+        self.settings: dict[str, str] = options.settings() | {"column": self.column}
         for index in (self.index, *self.others):
             column_type = self.schema.types[index]
             value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
             if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
-                raise CapfstError(
-                    f"{path}: the column {self.schema.names[index]!r} holds {column_type}, not strings: name one with"
-                    " --column"
+                raise CorpusError(
+                    f"{path}: the column {self.schema.names[index]!r} has the type {column_type}. Select a column of"
+                    " strings."
                 )
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except MemoryError:  # Arrow's is one of its exceptions, too
+        except MemoryError:  # Arrow's is also an ArrowException
             raise
         except (pa.ArrowException, OSError) as error:
             reason = str(getattr(error, "strerror", None) or error).split("\n")[0]
-            raise CapfstError(f"{self.path}: no Parquet file that can be read: {reason}: fetch it again") from error
+            raise CorpusError(f"{self.path}: not a readable Parquet file: {reason}. Download it again.") from error
 
     def _index(self, column: str) -> int:
         names = self.schema.names
         if column.isdecimal() and 1 <= int(column) <= len(names):
             return int(column) - 1
         if names.count(column) != 1:
-            raise CapfstError(
-                f"{self.path}: there are {names.count(column)} columns called {column!r}"
-                f" ({', '.join(names)[:200]}): name one with --column, or give its number"
+            raise CorpusError(
+                f"{self.path}: the file has {names.count(column)} columns called {column!r} ({', '.join(names)[:200]})."
+                " Select a column by another name, or by its number."
             )
         return int(names.index(column))
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
-        """As `Reader`; only a small part of a row group is held in memory."""
+        """Yield the texts as `Reader`, with only a small part of a row group in memory."""
         names = self.schema.names
         name = names[self.index]
-        twin = names[: self.index].count(name)  # columns of the same name, of which it is the last
+        twin = names[: self.index].count(name)  # index among the columns of this name
         row = n_read = 0
         with (
             self._failures(),
@@ -131,7 +128,7 @@ class Parquet:
             groups = file.num_row_groups
             for group in range(groups):
                 table = file.read_row_group(group, use_threads=False)
-                # The file's bytes are passed on in step with the row groups; which bytes are whose does not matter.
+                # The file's bytes are passed on in proportion to the row groups; they need not be the group's own.
                 _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
                 begins = self._begins(table)
                 begin = 0
@@ -144,7 +141,7 @@ class Parquet:
             _read_on(stream, size - stream.tell(), on_read)
 
     def _begins(self, table: pa.Table) -> pa.Array | None:
-        """With which rows of a row group documents begin; None if lines are no evidence for each other."""
+        """Return for each row of a row group whether a document begins with it; None if there are no documents."""
         if not self.by_document:
             return None
         if self.document is None or not len(table):
@@ -158,7 +155,7 @@ class Parquet:
         malformed = None
         try:
             if piece.others:
-                raise NotUtf8Error("each row is to be checked")
+                raise NotUtf8Error("each row must be checked")
             recased, counts = _recase(values, recase, begins=piece.begins)
         except NotUtf8Error:
             valid, malformed, others = self._valid(values, piece.row, piece.others)
@@ -172,44 +169,43 @@ class Parquet:
 
     def _valid(
         self, values: pa.Array, row: int, others: tuple[pa.Array, ...]
-    ) -> tuple[pa.Array, pa.Array, list[Others]]:
-        """The values, all UTF-8: U+FFFD for other bytes, or null for a malformed row; which rows are malformed; and the
-        other texts of each row."""
+    ) -> tuple[pa.Array, pa.Array, list[OtherTexts]]:
+        """Return the values as valid UTF-8, with U+FFFD for other bytes and null for malformed rows; whether each row
+        is malformed; and the other texts of each row."""
         binary = _as_binary(values)
         rows = binary.to_pylist()
         malformed = [False] * len(rows)
-        nothing: Others = (b"",) * len(others)
+        nothing: OtherTexts = (b"",) * len(others)
         texts = list(zip(*(_as_binary(_plain(array)).to_pylist() for array in others), strict=True))
-        belonging = [nothing] * len(rows) if others else []
+        other_texts = [nothing] * len(rows) if others else []
         for i, value in enumerate(rows):
             try:
                 rows[i] = None if value is None else self._decoded(value, row + i).encode()
                 if others and value is not None:
-                    belonging[i] = self._belonging(rows[i].decode(), texts[i], row + i)
+                    other_texts[i] = self._other_texts(rows[i].decode(), texts[i], row + i)
             except MalformedError:
                 rows[i], malformed[i] = None, True
-        return pa.array(rows, binary.type).view(values.type), pa.array(malformed, pa.bool_()), belonging
+        return pa.array(rows, binary.type).view(values.type), pa.array(malformed, pa.bool_()), other_texts
 
-    def _belonging(self, text: str, others: tuple[bytes | None, ...], row: int) -> Others:
-        """The other texts of a row; MalformedError if they do not belong to its text and that does not fail the
-        file."""
+    def _other_texts(self, text: str, others: tuple[bytes | None, ...], row: int) -> OtherTexts:
+        """Return the other texts of a row; raise as `_malformed` if they do not fit its text."""
         decoded = [self._decoded(other or b"", row) for other in others]
-        if why := misfit(text, decoded):
+        if why := mismatch(text, decoded):
             raise self._malformed(row, why, self.remedy)
         return tuple(other.encode() for other in decoded)
 
     def _decoded(self, value: bytes, row: int) -> str:
-        """The text of a row; MalformedError if it is not UTF-8 and that does not fail the file."""
+        """Return the text of a row; raise as `_malformed` if it is not UTF-8."""
         try:
             return value.decode(errors=self.errors)
         except UnicodeDecodeError as error:
             why = f"not UTF-8 at byte {error.start}"
-            raise self._malformed(row, why, f"{self.remedy}, or use --errors replace") from error
+            raise self._malformed(row, why, f"{self.remedy.removesuffix('.')}, or use --errors replace.") from error
 
     def _malformed(self, row: int, why: str, remedy: str) -> Exception:
-        """What to raise for a malformed row."""
+        """Return the exception for a malformed row: CorpusError if it fails the file, else MalformedError."""
         fails = self.on_error == "fail"
-        return CapfstError(f"{self.path}: row {row}: {why}: {remedy}") if fails else MalformedError(why)
+        return CorpusError(f"{self.path}: row {row}: {why}. {remedy}") if fails else MalformedError(why)
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
@@ -236,10 +232,14 @@ class Parquet:
 
 
 def _recase(
-    values: pa.Array, recase: Recase, others: Sequence[Others] = (), begins: pa.Array | None = None
+    values: pa.Array, recase: Recase, others: Sequence[OtherTexts] = (), begins: pa.Array | None = None
 ) -> tuple[pa.Array, RecaseCounts]:
-    """The values recased, and what that counted; nulls are no lines. others: those of each value. begins: with which
-    values documents begin, before which a blank line stands."""
+    """Recase the values; nulls are not counted as lines.
+
+    Args:
+        others: the other texts of each value.
+        begins: whether a document begins with a value, which then gets a blank line before it.
+    """
     counts = RecaseCounts()
     if begins is not None:
         begins = pc.and_(begins, values.is_valid())
@@ -248,7 +248,7 @@ def _recase(
 
     def counted(text: bytes) -> memoryview:
         nonlocal counts
-        recased, counts = recase(text, *joined(others))
+        recased, counts = recase(text, *joined_texts(others))
         counts += RecaseCounts(lines=-values.null_count)
         return recased
 
@@ -260,7 +260,7 @@ def _recase(
 
 
 def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """A column as one array, which it is already in some versions."""
+    """Return a column as one array, which some versions of pyarrow return already."""
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
@@ -273,7 +273,7 @@ def _as_binary(values: pa.Array) -> pa.Array:
 
 
 def _layout(metadata: Any) -> dict[str, Any]:
-    """The options with which ParquetWriter writes as the file was written."""
+    """Return the options with which ParquetWriter writes in the layout of a file."""
     layout: dict[str, Any] = {
         "version": metadata.format_version,
         "store_schema": b"ARROW:schema" in (metadata.metadata or {}),
@@ -296,8 +296,8 @@ def _read_on(stream: BinaryIO, size: int, on_read: OnRead) -> None:
 
 
 def _slices(column: pa.ChunkedArray, begins: pa.Array | None) -> Iterator[tuple[pa.Array, bool]]:
-    """Parts of the column of about BLOCK bytes, and whether each is the last one. begins: with which rows documents
-    begin; the parts are of whole documents, unless these are longer."""
+    """Yield slices of the column of about BLOCK bytes, and whether each is the last one. begins: whether a document
+    begins with a row; slices contain whole documents, unless these are longer."""
     parts = []
     row = 0
     for chunk in column.chunks:

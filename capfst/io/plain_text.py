@@ -1,10 +1,10 @@
-"""Plain text: each line is a sentence, all of which is recased."""
+"""Plain text: each line is a record, all of which is text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
 from capfst.io.blocks import joined
 from capfst.io.compression import OnRead
 from capfst.io.documents import whole_documents
@@ -12,13 +12,13 @@ from capfst.io.lines import BLOCK, LineBlock, LineFormat
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 
 
-class Text(LineFormat):
-    record_is_document = False  # blank lines part documents
+class PlainText(LineFormat):
+    record_is_document = False  # blank lines separate documents
 
     def other(self, options: TextOptions) -> LineFormat:
-        raise CapfstError(
-            f"{self.path}: text has no fields: give its source to capfst recase --source, or part its documents by"
-            " blank lines (--document)"
+        raise OptionError(
+            f"{self.path}: text has no fields. Pass its source to capfst recase --source, or separate its documents by"
+            " blank lines (--document)."
         )
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
@@ -29,7 +29,7 @@ class Text(LineFormat):
         return slice(0, len(line.removesuffix("\n")))
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
-        """The block at once; line by line only if that is needed to find malformed lines."""
+        """Recase the block as a whole; line by line only if some lines are malformed."""
         text, malformed = self.decoded(block)
         if malformed:
             return super().recased(block, recase)

@@ -1,63 +1,85 @@
-"""What a format is: the protocol between the files and those who read their text or recase it."""
+"""The protocol that a file format implements, and the options and counts that all formats share.
+
+A `Reader` yields the texts of a file's records; a `Format` also writes the file again with these texts recased.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO, ClassVar, Literal, Protocol
 
-from capfst.io.blocks import Errors
 from capfst.io.compression import OnRead
+from capfst.options import Errors
 
 OnError = Literal["fail", "pass", "drop"]
 
 
 class Recase(Protocol):
-    """Valid UTF-8 of whole lines → the same in its best casing; lines, tokens, changed and oov are counted."""
+    """Recase valid UTF-8 of whole lines; count lines, tokens, changed and oov."""
 
     def __call__(
         self, text: bytes, source: bytes | None = None, align: bytes | None = None, /
     ) -> tuple[memoryview, RecaseCounts]:
-        """source, align: if the text is a translation, as many lines of its source, and of alignments."""
+        """source, align: for a translation, as many lines of its source and of alignments."""
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Where in a record its text is, and what becomes of malformed records."""
+    """Where the text of a record is, and what happens to malformed records."""
 
-    field: str | None = None  # of JSON objects
-    column: str | None = None  # of TSV, CSV and Parquet: a name, or a number from 1
-    errors: Errors = "strict"  # text that is not UTF-8 makes a record malformed; "replace": gets U+FFFD
-    on_error: OnError = "fail"  # malformed records fail their file, pass unchanged, or are dropped
-    jobs: int = 1  # processes that parse a Wikimedia dump
-    remedy: ClassVar[str] = "fix it"  # what to do about a malformed record
+    field: str | None = None  # of JSON objects: the name of the text
+    column: str | None = None  # of TSV, CSV and Parquet: the name of the text, or its number from 1
+    errors: Errors = "strict"  # bytes that are not UTF-8: their record is malformed, or they become U+FFFD
+    on_error: OnError = "fail"  # malformed records: fail the file, pass unchanged, or are dropped
+    jobs: int = 1  # number of processes that parse a Wikimedia dump
+    source: str | None = None  # field or column of the source, if the texts are translations
+    align: str | None = None  # field or column of the word alignments
+    document: str | None = None
+    """Field or column whose value the successive records of a document share, if the lines of a document are evidence
+    for each other; or "": each record is a document, and plain text is split at blank lines."""
+    remedy: ClassVar[str] = "Fix it."  # for a malformed record
+
+    def selecting(self, name: str) -> TextOptions:
+        """Return the options with which this field or column is the text, with neither source nor document."""
+        return replace(self, field=name, column=name, source=None, align=None, document=None)
+
+    def other_texts(self) -> list[TextOptions]:
+        """Return, for the source and the alignment of each text, the options that select it."""
+        return [self.selecting(name) for name in (self.source, self.align) if name is not None]
+
+    def document_key(self) -> TextOptions | None:
+        """Return the options that select the value that the records of a document share; None if there is no such
+        value."""
+        return self.selecting(self.document) if self.document else None
+
+    def settings(self) -> dict[str, str]:
+        """Return the options on which the output of every format depends."""
+        named = {"source": self.source, "align": self.align, "document": self.document}
+        chosen = {key: name for key, name in named.items() if name is not None}
+        return {"errors": self.errors, "on_error": self.on_error, **chosen}
 
 
 @dataclass(frozen=True)
 class BatchOptions(TextOptions):
-    """The same for texts that are to be recased."""
+    """The same for texts to recase, whose field or column has a default."""
 
     field: str | None = "text"
     column: str | None = "text"
-    source: str | None = None  # field or column of the source, if the texts are translations
-    align: str | None = None  # field or column of the alignments
-    document: str | None = None
-    """If the lines of a document are evidence for each other: the field or column that is the same in the successive
-    records of a document; or "": each record is a document, and blank lines part those of text."""
-    remedy = "fix it, or use --on-error pass or drop"
+    remedy = "Fix it, or use --on-error pass or drop."
 
 
 @dataclass(frozen=True)
 class RecaseCounts:
-    """What recasing did, in a block, a file or all files."""
+    """What was recased in a block, a file or all files."""
 
-    records: int = 0  # lines of a file, objects, rows
-    malformed: int = 0  # of the records: passed on as they are, or dropped
-    lines: int = 0  # that were recased; a record's text may have several
+    records: int = 0  # lines of a file, objects or rows
+    malformed: int = 0  # records that were passed unchanged or dropped
+    lines: int = 0  # recased lines; a record's text may have several
     tokens: int = 0  # words, marks and protected text
-    changed: int = 0  # of the tokens: those whose case is not the input's
-    oov: int = 0  # of the tokens: words that the model does not know
+    changed: int = 0  # tokens whose case differs from the input's
+    oov: int = 0  # words that the model lacks
 
     def __add__(self, other: RecaseCounts) -> RecaseCounts:
         return RecaseCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(RecaseCounts)))
@@ -68,28 +90,28 @@ class RecaseCounts:
 
 
 class Reader(Protocol):
-    """One file whose text can be read. Made of the file's path and the options."""
+    """A file whose texts can be read. Constructed from its path and the options."""
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
-        """The texts of its records, each of any number of lines. `on_read` is given the bytes of the file, as they are
-        read.
+        """Yield the texts of the records, each of any number of lines. `on_read` is called with the bytes of the file
+        as they are read.
 
         Raises:
-            CapfstError: the file cannot be read, or a record is malformed; its line or row is named.
+            CapfstError: the file cannot be read, or a record is malformed; the error has its line or row.
         """
 
 
 class Format(Reader, Protocol):
-    """One file whose text can also be recased: pieces are read one after the other, recased in any threads, written in
+    """A file whose texts can also be recased. Its pieces are read in order, recased in any threads, and written in
     order."""
 
     settings: dict[str, Any]
-    """The options on which its output depends."""
+    """The options on which the output depends."""
 
     def pieces(self, on_read: OnRead) -> Iterator[Any]:
-        """The file in pieces that need not be together in memory."""
+        """Yield the file in pieces, each of which can be recased without the others."""
 
     def recased(self, piece: Any, recase: Recase) -> tuple[Any, RecaseCounts]: ...
 
     def writing(self, file: BinaryIO) -> AbstractContextManager[Callable[[Any], object]]:
-        """Gives the function that takes the recased pieces; the file is complete when the context ends."""
+        """Open a context with the function that writes recased pieces; the file is complete when the context ends."""

@@ -1,7 +1,7 @@
-"""Files of any format → blocks of whole lines of their texts, as `io/blocks.py` makes them of plain text.
+"""Read the texts of files of any format in blocks of whole lines, as blocks.py reads plain text.
 
-A record's text may have several lines, and a text whose lines are wrapped at a fixed width is joined to paragraphs
-(`io/wrapped.py`): a line each.
+A record's text may have several lines. Text whose lines are wrapped at a fixed width is joined to paragraphs
+(wrapped.py), one per line.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from capfst.io.blocks import BLOCK, Hash, file_blocks, joined
 from capfst.io.formats import reader_of
-from capfst.io.plain_text import Text
+from capfst.io.plain_text import PlainText
 from capfst.io.protocol import TextOptions
 from capfst.io.wrapped import paragraphs, wrapped_at
 
 OnWrapped = Callable[[Path, int], object]
-"""Is told of a file that holds wrapped text, and of the width."""
+"""A function that is called with each file that contains wrapped text, and the width."""
 
-_BEGINNING = 1 << 17  # bytes that tell whether text is wrapped
+_BEGINNING = 1 << 17  # bytes that decide whether text is wrapped
 
 
 def text_blocks(
@@ -30,10 +30,10 @@ def text_blocks(
     progress: Callable[[int], object] | None = None,
     on_wrapped: OnWrapped | None = None,
 ) -> Iterator[bytes]:
-    """The texts of `files` as `corpus.read.read_blocks` gives those of plain files.
+    """Yield the texts of `files` as `blocks.read_blocks` yields those of plain files.
 
     Raises:
-        CapfstError: a file that cannot be read, is not of the format that its name says, or has a malformed record.
+        CapfstError: a file that cannot be read, is not in the format of its suffix, or has a malformed record.
     """
     on_wrapped = on_wrapped or (lambda file, width: None)
     blocks = (block for file in files for block in _file_blocks(file, options, size, progress, on_wrapped))
@@ -44,7 +44,7 @@ def _file_blocks(
     file: Path, options: TextOptions, size: int, progress: Callable[[int], object] | None, on_wrapped: OnWrapped
 ) -> Iterator[bytes]:
     reader = reader_of(file, options)
-    if not isinstance(reader, Text):
+    if not isinstance(reader, PlainText):
         on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
         return _encoded(_lines(reader.texts(on_read), file, on_wrapped), size)
     blocks = file_blocks(file, size, options.errors, progress)
@@ -59,18 +59,18 @@ def _file_blocks(
 
 
 def lines_stand_alone(file: Path, options: TextOptions) -> bool:
-    """Whether parts of a plain file, of whole lines, may be read apart: it is text that is not wrapped."""
-    is_text = isinstance(reader_of(file, options), Text)
+    """Return whether a file can be split between any lines: it is plain text that is not wrapped."""
+    is_text = isinstance(reader_of(file, options), PlainText)
     return is_text and not wrapped_at(_beginning(next(file_blocks(file, _BEGINNING, "replace"), b"")))
 
 
 def _beginning(block: bytes) -> str:
-    """The first lines of a block."""
+    """Return the first lines of a block."""
     return block[: block.rfind(b"\n", 0, _BEGINNING) + 1].decode()
 
 
 def _lines(texts: Iterable[str], file: Path, on_wrapped: OnWrapped) -> Iterator[str]:
-    """The lines of texts, each of which may be wrapped or not."""
+    """Yield the lines of texts, each of which may be wrapped or not."""
     for text in texts:
         lines = text.splitlines()
         if width := wrapped_at(text[:_BEGINNING]):
@@ -81,7 +81,7 @@ def _lines(texts: Iterable[str], file: Path, on_wrapped: OnWrapped) -> Iterator[
 
 
 def _encoded(lines: Iterable[str], size: int) -> Iterator[bytes]:
-    """Lines in blocks; U+FFFD for what is no character, a lone surrogate."""
+    """Encode lines in blocks of about `size` bytes; lone surrogates become U+FFFD."""
     held: list[bytes] = []
     n_held = 0
     for line in lines:

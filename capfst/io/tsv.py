@@ -1,14 +1,14 @@
-"""Tab-separated values: one column is the text; all other bytes stay when it is recased. Nothing is quoted.
+"""Tab-separated values, without quotes: one column is the text; recasing changes no other byte.
 
-The column is given by its name in the file's first line, the header; or, in a file without header, by its number, from
-1.
+The column is selected by its name in the file's first line, the header; or, in a file without header, by its number
+from 1.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.blocks import UTF8_MARK
 from capfst.io.lines import LineFormat, MalformedError
 from capfst.io.protocol import TextOptions
@@ -19,10 +19,10 @@ MAX_COLUMNS = 1 << 16
 class Tsv(LineFormat):
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.column = self.chosen("column", options.column)
+        self.column = self.selected("column", options.column)
         self.settings |= {"column": self.column}
         self.header = not self.column.isdecimal()
-        self.index = 0 if self.header else index_of(path, self.column)  # `begin` finds a named one
+        self.index = 0 if self.header else index_of(path, self.column)  # `begin` finds a named column
 
     def begin(self, data: bytes) -> None:
         if self.header:
@@ -38,24 +38,24 @@ class Tsv(LineFormat):
         for column in range(self.index):
             start = line.find("\t", start) + 1
             if start == 0:
-                raise MalformedError(f"it has {column + 1} columns, and no column {self.index + 1}")
+                raise MalformedError(f"no column {self.index + 1}: the line has {column + 1}")
         end = line.find("\t", start)
         return slice(start, end if end >= 0 else len(line.removesuffix("\n")))
 
 
 def index_of(path: Path, number: str) -> int:
-    """The index, from 0, of the column with this number, from 1. CapfstError if there cannot be one."""
+    """Return the index, from 0, of the column with this number, from 1; CorpusError if no file has such a column."""
     if not 1 <= int(number) <= MAX_COLUMNS:
-        raise CapfstError(f"{path}: there is no column {number}: columns have numbers from 1 on")
+        raise CorpusError(f"{path}: there is no column {number}. Columns are numbered from 1.")
     return int(number) - 1
 
 
 def index_among(path: Path, names: list[str], column: str) -> int:
-    """The index, from 0, of the column of this name. CapfstError if none is called so, or several."""
+    """Return the index, from 0, of the column of this name; CorpusError unless there is exactly one."""
     if names.count(column) != 1:
         shown = ", ".join(names)[:200]
-        raise CapfstError(
-            f"{path}: the first line has {names.count(column)} columns called {column!r} ({shown}): name one with"
-            " --column, or give its number"
+        raise CorpusError(
+            f"{path}: the first line has {names.count(column)} columns called {column!r} ({shown}). Select a column by"
+            " another name, or by its number."
         )
     return names.index(column)

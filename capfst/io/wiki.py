@@ -1,8 +1,8 @@
-"""Wikimedia dumps: the paragraphs of a wiki's articles.
+"""Read the paragraphs of the articles in a Wikimedia dump.
 
-In: an XML dump of pages, as `…-pages-articles.xml` is one. Out: the text of each article, a paragraph a line. What is
-no running text is left out: pages of other namespaces (talk, templates, …) and redirects; headings, tables, lists,
-templates, references, files, categories, formulas, code.
+Input: an XML dump of pages, such as `…-pages-articles.xml`. Output: the running text of each article, one paragraph per
+line, without pages of other namespaces (talk, templates, …) and redirects, and without headings, tables, lists,
+templates, references, files, categories, formulas and code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead, decompressed
 from capfst.io.protocol import TextOptions
 from capfst.system.workers import map_in_processes
@@ -25,19 +25,19 @@ try:
     from mwxml.element_iterator import ElementIterator
     from mwxml.errors import MalformedXML
 except ImportError as error:
-    raise CapfstError("Wikimedia dumps need mwxml and mwparserfromhell: pip install 'capfst[wiki]'") from error
+    raise CapfstError("Wikimedia dumps need mwxml and mwparserfromhell. Run: pip install 'capfst[wiki]'") from error
 
-_ARTICLES = 0  # namespaces, by their numbers in all wikis
-_HIDDEN = (-2, 6, 14)  # Media, File, Category: a link there is no text, but a picture or a mark of the page
-_CHUNK = 1 << 18  # characters of wikitext that are parsed in one go
-_ENGLISH = ("media", "file", "image", "category")  # their names that all wikis understand
+_ARTICLES = 0  # number of this namespace in all wikis
+_HIDDEN = (-2, 6, 14)  # Media, File, Category: links to them are not text, but pictures or labels of the page
+_CHUNK = 1 << 18  # characters of wikitext that are parsed together
+_ENGLISH = ("media", "file", "image", "category")  # names of these namespaces in all wikis
 
-# Elements whose contents are running text. Of others, such as `ref`, `table`, `math`, nothing is taken.
+# Elements whose contents are running text. The contents of others, such as `ref`, `table`, `math`, are skipped.
 _is_prose = re.compile(
     "abbr|b|bdi|big|blockquote|center|cite|del|dfn|div|em|font|i|ins|mark|nowiki|onlyinclude|p|q|s|section|small|span"
     "|strong|sub|sup|tt|u|var"
 ).fullmatch
-_LIST, _GAP = "\0", "\1"  # stand for the mark of a list's item, and for a template
+_LIST, _GAP = "\0", "\1"  # replace the mark of a list item, and a template
 
 _comments = re.compile("<!--.*?-->", re.DOTALL).sub
 _innermost_templates = re.compile(r"\{\{[^{}]*\}\}").subn
@@ -45,13 +45,13 @@ _references = re.compile(r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>", re.DOTALL 
 _quotes = re.compile("'{2,}").sub  # bold and italics
 _interwiki = re.compile(r"[a-z][a-z-]*:\S").match
 _magic_word = re.compile("__[A-Z]+__").sub
-_no_prose = re.compile(rf"{_LIST}|\{{\{{|\}}\}}|\[\[|\]\]|\{{\||\|\}}|^[|!]").search  # what was not closed
+_no_prose = re.compile(rf"{_LIST}|\{{\{{|\}}\}}|\[\[|\]\]|\{{\||\|\}}|^[|!]").search  # markup that was not closed
 _hollow = re.compile(rf" ?\((?:[^()]*{_GAP}[^()]*|[^\w()]*)\)").sub  # such as pronunciations
 _before_mark = re.compile(r" +([,.])(?=\s|$)").sub
 
 
 class _Chunk(NamedTuple):
-    """Articles that are parsed in one go: most of the time goes there."""
+    """Articles that are parsed together, which takes most of the time."""
 
     path: Path  # of the dump
     hidden: set[str]  # namespaces, see Wiki._articles
@@ -83,8 +83,8 @@ class Wiki:
         yield _Chunk(self.path, hidden, articles)
 
     def _articles(self, stream: Any, hidden: set[str]) -> Iterator[tuple[str, str]]:
-        """The titles and texts of the articles, as wikitext; to `hidden` are added the names, in lower case, that the
-        namespaces of files and categories have in this wiki."""
+        """Yield the titles and texts of the articles, as wikitext. Add to `hidden` the names, in lower case, of this
+        wiki's namespaces of files and categories."""
         try:
             root = ElementIterator.from_file(stream)
             if root.tag != "mediawiki":
@@ -94,30 +94,30 @@ class Wiki:
                 if namespace.id in _HIDDEN:
                     hidden.add(namespace.name.lower())
             for page in dump.pages:
-                root.element.clear()  # it would hold each page, empty, to the end
+                root.element.clear()  # otherwise it would keep an empty element for each page
                 if page.namespace == _ARTICLES and page.redirect is None and (text := _wikitext(page)):
                     yield page.title, text
         except (ParseError, MalformedXML, AssertionError, TypeError, ValueError) as error:
             reason = " ".join(str(error).split(": b'")[0].split())[:200]  # without the bytes that mwxml shows
-            raise CapfstError(
-                f"{self.path}: no Wikimedia dump of pages that can be read: {reason}: fetch it again"
+            raise CorpusError(
+                f"{self.path}: not a readable Wikimedia dump of pages: {reason}. Download it again."
             ) from error
 
 
 def _texts(chunk: _Chunk) -> list[str]:
-    """The running text of each article."""
+    """Return the running text of each article."""
     texts = []
     for title, wikitext in chunk.articles:
         try:
             code = mwparserfromhell.parse(_shortened(wikitext), skip_style_tags=True)
         except mwparserfromhell.parser.ParserError as error:
-            raise CapfstError(f"{chunk.path}: the page {title!r} cannot be parsed: {error}: leave it out") from error
+            raise CorpusError(f"{chunk.path}: cannot parse the page {title!r}: {error}. Remove the page.") from error
         texts.append("\n".join(_paragraphs(_text(code, chunk.hidden))))
     return texts
 
 
 def _wikitext(page: Page) -> str | None:
-    """The text of a page's last revision."""
+    """Return the text of a page's last revision; None if it is not an article."""
     content = None
     for revision in page:
         content = revision.slots.contents.get("main")
@@ -127,7 +127,7 @@ def _wikitext(page: Page) -> str | None:
 
 
 def _shortened(text: str) -> str:
-    """Wikitext without comments, templates and references, as far as they are closed: parsing these takes longest."""
+    """Remove closed comments, templates and references, which take longest to parse, from wikitext."""
     text, n_templates = _comments("", text), 1
     while n_templates:
         text, n_templates = _innermost_templates(_GAP, text)
@@ -135,7 +135,7 @@ def _shortened(text: str) -> str:
 
 
 def _text(code: Any, hidden: set[str]) -> str:
-    """The running text in parsed wikitext, with its line ends."""
+    """Return the running text in parsed wikitext, with its line ends."""
     return "".join(_TEXT_OF[type(node)](node, hidden) for node in code.nodes if type(node) in _TEXT_OF)
 
 
@@ -171,12 +171,12 @@ _TEXT_OF: dict[type, Callable[[Any, set[str]], str]] = {
     nodes.Text: lambda text, hidden: text.value,
     nodes.Wikilink: _link,
 }
-"""What is taken of a node; of others, such as headings, nothing."""
+"""The running text of a node, by its type. Nodes of other types, such as headings, have none."""
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The lines that are running text, without the gaps of what was left out."""
-    text = _quotes(lambda quotes: "'" if len(quotes[0]) == 4 else "", text)  # four: an apostrophe beside bold
+    """Yield the lines that are running text, without the gaps that removed markup leaves."""
+    text = _quotes(lambda quotes: "'" if len(quotes[0]) == 4 else "", text)  # four: an apostrophe next to bold text
     for line in _magic_word("", text).split("\n"):
         if not _no_prose(line):
             line = " ".join(_hollow("", line).replace(_GAP, " ").split())

@@ -1,6 +1,5 @@
-"""Text whose lines are wrapped at a fixed width, as in mails, licences and books of Project Gutenberg.
-
-In: a text's beginning → whether it is wrapped, and at which width. In: its lines → its paragraphs, a line each.
+"""Detect text whose lines are wrapped at a fixed width, as in mails, licenses and Project Gutenberg's books, and join
+its lines to paragraphs.
 """
 
 from __future__ import annotations
@@ -8,31 +7,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from capfst.corpus.filters import CLOSES, ENDS
+from capfst.text.sentences import CLOSES, ENDS
 
-# Shares of lines, far from those of the training corpora. Of licences and manuals that are wrapped, at least 74 % of
-# the lines that end within a sentence are full; of the corpora hardly any, and of German laws, which are short
-# fragments, 58 % if they lose their periods.
+# Fractions of lines, far from those of the training corpora. In wrapped licenses and manuals, at least 74 % of the
+# lines that end within a sentence are full; in the corpora hardly any; in German laws, which are short fragments, 58 %
+# if they lose their periods.
 _FULL = 0.66
-_OPEN = 0.4  # of the lines end within a sentence: fewer are no harm, whatever ends them
-_PAIRS = 30  # lines with another one behind that it takes to tell
-_WIDTHS = 30, 200  # characters that lines are wrapped at
-_SPACES = 9  # that a line may end with, beside them
+_OPEN = 0.4  # minimum of lines that end within a sentence: fewer do no harm
+_PAIRS = 30  # minimum of lines with another line after them
+_WIDTHS = 30, 200  # characters
+_SPACES = 9  # maximum of trailing spaces, in addition to the width
 
-_RAGGED = 0.9  # of the width: a line that the next word would make so long is taken for full; some are wrapped by hand
-_LONG = 5_000  # characters of a paragraph that ends with the next line that ends a sentence: no blank line parts them
-_LONGEST = 1 << 20  # characters of one in which no line ends a sentence
+_RAGGED = 0.9  # of the width: a line that would be longer with the next word is full; some texts are wrapped by hand
+_LONG = 5_000  # characters; a longer paragraph without blank lines ends at the next line that ends a sentence
+_LONGEST = 1 << 20  # characters; a longer paragraph ends even if no line ends a sentence
 
 
 def wrapped_at(text: str) -> int:
-    """The width at which the lines of a text are wrapped; 0 if they are not.
+    """Return the width at which the lines of a text are wrapped; 0 if they are not.
 
-    Wrapped lines that end within a sentence are full: the next line's first word has no room in them.
+    Wrapped lines that end within a sentence are full: the next line's first word does not fit into them.
     """
     if text.count("\n") < _PAIRS:
         return 0
     lines = text.split("\n")
-    if _usual(map(len, lines)) > _WIDTHS[1] + _SPACES:  # most corpora, at once
+    if _usual(map(len, lines)) > _WIDTHS[1] + _SPACES:  # the quick test rejects most corpora
         return 0
     lines = [line.rstrip() for line in lines]
     width = _usual(map(len, lines))
@@ -45,10 +44,10 @@ def wrapped_at(text: str) -> int:
 
 
 def paragraphs(lines: Iterable[str], width: int) -> Iterator[str]:
-    """The paragraphs of lines that are wrapped at a width, each on one line.
+    """Join lines that are wrapped at a width to paragraphs, one per line.
 
-    A paragraph ends at a blank line. It also ends behind a line in which the next one's first word would have had room,
-    unless that word is in lower case: so titles, verses and lists are not joined to what follows.
+    A paragraph ends at a blank line. It also ends after a line into which the first word of the next line would fit,
+    unless that word is in lower case: so titles, verses and lists are not joined to the lines after them.
     """
     held: list[str] = []
     n_held = 0
@@ -70,7 +69,7 @@ def paragraphs(lines: Iterable[str], width: int) -> Iterator[str]:
 
 
 def _usual(lengths: Iterable[int]) -> int:
-    """A length that nine of ten lines that are not empty do not exceed: some have longer words, or code."""
+    """Return a length that 9 of 10 non-empty lines do not exceed: the others may have longer words, or code."""
     ordered = sorted(filter(None, lengths))
     return ordered[len(ordered) * 9 // 10] if ordered else 0
 
@@ -80,10 +79,10 @@ def _ends_sentence(line: str) -> bool:
 
 
 def _is_full(line: str, after: str, width: float) -> bool:
-    """Whether the first word of the line `after` has no room in the line before it."""
+    """Return whether the first word of the line `after` does not fit into `line`."""
     return len(line) + 1 + len(after.split(None, 1)[0]) > width
 
 
 def _is_divided(line: str, after: str) -> bool:
-    """Whether a word, which has a hyphen, stands in both lines."""
+    """Return whether a hyphenated word is divided between the two lines."""
     return line.endswith("-") and line[-2:-1].isalpha() and after.lstrip()[0].islower()

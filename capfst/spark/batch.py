@@ -29,12 +29,11 @@ from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import LocalRunner
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
-from capfst.io.folder import make_folder
 from capfst.io.formats import format_of
-from capfst.io.inputs import PlannedFile
 from capfst.io.lines import BLOCK, LineBlock, LineFormat
+from capfst.io.outputs import PlannedFile, make_folder
 from capfst.io.protocol import BatchOptions, RecaseCounts
-from capfst.io.splits import Part, read_raw, splits
+from capfst.io.splits import Split, read_raw, splits
 from capfst.recaser import Recaser
 from capfst.spark.session import reason
 from capfst.spark.shipping import Sent, send
@@ -138,14 +137,14 @@ class _Records(Manifest):
         self.entries[record.output] = record
 
 
-def _recase_part(file: Path, part: tuple[Part, Path], shared: _Shared) -> RecaseCounts | None:
+def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> RecaseCounts | None:
     """Recase a part of a file into a temporary file. None if it cannot be recased."""
     file_format = format_of(file, shared.options)
     assert isinstance(file_format, LineFormat)
     recase = counting(shared.sent.recaser())
     counts = RecaseCounts()
     try:
-        file_format.begin_all(next(read_raw(Part(file, 0, part[0].end), BLOCK)))
+        file_format.begin_all(next(read_raw(Split(file, 0, part[0].end), BLOCK)))
         with replacing(part[1]) as out:
             for number, block in enumerate(read_raw(part[0], BLOCK)):
                 line = 1 if number + part[0].start == 0 else 2  # to formats it only matters whether it is the first

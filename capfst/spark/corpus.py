@@ -39,7 +39,7 @@ from capfst.corpus.vocabulary import Label, Tally, relabel
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.files import Source
 from capfst.io.protocol import TextOptions
-from capfst.io.splits import Part, read, splits
+from capfst.io.splits import Split, read, splits
 from capfst.io.text_blocks import lines_stand_alone, text_blocks
 from capfst.lm.count import Collector, NgramCounts, start_counts
 from capfst.lm.discount import newest_word, recount
@@ -210,10 +210,10 @@ def _kept(rdd: RDD[Any]) -> RDD[Any]:
     return rdd.persist(StorageLevel.DISK_ONLY)
 
 
-def _parts(file: Path, options: TextOptions) -> list[Part]:
+def _parts(file: Path, options: TextOptions) -> list[Split]:
     """Return the parts of a file; there is only one unless its lines can be read independently."""
     parts = splits([file], _PART)
-    return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Part(file)]
+    return parts if len(parts) == 1 or lines_stand_alone(file, options) else [Split(file)]
 
 
 def _fail(file: Path, options: TextOptions, failed: str) -> None:
@@ -242,7 +242,7 @@ def _make(
     pretokenized: bool,
     language: str,
     grammar: tuple[tuple[str, str], ...],
-    part: tuple[int, Part],
+    part: tuple[int, Split],
 ) -> _PartIds:
     """Read, clean and tokenize a part of the corpus."""
     interner = Interner(of_name(language, grammar))

@@ -13,6 +13,11 @@ from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
+QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
+CLOSES = QUOTES + ")]}>"
+ENDS = ".?!…"
+"""Characters at the end of a line that is a whole sentence: the ends, and the marks that may follow them."""
+
 _OPENING = ascii_set("\"&'(*-[`{")
 _CLOSING = ascii_set("\"')]}")
 _ENDING = ascii_set(".?!")

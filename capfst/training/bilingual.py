@@ -36,11 +36,12 @@ from capfst.bilingual.word_facts import AN, Text
 from capfst.casing import encode
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.fst.write import ArcArray, StateArray, write_fst
-from capfst.io.blocks import Errors, ended, read_stream
-from capfst.io.side_by_side import Block, Names, side_by_side
+from capfst.io.alignments import Block, Names, side_by_side
+from capfst.io.blocks import ended, read_stream
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64, u8, u64
 from capfst.lm.query import SENTENCE_END, step
+from capfst.options import Errors
 from capfst.recaser import Recaser, load
 from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound

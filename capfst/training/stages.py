@@ -41,7 +41,7 @@ from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
 from capfst.fst.write import write_chunks
 from capfst.io.files import Source, sources
-from capfst.io.formats import reader_of, teaches
+from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
 from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
@@ -171,7 +171,7 @@ def collect(
     text = TextOptions(options.field, options.column, options.errors)
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else corpus
     given = [os.fspath(path) for path in paths]
-    files, languages = find_corpus(given, partial(teaches, options=text))
+    files, languages = find_corpus(given, partial(can_train, options=text))
     if languages and options.language:
         raise OptionError(
             f"`language` is {options.language}, but the inputs are tagged with their languages, such as {languages[0]}."

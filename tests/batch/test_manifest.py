@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from capfst.batch.manifest import NAME, Manifest, ManifestEntry, Stamp, sha256
+from capfst.batch.manifest import Manifest, ManifestEntry, Stamp, sha256
 from capfst.exceptions import CapfstError
+from capfst.io.outputs import MANIFEST
 from capfst.io.protocol import RecaseCounts
 
 HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # of an empty file
@@ -23,7 +24,7 @@ def written(folder, *entries: ManifestEntry) -> bytes:
     for each in entries:
         manifest.add(each)
     manifest.close()
-    return (folder / NAME).read_bytes()
+    return (folder / MANIFEST).read_bytes()
 
 
 def read(folder) -> dict[str, ManifestEntry]:
@@ -41,14 +42,14 @@ def test_entries_are_read_back(tmp_path):
 def test_only_the_last_entry_of_an_output_is_kept(tmp_path):
     written(tmp_path, entry("a", 1), entry("b"), entry("a", 2))
     assert read(tmp_path)["a"].counts.tokens == 2
-    assert (tmp_path / NAME).read_bytes().count(b"\n") == 2
+    assert (tmp_path / MANIFEST).read_bytes().count(b"\n") == 2
 
 
 def test_an_incomplete_line_is_ignored_and_affects_no_other(tmp_path):
     whole = written(tmp_path, entry("a"), entry("b"))
     last = whole.rindex(b"{", 0, whole.index(b'"b"'))
     for end in range(last + 1, len(whole) - 1):
-        (tmp_path / NAME).write_bytes(whole[:end])
+        (tmp_path / MANIFEST).write_bytes(whole[:end])
         assert read(tmp_path) == {"a": entry("a")}
         written(tmp_path, entry("c"))
         assert set(read(tmp_path)) == {"a", "c"}
@@ -56,13 +57,13 @@ def test_an_incomplete_line_is_ignored_and_affects_no_other(tmp_path):
 
 @pytest.mark.parametrize("line", [b"[]", b"{}", b'{"output": "x"}', b"\xff", b"null", b'"\\ud800"'])
 def test_lines_that_are_not_entries_are_ignored(tmp_path, line):
-    (tmp_path / NAME).write_bytes(line + b"\n" + entry("a").to_json().encode() + b"\n")
+    (tmp_path / MANIFEST).write_bytes(line + b"\n" + entry("a").to_json().encode() + b"\n")
     assert read(tmp_path) == {"a": entry("a")}
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / NAME).mkdir()
-    with pytest.raises(CapfstError, match=NAME):
+    (tmp_path / MANIFEST).mkdir()
+    with pytest.raises(CapfstError, match=MANIFEST):
         Manifest(tmp_path)
 
 

@@ -27,15 +27,13 @@ from support.models import in_two_files, tiny
 import capfst
 import capfst.io.lines
 from capfst.batch.display import Display
-from capfst.batch.manifest import NAME
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import recase_all
 from capfst.cli import cli
 from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
-from capfst.io.folder import clear
-from capfst.io.inputs import plan
+from capfst.io.outputs import MANIFEST, clear, plan
 from capfst.io.protocol import RecaseCounts
 from capfst.options import ContextOptions
 from capfst.system.atomic import replacing
@@ -72,7 +70,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.name != NAME
+        if path.is_file() and path.name != MANIFEST
     }
 
 
@@ -148,12 +146,12 @@ def test_a_second_run_recases_changed_files(model, tree, tmp_path):
     batch(model, tree, "--output", out)
     before = files(out)
     times = {name: os.stat(out / name).st_mtime_ns for name in before}
-    first = (out / NAME).read_bytes()
+    first = (out / MANIFEST).read_bytes()
     report, _ = batch(model, tree, "--output", out)
     assert report["skipped"] == 6
     assert report["tokens"] == 87
     assert {name: os.stat(out / name).st_mtime_ns for name in before} == times
-    assert (out / NAME).read_bytes() == first
+    assert (out / MANIFEST).read_bytes() == first
 
     status = os.stat(tree / "a.txt")
     (tree / "a.txt").write_text(TEXT.replace("mayor", "major"))
@@ -242,7 +240,7 @@ def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         for _ in range(3):
             with start(*command, tmp_path / "out") as process:
-                while process.poll() is None and not (tmp_path / "out" / NAME).exists():
+                while process.poll() is None and not (tmp_path / "out" / MANIFEST).exists():
                     time.sleep(0.002)
                 time.sleep(chance.uniform(0, 0.4))
                 process.kill()
@@ -306,9 +304,9 @@ def test_faults(model, faulty, tmp_path):
     errors = {Path(file["input"]).name: file["error"] for file in report["files"]}
     for name, said in {
         "1.txt": "line 2: not UTF-8, 0xff",
-        "2.gz": "cut off",
-        "3.jsonl": "line 2: broken JSON, column 10: Unterminated",
-        "4.parquet": "no Parquet file",
+        "2.gz": "ends early",
+        "3.jsonl": "line 2: invalid JSON, column 10: Unterminated",
+        "4.parquet": "Parquet",
         "5.txt": "No such file",
         "6.txt": "not a regular file",
         "gone.txt": "No such file",
@@ -493,11 +491,11 @@ BAD_PLANS = [
     (["n*"], "out", "no file matches"),
     (["empty"], "out", "no text"),
     (["e", "d"], "out", "would become out/e, a folder of"),
-    (["d/*/../../f.txt"], "out", r"`..` behind a wildcard may lead out of out: name d/e/../../f.txt without it"),
-    (["*/../d/*.txt"], "out", "`..` behind a wildcard"),
-    (["d/*/.."], "out", "`..` behind a wildcard"),
-    (["d/a.txt"], "s", "s/a.txt would be .*/elsewhere, outside of s: remove the link"),
-    (["d"], "s", "s/e/b.txt would be .*/f/b.txt, outside of s"),
+    (["d/*/../../f.txt"], "out", r"lead out of out\. Name d/e/\.\./\.\./f\.txt "),
+    (["*/../d/*.txt"], "out", r"'\.\.' after a wildcard"),
+    (["d/*/.."], "out", r"'\.\.' after a wildcard"),
+    (["d/a.txt"], "s", r"s/a\.txt would be written to .*/elsewhere, outside of s"),
+    (["d"], "s", r"s/e/b\.txt would be written to .*/f/b\.txt, outside of s"),
     (["f/.capfst-batch.jsonl"], "out", "has the name of the manifest in out"),
     ([""], "out", "an empty name"),
 ]
@@ -540,7 +538,7 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
     report, lines = batch(model, folder, "--output", tmp_path / "out", code=1)
     assert sorted(files(tmp_path / "out")) == ["a\nb\x1b.txt"]
     both = "\n".join(lines[:2])  # in the order of completion
-    assert "in\\u2028/a\\nb.jsonl: line 1: broken JSON" in both
+    assert "in\\u2028/a\\nb.jsonl: line 1: invalid JSON" in both
     assert "in\\u2028/a\\nb\\x1b.txt: 3 lines" in both
     assert len(lines) == 5
     assert {Path(file["input"]).name for file in report["files"]} == {"a\nb\x1b.txt", "a\nb.jsonl"}

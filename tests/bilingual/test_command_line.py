@@ -73,12 +73,12 @@ def test_several_files_are_one_translation(tmp_path, bilingual_model, recaser, t
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"source": lambda lines: lines[:-1]}, "source.txt ends behind line 29, but"),
+        ({"source": lambda lines: lines[:-1]}, "source.txt has 29 lines, but"),
         ({"source": lambda lines: [*lines, "x"]}, "source.txt has more lines than"),
-        ({"align": lambda lines: lines[:3]}, "align.txt ends behind line 3, but"),
+        ({"align": lambda lines: lines[:3]}, "align.txt has 3 lines, but"),
         (
             {"align": lambda lines: [*lines[:5], "3-x", *lines[6:]]},
-            "align.txt, line 6: '3-x' is no pair of word numbers",
+            "align.txt, line 6: '3-x'",
         ),
         ({"align": lambda lines: [*lines[:5], "0-77", *lines[6:]]}, "align.txt, line 6: there is no pair 0-77"),
     ],
@@ -176,9 +176,9 @@ def test_batch(tmp_path, bilingual_model, recaser, texts, name):
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"en": "Two\nlines"}, "its source has 2 lines, and its text 1"),
-        ({"pairs": "0-x"}, "its alignment, line 1: '0-x' is no pair of word numbers"),
-        ({"pairs": "0-99"}, "there is no pair 0-99"),
+        ({"en": "Two\nlines"}, "the source has 2 lines, but the text has 1"),
+        ({"pairs": "0-x"}, "its alignment, line 1: '0-x'"),
+        ({"pairs": "0-99"}, "the pair 0-99"),
     ],
 )
 def test_batch_of_malformed_records(tmp_path, bilingual_model, recaser, texts, name, wrong, why):
@@ -211,4 +211,4 @@ def test_batch_of_nulls_and_records_of_several_lines(tmp_path, bilingual_model, 
 def test_batch_of_text_has_no_fields(tmp_path, bilingual_model):
     (tmp_path / "a.txt").write_text("ouvrez\n")
     done, _ = batch(bilingual_model, tmp_path / "a.txt", code=1)
-    assert "text has no fields: give its source to capfst recase --source" in done.stderr.decode()
+    assert "a.txt: text has no fields" in done.stderr.decode()

@@ -16,7 +16,7 @@ from capfst.bilingual.classifier import learn_classifier
 from capfst.bilingual.crf import Collector, fit, learn, negative_log_likelihood, prior_mean
 from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
 from capfst.casing import encode
-from capfst.io.side_by_side import Block
+from capfst.io.alignments import Block
 from capfst.kernels import allocating
 from capfst.kernels.types import F64Array, f64, i64
 from capfst.recaser import Recaser, load

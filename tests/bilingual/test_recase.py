@@ -14,7 +14,7 @@ from capfst.bilingual.weights import PART, Bilingual
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst
-from capfst.io.side_by_side import Block
+from capfst.io.alignments import Block
 from capfst.models.info import describe, render
 from capfst.recaser import Recaser
 from capfst.text.unicode import lower

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from capfst.bilingual.links import link
 from capfst.bilingual.word_facts import COLON, FIRST, INSIDE, OPENING, SENTENCE, describe
 from capfst.exceptions import CapfstError
-from capfst.io.alignments import parse
-from capfst.io.side_by_side import Names
+from capfst.io.alignments import Names, parse
 from capfst.recaser import Recaser, load
 
 

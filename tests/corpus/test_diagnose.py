@@ -1,4 +1,4 @@
-"""Diagnosis: what is no text of cased sentences is told with its cause, and nothing else is."""
+"""Diagnosis: corpora that are not cased text are reported with the cause, and no others."""
 
 import os
 import textwrap
@@ -24,34 +24,34 @@ def lenient(file, size):
 
 
 @pytest.mark.parametrize(
-    ("texts", "said"),
+    ("texts", "message"),
     [
         ([SENTENCES], ""),
         ([POEM], ""),
-        ([SENTENCES.replace(".\n", "\n")], ""),  # of a recognizer
+        ([SENTENCES.replace(".\n", "\n")], ""),  # as from a recognizer
         ([SENTENCES, SENTENCES.lower()], ""),
         (["It is new.\n"], ""),
         (["\n12 + 3\n"], ""),
         ([""], ""),
         ([], ""),
-        ([SENTENCES.lower()], "hardly any capitals (0.0% of the letters): train"),
+        ([SENTENCES.lower()], "hardly any capitals (0.0% of the letters)"),
         (["new york\n"], "hardly any capitals"),
-        ([SENTENCES.upper()], "in capitals (100% of the letters): train"),
+        ([SENTENCES.upper()], "in capitals (100% of the letters)"),
         ([JAPANESE], "no case (88% of the letters)"),
         ([textwrap.fill(PROSE, 72)], ""),
     ],
 )  # fmt: skip
-def test_causes(texts, said):
-    found = diagnose(texts)
-    assert said in found
-    assert bool(said) == bool(found)
+def test_causes(texts, message):
+    cause = diagnose(texts)
+    assert message in cause
+    assert bool(message) == bool(cause)
 
 
 @pytest.mark.parametrize("name", ["en/wikipedia_abstracts", "en/frus", "de/gesetze", "fr/common_voice"])
 def test_real_corpora_look_well(name):
     file = Path(__file__).parents[3] / "shared/data/train" / f"{name}.txt.zst"
     if not file.exists():
-        pytest.skip(f"{file} is not there")
+        pytest.skip(f"{file} does not exist")
     texts = beginnings([file], lenient)
     assert diagnose(texts) == ""
     assert not any(map(wrapped_at, texts))
@@ -68,7 +68,7 @@ def test_beginnings_of_some_files(tmp_path, monkeypatch):
     assert beginnings(files[:1], lenient) == ["text 0\n" * 2]
 
 
-def test_a_pipe_is_left_as_it_is(tmp_path):
+def test_a_pipe_is_not_read(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = Thread(target=lambda: Path(pipe).write_bytes(b"It is new.\n"))

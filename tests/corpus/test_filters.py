@@ -1,4 +1,4 @@
-"""Clean: what each filter rejects, and the kernel against its twin in plain Python."""
+"""Cleaning filters: lines that each one rejects, and the kernel against a reference implementation in Python."""
 
 from itertools import groupby
 from pathlib import Path
@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from capfst.corpus.filters import CLOSES, ENDS, FILTERS, OPENS, Report, clean, select
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
 from capfst.io.blocks import read_blocks
 from capfst.text.unicode import CLASS, INFO, IS_UPPER, LETTER, MARK, NUMBER, OTHER, SPACE, TO_LOWER, mapped
 
@@ -88,12 +88,12 @@ def test_every_filter_has_a_golden_and_a_switch():
 
 
 def test_unknown_filter():
-    with pytest.raises(CapfstError, match=r"no filter is called 'strat'; there are blank, long, .*start"):
+    with pytest.raises(OptionError, match=r"`skip_filters` .*'strat'.* blank, long, .*start"):
         select(["end", "strat"])
 
 
-def twin(line: str) -> str:
-    """The definition, with strings and lists."""
+def reference(line: str) -> str:
+    """Return the verdict by the definition, with strings and lists."""
     kinds = [int(INFO[ord(c)]) & CLASS for c in line]
     visible = [c for c, kind in zip(line, kinds, strict=True) if kind != SPACE]
     alphanumeric = {c for c, kind in zip(line, kinds, strict=True) if kind in (LETTER, NUMBER, MARK)}
@@ -153,18 +153,18 @@ SENTENCES = st.lists(PHRASES, max_size=30).map(lambda words: "And " + " ".join(w
 
 @given(st.one_of(st.text(), st.text(ALPHABET), SENTENCES).map(lambda line: line.replace("\n", " ")))
 @example("A" + "\u0301" * 6 + ".")
-def test_twin(line):
-    assert verdict(line) == twin(line)
+def test_against_the_reference(line):
+    assert verdict(line) == reference(line)
 
 
 @pytest.mark.parametrize("line", [line for _, line in GOLDENS])
-def test_twin_on_goldens(line):
-    assert verdict(line) == twin(line)
+def test_goldens_against_the_reference(line):
+    assert verdict(line) == reference(line)
 
 
 @given(st.lists(st.one_of(st.text(ALPHABET), SENTENCES), max_size=12), st.sets(st.sampled_from(NAMES[1:])))
 def test_blocks(lines, skip):
-    """Kept lines are copied, in order; every line is counted once; blocks add up."""
+    """Kept lines are copied in order, and every line is counted once."""
     lines = [line.replace("\n", " ") for line in lines]
     kept, counts = clean("".join(line + "\n" for line in lines).encode(), select(skip))
     verdicts = [verdict(line, *skip) for line in lines]
@@ -200,16 +200,16 @@ def test_report():
 @pytest.mark.parametrize(
     ("corpus", "least", "most"),
     [
-        ("wikipedia_truecase", 0.99, 1.0),  # tokenised
+        ("wikipedia_truecase", 0.99, 1.0),  # tokenized
         ("wikipedia_wikisplit", 0.99, 1.0),
         ("openstax", 0.98, 1.0),
         ("taskmaster_dialogs", 0.85, 0.92),  # many lines without capitals and periods
     ],
 )
-def test_share_kept_of_corpora(corpus, least, most):
+def test_fraction_of_corpora_that_is_kept(corpus, least, most):
     file = Path(__file__).parents[3] / "shared/data/train/en" / f"{corpus}.txt.zst"
     if not file.exists():
-        pytest.skip("the corpora are not here")
+        pytest.skip(f"{file} does not exist")
     report = Report()
     for block in read_blocks([file]):
         report.add(clean(block)[1])
@@ -224,8 +224,8 @@ def test_advice_if_few_lines_are_kept():
 
     assert advice("It is new.\n" * 2 + "\n" * 99 + "no capital, no end\n" * 8) == ""
     assert advice("") == ""
-    found = advice("It is new.\n" * 3 + "no capital, no end\n" * 12 + "No end\n" * 2 + "A\x01.\n")
-    assert found.startswith("only 16.7 % of the lines were kept: start took 66.7 % (no upper-case letter at the start")
-    assert "; end took 11.1 % (no . ?" in found
-    assert "control" not in found
-    assert found.endswith("use --skip-filter start --skip-filter end")
+    text = advice("It is new.\n" * 3 + "no capital, no end\n" * 12 + "No end\n" * 2 + "A\x01.\n")
+    assert text.startswith("only 16.7 % of the lines were kept: start rejected 66.7 % (no upper-case letter")
+    assert "; end rejected 11.1 % (no . ?" in text
+    assert "control" not in text
+    assert text.endswith("use --skip-filter start --skip-filter end.")

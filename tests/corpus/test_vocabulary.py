@@ -1,4 +1,5 @@
-"""intern.py and vocabulary.py: against dictionaries, over any number of interners and cuts of the text."""
+"""Interners and vocabularies against a reference implementation with dictionaries, for any number of interners and any
+division of the text into blocks."""
 
 import random
 from collections import Counter
@@ -20,7 +21,7 @@ from capfst.corpus.vocabulary import (
     build_vocabulary,
     restricted,
 )
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.fst.symbols import check
 from capfst.system.buckets import Store
 from capfst.text.strings import Strings
@@ -40,20 +41,20 @@ def canonical_bytes(token: bytes, token_type: int, pretokenized: bool) -> bytes:
 ENDS, CLOSES, OPENS = ".?!…", "\"')]}«»‹›‘’‚‛“”„‟", "\"&'(*-[`{«»‹›¡¿•‐‑‒–—―‘’‚‛“”„‟"
 
 
-Found = list[tuple[int, int, int, bytes]]
+Tokens = list[tuple[int, int, int, bytes]]
 
 
-def places(text: bytes, found: Found) -> tuple[dict[int, bytes], Counter[bytes]]:
-    """By token with which a sentence may begin inside its line, the word before, if that is not the line's first token;
-    and how many lines end with a word."""
-    written = [text[start:end].decode() for start, end, _, _ in found]
+def boundaries(text: bytes, tokens: Tokens) -> tuple[dict[int, bytes], Counter[bytes]]:
+    """Return, for each token with which a sentence may begin inside its line, the word before it, unless that is the
+    line's first token; and the number of lines that end with each word."""
+    written = [text[start:end].decode() for start, end, _, _ in tokens]
     begins: dict[int, bytes] = {}
     line_ends: Counter[bytes] = Counter()
     has_ended, first, last, alone = False, -1, b"", True
-    for i, (start, _, token_type, word) in enumerate(found):
-        if has_ended and start > found[i - 1][1] and i > first:
-            first = next(j for j in range(i, len(found)) if found[j][2] != MARKS or written[j][0] not in OPENS)
-            if last and not alone and found[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
+    for i, (start, _, token_type, word) in enumerate(tokens):
+        if has_ended and start > tokens[i - 1][1] and i > first:
+            first = next(j for j in range(i, len(tokens)) if tokens[j][2] != MARKS or written[j][0] not in OPENS)
+            if last and not alone and tokens[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
                 begins[i] = last
         has_ended = token_type not in (NEWLINE, PROTECTED) and (
             written[i][-1] in ENDS or (has_ended and written[i][-1] in CLOSES)
@@ -62,7 +63,7 @@ def places(text: bytes, found: Found) -> tuple[dict[int, bytes], Counter[bytes]]
             line_ends[last] += 1
             last = b""
         elif token_type != MARKS:
-            last, alone = word, i == 0 or found[i - 1][2] == NEWLINE
+            last, alone = word, i == 0 or tokens[i - 1][2] == NEWLINE
     return begins, line_ends
 
 
@@ -71,20 +72,20 @@ Learned = tuple[list[bytes], list[int], list[int]]
 
 
 def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: int | None = None) -> Learned:
-    found = [
+    tokens = [
         (int(s), int(e), int(token_type), canonical_bytes(text[s:e], token_type, pretokenized))
         for s, e, token_type in zip(*tokenize(text, pretokenized), strict=True)
     ]
-    compounds = Counter(lower_bytes(word) for _, _, token_type, word in found if token_type == COMPOUND)
-    begins, line_ends = ({}, Counter[bytes]()) if pretokenized else places(text, found)
-    n_places = Counter(begins.values())
-    share = ABBREVIATION * line_ends.total() / max(1, line_ends.total() + len(begins))
+    compounds = Counter(lower_bytes(word) for _, _, token_type, word in tokens if token_type == COMPOUND)
+    begins, line_ends = ({}, Counter[bytes]()) if pretokenized else boundaries(text, tokens)
+    n_begins = Counter(begins.values())
+    fraction = ABBREVIATION * line_ends.total() / max(1, line_ends.total() + len(begins))
     words: list[bytes | None] = []  # None: a sentence's end
     skip = 0  # parts before this offset belong to a compound that is kept
-    for i, (s, e, token_type, word) in enumerate(found):
+    for i, (s, e, token_type, word) in enumerate(tokens):
         last = begins.get(i, b"")
         is_short = len(last) <= SHORT and last[:1].isupper()
-        if last and line_ends[last] + (not is_short) > share * (line_ends[last] + n_places[last]):
+        if last and line_ends[last] + (not is_short) > fraction * (line_ends[last] + n_begins[last]):
             words.append(None)
         if token_type == NEWLINE:
             words.append(None)
@@ -107,7 +108,7 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
 
 
 def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -> Learned:
-    """The same from capfst; block i goes to interner 7i mod `interners`."""
+    """Return the same as `reference` from capfst; block i goes to interner 7i mod `interners`."""
     learners = [Interner() for _ in range(interners)]
     streams = IdStreams(Store(None))
     for i, block in enumerate(blocks):
@@ -172,7 +173,7 @@ def test_compounds_are_words_from_their_second_occurrence(text, kept):
 
 
 def sentences(*lines: str, interners: int = 1, pretokenized: bool = False) -> list[str]:
-    """The sentences that training finds in lines, as their words."""
+    """Return the sentences into which training splits lines, as words separated by spaces."""
     forms, _, labels = learn([f"{line}\n".encode() for line in lines], interners, pretokenized)
     words = ["\n" if label == 0 else forms[label - 1].decode() for label in labels]
     return " ".join(words).removesuffix(" \n").split(" \n ")
@@ -204,8 +205,8 @@ def test_pretokenized_lines_are_not_split() -> None:
     assert sentences("It is . Is it ?", pretokenized=True) == ["It is . Is it ?"]
 
 
-def test_what_ends_no_lines_is_an_abbreviation() -> None:
-    """Of all words before a mark and a capital, a fifth of the usual share ends lines, and one line more."""
+def test_words_that_end_no_lines_are_abbreviations() -> None:
+    """A word is an abbreviation if it ends less than a fifth of the usual fraction of lines, with one line added."""
     text = ["We met Messrs. Doe. He left."] * 20 + ["They met Doe."] * 5 + ["They left Foo Inc. Nobody met Foo Inc."]
     split = sentences(*text)
     assert split.count("We met Messrs . Doe .") == split.count("He left .") == 20
@@ -216,7 +217,7 @@ def test_what_ends_no_lines_is_an_abbreviation() -> None:
 
 @pytest.mark.slow
 def test_tables_grow():
-    """More words, of more bytes, than the tables begin with; one word larger than they are."""
+    """The text has more words, of more bytes, than the initial tables, and one word larger than the tables."""
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdE", k=rng.randint(1, 24))) for _ in range(90_000)]
     words[50_000] = "x" * 1_000_000
@@ -228,26 +229,26 @@ def test_tables_grow():
 
 
 def test_equal_hashes():
-    """Of words with the same hash bits each has its own slot."""
+    """Words with the same hash bits have different slots."""
     words = [np.frombuffer(word, np.uint8) for word in (b"abc", b"xyz")]
     slots = np.zeros(4, np.uint64)
     table = _Table(slots, Strings(np.concatenate(words), np.array([0, 3, 6])))
     first, _ = _find_slot(table, words[0], 3)
     _, tag = _find_slot(table, words[1], 3)
-    slots[:] = int(tag) << 32 | 1  # everywhere the other word, as if its hash were that of this one
+    slots[:] = int(tag) << 32 | 1  # all slots have the first word with the second one's hash
     slots[first] = 0
     assert _find_slot(table, words[1], 3)[0] == first
 
 
 def test_order_of_forms():
-    """By lowercase form as UTF-8, then count; ties: lower case, then Title, then UPPER."""
+    """Forms are sorted by lowercase form as UTF-8, then by count; ties: lower case, then Title, then UPPER."""
     forms, counts, _ = learn(["b B B é É a A A a Z z Z zz k K ω Ω ÿ Ÿ US us Us <UNK>".encode()], 1, True)
     assert b" ".join(forms).decode() == "<UNK> <unk> a A B b k K us Us US Z z zz é É ÿ Ÿ ω Ω"
     assert counts == [1, 0, 2, 2, 2, 1, 1, 1, 1, 1, 1, 2, *[1] * 8]
 
 
 def test_max_words_of_equal_counts():
-    """Which of them stay does not depend on where in the text they are."""
+    """The forms that stay do not depend on their order in the text."""
     for text in ["b B a A", "A a B b"]:
         assert [learn([text.encode()], 1, True, 1, n)[0] for n in (1, 2, 3)] == [
             [UNKNOWN, b"a"],
@@ -257,7 +258,7 @@ def test_max_words_of_equal_counts():
 
 
 def test_unknown():
-    """`<unk>` in a tokenised corpus is the LM's `<unk>`; in raw text it is a tag, which is no word, or three words."""
+    """`<unk>` in a tokenized corpus is the LM's `<unk>`; in raw text it is a tag, not a word, or three words."""
     assert learn([b"a <unk> <unk>\n"], 1, True) == ([b"<unk>", b"a"], [2, 1], [2, 1, 1, 0])
     assert learn([b"<unk>\n"], 1, False) == ([UNKNOWN], [0], [0])
     assert learn([b"<unk >\n"], 1, False) == ([b"<", UNKNOWN, b">", b"unk"], [1, 0, 1, 1], [1, 4, 3, 0])
@@ -266,7 +267,7 @@ def test_unknown():
 
 @pytest.mark.parametrize("word", RESERVED)
 def test_reserved(word):
-    with pytest.raises(CapfstError, match=f"the corpus has the word '{word}'"):
+    with pytest.raises(CorpusError, match=f"'{word}'"):
         learn([f"a {word} b\n".encode()], 1, True)
     learn([f"a {word} b {word.upper()}\n".encode()], 1, False)
     learn([f"a x{word} b {word.upper()}\n".encode()], 1, True)

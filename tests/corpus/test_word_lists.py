@@ -1,4 +1,4 @@
-"""corpus/word_lists.py: what a corpus lacks, from lists of words and names."""
+"""Word lists: words and names that supplement a corpus."""
 
 import hashlib
 from pathlib import Path
@@ -11,7 +11,7 @@ import capfst
 from capfst.context.context_model import Context
 from capfst.corpus.intern import BREAKS, COMPOUNDS, LINE_ENDS
 from capfst.corpus.word_lists import read_word_lists
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.fst.read import CapFst
 
 SENTENCES = "".join(
@@ -44,8 +44,8 @@ def test_the_model_knows_the_words_in_their_case(corpus: Path) -> None:
     assert [context_model.words["shape_evidence"][labels[form]] for form in ("panda", "Wells")] == [1, 31]
 
 
-def test_words_teach_no_contexts(corpus: Path) -> None:
-    """The n-grams are those of the corpus, but for one of each word."""
+def test_single_words_have_no_context(corpus: Path) -> None:
+    """The n-grams are those of the corpus, and one unigram per word."""
     (corpus / "words.txt").write_text("Wells\nred\npanda\nWell-Known\n")
     plain = capfst.train(corpus / "text.txt", corpus / "plain.fst")
     listed = capfst.train(corpus / "text.txt", corpus / "cap.fst", words=[corpus / "words.txt"])
@@ -68,7 +68,7 @@ def test_names_of_several_words_are_sentences_of_their_own(corpus: Path) -> None
         assert recaser("in new ulm the new king left") == "in New Ulm the new king left"
 
 
-def test_what_is_learned_from_names(corpus: Path) -> None:
+def test_a_word_is_capitalized_in_listed_names_only(corpus: Path) -> None:
     (corpus / "words.txt").write_text("".join(f"New {name}\n" for name in ("Ulm", "Bern", "Rome", "Paris", "Oslo") * 9))
     (corpus / "text.txt").write_text(SENTENCES.replace("the ", "the new "))
     capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
@@ -76,7 +76,7 @@ def test_what_is_learned_from_names(corpus: Path) -> None:
     assert recaser("in new ulm and new york the new king left") == "in New Ulm and new York the new king left"
 
 
-def test_limits_leave_them(corpus: Path) -> None:
+def test_limits_do_not_remove_listed_words(corpus: Path) -> None:
     for limit in {"max_words": 5}, {"min_count": 1000}:
         capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt", **limit)  # type: ignore[arg-type]
         recaser = capfst.load(corpus / "cap.fst")
@@ -93,14 +93,14 @@ def test_each_entry_is_an_occurrence(corpus: Path) -> None:
     assert found.tolist() == [31, 2, 33]
 
 
-def test_no_line_ends_a_sentence(corpus: Path) -> None:
+def test_lines_of_a_list_are_not_sentences(corpus: Path) -> None:
     lists = read_word_lists([corpus / "words.txt"], [], hashlib.blake2b())
     assert not lists.interner.counts[:, [LINE_ENDS, BREAKS]].any()
     assert lists.interner.counts[:, COMPOUNDS].max() == 2
 
 
-def test_of_each_language(corpus: Path) -> None:
-    """`gift` is no name in English, and one in German, where it is a noun."""
+def test_lists_of_each_language(corpus: Path) -> None:
+    """`gift` is lowercase in English, and capitalized in German, where it is a noun."""
     for language, text in ("de", "Wir sahen die Stadt.\nEr hat die Stadt nicht.\n" * 40), ("en", SENTENCES):
         (corpus / language).mkdir()
         (corpus / language / "text.txt").write_text(text)
@@ -114,11 +114,11 @@ def test_of_each_language(corpus: Path) -> None:
     label = CapFst.open(out).symbols.forms("gift", CapFst.open(out).starts)[0]
     assert context.language_evidence[label].tolist() == [31, 1]
     assert not np.delete(context.language_evidence, CapFst.open(out).starts[:-1], 0).any()
-    with pytest.raises(CapfstError, match=r"words\.txt: name its language, as in de=.*words\.txt: those of the"):
+    with pytest.raises(CorpusError, match=r"words\.txt has no language, .*de=.*words\.txt"):
         capfst.train([f"de={corpus}/de"], out, words=corpus / "words.txt")
-    with pytest.raises(CapfstError, match=r"words\.txt: the corpus has no text in its language, fr: leave it out"):
+    with pytest.raises(CorpusError, match=r"words\.txt: the corpus has no text in its language, fr"):
         capfst.train([f"de={corpus}/de"], out, words=f"fr={corpus}/words.txt")
-    with pytest.raises(CapfstError, match=r"words\.txt: leave out its language, de: those of the corpus were not"):
+    with pytest.raises(CorpusError, match=r"words\.txt has the language de, but the corpus has none"):
         capfst.train(corpus / "de", out, words=f"de={corpus}/words.txt")
 
 
@@ -126,9 +126,9 @@ def test_bad_lists(corpus: Path) -> None:
     (corpus / "latin1.txt").write_bytes("Köln\n".encode("latin-1"))
     (corpus / "reserved.txt").write_text("<s>\n")
     for name, cause in ("none.txt", "no such file"), ("latin1.txt", "not UTF-8 at byte 1"):
-        with pytest.raises(CapfstError, match=cause):
+        with pytest.raises(CorpusError, match=cause):
             capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / name)
-    with pytest.raises(CapfstError, match="'<s>', which is the LM's own"):
+    with pytest.raises(CorpusError, match="'<s>'"):
         capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "reserved.txt", pretokenized=True)
     assert not (corpus / "cap.fst").exists()
 
@@ -139,7 +139,7 @@ def test_names_with_a_period_stay_whole(corpus: Path) -> None:
     symbols = list(CapFst.open(corpus / "cap.fst").symbols)
     assert {"St", "Louis", "Dr", "No", "Mt", "Fuji"} <= set(symbols)
     plain = capfst.train(corpus / "text.txt", corpus / "plain.fst", min_count=2)
-    # <s> St, St ., . Louis, Louis </s> and so on; <s> St ., St . Louis, . Louis </s>: in all three names
+    # In each of the three names: <s> St, St ., . Louis, Louis </s>; <s> St ., St . Louis, . Louis </s>.
     assert trained.ngrams[1] == plain.ngrams[1] + 12
     assert trained.ngrams[2] == plain.ngrams[2] + 9
 

@@ -1,4 +1,4 @@
-"""A column in Arrow's layout: recased as its rows are, one by one."""
+"""A column in Arrow's layout is recased like its rows, one by one."""
 
 import pytest
 from hypothesis import given
@@ -8,8 +8,7 @@ pa = pytest.importorskip("pyarrow")
 
 from support.models import in_one_folder, tiny  # noqa: E402
 
-from capfst.exceptions import CapfstError  # noqa: E402
-from capfst.io.arrow import recase_array  # noqa: E402
+from capfst.io.arrow import NotUtf8Error, recase_array  # noqa: E402
 from capfst.recaser import load  # noqa: E402
 
 ROWS = st.lists(st.none() | st.text(st.sampled_from("it works\n\r\tİſßK\0ⱥ𐐨'"), max_size=9), max_size=9)
@@ -24,7 +23,7 @@ def recaser(tmp_path_factory):
 
 @in_one_folder
 @given(rows=ROWS, large=st.booleans(), start=st.integers(0, 3))
-def test_as_row_by_row(recaser, rows, large, start):
+def test_the_same_as_row_by_row(recaser, rows, large, start):
     array = pa.array(rows, pa.large_string() if large else pa.string())[start:]
     recased = recase_array(recaser.pipeline.recase_utf8, array)
     recased.validate(full=True)
@@ -39,7 +38,7 @@ def test_something_changes(recaser):
     assert recaser("it works") == "It works"
 
 
-def test_what_is_not_utf8_is_refused(recaser):
+def test_rows_that_are_not_utf8_are_refused(recaser):
     rows = pa.array([b"it", b"\xff"]).view(pa.string())
-    with pytest.raises(CapfstError, match="not UTF-8"):
+    with pytest.raises(NotUtf8Error):
         recase_array(recaser.pipeline.recase_utf8, rows)

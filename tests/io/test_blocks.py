@@ -1,4 +1,4 @@
-"""Corpus: which files a name stands for, and their lines whatever the packing, the ends and the damage."""
+"""Files: which ones a name stands for; their lines, whatever the compression and the line ends; damaged files."""
 
 import bz2
 import hashlib
@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.packing import gzipped
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError
 from capfst.io.blocks import file_blocks, raw_blocks, read_blocks, read_stream
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
 
-SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes them
+SKIPPABLE = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"  # a zstd frame without content, as pzstd writes
 
 PACKINGS = {
     "plain": lambda text: text,
@@ -51,7 +51,7 @@ def text_of(*files: Path, **options: object) -> bytes:
     return b"".join(read_blocks(files, **options))  # type: ignore[arg-type]
 
 
-# --- find
+# --- find_files
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def tree(tmp_path, monkeypatch):
     ("paths", "found"),
     [
         (["c/b.txt"], "c/b.txt"),
-        (["z.json", "c/.hidden.txt"], "z.json c/.hidden.txt"),  # named themselves
+        (["z.json", "c/.hidden.txt"], "z.json c/.hidden.txt"),  # files that are named are always read
         (["c"], "c/a.txt.zst c/b.txt c/d/e.en c/d/g.txt.bz2 c/d/h.xz c/d/plain c/f.TXT.GZ"),
         (["c/*.txt"], "c/b.txt"),
         (["c/**/*e*"], "c/d/e.en c/model.fst"),
@@ -85,18 +85,19 @@ def test_find(tree, paths, found):
 @pytest.mark.parametrize(
     ("paths", "message"),
     [
-        ([], "no corpus given"),
-        (["c", "nothing"], "nothing: no such file"),
-        (["*.nothing"], r"\*.nothing: no file matches"),
-        (["empty"], "empty: no text in this folder"),
+        ([], "^no corpus"),
+        (["c", "nothing"], "^nothing: no such file"),
+        (["*.nothing"], r"^\*\.nothing: no file"),
+        (["empty"], "^empty: .*--field or --column"),
+        ([""], "^an empty name"),
     ],
 )
 def test_find_nothing(tree, paths, message):
-    with pytest.raises(CapfstError, match=message):
+    with pytest.raises(CorpusError, match=message):
         find_files(paths)
 
 
-def test_a_name_with_the_marks_of_a_pattern_is_a_name(tree, tmp_path):
+def test_a_file_whose_name_looks_like_a_pattern(tree, tmp_path):
     file = write(tmp_path, "a[1].txt")
     assert find_files([file]) == [file]
 
@@ -104,7 +105,7 @@ def test_a_name_with_the_marks_of_a_pattern_is_a_name(tree, tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_find_without_permission(tmp_path):
     write(tmp_path, "c/a.txt").chmod(0)
-    with pytest.raises(CapfstError, match=r"a\.txt: cannot be read"):
+    with pytest.raises(CorpusError, match=r"a\.txt: "):
         find_files([tmp_path / "c"])
 
 
@@ -127,7 +128,8 @@ LINES = st.lists(st.text(st.characters(exclude_characters="\n\ufeff", exclude_ca
 
 @given(files=st.lists(st.tuples(LINES, st.booleans()), max_size=4), size=st.integers(1, 40))
 def test_blocks(files, size):
-    """However the lines are spread over files and blocks: the same text, whole lines, the same digest."""
+    """The text and its digest do not depend on the division of the lines into files and blocks; blocks are whole
+    lines."""
     with tempfile.TemporaryDirectory() as folder:
         names = []
         for n, (lines, open_end) in enumerate(files):
@@ -166,14 +168,14 @@ def test_ends(tmp_path, data, text):
 
 def test_a_line_that_does_not_end(tmp_path, monkeypatch):
     monkeypatch.setattr("capfst.io.blocks.LONGEST", 3 << 20)
-    said = "a line has more than 3 MB: split it"
-    with pytest.raises(CapfstError, match=f"^/dev/zero: {said}"):
+    message = "a line has more than 3 MB"
+    with pytest.raises(CorpusError, match=f"^/dev/zero: {message}"):
         list(read_stream(Path("/dev/zero")))
-    with open("/dev/zero", "rb", 0) as zeros, pytest.raises(CapfstError, match=f"^<stdin>: {said}"):
+    with open("/dev/zero", "rb", 0) as zeros, pytest.raises(CorpusError, match=f"^<stdin>: {message}"):
         list(read_stream(zeros))
     (tmp_path / "a").write_bytes(zstd.compress(b"a\n" * 9 + b"x" * (4 << 20)))
     for read in lambda file: read_blocks([file]), raw_blocks:
-        with pytest.raises(CapfstError, match=f"a: {said}"):
+        with pytest.raises(CorpusError, match=f"a: {message}"):
             list(read(tmp_path / "a"))
     (tmp_path / "a").write_bytes(b"x" * (2 << 20) + b"\n" + b"y" * (2 << 20))
     assert sum(map(len, raw_blocks(tmp_path / "a", 1 << 20))) == (4 << 20) + 1
@@ -181,7 +183,7 @@ def test_a_line_that_does_not_end(tmp_path, monkeypatch):
 
 def test_long_line(tmp_path):
     text = b"x" * (20 << 20) + b"\nA b.\n"
-    file = write(tmp_path, "a.zst", zstd.compress(text))  # 10,000 times as small
+    file = write(tmp_path, "a.zst", zstd.compress(text))  # 10,000 times smaller
     assert [len(block) for block in read_blocks([file], size=1 << 10)] == [len(text)]
     assert [len(block) for block in read_stream(io.BytesIO(text), size=1 << 10)] == [len(text)]
 
@@ -190,7 +192,7 @@ def test_long_line(tmp_path):
 def test_not_utf8(tmp_path, pack):
     before = b"\xef\xbb\xbf" + "Añb.\n".encode() * 5000
     file = write(tmp_path, "a.txt", pack(before + b"A \xff b.\nC."))
-    with pytest.raises(CapfstError, match=rf"a.txt: .* byte {len(before) + 2} \(0xff\) in line 5001: .*--errors"):
+    with pytest.raises(CorpusError, match=rf"a.txt: .* byte {len(before) + 2} \(0xff\) in line 5001: .*--errors"):
         text_of(file, size=1000)
     assert text_of(file, size=1000, errors="replace") == before[3:] + "A \ufffd b.\nC.\n".encode()
 
@@ -198,40 +200,40 @@ def test_not_utf8(tmp_path, pack):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (gzipped(b"A b.\n" * 9999)[:-9], "cut off"),
-        (gzipped(b"A b.\n")[:-1], "cut off"),
+        (gzipped(b"A b.\n" * 9999)[:-9], "ends early"),
+        (gzipped(b"A b.\n")[:-1], "ends early"),
         (gzipped(b"A b.\n") + b"rubbish", "damaged"),
         (gzipped(b"A b.\n")[:-8] + bytes(8), "damaged"),
-        (gzipped(b"A b.\n" * 9999)[:99], "cut off behind byte 99;"),
-        (bz2.compress(b"A b.\n" * 9999)[:-3], r"cut off behind byte \d+;"),
-        (bz2.compress(b"A b.\n") * 2 + bz2.compress(b"A b.\n")[:11], "cut off behind byte 103;"),
+        (gzipped(b"A b.\n" * 9999)[:99], r"ends early, at byte 99\."),
+        (bz2.compress(b"A b.\n" * 9999)[:-3], r"ends early, at byte \d+\."),
+        (bz2.compress(b"A b.\n") * 2 + bz2.compress(b"A b.\n")[:11], r"ends early, at byte 103\."),
         (bz2.compress(b"A b.\n")[:-4] + b"rubb", "damaged compressed data before byte 46 "),
         (bz2.compress(b"A b.\n") + b"rubbish", "damaged"),
         (bz2.compress(b"A b.\n") + bz2.compress(b"C.\n").replace(b"1AY", b"2AY"), "damaged"),
-        (lzma.compress(b"A b.\n" * 9999)[:-3], r"cut off behind byte \d+;"),
-        (lzma.compress(b"A b.\n") + bytes(4) + lzma.compress(b"A b.\n")[:9], "cut off"),
+        (lzma.compress(b"A b.\n" * 9999)[:-3], r"ends early, at byte \d+\."),
+        (lzma.compress(b"A b.\n") + bytes(4) + lzma.compress(b"A b.\n")[:9], "ends early"),
         (lzma.compress(b"A b.\n") + b"rubbish and more", "damaged"),
         (lzma.compress(b"A b.\n" * 9999)[:60] + bytes(90), r"damaged compressed data before byte 150 \(Corrupt"),
-        (zstd.compress(b"A b.\n" * 9999)[:-3], "cut off"),
+        (zstd.compress(b"A b.\n" * 9999)[:-3], "ends early"),
         (zstd.compress(b"A b.\n") + b"rubbish", "damaged"),
         (zstd.compress(b"A b.\n")[:4] + b"\xff" * 20, "damaged"),
         ("A b.\n".encode("utf-16"), "UTF-16"),
         (gzipped("A b.\n".encode("utf-16")), "UTF-16"),
-        (gzipped(gzipped(b"A b.\n")), "is compressed"),
-        (gzipped(lzma.compress(b"A b.\n")), "is compressed; decompress it first: xz -dc"),
+        (gzipped(gzipped(b"A b.\n")), "compressed.*: gzip -dc"),
+        (gzipped(lzma.compress(b"A b.\n")), "compressed.*: xz -dc"),
     ],
 )
 @pytest.mark.parametrize("errors", ["strict", "replace"])
 def test_damaged(tmp_path, data, message, errors):
     file = write(tmp_path, "a.txt", data)
-    with pytest.raises(CapfstError, match=rf"a\.txt: .*{message}"):
+    with pytest.raises(CorpusError, match=rf"a\.txt: .*{message}"):
         text_of(file, errors=errors)
 
 
 def test_unreadable(tmp_path):
-    with pytest.raises(CapfstError, match=r"gone\.txt: No such file"):
+    with pytest.raises(CorpusError, match=r"gone\.txt: .*No such file"):
         text_of(tmp_path / "gone.txt")
-    with pytest.raises(CapfstError, match="Is a directory"):
+    with pytest.raises(CorpusError, match="Is a directory"):
         text_of(tmp_path)
 
 
@@ -269,12 +271,18 @@ def test_stream_does_not_wait_for_more():
     ("data", "message"),
     [
         (b"A b.\n\xe9t\xe9.\n", r"<stdin>: not UTF-8 at byte 5 \(0xe9\) in line 2: .*--errors replace"),
-        (zstd.compress(b"A b.\n"), "<stdin>: is compressed; .*zstd -dc"),
-        (gzipped(b"A b.\n"), "<stdin>: is compressed; .*gzip -dc"),
-        (bz2.compress(b""), "<stdin>: is compressed; .*bzip2 -dc"),
-        ("\ufeffA b.\n".encode("utf-16-be"), "<stdin>: is UTF-16"),
+        (zstd.compress(b"A b.\n"), "<stdin>: .*zstd -dc"),
+        (gzipped(b"A b.\n"), "<stdin>: .*gzip -dc"),
+        (bz2.compress(b""), "<stdin>: .*bzip2 -dc"),
+        ("\ufeffA b.\n".encode("utf-16-be"), "<stdin>: .*UTF-16"),
     ],
 )
 def test_stream_errors(data, message):
-    with pytest.raises(CapfstError, match=message):
+    with pytest.raises(CorpusError, match=message):
         list(read_stream(io.BytesIO(data)))
+
+
+def test_commands_without_the_option_do_not_recommend_it():
+    with pytest.raises(CorpusError, match="not UTF-8 at byte 0") as error:
+        list(read_stream(io.BytesIO(b"\xe9\n"), errors="refuse"))
+    assert "--errors" not in str(error.value)

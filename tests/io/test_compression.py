@@ -1,4 +1,4 @@
-"""Reading compressed files takes memory for blocks, however much a file unpacks to."""
+"""Reading compressed files takes memory for blocks, whatever the compression ratio."""
 
 import bz2
 import subprocess
@@ -25,13 +25,13 @@ print(sum(map(len, read_blocks([Path(sys.argv[1])]))), peak() - before)
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not tell the memory of a process")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system has no /proc")
 @pytest.mark.parametrize(("line", "open_file"), [(b"\n", zstd.open), (b"A b.\n", zstd.open), (b"\n", bz2.open)])
-def test_a_file_that_unpacks_to_much_is_read_in_little_memory(tmp_path, line, open_file):
+def test_a_highly_compressed_file_is_read_in_little_memory(tmp_path, line, open_file):
     file = tmp_path / "a"
     block = line * ((1 << 20) // len(line))
     file.write_bytes(block)
-    assert sum(map(len, read_blocks([file]))) == len(block)  # compiles kernels, if need be: that takes memory, too
+    assert sum(map(len, read_blocks([file]))) == len(block)  # compiling kernels also takes memory
     with open_file(file, "wb") as out:
         for _ in range(SIZE // len(block)):
             out.write(block)

@@ -1,4 +1,4 @@
-"""Batch formats: only the case of the wanted text changes; every other byte, value and property of a file stays."""
+"""Formats: recasing changes only the case of the selected text; all other bytes, values and properties stay."""
 
 import bz2
 import csv
@@ -21,9 +21,9 @@ from support.packing import gzipped
 
 import capfst
 from capfst.batch.tally import counting
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError, OptionError
 from capfst.io.compression import compressing_like, zstd
-from capfst.io.formats import format_of, takes
+from capfst.io.formats import can_recase, format_of
 from capfst.io.protocol import BatchOptions, RecaseCounts, TextOptions
 from capfst.pipeline import pieces
 from capfst.recaser import Recaser
@@ -60,7 +60,7 @@ def recased(path: Path, recaser: Recaser, **options) -> tuple[bytes, RecaseCount
         return out.getvalue(), counts
 
 
-# What is found, kept and put back
+# Selecting, keeping and replacing the text
 
 
 LINES = [
@@ -109,7 +109,7 @@ def test_lines(tmp_path, recaser, name, options, given, expected):
     assert recased(tmp_path / name, recaser, **options)[0] == expected
 
 
-def test_a_character_with_an_escape_may_become_two(tmp_path, recaser):
+def test_an_escaped_character_may_become_two(tmp_path, recaser):
     given = b'{"text": "\\n i\\u0307stanbul", "x": "\\n"}'
     (tmp_path / "a.jsonl").write_bytes(given)
     done = recased(tmp_path / "a.jsonl", recaser)[0]
@@ -156,7 +156,7 @@ CSV = st.text(st.sampled_from('",\r\n abİKé')) | st.lists(
 
 
 def raw_records(text: str) -> list[tuple[list[str], str]]:
-    """Of each record, the fields as they are written, and the line end. A state machine, as in CPython's _csv.c."""
+    """Return for each record its fields, with quotes, and its line end. A state machine, as in CPython's _csv.c."""
     records: list[tuple[list[str], str]] = []
     fields, field, state = [], "", "start"
     ends = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
@@ -177,8 +177,8 @@ def raw_records(text: str) -> list[tuple[list[str], str]]:
 
 @in_one_folder
 @given(CSV, st.integers(1, 3), st.sampled_from([1, 1 << 20]))
-def test_csv_is_what_python_reads(tmp_path_factory, recaser, text, column, block):
-    """Python reads the same fields before and after but for the column, and all else is written as it was."""
+def test_csv_is_read_as_python_reads_it(tmp_path_factory, recaser, text, column, block):
+    """Python reads the same fields before and after, except in the column, and all other bytes stay."""
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
@@ -204,7 +204,7 @@ def test_csv_is_what_python_reads(tmp_path_factory, recaser, text, column, block
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_any_text_in_csv(tmp_path_factory, recaser, texts, quoting, end):
-    """What Python would write in another casing is what is written."""
+    """The output is what Python writes for the recased texts."""
 
     def written(texts: list[str]) -> str:
         out = io.StringIO(newline="")
@@ -224,15 +224,15 @@ def test_a_csv_record_that_never_ends(tmp_path, recaser, monkeypatch):
     monkeypatch.setattr("capfst.io.csv.LONGEST", 1000)
     path = tmp_path / "a.csv"
     path.write_bytes(b'text\nibm\n"ibm\n' + b"ibm\n" * 999)
-    with pytest.raises(CapfstError, match=r"a\.csv: line 3: .*close its quote"):
+    with pytest.raises(CorpusError, match=r"a\.csv: line 3: a record has more than"):
         recased(path, recaser, on_error="pass")
 
 
-# Records that are malformed
+# Malformed records
 
 
 BAD_LINES = [
-    # name, options, a bad line, what is said of it
+    # name, options, a bad line, the problem
     ("a", {}, b"new \xffyork", "not UTF-8, 0xff after 'new '"),
     ("a.jsonl", {}, b'{"text": "ibm"', ", expected|} expected"),
     ("a.jsonl", {}, b'{"text": }', "a value is missing"),
@@ -242,27 +242,27 @@ BAD_LINES = [
     ("a.jsonl", {}, b'{"text": "a", }', '" expected'),
     ("a.jsonl", {}, b'{"text" "a"}', ": expected"),
     ("a.jsonl", {}, b'["text"]', "{ expected"),
-    ("a.jsonl", {}, b'{"text": 12}', "no string"),
-    ("a.jsonl", {}, b'{"text": ["a"]}', "no string"),
+    ("a.jsonl", {}, b'{"text": 12}', "'text' is not a string"),
+    ("a.jsonl", {}, b'{"text": ["a"]}', "'text' is not a string"),
     ("a.jsonl", {}, b'{"Text": "a"}', "no field 'text'"),
     ("a.jsonl", {}, b'{"a": {"text": "a"}}', "no field 'text'"),
     ("a.jsonl", {}, b'[{"text": "a"}]', "{ expected"),
     ("a.jsonl", {}, b'{"a": "\xff", "text": "a"}', "not UTF-8"),
     ("a.jsonl", {}, b'{"text": ' + b"[" * 100_000, "nested too deeply"),
-    ("a.tsv", {"column": "2"}, b"ibm", "it has 1 columns, and no column 2"),
-    ("a.tsv", {"column": "3"}, b"ibm\tibm", "it has 2 columns, and no column 3"),
-    ("a.csv", {"column": "2"}, b'"ibm,ibm"', "it has 1 columns, and no column 2"),
+    ("a.tsv", {"column": "2"}, b"ibm", "no column 2: the line has 1"),
+    ("a.tsv", {"column": "3"}, b"ibm\tibm", "no column 3: the line has 2"),
+    ("a.csv", {"column": "2"}, b'"ibm,ibm"', "no column 2: the line has 1"),
     ("a.csv", {"column": "2"}, b'"ibm,\xff",ibm', "not UTF-8"),
 ]
 GOOD = {"a": b"ibm", "a.jsonl": b'{"text": "ibm"}', "a.tsv": b"x\tibm\tibm", "a.csv": b'"x,",ibm,ibm'}
 
 
-@pytest.mark.parametrize(("name", "options", "bad", "said"), BAD_LINES)
-def test_malformed_lines(tmp_path, recaser, name, options, bad, said):
+@pytest.mark.parametrize(("name", "options", "bad", "problem"), BAD_LINES)
+def test_malformed_lines(tmp_path, recaser, name, options, bad, problem):
     path, good = tmp_path / name, GOOD[name]
     fine = recased_bytes(path, good, recaser, **options)
     path.write_bytes(b"\n".join([good, bad, good, bad]))
-    with pytest.raises(CapfstError, match=rf"line 2: .*({said}).*--on-error"):
+    with pytest.raises(CorpusError, match=rf"line 2: .*({problem}).*--on-error"):
         recased(path, recaser, **options)
     done, counts = recased(path, recaser, on_error="pass", **options)
     assert done == b"\n".join([fine, bad, fine, bad])
@@ -276,20 +276,20 @@ def test_a_csv_quote_that_is_not_closed(tmp_path, recaser):
     path, good = tmp_path / "a.csv", b'"x\n",ibm\n'
     path.write_bytes(good * 2 + b'ibm,"ibm\nibm,ibm\n')
     for column in "1", "2":
-        with pytest.raises(CapfstError, match=r"line 5: a quote is not closed, or .*--on-error"):
+        with pytest.raises(CorpusError, match=r"line 5: a quote is not closed, or .*--on-error"):
             recased(path, recaser, column=column)
     passed = recased(path, recaser, column="2", on_error="pass")[0]
     assert passed == b'"x\n",IBM\n' * 2 + b'ibm,"ibm\nibm,ibm\n'
-    with pytest.raises(CapfstError, match=r"line 5: a quote is not closed up to the file's end: close it"):
+    with pytest.raises(CorpusError, match=r"line 5: a quote is not closed before the file's end"):
         recased(path, recaser, column="2", on_error="drop")
-    path.write_bytes(good * 2 + b'ibm,"ibm\n')  # nothing behind it would be lost
+    path.write_bytes(good * 2 + b'ibm,"ibm\n')  # no record after it would be lost
     assert recased(path, recaser, column="2", on_error="drop")[0] == b'"x\n",IBM\n' * 2
 
 
 def test_a_csv_record_with_too_many_columns(tmp_path, recaser):
-    """The pattern of a record would take memory for each."""
+    """The regular expression for a record would take memory for each column."""
     (tmp_path / "a.csv").write_bytes(b"ibm\n" + b"," * 70_000)
-    with pytest.raises(CapfstError, match=r"line 2: .* more than 65,536 columns"):
+    with pytest.raises(CorpusError, match=r"line 2: .* more than 65,536 columns"):
         recased(tmp_path / "a.csv", recaser, column="1")
 
 
@@ -304,14 +304,14 @@ def recased_bytes(path: Path, content: bytes, recaser: Recaser, **options) -> by
 @pytest.mark.parametrize("column", ["0", "99999999999"])
 def test_columns_are_numbered_from_1(tmp_path, recaser, name, column):
     (tmp_path / name).write_bytes(b"ibm\n")
-    with pytest.raises(CapfstError, match=f"there is no column {column}"):
+    with pytest.raises(CorpusError, match=f"no column {column}"):
         recased(tmp_path / name, recaser, column=column)
 
 
 def test_the_line_of_an_error_is_counted_over_blocks(tmp_path, recaser, monkeypatch):
     monkeypatch.setattr("capfst.io.lines.BLOCK", 10)
     (tmp_path / "a").write_bytes(b"paris\n" * 99 + b"\xff\n")
-    with pytest.raises(CapfstError, match="line 100: "):
+    with pytest.raises(CorpusError, match="line 100: "):
         recased(tmp_path / "a", recaser)
 
 
@@ -348,8 +348,8 @@ def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, 
 
 @given(text=st.text("ab é\t\n"), size=st.integers(1, 9), longest=st.integers(9, 12))
 def test_pieces(text, size, longest):
-    """They are the text; they end with lines if they hold any; a line of more than `size` is whole up to `longest`, and
-    ends behind the first blank or line end after that."""
+    """Joined, they are the text. A piece that contains a line end ends with one; a line longer than `size` is whole up
+    to `longest`, and cut after the first blank or line end from there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("capfst.pipeline.PIECE", size)
         patch.setattr("capfst.pipeline._LONGEST_PIECE", longest)
@@ -378,41 +378,41 @@ def test_bytes_that_are_not_utf8_may_be_replaced(tmp_path, recaser):
         assert counts.malformed == 0
 
 
-# Whole files that cannot be read
+# Files that cannot be read
 
 
 WHOLE = b"paris ibm\n" * 9999
 BAD_FILES = [
-    ("a.gz", gzipped(WHOLE)[:-4], "cut off"),
-    ("a.zst", zstd.compress(WHOLE)[:-4], "cut off"),
+    ("a.gz", gzipped(WHOLE)[:-4], "ends early"),
+    ("a.zst", zstd.compress(WHOLE)[:-4], "ends early"),
     ("a.gz", gzipped(WHOLE)[:-8] + bytes(8), "damaged"),
     ("a", "ibm".encode("utf-16"), "UTF-16"),
-    ("a.json", b"ibm", "json files are not read"),
-    ("a.xlsx.gz", b"ibm", "xlsx files are not read"),
+    ("a.json", b"ibm", r"cannot read \.json"),
+    ("a.xlsx.gz", b"ibm", r"cannot read \.xlsx"),
     ("a.tsv", b"a\tb\n", r"0 columns called 'text' \(a, b\)"),
     ("a.tsv", b"text\ttext\n", "2 columns called 'text'"),
     ("a.csv", b'a,"b,""c"\n', r"0 columns called 'text' \(a, b,\"c\)"),
     ("a.csv", b'"a\n', "line 1: a quote is not closed"),
-    ("a.parquet", b"PAR1", "no Parquet file that can be read"),
+    ("a.parquet", b"PAR1", "Parquet"),
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "said"), BAD_FILES)
-def test_files_that_cannot_be_read(tmp_path, recaser, name, content, said):
+@pytest.mark.parametrize(("name", "content", "problem"), BAD_FILES)
+def test_files_that_cannot_be_read(tmp_path, recaser, name, content, problem):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(CapfstError, match=rf"{name}: .*{said}"):
+    with pytest.raises(CorpusError, match=rf"{name}: .*{problem}"):
         recased(tmp_path / name, recaser, on_error="drop")
 
 
 @pytest.mark.parametrize(
-    ("name", "taken"),
+    ("name", "expected"),
     [
         *((name, True) for name in ["a", "a.en.gz", "a.jsonl.zst", "A.PARQUET", "a.tsv", "a.csv.gz", "a.ndjson"]),
         *((name, False) for name in ["a.xlsx", "a.json.gz", "a.pdf", "a.fst"]),
     ],
 )
-def test_which_files_of_a_folder_are_taken(name, taken):
-    assert takes(name) == taken
+def test_files_of_a_folder_that_are_recased(name, expected):
+    assert can_recase(name) == expected
 
 
 # Compression
@@ -420,7 +420,7 @@ def test_which_files_of_a_folder_are_taken(name, taken):
 
 @pytest.mark.parametrize("compress", [gzipped, zstd.compress, bz2.compress, lzma.compress, bytes])
 def test_compression_is_kept_and_always_the_same(tmp_path, recaser, compress):
-    path = tmp_path / "a.txt"  # its first bytes tell, not its name
+    path = tmp_path / "a.txt"  # the first bytes decide, not the name
     path.write_bytes(compress(WHOLE))
     done = recased(path, recaser)[0]
     assert done == recased(path, recaser)[0]
@@ -438,10 +438,10 @@ def test_a_compressed_file_is_one_unit(tmp_path):
             with compressing_like(tmp_path / name, out) as write:
                 for start in range(0, len(text), size):
                     write(text[start : start + size])
-            if name == "z":  # reads one frame
+            if name == "z":  # zstd.decompress reads one frame
                 assert zstd.decompress(out.getvalue()) == text
             else:
-                assert out.getvalue()[4:8] == bytes(4)  # no time
+                assert out.getvalue()[4:8] == bytes(4)  # the header has no time
                 assert gzip.decompress(out.getvalue()) == text
 
 
@@ -499,7 +499,7 @@ def test_parquet_with_values_that_are_not_utf8(tmp_path, recaser):
     path, out = tmp_path / "a.parquet", tmp_path / "out"
     texts = pa.array([b"ibm", b"\xff ibm", None, b"paris"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"id": range(4), "text": texts}), path)
-    with pytest.raises(CapfstError, match="row 2: not UTF-8 at byte 0"):
+    with pytest.raises(CorpusError, match=r"row 2: not UTF-8 at byte 0.*--on-error.*--errors replace"):
         recased(path, recaser)
     for options, ids, values, malformed in [
         ({"on_error": "pass"}, [0, 1, 2, 3], [b"IBM", b"\xff ibm", None, b"Paris"], 1),
@@ -520,10 +520,13 @@ def test_parquet_without_rows(tmp_path, recaser, table):
     assert pq.read_table(tmp_path / "out").equals(table.slice(0, 0))
 
 
-@pytest.mark.parametrize(("column", "said"), [("id", "int16, not strings"), ("x", "0 columns"), ("nested", "not str")])
-def test_parquet_without_such_a_column(tmp_path, recaser, table, column, said):
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [("id", "'id' has the type int16"), ("x", "0 columns called 'x'"), ("nested", "'nested' has the type list")],
+)
+def test_parquet_without_such_a_column(tmp_path, recaser, table, column, problem):
     pq.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(CapfstError, match=said):
+    with pytest.raises(CorpusError, match=problem):
         recased(tmp_path / "a.parquet", recaser, column=column)
 
 
@@ -537,7 +540,7 @@ def contextual(contextual_model):
 
 @given(text=st.lists(TEXTS).map("\n".join), weighs=st.booleans())
 def test_counts(recaser, contextual, text, weighs):
-    """As plain Python counts, each line on its own."""
+    """Counts are those of a reference implementation in Python, line by line."""
     recaser = contextual if weighs else recaser
     expected = RecaseCounts()
     lines = text.encode().split(b"\n")
@@ -564,20 +567,20 @@ def test_counts_of_words_whose_length_changes(recaser):
 
 
 @pytest.mark.parametrize(("name", "part"), [("a.csv", "column"), ("a.tsv", "column"), ("a.jsonl", "field")])
-def test_an_empty_file_has_no_text_to_choose(tmp_path, name, part):
+def test_an_empty_file_has_no_text_to_select(tmp_path, name, part):
     (tmp_path / name).touch()
-    with pytest.raises(CapfstError, match=f"say which {part} is the text"):
+    with pytest.raises(OptionError, match=f"{name}: .*`{part}`.* {part}s: none"):
         format_of(tmp_path / name, TextOptions())
 
 
 @pytest.mark.parametrize("head", ["\ufeffa\n".encode("utf-16-le"), b"PK\x03\x04", b"\x1f\x8b\x08"])
-def test_what_is_no_text_is_refused_before_it_is_recased_in_parts(tmp_path, head):
+def test_files_that_are_not_text_are_refused_before_they_are_split(tmp_path, head):
     (tmp_path / "a.txt").write_bytes(head)
-    with pytest.raises(CapfstError, match=r"a\.txt: "):
+    with pytest.raises(CorpusError, match=r"a\.txt: "):
         format_of(tmp_path / "a.txt", BatchOptions(on_error="pass")).begin_all(head)
 
 
-def test_too_little_memory_is_no_damaged_file(tmp_path):
+def test_lack_of_memory_is_not_reported_as_damage(tmp_path):
     pq.write_table(pa.table({"text": ["a"]}), tmp_path / "a.parquet")
     with pytest.raises(MemoryError), format_of(tmp_path / "a.parquet", BatchOptions())._failures():
         raise pa.ArrowMemoryError("no memory")

@@ -1,4 +1,4 @@
-"""Texts of files of any format, as lines: what training reads."""
+"""Texts of files of any format as lines, as training reads them."""
 
 import bz2
 import csv
@@ -21,7 +21,7 @@ from support.models import in_one_folder
 from support.packing import gzipped
 
 import capfst
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.io.compression import zstd
 from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import lines_stand_alone, text_blocks
@@ -39,7 +39,7 @@ def text_of(path: Path, options: TextOptions = CHOSEN, size: int = 1 << 20) -> s
 
 
 def write(folder: Path, name: str, rows: list[str | None], *, ascii_only: bool = True) -> Path:
-    """A file of the format that its name says, with the rows in the column or field `text`, beside others."""
+    """Write a file in the format of its suffix, with the rows in the column or field `text`, and others."""
     path = folder / name
     suffix = path.suffix
     if suffix == ".parquet":
@@ -59,7 +59,7 @@ def write(folder: Path, name: str, rows: list[str | None], *, ascii_only: bool =
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 @pytest.mark.parametrize("size", [1, 1 << 20])
-def test_a_text_gives_its_lines(tmp_path, name, size):
+def test_a_text_becomes_its_lines(tmp_path, name, size):
     assert text_of(write(tmp_path, name, ROWS), size=size) == LINES
 
 
@@ -87,7 +87,7 @@ def test_all_formats_give_the_same(tmp_path, rows):
     assert text_of(write(tmp_path, "b.jsonl", rows, ascii_only=False)) == expected
 
 
-def test_what_is_no_character(tmp_path):
+def test_lone_surrogates_become_replacement_characters(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(r'{"text": "One\ud800 two \ud83d\ude00."}')
     assert text_of(path).replace("\ufffd\ufffd\ufffd", "\ufffd") == "One\ufffd two \U0001f600.\n"
@@ -102,47 +102,47 @@ def test_text_that_is_not_utf8(tmp_path, name):
     else:
         path.write_bytes({"a.jsonl": b'{"text": "A"}\n\n{"text": "caf\xe9"}', "a.tsv": b"text\nA\ncaf\xe9"}.get(
             name, b'text\n"A"\n"caf\xe9"'))  # fmt: skip
-    with pytest.raises(CapfstError, match=rf"{name}: (line|row) 3: not UTF-8.*: fix it"):
+    with pytest.raises(CorpusError, match=rf"{name}: (line|row) 3: not UTF-8"):
         text_of(path)
     assert text_of(path, TextOptions("text", "text", "replace")) == "A\ncaf\ufffd\n"
 
 
 WRONG = [
-    # name, content, options, message
-    ("a.jsonl", b'{"id": 1, "body": "A."}\n', {}, r"say which field is the text: --field NAME \(it has id, body\)$"),
-    ("a.jsonl", b"", {}, r".*--field NAME \(it has none\)"),
-    ("a.jsonl", b"[1]\n", {}, r".*--field NAME \(it has none\)"),
-    ("a.ndjson", b'\xef\xbb\xbf{"id": 1}', {"column": "1"}, r".*--field NAME \(it has id\)"),
-    ("a.tsv", b"id\tbody\n", {"field": "x"}, r"say which column is the text: --column NAME \(it has id, body\)$"),
-    ("a.csv", b'"id","the, body"\r\n', {}, r".*--column NAME \(it has id, the, body\)$"),
-    ("a.jsonl", b'{"text": "A."}\n\n{"id": 1, "body": "A."}\n', {"field": "text"},
-     r"line 3: the object has no field 'text' \(it has id, body\): fix it$"),
-    ("a.jsonl", b'{"text": "A."}\n{"text": 7}\n', {"field": "text"}, "line 2: the field 'text' is no string: fix it$"),
-    ("a.jsonl", b'{"text": "A."}\n{"text": "A.\n', {"field": "text"}, "line 2: broken JSON, column 10: .*: fix it$"),
-    ("a.csv", b"id,body\n1,A\n", {"column": "text"}, r"the first line has 0 columns called 'text' \(id, body\)"),
-    ("a.tsv", b"id\tbody\n1\tA\n2\n", {"column": "body"}, "line 3: it has 1 columns, and no column 2: fix it$"),
-    ("a.json", b'{"text": "A."}', {"field": "text"}, r"\.json files are not read: convert it to text, .*\.jsonl"),
-    ("a.pdf.gz", b"", {}, r"\.pdf files are not read"),
-    ("a.parquet", b"PAR1", {"column": "text"}, "no Parquet file that can be read"),
+    # name, content, options, error, message
+    ("a.jsonl", b'{"id": 1, "body": "A."}\n', {}, OptionError, r".*`field`.* fields: id, body\.$"),
+    ("a.jsonl", b"", {}, OptionError, r".*`field`.* fields: none\.$"),
+    ("a.jsonl", b"[1]\n", {}, OptionError, r".*`field`.* fields: none\.$"),
+    ("a.ndjson", b'\xef\xbb\xbf{"id": 1}', {"column": "1"}, OptionError, r".*`field`.* fields: id\.$"),
+    ("a.tsv", b"id\tbody\n", {"field": "x"}, OptionError, r".*`column`.* columns: id, body\.$"),
+    ("a.csv", b'"id","the, body"\r\n', {}, OptionError, r".*`column`.* columns: id, the, body\.$"),
+    ("a.jsonl", b'{"text": "A."}\n\n{"id": 1, "body": "A."}\n', {"field": "text"}, CorpusError,
+     r"line 3: .* no field 'text' \(it has id, body\)"),
+    ("a.jsonl", b'{"text": "A."}\n{"text": 7}\n', {"field": "text"}, CorpusError, "line 2: .*'text' is not a string"),
+    ("a.jsonl", b'{"text": "A."}\n{"text": "A.\n', {"field": "text"}, CorpusError, "line 2: invalid JSON, column 10: "),
+    ("a.csv", b"id,body\n1,A\n", {"column": "text"}, CorpusError, r".* 0 columns called 'text' \(id, body\)"),
+    ("a.tsv", b"id\tbody\n1\tA\n2\n", {"column": "body"}, CorpusError, "line 3: no column 2: the line has 1"),
+    ("a.json", b'{"text": "A."}', {"field": "text"}, CorpusError, r"cannot read \.json files\. .*\.jsonl"),
+    ("a.pdf.gz", b"", {}, CorpusError, r"cannot read \.pdf files"),
+    ("a.parquet", b"PAR1", {"column": "text"}, CorpusError, ".*Parquet"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "content", "options", "said"), WRONG)
-def test_what_is_wrong(tmp_path, name, content, options, said):
+@pytest.mark.parametrize(("name", "content", "options", "error", "message"), WRONG)
+def test_files_that_cannot_be_read(tmp_path, name, content, options, error, message):
     (tmp_path / name).write_bytes(content)
     (tmp_path / "out").mkdir()
-    with pytest.raises(CapfstError, match=rf"{name}: {said}"):
+    with pytest.raises(error, match=rf"{name}: {message}"):
         text_of(tmp_path / name, TextOptions(**options))
-    with pytest.raises(CapfstError, match=rf"{name}: {said}"):
+    with pytest.raises(error, match=rf"{name}: {message}"):
         capfst.train(tmp_path / name, tmp_path / "out" / "cap.fst", clean=False, **options)
     assert not os.listdir(tmp_path / "out")
 
 
 def test_parquet_without_a_column_that_can_be_read(tmp_path):
     path = write(tmp_path, "a.parquet", ["A."])
-    with pytest.raises(CapfstError, match=r"a\.parquet: say which column is the text: --column NAME \(it has id, text"):
+    with pytest.raises(OptionError, match=r"a\.parquet: .*`column`.* columns: id, text\.$"):
         text_of(path, TextOptions())
-    with pytest.raises(CapfstError, match="the column 'id' holds int64, not strings"):
+    with pytest.raises(CorpusError, match="'id' has the type int64"):
         text_of(path, TextOptions(column="id"))
 
 
@@ -208,13 +208,13 @@ def test_a_model_of_any_format_is_the_same(tmp_path):
 
 
 def test_files_of_a_folder(tmp_path):
-    """Records are read if it is said where their text is."""
+    """Files of records are read if the options select their text."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     write(folder, "a.jsonl", ["It is jsonl."])
     write(folder, "b.csv", ["It is csv."])
     (folder / "c.xml").write_text("<html/>")
-    with pytest.raises(CapfstError, match=r"corpus: no text in this folder: .*--field or --column"):
+    with pytest.raises(CapfstError, match=r"corpus: .*--field or --column"):
         capfst.train(folder, tmp_path / "cap.fst")
     (folder / "d.txt").write_text("It is text.\n")
     for options, tokens in (
@@ -226,12 +226,12 @@ def test_files_of_a_folder(tmp_path):
         assert capfst.train(folder, tmp_path / "cap.fst", **options).tokens == tokens, options
 
 
-def test_it_is_said_that_lines_were_joined(tmp_path, caplog):
+def test_a_warning_that_lines_were_joined(tmp_path, caplog):
     names = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt")]
     for path, text in zip(names, (WRAPPED, WRAPPED, SENTENCES), strict=True):
         path.write_text(text)
     model = []
-    for files, said in (
+    for files, message in (
         (
             [names[0], names[2]],
             rf"warning: {names[0]}: its lines are wrapped at about 6\d characters: the lines of each",
@@ -244,6 +244,6 @@ def test_it_is_said_that_lines_were_joined(tmp_path, caplog):
     ):
         caplog.clear()
         capfst.train(files, tmp_path / "cap.fst", order=1, context=False, clean=False)
-        assert re.match(said, "".join(caplog.messages))
+        assert re.match(message, "".join(caplog.messages))
         model.append((tmp_path / "cap.fst").read_bytes())
     assert model[0] == model[1]

@@ -1,4 +1,4 @@
-"""Wrapped text: it is told from other text, and its paragraphs are found again."""
+"""Wrapped text is distinguished from other text, and its paragraphs are restored."""
 
 import textwrap
 from pydoc_data.topics import topics
@@ -19,7 +19,7 @@ POEM = "Season of mists and mellow fruitfulness,\nClose bosom-friend\nof the mat
     [
         (SENTENCES, range(1)),
         (POEM, range(1)),
-        (SENTENCES.replace(".\n", "\n"), range(1)),  # of a recognizer
+        (SENTENCES.replace(".\n", "\n"), range(1)),  # as from a recognizer
         ("It is new.\n", range(1)),
         ("", range(1)),
         ("\n" * 99, range(1)),
@@ -36,7 +36,7 @@ def test_the_width(text, widths):
 
 
 @pytest.mark.parametrize("width", [40, 72, 130])
-def test_the_width_is_found_although_some_words_are_longer(width):
+def test_some_words_may_be_longer_than_the_width(width):
     words = PROSE.split()
     words[1000] = "x" * 300
     lines = textwrap.wrap(" ".join(words), width, break_long_words=False, break_on_hyphens=False)
@@ -65,12 +65,12 @@ WORD = st.text("abcxyzABC,;é", min_size=1, max_size=9)
 
 
 @given(texts=st.lists(st.lists(WORD, min_size=1, max_size=60).map(" ".join)), width=st.integers(30, 90))
-def test_paragraphs_are_found_again(texts, width):
+def test_paragraphs_are_restored(texts, width):
     wrapped = "\n\n".join(textwrap.fill(text, width, break_long_words=False) for text in texts)
     assert list(paragraphs(wrapped.split("\n"), width)) == texts
 
 
-def test_paragraphs_without_blank_lines_are_cut_behind_sentences():
+def test_paragraphs_without_blank_lines_are_cut_after_sentences():
     lines = textwrap.wrap(PROSE, 72, break_on_hyphens=False)
     joined = list(paragraphs(lines, 72))
     assert " ".join(joined) == PROSE

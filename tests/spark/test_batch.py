@@ -11,7 +11,7 @@ from support.spark import CORPUS
 
 import capfst
 from capfst.batch.run import run_batch
-from capfst.io.inputs import plan
+from capfst.io.outputs import plan
 from capfst.io.protocol import BatchOptions
 
 if reason := java.missing():

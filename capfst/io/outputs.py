@@ -1,0 +1,139 @@
+"""The output folder of a run: which file each input becomes, and the folder's lock and temporary files.
+
+`plan` maps files, folders and glob patterns to outputs in the same tree below one folder: a file in a named folder
+keeps its path below that folder; a match of a pattern keeps its path below the pattern's folders without wildcards; a
+file that is named itself keeps its name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from capfst.exceptions import CapfstError, OptionError
+from capfst.io.files import expand
+from capfst.io.formats import can_recase
+from capfst.system.locks import lock, open_folder
+
+MANIFEST = ".capfst-batch.jsonl"
+"""Name of the manifest (batch/manifest.py) in an output folder, which no output may have."""
+
+_TEMPORARY = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # the names that system/atomic.py gives
+
+
+class PlannedFile(NamedTuple):
+    input: Path
+    output: Path
+
+
+class Plan(NamedTuple):
+    files: list[PlannedFile]
+    left_out: list[str]  # files in the folders whose names show that they are not text
+
+
+def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
+    """Return the files that `names` (files, folders, glob patterns) stand for, each once, with their outputs in `out`.
+
+    A folder stands for all files below it, sorted, except hidden ones and those whose names show that they are not
+    text. A missing file that is named itself is listed: it fails when it is read.
+
+    Raises:
+        OptionError: there is nothing to recase, two files have the same output, or an output is outside of `out`, an
+            input, the model or the manifest.
+    """
+    items: dict[Path, Path] = {}
+    left_out: list[str] = []
+    for name in map(str, names):
+        for file, base, folder in expand(name):
+            if folder is not None:
+                _refuse_inside(folder, out)
+            if base is not None and not can_recase(file.name):
+                left_out.append(str(file))
+                continue
+            below = Path(file.name) if base is None else file.relative_to(base)
+            if ".." in below.parts:
+                raise OptionError(f"{name}: '..' after a wildcard can lead out of {out}. Name {file} without it.")
+            output = out / below
+            other = items.setdefault(output, file)
+            if os.path.realpath(other) != os.path.realpath(file):
+                raise OptionError(
+                    f"{other} and {file} would both become {output}. Name the folder that contains both, or recase them"
+                    " into different folders."
+                )
+    if not items:
+        raise OptionError("no text files in the inputs. Name files, folders or quoted glob patterns.")
+    _refuse_overwriting(items, out, os.path.realpath(model))
+    _refuse_outside(items, out)
+    return Plan([PlannedFile(file, output) for output, file in items.items()], left_out)
+
+
+def _refuse_inside(folder: Path, out: Path) -> None:
+    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
+        raise OptionError(f"the output folder {out} is inside the input folder {folder}. Choose one outside of it.")
+
+
+def _refuse_outside(items: dict[Path, Path], out: Path) -> None:
+    """Refuse outputs that links in the output folder lead out of it."""
+    inside = os.path.realpath(out)
+    for output in items:
+        if not Path(real := os.path.realpath(output)).is_relative_to(inside):
+            raise OptionError(f"the output {output} would be written to {real}, outside of {out}. Remove the link.")
+
+
+def _refuse_overwriting(items: dict[Path, Path], out: Path, lm: str) -> None:
+    sources = {os.path.realpath(file): file for file in items.values()}
+    for output, file in items.items():
+        real = os.path.realpath(output)
+        if output == out / MANIFEST:
+            raise OptionError(f"{file} has the name of the manifest in {out}. Rename it.")
+        if real == lm or real in sources:
+            what = "the model" if real == lm else f"the input {sources[real]}"
+            raise OptionError(f"the output {output} would overwrite {what}. Choose another output folder.")
+        above = next((parent for parent in output.parents if parent in items), None)
+        if above is not None:
+            raise OptionError(
+                f"{items[above]} would become {above}, a folder of the output {output}. Recase one of them at a time."
+            )
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it, as far as they are missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CapfstError(f"cannot create the folder {folder}: {error.strerror}. Choose another one.") from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs out of the folder, if its file system has locks."""
+    descriptor = open_folder(folder)
+    try:
+        with suppress(OSError):
+            if not lock(descriptor):
+                raise CapfstError(f"another capfst batch is writing to {folder}. Wait for it, or stop it.")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def clear(folders: Iterable[Path]) -> None:
+    """Remove the temporary files of killed processes. Files that a process is still writing are locked
+    (system/atomic.py), and stay."""
+    for folder in folders:
+        with suppress(OSError):
+            for path in folder.iterdir():
+                if _TEMPORARY.fullmatch(path.name):
+                    _remove_unlocked(path)
+
+
+def _remove_unlocked(path: Path) -> None:
+    with suppress(OSError):
+        with path.open("rb") as file:
+            is_abandoned = lock(file.fileno())
+        if is_abandoned:  # closed first, because Windows does not remove open files
+            path.unlink(missing_ok=True)
