@@ -13,6 +13,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from io import BytesIO
 from itertools import count, islice
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
 
 from capfst import models
@@ -280,7 +281,7 @@ def load(model: str | os.PathLike[str] | None = None, **options: Any) -> Recaser
         OptionError: an option that is not supported, or not by the model.
         TypeError: an unknown option.
     """
-    return Recaser(CapFst.open(models.find(model)), **options)
+    return Recaser(models.open(model), **options)
 
 
 def identity(model: CapFst) -> str:
@@ -292,7 +293,7 @@ def identity(model: CapFst) -> str:
 @lru_cache(maxsize=4)
 def reopen(path: str, expected: str, options: tuple[tuple[str, Any], ...]) -> Recaser:
     """Return the Recaser of the model at `path` with these options; ModelError if it is not the expected model."""
-    recaser = Recaser(CapFst.open(path), **dict(options))
+    recaser = Recaser(models.open(Path(path)), **dict(options))
     if identity(recaser.model) != expected:
         raise ModelError(f"{path}: the model file changed since the run started. Restart, or restore the original.")
     return recaser

@@ -1,4 +1,4 @@
-"""Without pynini, all works but the engine `openfst` and the grammars, which say what they need."""
+"""Without pynini everything works except the engine `openfst` and the grammars, whose errors name the package."""
 
 import json
 import subprocess
@@ -47,7 +47,7 @@ def test_modules_that_need_pynini() -> None:
 
 
 @pytest.mark.slow
-def test_the_engine_says_how_to_get_pynini(tmp_path: Path) -> None:
+def test_the_engine_names_the_extra_with_pynini(tmp_path: Path) -> None:
     model, text = tmp_path / "cap.fst", tmp_path / "text.jsonl"
     tiny().save(model)
     text.write_text('{"text": "it works"}\n', "utf-8")
@@ -56,4 +56,5 @@ def test_the_engine_says_how_to_get_pynini(tmp_path: Path) -> None:
     python(main, "batch", "--lm", model, text, "--output", tmp_path / "out")
     assert json.loads((tmp_path / "out" / "text.jsonl").read_text("utf-8")) == {"text": "It works"}
     done = python(main, "recase", "--lm", model, "--engine", "openfst", stdin="it works", code=1)
-    assert message(done) == "capfst: error: the engine openfst needs pynini. Run pip install 'capfst[openfst]'."
+    error = message(done)
+    assert "openfst" in error and "pip install 'capfst[openfst]'" in error

@@ -1,5 +1,5 @@
-"""Without what only POSIX has, all modules are imported, text is recased, and files are written and locked: as on
-Windows, in a process that has lost that."""
+"""Without the POSIX-only modules and functions, as on Windows: all modules are imported, text is recased, and files are
+written and locked. Each test hides them in a subprocess."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.command_line import TIMEOUT
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has nothing to hide")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing to hide on Windows")
 
 HIDE = """
 import ctypes, fcntl, mmap, os, signal, sys
@@ -29,7 +29,7 @@ for module, names in (
 
 def library(name, *arguments, **options):
     if name is None:
-        raise TypeError("there is no library of the program")
+        raise TypeError("the program itself is not a library")
     return load_library(name, *arguments, **options)
 
 

@@ -21,8 +21,8 @@ def info(lm: Path, as_json: bool) -> None:
     \b
     capfst info --lm cap.fst
     """
-    from capfst.fst.read import CapFst
+    from capfst import models
     from capfst.models.info import describe, render
 
-    description = describe(CapFst.open(lm))
+    description = describe(models.open(lm))
     show(json.dumps(description, ensure_ascii=False) if as_json else render(description))

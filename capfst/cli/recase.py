@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from capfst import models
 from capfst.cli.hints import hint_at_batch, hint_at_fields, note_lack_of_context
 from capfst.cli.options import (
     FILE,
@@ -149,9 +150,9 @@ def _load(lm: Path, options: dict[str, Any]) -> Recaser:
     from concurrent.futures import ThreadPoolExecutor
 
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
-        from capfst.fst.read import CapFst
+        import capfst.fst.read  # noqa: F401 - here, so that no two threads import it at once
 
-        opening = pool.submit(CapFst.open, lm)
+        opening = pool.submit(models.open, lm)
         from capfst.recaser import Recaser  # while the model is being checked
 
         recaser = Recaser(opening.result(), **options)

@@ -1,8 +1,8 @@
-"""cap.fst, mapped: the model's states and arcs as views of the file, shared by all processes that read it.
+"""Map cap.fst: the model's states and arcs are views of the file, which all processes that read it share.
 
-In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, trailer, each checked (by symbols.py,
-validate.py and trailer.py) as soon as its bytes are known to be there: whatever the file holds, it opens as a model in
-which every number is in range, or CapfstError says why not.
+In: a path. Out: `CapFst`. Order: header, symbol table, states and arcs, trailer. Each is checked (by symbols.py,
+validate.py and trailer.py) once the file is known to be long enough for it. So any file either opens as a model in
+which every number is in range, or raises ModelError with the reason.
 """
 
 import mmap
@@ -10,6 +10,7 @@ import os
 import stat
 import struct
 import zlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -18,12 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst import models
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, ModelError
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
-from capfst.fst.symbols import DamagedError, Symbols, check, first_labels, unpack
+from capfst.fst.symbols import DamagedModelError, Symbols, check, first_labels, unpack
 from capfst.fst.trailer import Part, Trailer, padding
 from capfst.fst.write import ARC, STATE
 from capfst.system import verified
@@ -31,12 +31,12 @@ from capfst.text.language import Language
 from capfst.text.restoring import of_name
 
 GRAMMAR = "grammar"
-"""The part of a model that has what a user's grammar leaves of characters."""
+"""Name of the part of a model that maps characters as a user's grammar does."""
 
 _FOREIGN = {
-    b"\x1f\x8b": "a gzip file: decompress it first",
-    b"\x28\xb5\x2f\xfd": "a zstd file: decompress it first",
-    b"mmap lm http://kheafield.com/code": "a KenLM binary: train a model with capfst",
+    b"\x1f\x8b": "a gzip file. Decompress it first",
+    b"\x28\xb5\x2f\xfd": "a zstd file. Decompress it first",
+    b"mmap lm http://kheafield.com/code": "a KenLM binary. Train a model with capfst",
 }
 
 
@@ -47,16 +47,16 @@ class CapFst:
     bytes       size of the file
     signature   Signature
     symbols     Symbols of labels 0..V
-    starts      int32[words + 1], the first label of each lowercase word, in order; at the end V + 1
+    starts      int32[words + 1], the first label of each lowercase word, in order, then V + 1
     start       state of `<s>`
     states      STATE[n]; state 0 is the empty context
     arcs        ARC[m]; the unigram of label l is arcs[l − 1]
-    ngrams      their number by order, unigrams first; `</s>` counts as a word, `<s>` does not
-    trailer     what else belongs to the model; None if another program has written the file, or capfst 0.1
+    ngrams      number of n-grams per order, unigrams first; `</s>` counts as a word, `<s>` does not
+    trailer     the other parts of the model; None if capfst 0.1 or another program wrote the file
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Maps and checks the model; CapfstError if the file is missing, foreign, truncated or damaged."""
+    def __init__(self, path: str | os.PathLike[str], ngrams: Sequence[int] = ()) -> None:
+        """Map and check the model, as `open`."""
         self.path = os.fspath(path)
         try:
             self._mapped, file = _map(self.path)
@@ -71,21 +71,20 @@ class CapFst:
             if self.ngrams:
                 self.starts = first_labels(self.symbols)
             else:
-                self.starts, self.ngrams = self._checked()
+                self.starts, self.ngrams = self._checked(tuple(ngrams))
                 verified.remember(file, self.ngrams)
             _check_properties(header, self.states)
         except OSError as error:
-            raise CapfstError(f"cannot read the model {self.path}: {error.strerror}: check the path") from error
-        except CapfstError as error:
-            raise CapfstError(f"cannot use the model {self.path}: {error}") from error
+            raise ModelError(f"cannot read the model {self.path}: {error.strerror}. Check the path.") from error
+        except ModelError as error:  # errors of the kernel library pass
+            raise ModelError(f"cannot use the model {self.path}: {error}") from error
 
-    def _checked(self) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
-        """`starts` and `ngrams`; CapfstError if anything in the file is not as it should be."""
+    def _checked(self, known: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
+        """Check the file's contents; return `starts` and `ngrams`, which may be `known`."""
         with ThreadPoolExecutor(3) as pool:
             verifying = pool.submit(trailer.verify, self._mapped, self.trailer)
-            card = models.card(self.path)
-            if card:  # its checksum is enough
-                starts, ngrams = check(self.symbols), tuple(card["model"]["ngrams"])
+            if known and self.trailer:  # with a checksum
+                starts, ngrams = check(self.symbols), known
             else:
                 checking = pool.submit(validate.check, self.states, self.arcs, len(self.symbols) - 1, pool)
                 starts, ngrams = check(self.symbols), checking.result()
@@ -93,8 +92,16 @@ class CapFst:
         return starts, ngrams
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> "CapFst":
-        return cls(path)
+    def open(cls, path: str | os.PathLike[str], ngrams: Sequence[int] = ()) -> "CapFst":
+        """Map and check a model.
+
+        ngrams: the number of n-grams per order of a model that is known to be valid if its checksum is right; then its
+        states and arcs are not validated.
+
+        Raises:
+            ModelError: the file is missing, foreign, truncated or damaged.
+        """
+        return cls(path, ngrams)
 
     def __repr__(self) -> str:
         words, count = len(self.symbols) - 1, sum(self.ngrams)
@@ -102,17 +109,17 @@ class CapFst:
 
     @property
     def order(self) -> int:
-        """Of the longest n-grams."""
+        """Length of the longest n-grams."""
         return len(self.ngrams)
 
     @property
     def parts(self) -> dict[str, Part]:
-        """What the trailer holds."""
+        """The parts of the trailer, by name."""
         return self.trailer.parts if self.trailer else {}
 
     @cached_property
     def checksum(self) -> int:
-        """CRC-32 of the file."""
+        """CRC-32 of the file, except the last four bytes of a trailer, which store it."""
         return self.trailer.checksum if self.trailer else zlib.crc32(self._mapped)
 
 
@@ -127,25 +134,25 @@ class _Header(NamedTuple):
 
 
 def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
-    """The file, and what the system says of it."""
+    """Map a file; return the map and the file's status."""
     # Before opening: a pipe would wait for its writer.
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise CapfstError("it is not a regular file: a model is memory-mapped: give the path of a file")
+        raise ModelError("it is not a regular file, so it cannot be memory-mapped. Give the path of a file.")
     with open(path, "rb") as file:
         state = os.fstat(file.fileno())
         if state.st_size == 0:
-            raise CapfstError("the file is empty: copy it again or train it again")
+            raise ModelError("the file is empty. Copy it again, or train the model again.")
         return mmap.mmap(file.fileno(), state.st_size, access=mmap.ACCESS_READ), state
 
 
 def _header(mapped: mmap.mmap) -> _Header:
-    """The header, and that of the symbol table."""
+    """Parse the headers of the FST and of its symbol table."""
     offset = 0
 
     def take(form: str) -> tuple[Any, ...]:
         nonlocal offset
         if offset + struct.calcsize(form) > len(mapped):
-            raise DamagedError(f"it ends inside its header, after {len(mapped)} bytes")
+            raise DamagedModelError(f"it ends inside its header, after {len(mapped)} bytes")
         values = struct.unpack_from(form, mapped, offset)
         offset += struct.calcsize(form)
         return values
@@ -153,72 +160,73 @@ def _header(mapped: mmap.mmap) -> _Header:
     def string() -> bytes:
         (length,) = take("<i")
         if not 0 <= length <= 1 << 16:
-            raise DamagedError("a name in its header has no possible length")
+            raise DamagedModelError("a string in its header has an invalid length")
         return take(f"{length}s")[0]
 
     start_of_file = mapped[:64]
     for magic, file_type in _FOREIGN.items():
         if start_of_file.startswith(magic):
-            raise CapfstError(f"it is {file_type}")
+            raise ModelError(f"it is {file_type}.")
     if take("<i") != (fst.FST_MAGIC,):
-        file_type = "an ARPA file" if b"\\data\\" in start_of_file else "no OpenFst file"
-        raise CapfstError(f"it is {file_type}: train a model with capfst")
+        file_type = "an ARPA file" if b"\\data\\" in start_of_file else "not an OpenFst file"
+        raise ModelError(f"it is {file_type}. Train a model with capfst.")
     fst_type, arc_type = string(), string()
     version, flags, properties = take("<iiQ")
-    # Of const files, version 1 is the aligned one, with or without the flag.
+    # Version 1 of const files is the aligned one, with or without the flag.
     if (fst_type, arc_type, version) != (fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION):
         names = [name.decode(errors="replace") for name in (fst_type, arc_type)]
-        raise CapfstError(
-            f"it is an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>: "
-            "convert it with `fstconvert --fst_type=const --fst_align`"
+        raise ModelError(
+            f"it is an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>. "
+            "Convert it with `fstconvert --fst_type=const --fst_align`."
         )
     if flags & (fst.HAS_ISYMBOLS | fst.HAS_OSYMBOLS) != fst.HAS_ISYMBOLS:
-        raise CapfstError("it must have input symbols and no output symbols: set them with `fstsymbols`")
+        raise ModelError("it must have input symbols and no output symbols. Set them with `fstsymbols`.")
     start, states, arcs = take("<qqq")
     if take("<i") != (fst.SYMBOLS_MAGIC,):
-        raise DamagedError("its symbol table is not where it should be")
+        raise DamagedModelError("there is no symbol table after its header")
     signature = Signature.parse(string().decode(errors="replace"))
     _, symbols = take("<qq")
     return _Header(start, states, arcs, properties, signature, symbols, offset)
 
 
 def _language(signature: Signature, parts: dict[str, Part]) -> Language:
+    """Return the language that the signature names, with the grammar of the model's parts."""
     part = parts.get(GRAMMAR)
     try:
         return of_name(signature.lowercasing, part.settings["characters"] if part else ())
     except (CapfstError, KeyError, TypeError, ValueError):
-        raise CapfstError(
-            f"its lowercasing is {signature.lowercasing!r}, for which there is no grammar: use the version of capfst "
-            "that made the model"
+        raise ModelError(
+            f"its lowercasing is {signature.lowercasing!r}, for which this version has no grammar. Use the version of "
+            "capfst that made the model."
         ) from None
 
 
 def grammar_part(language: Language) -> dict[str, Part]:
-    """The part of a model that has a user's grammar; none, if it has none."""
+    """Return the part, by name, that stores a user's grammar; empty if the language has none."""
     return {GRAMMAR: Part({"characters": language.grammar}, {})} if language.grammar else {}
 
 
 def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:
-    """Symbols, states and arcs, and the offset where these end."""
+    """Return symbols, states and arcs, and the offset after the arcs."""
     if not (1 <= header.states <= fst.MAX_STATES and 1 <= header.arcs <= fst.MAX_ARCS):
-        raise DamagedError(f"it cannot have {header.states} states and {header.arcs} arcs")
+        raise DamagedModelError(f"it cannot have {header.states} states and {header.arcs} arcs")
     if not 0 <= header.start < header.states:
-        raise DamagedError(f"its start state {header.start} is none of its {header.states} states")
+        raise DamagedModelError(f"its start state {header.start} is not one of its {header.states} states")
     symbols, symbols_end = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
     states_offset = symbols_end + padding(symbols_end)
     states_end = states_offset + header.states * STATE.itemsize
     arcs_offset = states_end + padding(states_end)
     end = arcs_offset + header.arcs * ARC.itemsize
     if end > len(mapped):
-        raise DamagedError(f"it has {len(mapped)} bytes, but its header tells of {end}")
+        raise DamagedModelError(f"it has {len(mapped)} bytes, but its header requires {end}")
     states = np.frombuffer(mapped, STATE, header.states, states_offset)
     return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_offset), end
 
 
 def _check_properties(header: _Header, states: npt.NDArray) -> None:
-    """OpenFst believes these bits: they must not contradict what every model is."""
+    """Check that the property bits, which OpenFst trusts, are true of a model."""
     true = fst.properties(len(states), header.start, float(states["final"][0]))
     positive = 0x5555_5555_0000
     false = (true & positive) << 1 | (true >> 1) & positive
     if header.properties & (false | fst.MUTABLE | fst.ERROR) or not header.properties & fst.EXPANDED:
-        raise DamagedError("its property bits contradict its arcs")
+        raise DamagedModelError("its property bits contradict its arcs")

@@ -1,9 +1,8 @@
-"""The symbol table: label ↔ surface form, as arrays, and as OpenFst writes it.
+"""The symbol table: label ↔ surface form, as arrays, and in OpenFst's format.
 
-In: surface forms sorted by (lowercase form, −count), or the bytes of a table in a mapped file. Out:
-`Symbols`, or those bytes. Label 0 is `<epsilon>`, labels 1..V are the surface forms; the forms of one
-lowercase word are one range of labels. An entry in the file: length (int32), UTF-8, key (int64),
-little-endian.
+In: surface forms sorted by (lowercase form, −count), or the bytes of a table in a mapped file. Out: `Symbols`, or those
+bytes. Label 0 is `<epsilon>`, labels 1..V are the surface forms; the forms of one lowercase word are a range of labels.
+An entry in the file: length (int32), UTF-8, key (int64), little-endian.
 """
 
 import bisect
@@ -14,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError
 from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
 from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
@@ -23,16 +22,16 @@ from capfst.text.strings import Strings
 from capfst.text.unicode import GROWTH, INFO, Lowering, is_small, lower_bytes, put_lowered
 
 EPSILON = "<epsilon>"
-UNKNOWN = "<unk>"  # the surface form of every word that has none
-ENTRY = 4 + 8  # bytes of a table's entry beside its symbol
-_PAIRWISE = 64  # forms of one word that the kernel compares with each other
+UNKNOWN = "<unk>"  # the surface form of all OOV words
+ENTRY = 4 + 8  # bytes of a table's entry besides its symbol
+_PAIRWISE = 64  # the kernel compares a form with at most this many before it
 
 
-class DamagedError(CapfstError):
-    """A file that is no whole model; `reason` says by what this can be told."""
+class DamagedModelError(ModelError):
+    """A file that is not a complete, unchanged model; `reason` is the evidence."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"the file is damaged: {reason}: copy it again or train it again")
+        super().__init__(f"the file is damaged: {reason}. Copy it again, or train the model again.")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Symbols:
 
     @classmethod
     def from_words(cls, words: Iterable[str], language: Language = DEFAULT) -> "Symbols":
-        """The table of `<epsilon>` and these surface forms, which get labels 1, 2, …"""
+        """Build the table of `<epsilon>` and these surface forms, with labels 1, 2, …"""
         return cls(*Strings.of(word.encode() for word in (EPSILON, *words)), language)
 
     @property
@@ -61,12 +60,13 @@ class Symbols:
         return len(self.offsets) - 1
 
     def utf8(self, label: int) -> bytes:
+        """Return a symbol as UTF-8; IndexError unless 0 ≤ label ≤ V."""
         if not 0 <= label < len(self):
             raise IndexError(f"there is no label {label}")
         return self.strings.utf8(label)
 
     def lowercase(self, label: int) -> bytes:
-        """The lowercase form of a symbol."""
+        """Return the lowercase form of a symbol."""
         return lower_bytes(self.utf8(label), self.language.lowering)
 
     def __getitem__(self, label: int) -> str:
@@ -77,15 +77,15 @@ class Symbols:
 
     @cached_property
     def small_forms(self) -> npt.NDArray[np.uint8]:
-        """A bit for each label, the lowest one of a byte first: whether its form is ASCII without capitals, for
-        certain; that of label 0 is set."""
+        """One bit per label, the lowest of each byte first: set if the form is certainly ASCII without capitals, and
+        for label 0."""
         small = np.zeros(len(self) // 8 + 1, np.uint8)
         small[0] = 1
         _mark_small(self.strings, small)
         return small
 
     def forms(self, word: str, starts: npt.NDArray[np.int32]) -> range:
-        """T: the labels of the surface forms of a lowercase word; `starts` as from `check`."""
+        """Return T(word): the labels of the surface forms of a lowercase word; `starts` as from `check`."""
         key = word.encode()
         entry = bisect.bisect_left(starts[:-1], key, key=self.lowercase)
         if entry == len(starts) - 1 or self.lowercase(starts[entry]) != key:
@@ -102,7 +102,7 @@ def _mark_small(symbols: Strings, small: U8Array) -> None:
 
 @inner
 def _put_int(value: i64, size: i64, out: U8Array, i: i64) -> i64:
-    """Writes an integer, little-endian, to out[i : i + size]; the place behind it."""
+    """Write an integer, little-endian, to out[i : i + size]; return i + size."""
     for k in range(size):
         out[i + k] = value >> 8 * k & 0xFF
     return i + size
@@ -110,7 +110,7 @@ def _put_int(value: i64, size: i64, out: U8Array, i: i64) -> i64:
 
 @kernel
 def _pack(symbols: Strings, out: U8Array) -> None:
-    """Fills `out` with the entries of symbols (Strings)."""
+    """Fill `out` with the entries of the symbols."""
     data, offsets = symbols
     i = 0
     for label in range(len(offsets) - 1):
@@ -123,9 +123,10 @@ def _pack(symbols: Strings, out: U8Array) -> None:
 
 @kernel
 def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
-    """Fills symbols (Strings) from the entries at buffer[i:]; the place after the last, or −1 − a bad label.
+    """Fill `symbols` from the entries at buffer[i:]; return the position after the last entry, or −1 − label of a bad
+    one.
 
-    The data must be as long as all that stands at buffer[i:] beside the symbols lets it be, and 8 bytes.
+    symbols.data must be 8 bytes longer than buffer[i:] without the lengths and keys.
     """
     data, offsets = symbols
     offsets[0] = 0
@@ -133,7 +134,7 @@ def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
         begin, length = offsets[label], i64(get_eight(buffer, i) & u64(0xFFFFFFFF))
         if length > len(data) - 8 - begin or get_eight(buffer, i + 4 + length) != u64(label):
             return -1 - label
-        for k in range(0, length, 8):  # what is too much is overwritten
+        for k in range(0, length, 8):  # the next symbol overwrites the excess
             put_eight(data, begin + k, get_eight(buffer, i + 4 + k))
         i += ENTRY + length
         offsets[label + 1] = begin + length
@@ -142,7 +143,7 @@ def _unpack(buffer: U8Array, i: i64, symbols: Strings) -> i64:
 
 @inner
 def _are_same(data: U8Array, start: i64, end: i64, other: i64, other_end: i64) -> bool:
-    """Whether data[start:end] and data[other:other_end] are the same."""
+    """Return whether data[start:end] and data[other:other_end] are equal."""
     same = end - start == other_end - other
     while same and start < end:
         same = data[start] == data[other]
@@ -153,8 +154,8 @@ def _are_same(data: U8Array, start: i64, end: i64, other: i64, other_end: i64) -
 
 @inner
 def _order(one: U64Array, one_size: i64, two: U64Array, two_size: i64) -> i64:
-    """Its sign: the word of so many bytes in `one`, eight after eight, is before (−), equal to (0), after (+) that in
-    `two`."""
+    """Compare two words, given as uint64 of eight bytes each and their sizes in bytes: return a number below 0 if `one`
+    comes first, 0 if they are equal, above 0 otherwise."""
     for k in range(min(one_size, two_size) + 7 >> 3):
         differ = one[k] ^ two[k]
         if differ != 0:
@@ -165,19 +166,19 @@ def _order(one: U64Array, one_size: i64, two: U64Array, two_size: i64) -> i64:
 
 @kernel
 def _find_words(
-    symbols: Strings, starts: I32Array, parts: U64Matrix, room: U8Array, info: U8Array, lowering: Lowering
+    symbols: Strings, starts: I32Array, parts: U64Matrix, scratch: U8Array, info: U8Array, lowering: Lowering
 ) -> i64:
-    """Fills `starts` with the first label of each lowercase word, and V + 1; `parts` is room for two words, eight bytes
-    after eight, `room` for one.
+    """Fill `starts` with the first label of each lowercase word, and V + 1.
 
-    Returns the number of words, or −label of a symbol that is out of order or not new.
+    `parts` (two words as uint64 of eight bytes) and `scratch` (one word) are work space. Returns the number of words,
+    or −label of a symbol that is out of order or repeated.
     """
     data, offsets = symbols
     words, before_size = 0, 0
     for label in range(1, len(offsets) - 1):
         before, now = parts[label - 1 & 1], parts[label & 1]
         start, end = offsets[label], offsets[label + 1]
-        size = put_lowered(data, start, end, now, 0, room, info, lowering)
+        size = put_lowered(data, start, end, now, 0, scratch, info, lowering)
         order = -1 if label == 1 else _order(before, before_size, now, size)
         if order > 0:
             return -label
@@ -194,66 +195,69 @@ def _find_words(
 
 
 def pack(symbols: Symbols) -> npt.NDArray[np.uint8]:
-    """The table's entries as a file holds them."""
+    """Return the table's entries in the file's format."""
     out = np.empty(len(symbols.data) + ENTRY * len(symbols), np.uint8)
     _pack(symbols.strings, out)
     return out
 
 
 def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbols, int]:
-    """The table of `size` entries at buffer[start:], and the place after it; its keys must be 0, 1, …"""
+    """Read the table of `size` entries at buffer[start:], whose keys must be 0, 1, …; return it and the position after
+    it."""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
-        raise DamagedError(f"its symbol table cannot have {size} symbols")
-    data = sparse(len(buffer) - start - ENTRY * size + 8, np.uint8)  # the rest of the file may be larger than memory
+        raise DamagedModelError(f"its symbol table cannot have {size} symbols")
+    data = sparse(len(buffer) - start - ENTRY * size + 8, np.uint8)  # the rest of the file may exceed memory
     strings = Strings(data, np.empty(size + 1, np.int64))
     after = _unpack(buffer, start, strings)
     if after < 0:
-        raise DamagedError(f"the entry of label {-1 - after} in its symbol table cannot be read")
+        raise DamagedModelError(f"the entry of label {-1 - after} in its symbol table cannot be read")
     return Symbols(strings.data[: strings.offsets[-1]].copy(), strings.offsets), after
 
 
 def first_labels(symbols: Symbols) -> npt.NDArray[np.int32]:
-    """int32[words + 1]: the first label of every lowercase word, and V + 1 at the end; the symbols are UTF-8.
+    """Return int32[words + 1]: the first label of each lowercase word, then V + 1. The symbols must be valid UTF-8.
 
-    CapfstError if they are out of order.
+    Raises:
+        DamagedModelError: they are out of order, or repeated.
     """
     starts = np.empty(len(symbols), np.int32)
     longest = np.diff(symbols.offsets).max() * GROWTH + 8
-    parts, room = np.empty((2, longest // 8), np.uint64), np.empty(longest, np.uint8)
-    words = _find_words(symbols.strings, starts, parts, room, INFO, symbols.language.lowering)
+    parts, scratch = np.empty((2, longest // 8), np.uint64), np.empty(longest, np.uint8)
+    words = _find_words(symbols.strings, starts, parts, scratch, INFO, symbols.language.lowering)
     if words < 0:
-        raise DamagedError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or there twice")
+        raise DamagedModelError(f"symbol {-words} ({symbols[-words][:80]!r}) is out of order or repeated")
     return starts[: words + 1].copy()
 
 
 def check(symbols: Symbols) -> npt.NDArray[np.int32]:
-    """As `first_labels`.
+    """Check the symbols, and return the same as `first_labels`.
 
-    CapfstError unless the symbols are non-empty, UTF-8, different, and sorted by their lowercase forms as
-    bytes, `<epsilon>` in front.
+    Raises:
+        DamagedModelError: the first symbol is not `<epsilon>`; or the symbols are not non-empty, UTF-8, distinct, and
+            sorted by the bytes of their lowercase forms.
     """
     data, offsets = symbols.data, symbols.offsets
     lengths = np.diff(offsets)
     empty = np.flatnonzero(lengths <= 0)
     if len(empty):
-        raise DamagedError(f"symbol {empty[0]} is empty")
+        raise DamagedModelError(f"symbol {empty[0]} is empty")
     try:
         str(data.data, "utf-8")
     except UnicodeDecodeError as error:
         label = np.searchsorted(offsets, error.start, "right") - 1
-        raise DamagedError(f"symbol {label} is not UTF-8") from None
-    # Valid as a whole, the data is valid symbol by symbol if none begins inside a character.
+        raise DamagedModelError(f"symbol {label} is not UTF-8") from None
+    # Each symbol is valid if all the data is, and no symbol begins inside a character.
     torn = np.flatnonzero(data[offsets[:-1]] & 0xC0 == 0x80)
     if len(torn):
-        raise DamagedError(f"symbol {torn[0]} is not UTF-8")
+        raise DamagedModelError(f"symbol {torn[0]} is not UTF-8")
     if symbols.utf8(0) != EPSILON.encode():
-        raise DamagedError(f"symbol 0 is not {EPSILON}")
+        raise DamagedModelError(f"symbol 0 is not {EPSILON}")
     starts = first_labels(symbols)
     for word in np.flatnonzero(np.diff(starts) > _PAIRWISE):
         forms = [symbols.utf8(label) for label in range(starts[word], starts[word + 1])]
         if len(set(forms)) < len(forms):
-            raise DamagedError(f"a form of the word {symbols[starts[word]][:80]!r} is there twice")
+            raise DamagedModelError(f"a form of the word {symbols[starts[word]][:80]!r} is repeated")
     as_long = 1 + np.flatnonzero((lengths[1:] == len(EPSILON)) & (data[offsets[1:-1]] == ord(EPSILON[0])))
     if EPSILON in map(symbols.__getitem__, as_long.tolist()):
-        raise DamagedError(f"{EPSILON} is among its words")
+        raise DamagedModelError(f"{EPSILON} is among its words")
     return starts

@@ -1,8 +1,8 @@
-"""Whether states and arcs are those of a model, as write.py wants them, before anything relies on it.
+"""Check that states and arcs follow the conventions of write.py, before any code relies on it.
 
-In: the states and arcs of a mapped file, whatever is in them. Out: the number of n-grams by order, or what is wrong.
-Most of the time goes into reading them all. So one thread reads the arcs, one after the other as if there were no
-states, and another one the states and their first arcs; together they have seen everything.
+In: the states and arcs of a mapped file, any bytes. Out: the number of n-grams per order, or the first error. Reading
+takes most of the time. So one thread reads all arcs in sequence, whatever their states, and another thread reads the
+states and the first arc of each; together they see everything.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.fst.symbols import DamagedError
+from capfst.fst.symbols import DamagedModelError
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I64Array, U8Array, i64, u32, u64
 
-MAX_ORDER = 8  # no backoff chain is longer
+MAX_ORDER = 8  # words in the longest n-grams that are accepted
 
 _BLOCK = 4096  # arcs
 
 
 @inner
 def _are_wrong(arcs: ArcArray, begin: i64, end: i64, states: i64, labels: i64) -> tuple[bool, i64]:
-    """Whether one of arcs[begin:end] (begin > 0) is wrong for itself, or its label neither 0 nor greater than that of
-    the arc before; and how many have the label 0.
+    """Return whether any of arcs[begin:end] (begin > 0) is invalid in itself, or has a label that is neither 0 nor
+    greater than that of the arc before it; and the number of arcs with the label 0.
 
-    Without branches and with unsigned numbers (negative ones become large), so that several arcs are read at once.
+    Computed without branches and with unsigned numbers (negative ones become large), so that the processor
+    checks several arcs at once.
     """
     wrong, epsilons = False, 0
     for i in range(u64(begin), u64(end)):
@@ -43,7 +44,8 @@ def _are_wrong(arcs: ArcArray, begin: i64, end: i64, states: i64, labels: i64) -
 
 @kernel
 def _read_arcs(arcs: ArcArray, states: i64, labels: i64) -> tuple[i64, i64]:
-    """The first wrong arc but arc 0, or the number of arcs; and how many have the label 0, if none is wrong."""
+    """Return the first invalid arc after arc 0, or the number of arcs if there is none; and then also the number of
+    arcs with the label 0."""
     epsilons = 0
     for begin in range(1, arcs.size, _BLOCK):
         wrong, more = _are_wrong(arcs, begin, min(begin + _BLOCK, arcs.size), states, labels)
@@ -57,9 +59,9 @@ def _read_arcs(arcs: ArcArray, states: i64, labels: i64) -> tuple[i64, i64]:
 
 @kernel
 def _read_states(states: StateArray, arcs: ArcArray, labels: i64, depth: U8Array, ngrams: I64Array) -> i64:
-    """The first state that is wrong for itself, in its place or in its first arc, or the number of states.
+    """Return the first state that is invalid in itself, in its position or in its first arc, or the number of states.
 
-    Fills depth[n]; counts the n-grams by depth.
+    Fills depth[n], and counts the n-grams by depth.
     """
     begin = 0  # of the state's arcs
     for s in range(states.size):
@@ -87,13 +89,13 @@ def _read_states(states: StateArray, arcs: ArcArray, labels: i64, depth: U8Array
 
 
 class _Checked(NamedTuple):
-    bad: int  # the first state that `problem` objects to, or −1
-    depth: npt.NDArray[np.uint8]  # of the states up to that one: how many words of context they are
-    ngrams: npt.NDArray[np.int64]  # of all states, by depth
+    bad: int  # the first invalid state, or −1
+    depth: npt.NDArray[np.uint8]  # per state up to that one: its number of context words
+    ngrams: npt.NDArray[np.int64]  # n-grams of all states, by depth
 
 
 def read_all(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> _Checked:
-    """Reads everything, in a thread of the pool and in this one."""
+    """Read all states and arcs, in a thread of the pool and in this thread."""
     depth = np.zeros(len(states), np.uint8)
     ngrams = np.zeros(MAX_ORDER, np.int64)
     reading = pool.submit(_read_arcs, arcs, len(states), labels)
@@ -101,7 +103,7 @@ def read_all(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor
     arc, epsilons = reading.result()
     if bad == len(states) and arc == len(arcs) and epsilons == len(states) - 1:
         return _Checked(-1, depth, ngrams)
-    # A state before `bad` may have a wrong arc, or an ε that is not its first one.
+    # A state before `bad` may have an invalid arc, or an ε arc that is not its first.
     begins = states["pos"][:bad].astype(np.int64)
     end = int(begins[-1]) + int(states["narcs"][bad - 1]) if bad else 0
     arc = min(arc, end)
@@ -114,12 +116,13 @@ def read_all(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor
 
 
 def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDArray[np.uint8], s: int) -> str | None:
-    """What is wrong with state s, all states before it being right; the plain twin of the kernels."""
+    """Return the error in state s, given that all states before it are valid; None if there is none. The reference
+    implementation of the kernels."""
     state = states[s]
     end = int(state["pos"]) + int(state["narcs"])
     begin = 0 if s == 0 else int(states["pos"][s - 1]) + int(states["narcs"][s - 1])
     if state["pos"] != begin or end > len(arcs) or (s == len(states) - 1 and end < len(arcs)):
-        return "its arcs do not lie between those of its neighbours"
+        return "its arcs are not between those of its neighbors"
     if not state["final"] > -np.inf:
         return f"its final weight is {state['final']}"
     own = arcs[begin:end]
@@ -139,15 +142,19 @@ def problem(states: npt.NDArray, arcs: npt.NDArray, labels: int, depth: npt.NDAr
             return f"its order is greater than {MAX_ORDER}"
         own = own[1:]
     elif len(own) != labels or state["final"] == np.inf:
-        return "as the empty context it must have an arc for each label and a final weight"
+        return "the empty context must have one arc per label and a final weight"
     if (np.diff(own["ilabel"], prepend=0) <= 0).any() or (own["ilabel"] > labels).any():
-        return "the labels of its arcs do not rise from 1 or more to the number of symbols"
+        return "the labels of its arcs do not increase, or are not labels of symbols"
     return None
 
 
 def check(states: npt.NDArray, arcs: npt.NDArray, labels: int, pool: Executor) -> tuple[int, ...]:
-    """The number of n-grams by order; DamagedError if a state or an arc is not as write.py says."""
+    """Return the number of n-grams per order.
+
+    Raises:
+        DamagedModelError: a state or an arc does not follow the conventions of write.py.
+    """
     bad, depth, ngrams = read_all(states, arcs, labels, pool)
     if bad >= 0:
-        raise DamagedError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
+        raise DamagedModelError(f"state {bad}: {problem(states, arcs, labels, depth, bad)}")
     return tuple(np.trim_zeros(ngrams, "b").tolist())

@@ -1,19 +1,19 @@
-"""cap.fst: the model as OpenFst's aligned `const` file, written from arrays.
+"""Write cap.fst: the model as an aligned `const` file of OpenFst.
 
-In: the states and arcs of the acceptor (lm/compile.py), its symbols, its start state and its signature, and what else
-belongs to the model. Out: a file that every OpenFst tool reads, and that read.py maps. Order in the file, all integers
+In: the states and arcs of the acceptor (lm/acceptor.py), its symbols, start state and signature, and the other parts of
+the model. Out: a file that every OpenFst tool reads, and that read.py maps. Order in the file, all integers
 little-endian:
 
-    header       magic number, "const", "standard", version, flags, properties, start, numbers of states, arcs
+    header       magic number, "const", "standard", version, flags, properties, start, number of states, of arcs
     symbols      magic number, name (the signature), next free key, size, entries (symbols.py)
-    states       from the next multiple of 16 on
-    arcs         from the next multiple of 16 on
-    trailer      what OpenFst does not read (trailer.py)
+    states       at the next multiple of 16
+    arcs         at the next multiple of 16
+    trailer      parts that OpenFst does not read (trailer.py)
 
-What the states and arcs must be (validate.py checks it): state 0 is the empty context and has one arc for
-each label 1..V, in order, no ε, a finite final weight; every other state has first an ε arc, the backoff,
-to a state of smaller number, then arcs with rising labels. Arcs hold −ln P, backoff arcs −ln of the backoff
-weight, final weights −ln P(</s>), or +inf where that is left to the backoff.
+Conventions for states and arcs (validate.py checks them): state 0 is the empty context and has one arc per label 1..V,
+in order, no ε arc, and a finite final weight. Every other state has first an ε arc, the backoff, to a state of smaller
+number, then arcs with increasing labels. The weight of an arc is −ln P, of a backoff arc −ln of the backoff weight; a
+final weight is −ln P(</s>), or +inf if the state backs off for </s>.
 """
 
 import os
@@ -26,7 +26,7 @@ from typing import Annotated, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
 from capfst.fst import trailer
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, pack
@@ -45,9 +45,9 @@ FST_MAGIC, SYMBOLS_MAGIC = 2125659606, 2125658996
 FST_TYPE, ARC_TYPE = b"const", b"standard"
 VERSION = 1  # of const files: the aligned one
 HAS_ISYMBOLS, HAS_OSYMBOLS, IS_ALIGNED = 1, 2, 4
-MAX_STATES, MAX_ARCS = 2**31 - 1, 2**32 - 1  # StateId is signed, `pos` is not
+MAX_STATES, MAX_ARCS = 2**31 - 1, 2**32 - 1  # StateId is signed, `pos` is unsigned
 
-# OpenFst's property bits (properties.h). What is left open here, OpenFst finds out when it needs it.
+# OpenFst's property bits (properties.h). OpenFst computes those that are left unknown when it needs them.
 EXPANDED, MUTABLE, ERROR = 1 << 0, 1 << 1, 1 << 2
 ACCEPTOR, I_DETERMINISTIC, O_DETERMINISTIC = 1 << 16, 1 << 18, 1 << 20
 EPSILONS, I_EPSILONS, O_EPSILONS = 1 << 22, 1 << 24, 1 << 26
@@ -58,9 +58,9 @@ CO_ACCESSIBLE, NOT_STRING = 1 << 42, 1 << 45
 
 
 def properties(states: int, start: int, final: float) -> int:
-    """The property bits that follow from what every model is; `final` is the root's final weight."""
+    """Return the property bits that hold for every model of this size; `final` is the root's final weight."""
     bits = EXPANDED | ACCEPTOR | I_DETERMINISTIC | O_DETERMINISTIC | I_LABEL_SORTED | O_LABEL_SORTED
-    # From the root any word leads to a state whose backoff leads back to the root, which is final.
+    # Any word leads from the root to a state whose backoff leads back to the root, which is final.
     bits |= CYCLIC | NOT_TOP_SORTED | CO_ACCESSIBLE | NOT_STRING
     if states > 1:
         bits |= EPSILONS | I_EPSILONS | O_EPSILONS
@@ -82,14 +82,14 @@ def _bytes(array: npt.NDArray) -> memoryview:
 
 
 class Chunked(Protocol):
-    """A model whose states STATE[·] and arcs ARC[·] come in chunks, consecutive ones with their first numbers."""
+    """A model whose states STATE[·] and arcs ARC[·] come in chunks of consecutive ones."""
 
     states: int
     arcs: int
     start: int
 
     def chunks(self) -> Iterable[tuple[int, npt.NDArray, int, npt.NDArray]]:
-        """(first state, states, first arc, arcs), each state and arc in one of them; the root in the first."""
+        """Yield (first state, states, first arc, arcs): each state and arc once, the root in the first chunk."""
 
 
 def write_chunks(
@@ -100,16 +100,19 @@ def write_chunks(
     parts: Mapping[str, Part],
     progress: Callable[[int], object] = lambda arcs: None,
 ) -> None:
-    """Writes a model with the symbols of labels 0..V and with these parts in its trailer. `progress` is told how many
-    more arcs are written.
+    """Write a model with the symbols of labels 0..V and with these parts in its trailer. `progress` is called with the
+    number of arcs of each chunk that has been written.
 
-    The file appears at `path` complete or not at all. CapfstError if it cannot be written, or would be too large for
-    OpenFst.
+    The file appears at `path` complete or not at all.
+
+    Raises:
+        OptionError: the model is too large for OpenFst.
+        CapfstError: the file cannot be written.
     """
     if model.states > MAX_STATES or model.arcs > MAX_ARCS:
-        raise CapfstError(
-            f"cannot write {path}: {model.states} states and {model.arcs} arcs are more than a file holds: "
-            "prune the model (--max-ngrams) or lower its order"
+        raise OptionError(
+            f"cannot write {path}: {model.states} states and {model.arcs} arcs are more than a model file can hold. "
+            "Lower `max_ngrams` or `order`."
         )
     written = [0, 0]
     with replacing(path) as file:
@@ -165,6 +168,6 @@ def write_fst(
     signature: Signature,
     parts: Mapping[str, Part] = types.MappingProxyType({}),
 ) -> None:
-    """Writes the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the number of `<s>`."""
+    """Write the model of states STATE[n] and arcs ARC[m], as `write_chunks`; `start` is the state of `<s>`."""
     total = int(states["narcs"].sum(dtype=np.int64))
     write_chunks(path, _Whole(len(states), total, start, (0, states, 0, arcs)), symbols, signature, parts)

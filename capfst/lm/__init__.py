@@ -1,7 +1,15 @@
-"""LM: labels of a corpus → a backoff n-gram model as states and arcs; and ARPA files, and mixtures of models.
+"""LM: labels of a corpus → a backoff n-gram model as states and arcs; also ARPA files, mixtures and queries.
 
-Estimation, in the order of the work: partition.py and windows.py (n-grams in buckets) → count.py → discount.py →
-kneser_ney.py (probabilities) → prune.py → compile.py (states and arcs); build.py leads through it. backoff_model.py
-holds a model as arrays, which decompile.py makes of states and arcs, arpa_read.py (with arpa_lines.py) and
-arpa_write.py read and write, and mix.py interpolates.
+Estimation, along the data (estimate.py runs it):
+    count.py         labels → n-grams with counts: partition.py (buckets of n-grams), ngram_windows.py (one bucket)
+    kneser_ney.py    n-grams → probabilities and backoff weights, with the discounts of discount.py
+    prune.py         → levels (levels.py: a model as arrays, one level per order), pruned by entropy
+    acceptor.py      levels, or an unpruned model's probabilities → states and arcs
+
+Other ways in and out:
+    arpa_read.py     ARPA → levels, with arpa_lines.py (its n-gram lines)
+    decompile.py     states and arcs → levels
+    mix.py           levels of several models → levels
+    arpa_write.py    states and arcs → ARPA
+    query.py         states and arcs → the cost of a word in a state, and the next state
 """

@@ -1,7 +1,7 @@
-"""The lines of an ARPA file, as n-grams of word numbers.
+"""Parse the n-gram lines of an ARPA file.
 
-In: text, whole lines of one section, and the model's words. Out: for each line its words' numbers, its
-cost and its backoff (-ln); or what is wrong with it.
+In: text, whole lines of one section, and the model's words. Out: for each line the numbers of its words, its cost and
+its backoff cost (−ln); or its error.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from capfst.text.strings import Strings
 
 LN10 = math.log(10)
 BAD_FIELDS, BAD_NUMBER, POSITIVE, UNKNOWN_WORD, TOO_LARGE = 1, 2, 3, 4, 5
-"""What can be wrong with a line."""
+"""The errors that a line can have."""
 REASONS = {
-    BAD_FIELDS: "it should have a log probability, {n} words and perhaps a backoff weight",
-    BAD_NUMBER: "a log probability or backoff weight is no number",
+    BAD_FIELDS: "it should have a log probability, {n} words and, optionally, a backoff weight",
+    BAD_NUMBER: "a log probability or backoff weight is not a number",
     POSITIVE: "the log probability is above 0",
-    UNKNOWN_WORD: "it has a word that is not among the 1-grams",
-    TOO_LARGE: "the backoff weight is infinite, or too large to be one",
+    UNKNOWN_WORD: "one of its words is not among the 1-grams",
+    TOO_LARGE: "the backoff weight is infinite or too large",
 }
 LARGEST = 99.0
-"""The largest log10 of a backoff weight: far above any, and of no more digits than are written again."""
+"""The largest log10 of a backoff weight: far above real ones, with as many digits as arpa_write.py can write."""
 
 _LARGE, _SMALL_EXPONENT = 1e290, -290
 _INFINITY = np.frombuffer(b"infinity", np.uint8)
@@ -36,7 +36,7 @@ _SEED = 0
 
 
 class WordIndex(NamedTuple):
-    """Words → their numbers 0..n - 1. Kernels take it whole."""
+    """Words → their numbers 0..n - 1. Kernels take the whole tuple."""
 
     words: Strings
     slots: I32Array  # int32[2^b], a hash table with open addressing: numbers of words, -1 where free
@@ -49,7 +49,7 @@ class WordIndex(NamedTuple):
 
 @kernel
 def number(data: U8Array, begin: i64, end: i64) -> f64:
-    """The decimal number in data[begin:end]; NaN if it is none."""
+    """Parse data[begin:end] as a decimal number; NaN if it is not one."""
     i, sign = begin, 1.0
     if i < end and (data[i] == 45 or data[i] == 43):
         sign = -1.0 if data[i] == 45 else 1.0
@@ -90,14 +90,14 @@ def number(data: U8Array, begin: i64, end: i64) -> f64:
         return np.nan
     if mantissa == 0:
         return sign * 0.0
-    if exponent < _SMALL_EXPONENT:  # 10 to it is 0, but the number need not be
+    if exponent < _SMALL_EXPONENT:  # 10 to this power is 0, but the number may not be
         mantissa, exponent = mantissa * 10.0**_SMALL_EXPONENT, exponent - _SMALL_EXPONENT
     return sign * mantissa * 10.0**exponent
 
 
 @allocating
 def _slots(words: Strings) -> I32Array:
-    """The hash table of a WordIndex."""
+    """Build the hash table of a WordIndex."""
     n = len(words.offsets) - 1
     size = 16
     while size < 2 * (n + 1):
@@ -113,7 +113,7 @@ def _slots(words: Strings) -> I32Array:
 
 @inner
 def _find(index: WordIndex, text: U8Array, begin: i64, end: i64) -> i64:
-    """The number of the word text[begin:end], or -1."""
+    """Return the number of the word text[begin:end], or -1."""
     words, slots = index
     slot = hash_bytes(text, begin, end, _SEED) & u64(len(slots) - 1)
     while slots[slot] >= 0:
@@ -133,11 +133,10 @@ def _find(index: WordIndex, text: U8Array, begin: i64, end: i64) -> i64:
 def parse(
     text: U8Array, start: i64, index: WordIndex, words: U32Matrix, cost: F64Array, backoff: F64Array
 ) -> tuple[i64, i64, i64]:
-    """Whole lines of n-grams from text[start:] into as many rows as there are, up to a blank line or one with a
-    backslash.
+    """Parse n-gram lines from text[start:] into at most len(words) rows, up to a blank line or one with a backslash.
 
-    words: uint32[m, n], numbers of words; cost, backoff: float64[m], -ln. Returns the place of the first line that is
-    not read, the number of rows, and what is wrong with that line, or 0.
+    words: uint32[m, n], numbers of words; cost, backoff: float64[m], −ln. Returns the position of the first line that
+    was not parsed, the number of rows, and the error in that line, or 0.
     """
     order = words.shape[1]
     row = 0

@@ -1,8 +1,8 @@
-"""Reads language models in ARPA format, as KenLM, SRILM, IRSTLM and OpenGrm write them.
+"""Read language models in ARPA format, as KenLM, SRILM, IRSTLM and OpenGrm write them.
 
-In: a file, plain or compressed, or a stream of plain text. Out: its words, sorted as the symbols of cap.fst are, and
-the levels of the model (backoff_model.py). Order: header, unigrams, which make the vocabulary, longer n-grams, the
-links between them. Numbers are log10; tabs or blanks separate the fields.
+In: a file, plain or compressed, or a stream of plain text. Out: its words, sorted like the symbols of cap.fst, and the
+levels of the model (levels.py). Order: header, unigrams (the vocabulary), longer n-grams, the links between them.
+Numbers are log10; tabs or blanks separate the fields.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError
 from capfst.fst.symbols import EPSILON
 from capfst.io.compression import DAMAGED, decompressed
 from capfst.lm.arpa_lines import (
@@ -28,13 +28,13 @@ from capfst.lm.arpa_lines import (
     number,
     parse,
 )
-from capfst.lm.backoff_model import BadRowError, Level, NgramTable, link
 from capfst.lm.count import MAX_ORDER
+from capfst.lm.levels import BadRowError, Level, NgramTable, link
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"
 NEVER = 100 * LN10
-"""The cost of <unk> in a model without it, as KenLM has it."""
+"""The cost of <unk> in a model without it, as in KenLM."""
 _IMPOSSIBLE = float(np.finfo(np.float32).max)
 """Costs above it are infinite in cap.fst."""
 _NEWLINE = 10
@@ -47,36 +47,36 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 
 
 class Arpa(NamedTuple):
-    """A model: words[l - 1] is the word of label l."""
+    """A model; words[l - 1] is the word of label l."""
 
     words: list[str]
     levels: list[Level]
 
 
 class _Reader:
-    """A stream's lines, one by one or, while they are n-grams, a block at a time."""
+    """The lines of a stream: one by one, or n-grams a block at a time."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self.stream, self.name = stream, name
-        self.text = np.empty(0, np.uint8)  # what was read last, up to a line's end
-        self.offset = 0  # in it, of what comes next
+        self.text = np.empty(0, np.uint8)  # the current block, up to a line end
+        self.offset = 0  # of the next line in the block
         self.line = 0  # the number of the last line
-        self.again: tuple[bytes | None, int] | None = None  # a line that `next` gives once more, and its number
+        self.again: tuple[bytes | None, int] | None = None  # a line that `next` returns once more, and its number
 
-    def fail(self, line: int, what: str) -> NoReturn:
-        raise CapfstError(f"{self.name}, line {line}: {what}; check the file, or export the model again")
+    def fail(self, line: int, problem: str) -> NoReturn:
+        raise ModelError(f"{self.name}, line {line}: {problem}. Check the file, or export the model again.")
 
     def more(self) -> bool:
-        """Whether there is anything left; reads on, up to a line's end, when the text is used up."""
+        """Read the next block, up to a line end, if the current one is used up; return whether there are more lines."""
         if self.offset < len(self.text):
             return True
         try:
             text = self.stream.read(_BLOCK)
             rest = self.stream.readline(_LONGEST)
         except (OSError, *DAMAGED) as error:
-            self.fail(self.line + 1, f"cannot read on: {error}")
+            self.fail(self.line + 1, f"cannot read the file any further: {error}")
         if len(rest) == _LONGEST and not rest.endswith(b"\n"):
-            self.fail(self.line + text.count(b"\n") + 1, f"it has more than {_LONGEST >> 20} MB")
+            self.fail(self.line + text.count(b"\n") + 1, f"it is longer than {_LONGEST >> 20} MB")
         text += rest
         if not text:
             return False
@@ -86,7 +86,7 @@ class _Reader:
         return True
 
     def next(self) -> bytes | None:
-        """The next line that is not blank, without its end; None at the end of the file."""
+        """Return the next line that is not blank, without its line end; None at the end of the file."""
         if self.again is not None:
             (line, self.line), self.again = self.again, None
             return line
@@ -106,7 +106,7 @@ class _Reader:
         return None
 
     def ngrams(self, order: int, number: int, index: WordIndex) -> NgramTable:
-        """The next `number` lines as n-grams of word numbers."""
+        """Read the next `number` lines as n-grams of word numbers."""
         parts: list[NgramTable] = []
         while number and self.more():
             size = min(number, int(np.count_nonzero(self.text[self.offset :] == _NEWLINE)))
@@ -115,24 +115,24 @@ class _Reader:
             self.line += parsed
             number -= parsed
             if wrong:
-                self.fail(self.line + 1, f"a bad {order}-gram: " + REASONS[wrong].format(n=order))
+                self.fail(self.line + 1, f"invalid {order}-gram: " + REASONS[wrong].format(n=order))
             parts.append(part[np.arange(size) < parsed] if parsed < size else part)
             if parsed < size:
                 break
         if number:
-            self.fail(self.line + 1, f"{number} {order}-grams are missing of those that the header counts")
+            self.fail(self.line + 1, f"{number} {order}-grams fewer than the header counts")
         parts = parts or [NgramTable(np.empty((0, order), np.uint32), np.empty(0), np.empty(0))]
         columns = zip(*((part.words, part.cost, part.backoff) for part in parts), strict=True)
         return NgramTable(*map(np.concatenate, columns))
 
 
 def read_arpa(source: str | os.PathLike[str] | BinaryIO, lowering: Lowering = LOWERING) -> Arpa:
-    """The model in an ARPA file of orders 1 to 5, its words in the order of their lowercase.
+    """Read an ARPA file of orders 1 to 5; sort its words by their lowercase forms.
 
-    N-grams with `<s>` after their first word or `</s>` before their last, which no sentence has, are left out.
+    N-grams with `<s>` after their first word or `</s>` before their last are skipped: no sentence contains them.
 
     Raises:
-        CapfstError: the file cannot be read, or breaks the format; the line is named.
+        ModelError: the file cannot be read, or is not in ARPA format; the line is named.
     """
     if not isinstance(source, (str, os.PathLike)):
         return _read(_Reader(source, getattr(source, "name", "ARPA model")), lowering)
@@ -143,9 +143,9 @@ def read_arpa(source: str | os.PathLike[str] | BinaryIO, lowering: Lowering = LO
 def _read(reader: _Reader, lowering: Lowering) -> Arpa:
     numbers = _header(reader)
     unigrams = _unigrams(reader, numbers[0])
-    forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # of equally likely forms the lower-case one is first
+    forms = sorted(unigrams.keys() - {START, END}, reverse=True)  # lowercase first among equally likely forms
     forms.sort(key=lambda word: (lower_bytes(word, lowering), unigrams[word][0]))
-    # Words are numbered <s>, </s>, then the labels from 1 on.
+    # The numbers of words here: <s>, </s>, then those of labels 1, 2, …
     index = WordIndex.of([START, END, *forms])
     values = np.array([unigrams[END], *(unigrams[word] for word in forms)])
     backoff = values[:, 1].copy()
@@ -168,15 +168,15 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
         return Arpa([form.decode() for form in forms], link(tables))
     except BadRowError as error:
         line = first_lines[error.order - 1] + int(kept[error.order - 1][error.row])
-        what = "is there twice" if error.duplicate else "continues words that are no n-gram themselves"
-        reader.fail(line, f"this {error.order}-gram {what}")
+        problem = "is repeated" if error.duplicate else "extends words that are not an n-gram"
+        reader.fail(line, f"this {error.order}-gram {problem}")
 
 
 def _header(reader: _Reader) -> list[int]:
-    """The numbers of n-grams, by order."""
+    """Read the number of n-grams per order."""
     while (line := reader.next()) != b"\\data\\":
         if line is None:
-            reader.fail(reader.line, "there is no \\data\\ line: this is no ARPA model")
+            reader.fail(reader.line, "there is no \\data\\ line, so this is not an ARPA model")
     numbers: list[int] = []
     while True:
         before = reader.line
@@ -186,47 +186,48 @@ def _header(reader: _Reader) -> list[int]:
             reader.again, reader.line = (line, reader.line), before
             break
         if int(match[1]) != len(numbers) + 1:
-            reader.fail(reader.line, f"the number of {len(numbers) + 1}-grams should be here")
+            reader.fail(reader.line, f"expected the number of {len(numbers) + 1}-grams")
         if len(match[2]) > _DIGITS:
-            reader.fail(reader.line, f"a number of n-grams has {len(match[2])} digits; no model has so many")
+            reader.fail(reader.line, f"a number of n-grams has {len(match[2])} digits")
         numbers.append(int(match[2]))
     if not 1 <= len(numbers) <= MAX_ORDER:
-        reader.fail(reader.line, f"the header has {len(numbers)} orders of n-grams; there can be 1 to {MAX_ORDER}")
+        reader.fail(reader.line, f"the header has {len(numbers)} orders of n-grams; supported are 1 to {MAX_ORDER}")
     return numbers
 
 
 def _section(reader: _Reader, mark: bytes) -> None:
+    """Read the line that begins a section."""
     line = reader.next()
     if line is None:
-        reader.fail(reader.line, f"the file ends, but {mark.decode()} should follow: it was cut off")
+        reader.fail(reader.line, f"the file ends before {mark.decode()}; it is truncated")
     if line != mark:
         reader.fail(
             reader.line,
-            f"{mark.decode()} should be here, not {line[:60].decode(errors='replace')!r}: "
-            "or the header counts fewer n-grams than there are",
+            f"expected {mark.decode()}, not {line[:60].decode(errors='replace')!r}, "
+            "or the header counts too few n-grams",
         )
 
 
 def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
-    """Cost and backoff (-ln) of each word. <unk> is among them."""
+    """Read the cost and backoff cost (−ln) of each word, including <unk>, which is added if missing."""
     _section(reader, b"\\1-grams:")
     unigrams: dict[bytes, tuple[float, float]] = {}
     for _ in range(count):
         line = reader.next()
         if line is None or line.startswith(b"\\"):
-            reader.fail(reader.line, f"{count - len(unigrams)} 1-grams are missing of those that the header counts")
+            reader.fail(reader.line, f"{count - len(unigrams)} 1-grams fewer than the header counts")
         fields = _BLANKS.split(line)
         if not 2 <= len(fields) <= 3:
-            reader.fail(reader.line, "a bad 1-gram: " + REASONS[BAD_FIELDS].format(n=1))
+            reader.fail(reader.line, "invalid 1-gram: " + REASONS[BAD_FIELDS].format(n=1))
         word = fields[1]
         try:
             word.decode()
         except UnicodeDecodeError:
             reader.fail(reader.line, "the word is not valid UTF-8")
         if word == EPSILON.encode():
-            reader.fail(reader.line, f"the word {EPSILON} stands for no word at all in FSTs: rename it")
-        said = (fields[0], *fields[2:], b"0")[:2]
-        log_p, weight = (number(np.frombuffer(field, np.uint8), 0, len(field)) for field in said)
+            reader.fail(reader.line, f"the word {EPSILON} is reserved in FSTs")
+        numbers = (fields[0], *fields[2:], b"0")[:2]
+        log_p, weight = (number(np.frombuffer(field, np.uint8), 0, len(field)) for field in numbers)
         wrong = 0
         if math.isnan(log_p) or math.isnan(weight):
             wrong = BAD_NUMBER
@@ -235,13 +236,13 @@ def _unigrams(reader: _Reader, count: int) -> dict[bytes, tuple[float, float]]:
         elif weight > LARGEST:
             wrong = TOO_LARGE
         if wrong:
-            reader.fail(reader.line, "a bad 1-gram: " + REASONS[wrong])
+            reader.fail(reader.line, "invalid 1-gram: " + REASONS[wrong])
         if word == END and -log_p * LN10 > _IMPOSSIBLE:
-            reader.fail(reader.line, "the probability of </s> is 0: such models cannot end a sentence")
+            reader.fail(reader.line, "the probability of </s> is 0, so that no sentence can end")
         if word in unigrams:
-            reader.fail(reader.line, f"the word {word.decode()!r} is there twice")
+            reader.fail(reader.line, f"the word {word.decode()!r} is repeated")
         unigrams[word] = -log_p * LN10 + 0.0, -weight * LN10 + 0.0
     if END not in unigrams:
-        reader.fail(reader.line, "there is no </s> among the 1-grams: such models cannot end a sentence")
+        reader.fail(reader.line, "</s> is not among the 1-grams, so that no sentence can end")
     unigrams.setdefault(UNKNOWN, (NEVER, 0.0))
     return unigrams

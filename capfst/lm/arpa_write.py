@@ -1,8 +1,8 @@
-"""Writes a model in ARPA format, so that SRILM, KenLM and others read it.
+"""Write a model in ARPA format, for SRILM, KenLM and other programs.
 
-In: states and arcs as fst/write.py wants them, and the symbols. Out: the file, n-grams by order, then as the
-arcs are. The history of a state is found from the arc that extends another state's history to it. Numbers are
-log10, with 7 decimals.
+In: states and arcs by the conventions of fst/write.py, and the symbols. Out: the file; n-grams sorted by order, then in
+the order of the arcs. The history of a state is derived from the arc that extends another state's history to it.
+Numbers are log10, with 7 decimals.
 """
 
 import itertools
@@ -25,14 +25,14 @@ from capfst.text.strings import Strings
 
 _LOG10 = 1 / math.log(10)
 _NEVER = -99.0
-"""What ARPA files have for the logarithm of 0."""
+"""The logarithm of 0 in ARPA files."""
 _NUMBER = 16  # bytes of a number, at most
 _STATES = 1 << 15
 
 
 @kernel
 def _put_number(cost: f64, out: U8Array, i: i64) -> i64:
-    """Writes a cost as log10 to out[i:]; the place behind it."""
+    """Write a cost as log10 to out[i:]; return the position after it."""
     value = max(-cost * _LOG10, _NEVER)
     scaled = i64(np.rint(abs(value) * 1e7))
     if value < 0 and scaled:
@@ -58,7 +58,7 @@ def _put_number(cost: f64, out: U8Array, i: i64) -> i64:
 
 @inner
 def _put_word(words: Strings, label: i64, out: U8Array, i: i64) -> i64:
-    """Writes a word to out[i:]; the place behind it."""
+    """Write a word to out[i:]; return the position after it."""
     for k in range(words.offsets[label], words.offsets[label + 1]):
         out[i] = words.data[k]
         i += 1
@@ -67,33 +67,33 @@ def _put_word(words: Strings, label: i64, out: U8Array, i: i64) -> i64:
 
 @inner
 def _word_size(words: Strings, label: i64) -> i64:
-    """The bytes of a word, and of the space behind it."""
+    """Return the number of bytes of a word and the space after it."""
     return words.offsets[label + 1] - words.offsets[label] + 1
 
 
 @inner
-def _room(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> i64:
-    """At least the bytes of the lines that `_lines` makes of these states."""
-    room = 0
+def _capacity(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> i64:
+    """Return an upper bound of the bytes of the lines that `_lines` makes from these states."""
+    capacity = 0
     for state in range(begin, end):
         here, earlier = states[state], state
         first, narcs = i64(here.pos), i64(here.narcs)
-        room += _word_size(words, len(words.offsets) - 2)
+        capacity += _word_size(words, len(words.offsets) - 2)
         for i in range(first, first + narcs):
-            room += _word_size(words, arcs[i].ilabel)
+            capacity += _word_size(words, arcs[i].ilabel)
         line = 2 * _NUMBER + 3
         for _ in range(past.length[state]):
             line += _word_size(words, past.last[earlier])
             earlier = past.before[earlier]
-        room += (narcs + 1) * line
-    return room
+        capacity += (narcs + 1) * line
+    return capacity
 
 
 @allocating
 def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histories, words: Strings) -> U8Array:
-    """The lines of the n-grams that states begin … end - 1 extend; word 0 is <s>, the last one </s>."""
+    """Format the n-grams that extend the states begin … end - 1, one per line; word 0 is <s>, the last word </s>."""
     sentence_end = len(words.offsets) - 2
-    out = np.empty(_room(states, arcs, begin, end, past, words), np.uint8)
+    out = np.empty(_capacity(states, arcs, begin, end, past, words), np.uint8)
     history = np.empty(past.length[end - 1], np.int32)
     size = 0
     for state in range(begin, end):
@@ -126,9 +126,10 @@ def _lines(states: StateArray, arcs: ArcArray, begin: i64, end: i64, past: Histo
 
 
 def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols) -> Iterator[bytes | memoryview]:
+    """Yield the contents of the file."""
     past = histories(states, arcs)
     words = Strings.of([b"<s>", *(symbols.utf8(label) for label in range(1, len(symbols))), b"</s>"])
-    # States come by the length of their histories, so that an order's n-grams are those of consecutive states.
+    # States are sorted by the length of their histories, so the n-grams of an order are those of consecutive states.
     bounds = np.searchsorted(past.length, np.arange(past.length[-1] + 2))
     grams = states["narcs"].astype(np.int64) - (np.arange(len(states)) > 0) + (states["final"] != np.inf)
     yield b"\\data\\\n"
@@ -149,11 +150,11 @@ def _sections(states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbo
 def write_arpa(
     path: str | os.PathLike[str], states: npt.NDArray, arcs: npt.NDArray, start: int, symbols: Symbols
 ) -> None:
-    """Writes the model of STATE[n] and ARC[m] in ARPA format, compressed as the name says; the file appears complete or
-    not at all.
+    """Write the model of STATE[n] and ARC[m] in ARPA format, compressed by the path's extension. The file appears
+    complete or not at all.
 
     Raises:
-        CapfstError: it cannot be written.
+        CapfstError: the file cannot be written.
     """
     with replacing(path) as file, compressing(compression_of_name(Path(path)), file) as write:
         for part in _sections(states, arcs, start, symbols):

@@ -1,13 +1,13 @@
-"""Counts the n-grams of a labelled corpus, all orders at once, as one sort of the windows of N words.
+"""Count the n-grams of a labeled corpus, all orders at once, by one sort of the windows of N words.
 
-In: labels, each sentence its words' labels 1..V and then a 0 (`</s>`). Out: for each order 2..N, the nodes:
-the distinct n-grams in *suffix order* (by last word, then the word before it, and so on), each with its
-first word, its parent (the node one order below that lacks the first word) and its adjusted count. A node's
-number is its place in this order; at order 1 it is the label. Before the first word of a sentence stand 0s
-(`<s>`), which no window confuses with `</s>`: that one only comes last.
+In: labels; each sentence is the labels 1..V of its words, then a 0 (`</s>`). Out: for each order 2..N the nodes: the
+distinct n-grams in *suffix order* (by last word, then the word before it, and so on), each with its first word, its
+parent (the node one order below, without the first word) and its adjusted count. A node's number is its index in this
+order; at order 1 it is the label. The words before a sentence are 0 (`<s>`), which no window confuses with `</s>`: that
+is only the last word of a window.
 
-In suffix order all n-grams with the same last words are neighbours at every order. So the corpus falls into
-buckets by last words (partition.py), each counted for itself; nothing of one bucket depends on another.
+In suffix order all n-grams with the same last words are adjacent at every order. So the corpus is divided into buckets
+by last words (partition.py), each counted independently of the others.
 """
 
 import itertools
@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.labels import count_labels, pieces
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError, OptionError
 from capfst.lm.discount import follow_lmplz
+from capfst.lm.ngram_windows import PARENT, BucketCounts, WindowLayout, count_bucket, pack_windows, windows_per_bucket
 from capfst.lm.partition import Partition, partition_tokens
-from capfst.lm.windows import PARENT, BucketCounts, WindowLayout, count_bucket, pack_windows, windows_per_bucket
 from capfst.system.buckets import Buckets, Store
 from capfst.system.parallel import exhaust, map_in_pool
 
@@ -37,13 +37,13 @@ class NgramCounts:
 
     order: int
     words: int
-    tokens: npt.NDArray  # int64[V + 1]: occurrences of each label; of 0, the number of sentences
+    tokens: npt.NDArray  # int64[V + 1]: occurrences of each label; at 0 the number of sentences
     partition: Partition
     continuations: npt.NDArray  # int64[V + 1]: the adjusted counts of order 1
-    cutoffs: npt.NDArray  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are cut
-    # Of the orders from 2 on, filled in by `Collector`:
+    cutoffs: npt.NDArray  # int64[N + 1]: n-grams of order n that occur at most cutoffs[n] times are dropped
+    # For orders 2 and higher, filled in by `Collector`:
     windows: npt.NDArray = field(default_factory=lambda: np.zeros(0))  # int64[buckets]: tokens in each bucket
-    nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4], the columns as in windows.py
+    nodes: list[Buckets] = field(default_factory=list)  # [n]: uint32[·, 3 or 4], the columns as in ngram_windows.py
     first_nodes: list[npt.NDArray] = field(default_factory=list)  # [n]: int64[buckets + 1], each bucket's first node
     sentence_ends: npt.NDArray = field(default_factory=lambda: np.zeros((0, 0)))
     # int64[N + 1, buckets]: nodes that end in </s>
@@ -51,17 +51,18 @@ class NgramCounts:
     # int64[N + 1, 5]: the number of n-grams of order n whose adjusted count is 1..4
 
     def close(self) -> None:
-        """All is counted."""
+        """Finish: compute the counts of counts of order 1."""
         self.counts_of_counts[1] = np.bincount(self.continuations[self.continuations < 5], minlength=5)
 
 
 def bucket_size(tokens: int) -> int:
-    """How many of all tokens a bucket has, about."""
+    """Return the approximate number of tokens per bucket, given the number of all tokens."""
     return max(_BUCKET, -(-tokens // _MAX_BUCKETS))
 
 
 def start_counts(occurrences: npt.NDArray, order: int, cutoffs: tuple[int, ...]) -> NgramCounts:
-    """The counts of order 1 of words that occur so often, int64[V + 1]; and the buckets of all other orders."""
+    """Begin to count, given the occurrences of each label, int64[V + 1]: order 1, and the buckets of all other
+    orders."""
     partition = partition_tokens(occurrences, bucket_size(int(occurrences.sum())))
     return NgramCounts(
         order, len(occurrences) - 1, occurrences, partition, occurrences.copy(), _by_order(cutoffs, order)
@@ -78,11 +79,15 @@ def count(
     cutoffs: tuple[int, ...] = (),
     keep_occurrences: bool = False,
 ) -> NgramCounts:
-    """Counts the n-grams of orders 1..order.
+    """Count the n-grams of orders 1..order.
 
-    labels: uint32[T], in memory or mapped from a file; words: V, the greatest label. cutoffs as lmplz's
-    --prune: one number per order, rising, the last one valid for all higher orders; the first must be 0.
-    keep_occurrences: beside the adjusted counts (needed by cut-offs and by entropy pruning).
+    labels: uint32[T], in memory or mapped from a file; words: V, the greatest label. cutoffs, as lmplz's --prune: one
+    number per order, none less than the one before, the first 0; the last also applies to all higher orders.
+    keep_occurrences: keep the occurrences besides the adjusted counts, as cutoffs and entropy pruning require.
+
+    Raises:
+        OptionError: invalid cutoffs.
+        CorpusError: more than 2^32 n-grams of one order.
     """
     occurrences, first_places = count_labels(labels, words)
     counts = start_counts(occurrences, order, cutoffs)
@@ -95,18 +100,19 @@ def count(
 
 
 def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
-    """int64[N + 1]: the cut-off of each order."""
+    """Return int64[N + 1]: the cutoff of each order."""
     given = cutoffs or (0,)
     if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
-        raise CapfstError(
-            f"cut-offs {','.join(map(str, given))}: at most {order} numbers, rising, the first one 0, "
-            "as in 0,0,1 (to drop rare words, use --min-count)"
+        raise OptionError(
+            f"`cutoffs` are {','.join(map(str, given))}. Give at most {order} numbers, the first 0, none less than the "
+            "one before, such as 0,0,1; to drop rare words, use `min_count`."
         )
     return np.array((0, *given, *[given[-1]] * (order - len(given))), np.int64)
 
 
 class Collector:
-    """Fills `counts` bucket by bucket; counts.windows says how many windows each has. Threads may share it."""
+    """Fill `counts` bucket by bucket; counts.windows is the number of windows in each. Threads may share a
+    collector."""
 
     def __init__(self, counts: NgramCounts, layout: WindowLayout, store: Store) -> None:
         self.counts = counts
@@ -117,6 +123,7 @@ class Collector:
         self._lock = Lock()
 
     def add(self, bucket: int, counted: BucketCounts) -> None:
+        """Add the n-grams of one bucket."""
         for nodes, of_order in zip(self.counts.nodes[2:], counted.nodes[2:], strict=True):
             nodes.put(bucket, of_order)
         self.counts.sentence_ends[:, bucket] = counted.sentence_ends
@@ -127,17 +134,20 @@ class Collector:
             self.counts.continuations[first : first + len(continuations)] += continuations
 
     def close(self) -> None:
-        """All buckets have been added."""
+        """Finish, after all buckets have been added."""
         counts = self.counts
         counts.first_nodes = [np.concatenate(([0], np.cumsum(level.sizes))) for level in counts.nodes]
         largest = max(int(first_nodes[-1]) for first_nodes in counts.first_nodes)
         if largest >= 2**32 - 1:
-            raise CapfstError(f"{largest} n-grams of one order: more than 2^32; use a lower order or less text")
+            raise CorpusError(
+                f"the text has {largest} n-grams of one order; at most 2^32 fit. Use less text, or a lower order."
+            )
 
 
 def _count_nodes(
     counts: NgramCounts, labels: npt.NDArray, store: Store, pool: ThreadPoolExecutor, threads: int, layout: WindowLayout
 ) -> None:
+    """Fill `counts` for orders 2 and higher: sort the windows of the text into buckets, then count each bucket."""
     partition = counts.partition
 
     def measure(piece: tuple[npt.NDArray, int]) -> npt.NDArray:

@@ -1,7 +1,7 @@
-"""States and arcs → the levels they were compiled from.
+"""States and arcs → the levels from which they were compiled.
 
-In: states and arcs as fst/write.py wants them, made by capfst: every context's suffix is a context too. Out:
-levels (backoff_model.py).
+In: states and arcs by the conventions of fst/write.py, made by capfst: the suffix of a context is also a context. Out:
+levels (levels.py).
 """
 
 from typing import NamedTuple
@@ -12,15 +12,15 @@ import numpy.typing as npt
 from capfst.fst.write import ArcArray, StateArray
 from capfst.kernels import allocating
 from capfst.kernels.types import I32Array, i64
-from capfst.lm.backoff_model import Level, NgramTable, link
+from capfst.lm.levels import Level, NgramTable, link
 
 
 class Histories(NamedTuple):
-    """The words that each state remembers; in the start state it is <s>, word 0, behind state 0."""
+    """The words of each state's context; for the start state <s>, word 0, after state 0."""
 
-    length: I32Array  # int32[n]: how many
-    last: I32Array  # int32[n]: the last of them
-    before: I32Array  # int32[n]: the state that remembers the others
+    length: I32Array  # int32[n]: number of words
+    last: I32Array  # int32[n]: the last word
+    before: I32Array  # int32[n]: the state of the other words
 
 
 @allocating
@@ -40,12 +40,12 @@ def _histories(states: StateArray, arcs: ArcArray) -> tuple[I32Array, I32Array, 
 
 
 def histories(states: npt.NDArray[np.void], arcs: npt.NDArray[np.void]) -> Histories:
-    """Return what the states of a model, STATE[n] and ARC[m], remember."""
+    """Return the contexts of the states of a model, STATE[n] and ARC[m]."""
     return Histories(*_histories(states, arcs))
 
 
 def decompile(states: npt.NDArray, arcs: npt.NDArray, start: int) -> list[Level]:
-    """The levels of a model of STATE[n] and ARC[m]."""
+    """Return the levels of a model of STATE[n] and ARC[m]."""
     length, last, before = histories(states, arcs)
     number = int(states["narcs"][0]) + 1
     backoffs = np.where(length > 0, arcs["weight"][states["pos"]], 0.0).astype(np.float64)
@@ -75,7 +75,7 @@ def decompile(states: npt.NDArray, arcs: npt.NDArray, start: int) -> list[Level]
                 np.append(np.where(longer, backoffs[target], 0.0), np.zeros(len(ending))),
             )
         )
-        # The contexts one word longer, which are in the order of their states.
+        # The contexts of n + 1 words, in the order of their states.
         contexts = np.flatnonzero(length == n + 1)
         words = np.hstack([words[before[contexts] - first_context], last[contexts, None].astype(np.uint32)])
     return link(tables)

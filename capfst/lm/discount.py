@@ -1,7 +1,7 @@
-"""Discounts of modified Kneser-Ney smoothing, the same as lmplz's.
+"""Compute the discounts of modified Kneser-Ney smoothing, identical to lmplz's.
 
-In: how many n-grams of an order have the adjusted counts 1, 2, 3, 4. Out: what to subtract from the counts
-1, 2 and 3 or more: equation (26) in Chen & Goodman (1999).
+In: the number of n-grams of an order with the adjusted counts 1, 2, 3, 4. Out: the discounts of counts of 1, 2 and 3 or
+more: equation (26) in Chen & Goodman (1999).
 """
 
 import numpy as np
@@ -10,13 +10,14 @@ import numpy.typing as npt
 from capfst.corpus.labels import pieces
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""lmplz's --discount_fallback, where the closed form fails: small or artificial text."""
+"""lmplz's --discount_fallback, for small or artificial text, where the closed form fails."""
 
 
 def discounts(counts_of_counts: npt.NDArray) -> npt.NDArray:
-    """float64[4], the discount of a count of 0, 1, 2, 3 or more. counts_of_counts: int64[5], [0] is not looked at.
+    """Return float64[4], the discounts of counts of 0, 1, 2, 3 or more. counts_of_counts: int64[5], whose [0] is
+    ignored.
 
-    Worked out in single precision as lmplz does, so that both fall back in the same cases.
+    Computed in single precision, as in lmplz, so that both fall back in the same cases.
     """
     n = counts_of_counts.astype(np.float32)
     if (n[1:4] == 0).any():
@@ -29,28 +30,29 @@ def discounts(counts_of_counts: npt.NDArray) -> npt.NDArray:
 
 
 def follow_lmplz(labels: npt.NDArray, first_places: npt.NDArray, counts_of_counts: npt.NDArray) -> None:
-    """Counts the last n-gram of each lower order by its occurrences instead of its adjusted count.
+    """Count the last n-gram of each lower order by its occurrences instead of its adjusted count.
 
-    A slip of lmplz (at the end of AdjustCounts::Run), which changes the discounts of small texts. Its last
-    n-gram is the one that ends in the word seen last for the first time, before that the latest such word
-    among those before it, and so on. first_places: int64[V + 1], where each label occurs first.
+    This reproduces a bug of lmplz (at the end of AdjustCounts::Run), which changes the discounts of small texts. lmplz
+    sorts words by first occurrence. So its last n-gram ends in the word that first occurs last; the word before that
+    is, of the words that precede it, the one that first occurs last; and so on. first_places: int64[V + 1], the
+    position of each label's first occurrence.
     """
     word = newest_word(first_places)
     start = max(0, int(first_places[word]))
-    places = start + np.flatnonzero(np.concatenate([piece == word for piece, _ in pieces(labels, begin=start)]))
-    places = places[:, None] - np.arange(1, len(counts_of_counts) - 1)
-    recount(np.where(places < 0, 0, labels[np.maximum(places, 0)]), first_places, counts_of_counts)
+    positions = start + np.flatnonzero(np.concatenate([piece == word for piece, _ in pieces(labels, begin=start)]))
+    positions = positions[:, None] - np.arange(1, len(counts_of_counts) - 1)
+    recount(np.where(positions < 0, 0, labels[np.maximum(positions, 0)]), first_places, counts_of_counts)
 
 
 def newest_word(first_places: npt.NDArray) -> int:
-    """The word that is seen last for the first time. first_places: int64[V + 1], any numbers in this order."""
+    """Return the word whose first occurrence is last. first_places: int64[V + 1], any numbers in that order."""
     first_places[0] = -1  # </s> and <s> come before all words
     return int(np.argmax(first_places))
 
 
 def recount(before: npt.NDArray, first_places: npt.NDArray, counts_of_counts: npt.NDArray) -> None:
-    """As `follow_lmplz`. before[i, n − 1]: the word n places before the i-th occurrence of `newest_word`; what is
-    before a 0 does not matter."""
+    """Do the same as `follow_lmplz`, given before[i, n − 1]: the word n positions before the i-th occurrence of
+    `newest_word`; words before a 0 are ignored."""
     for n in range(1, len(counts_of_counts) - 1):
         words = before[:, n - 1]
         adjusted, occurrences = len(np.unique(words)), len(words)

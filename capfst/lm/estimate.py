@@ -1,7 +1,7 @@
-"""Labels → a language model: counts, probabilities, pruning, states and arcs, in bounded memory.
+"""Estimate a language model from labels in bounded memory: counts, probabilities, pruning, states and arcs.
 
-In: the labels of a corpus and what is wanted of the model. Out: its states and arcs in chunks as they are worked out
-(`acceptor`), so that a model need not fit in memory to be written; or its levels (`estimate`).
+In: the labels of a corpus, and options. Out: the model's states and arcs in chunks, as they are computed (`acceptor`),
+so that the model need not fit in memory; or its levels (`estimate`).
 """
 
 import contextlib
@@ -15,28 +15,28 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
-from capfst.lm.backoff_model import Level
-from capfst.lm.compile import Acceptor, UnprunedAcceptor, lay_out
+from capfst.exceptions import OptionError
+from capfst.lm.acceptor import Acceptor, UnprunedAcceptor, lay_out
 from capfst.lm.count import MAX_ORDER, NgramCounts, bucket_size, count
 from capfst.lm.kneser_ney import Estimator
+from capfst.lm.levels import Level
 from capfst.lm.prune import Pruner
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM
 
-_PER_LABEL = 80  # bytes in the arrays that have an entry for each word
-_PER_NGRAM = 64  # bytes in the levels of a pruned model, and while they are made
-_PER_TOKEN = 160  # bytes in the arrays of a stage, for each token of the bucket it works on
+_PER_LABEL = 80  # bytes per word in the arrays with an entry per word
+_PER_NGRAM = 64  # bytes per n-gram in the levels of a pruned model and during pruning
+_PER_TOKEN = 160  # bytes per token of a bucket in the arrays of a stage
 
 
 @dataclass(frozen=True)
 class EstimationOptions:
-    """What is wanted of a model, and what it may cost; the model is the same whatever the latter.
+    """Options of a model, and resource limits, which do not affect the model.
 
-    cutoffs: as lmplz's --prune, rising numbers by order, the first 0, the last valid for all higher orders.
-    max_ngrams: how many n-grams of all orders are kept. threshold: the least score (prune.py) of those.
-    memory: bytes that the estimation may take beside the labels; when they are used up, data on its way from stage to
-    stage goes to temporary files in the folder `tmp`. threads: all cores if None.
+    cutoffs: as lmplz's --prune: numbers per order, none less than the one before, the first 0, the last also for all
+    higher orders. max_ngrams: the maximal number of n-grams of all orders. threshold: the least score (prune.py) of
+    n-grams that are kept. memory: bytes that the estimation may use besides the labels; beyond that, data between
+    stages goes to temporary files in the folder `tmp`. threads: all cores if None.
     """
 
     cutoffs: tuple[int, ...] = ()
@@ -52,7 +52,7 @@ class EstimationOptions:
 
 
 class DistributedLabels(Protocol):
-    """Labels that are on other machines and counted there, as `count` does."""
+    """Labels on other machines, which are counted there, as by `count`."""
 
     size: int
 
@@ -65,16 +65,17 @@ class DistributedLabels(Protocol):
 def _counted(
     labels: npt.NDArray | DistributedLabels, words: int, order: int, options: EstimationOptions
 ) -> Iterator[Estimator]:
+    """Check the options, count the n-grams, and yield their estimator."""
     if not 1 <= order <= MAX_ORDER:
-        raise CapfstError(f"order {order}: choose one of 1 to {MAX_ORDER}")
+        raise OptionError(f"`order` is {order}. Use 1 to {MAX_ORDER}.")
     if options.threshold is not None and math.isnan(options.threshold):
-        raise CapfstError("the threshold for pruning is no number: choose one of 0 or more")
+        raise OptionError("`prune_threshold` is not a number. Use 0 or more.")
     if words >= 2**31 - 1:
-        raise CapfstError(f"{words} different words: more than 2^31; drop rare ones (--min-count)")
+        raise OptionError(f"the text has {words} different words; at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:
-        raise CapfstError(
-            f"at most {options.max_ngrams} n-grams, but the {words} words alone are more: allow more "
-            "(--max-ngrams) or drop rare words (--min-count)"
+        raise OptionError(
+            f"`max_ngrams` is {options.max_ngrams}, but the {words} words alone are more n-grams. "
+            "Raise it, or drop rare words with `min_count`."
         )
     threads = options.threads or os.cpu_count() or 1
     store = Store(_memory_for_data(options, words, labels.size, threads), options.tmp)
@@ -87,23 +88,22 @@ def _counted(
 
 
 def _memory_for_data(options: EstimationOptions, words: int, tokens: int, threads: int) -> int | None:
-    """What is left of the memory for data between the stages."""
+    """Return the bytes of memory that remain for data between stages; None if there is no limit."""
     if options.memory is None:
         return None
     used = PROGRAM + _PER_LABEL * words + (threads + 1) * _PER_TOKEN * bucket_size(tokens)
     if options.max_ngrams is not None:
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
     if options.memory < used:
-        raise CapfstError(
-            f"{options.memory >> 20} MiB of memory are too little: {words} words and {tokens} tokens need "
-            f"{-(-used >> 20)} MiB at least: allow more (--memory), fewer threads (--jobs) or a smaller model "
-            "(--max-ngrams, --min-count)"
+        raise OptionError(
+            f"`memory` is {options.memory >> 20} MiB, but {words} words and {tokens} tokens need at least "
+            f"{-(-used >> 20)} MiB. Raise it, or use fewer `jobs`, a smaller `max_ngrams` or a larger `min_count`."
         )
     return options.memory - used
 
 
 def temporary_space(words: int, tokens: int, order: int, options: EstimationOptions) -> int:
-    """Bytes of temporary files that a corpus can take, at most: if no n-gram occurred twice."""
+    """Return an upper bound of the bytes of temporary files: those if no n-gram occurred twice."""
     if options.memory is None or order == 1:
         return 0
     windows = 8 * -(-order // (64 // max(1, words.bit_length())))
@@ -119,12 +119,15 @@ def temporary_space(words: int, tokens: int, order: int, options: EstimationOpti
 def acceptor(
     labels: npt.NDArray | DistributedLabels, words: int, order: int, options: EstimationOptions = EstimationOptions()
 ) -> Iterator[Acceptor]:
-    """An interpolated modified Kneser-Ney model as lmplz's, pruned if it is to be, while the block lasts.
+    """Yield an interpolated modified Kneser-Ney model, as lmplz's, pruned if the options say so; valid inside the
+    block.
 
     labels: uint32[T], in memory or mapped, each sentence its words (1..words) and then a 0; or such on other machines.
 
     Raises:
-        CapfstError: options that make no sense, no sentence, more than 2^32 n-grams, no room for temporary files.
+        OptionError: unsupported options.
+        CorpusError: no sentence, or more than 2^32 n-grams.
+        CapfstError: no space for temporary files.
     """
     with _counted(labels, words, order, options) as estimator:
         unpruned = UnprunedAcceptor(estimator)
@@ -140,6 +143,6 @@ def acceptor(
 def estimate(
     labels: npt.NDArray, words: int, order: int, options: EstimationOptions = EstimationOptions()
 ) -> list[Level]:
-    """The levels (backoff_model.py) of the same model."""
+    """Return the levels (levels.py) of the same model."""
     with _counted(labels, words, order, options) as estimator:
         return Pruner(estimator, options.max_ngrams, options.threshold).run()

@@ -1,14 +1,14 @@
-"""Interpolated modified Kneser-Ney probabilities from counts, lower orders first.
+"""Estimate interpolated modified Kneser-Ney probabilities from counts, lower orders first.
 
-In: the nodes of each order in suffix order (count.py). Out: for each order n = 2..N and bucket, the contexts
-(n-1 words) in suffix order, each with its n-grams sorted by last word: their probabilities, and the context's
-backoff weight. Order 1 comes as a whole, before them.
+In: the nodes of each order in suffix order (count.py). Out: for each order n = 2..N and bucket, the contexts (n − 1
+words) in suffix order, each with its n-grams sorted by last word: their probabilities, and the context's backoff
+weight. Order 1 is estimated before them, as a whole.
 
-An n-gram a·h·w (first word a, last word w) is met twice: as a node, among those that end in h·w, where its
-lower-order probability P(w|h) is at hand; and in its context a·h, where its neighbours are, which its
-discounting needs. `_forward` carries it from the first place to the second: sorted by (h, a), the contexts
-a·h are in suffix order themselves, so that the n-th group is the n-th node one order below, and need not be
-looked up. `_backward` returns the probability, which the next order builds on.
+An n-gram a·h·w (first word a, last word w) is used twice: as a node, among those that end in h·w, where its lower-order
+probability P(w|h) is available; and in its context a·h, with the other n-grams of that context, which discounting
+needs. `_forward` carries it from the node to the context: sorted by (h, a), the contexts a·h are themselves in suffix
+order, so that the n-th group is the n-th node one order below, without a look-up. `_backward` returns the probability
+to the node, for the next order.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,8 +23,8 @@ from capfst.kernels import allocating, kernel
 from capfst.kernels.types import F32Matrix, F64Array, I64Array, U32Array, U32Matrix, U64Array, f64, i64, u32, u64
 from capfst.lm.count import NgramCounts
 from capfst.lm.discount import discounts
+from capfst.lm.ngram_windows import COUNT, CUT, FIRST, OCCURRENCES, PARENT
 from capfst.lm.partition import Partition, bucket_of, buckets_of_nodes
-from capfst.lm.windows import COUNT, CUT, FIRST, OCCURRENCES, PARENT
 from capfst.system.buckets import Buckets, Store, sort_by_bucket
 from capfst.system.parallel import exhaust, map_in_pool
 from capfst.system.radix_sort import refine
@@ -32,20 +32,20 @@ from capfst.system.radix_sort import refine
 _T = TypeVar("_T")
 
 # The columns, uint32, of an n-gram a·h·w on its way to its context: node h; words a and w; its count; its own node and
-# node h·w; P(w|h) as float32; its occurrences, where these were counted.
+# node h·w; P(w|h) as float32; its occurrences, if they were counted.
 _MIDDLE, _FIRST, _WORD, _COUNT, _NODE, _PARENT, _LOWER, _OCCURRENCES = range(8)
 
-# And of an n-gram in its place: its last word, P(w|context) and P(w|shorter context) as float32, its own node
-# and its suffix's one order below.
+# The columns of an n-gram in its context: its last word, P(w|context) and P(w|shorter context) as float32, its own
+# node, and its suffix's node one order below.
 WORD, PROB, LOWER, NODE, SUFFIX = range(5)
 
-# What the order above must know of an n-gram: its node; its prefix's node, last word and probability as float32.
+# The columns of an n-gram for the order above: its node; its prefix's node, last word and probability as float32.
 _BACK_NODE, _BACK_PREFIX, _BACK_WORD, _BACK_PROB = range(4)
 
 
 @dataclass
 class Unigrams:
-    """Order 1. P(0) is that of </s>; <s> has none."""
+    """Order 1. P(0) is the probability of </s>; <s> has none."""
 
     prob: npt.NDArray  # float64[V + 1]
     gamma: float
@@ -54,22 +54,22 @@ class Unigrams:
 class Contexts(NamedTuple):
     """A bucket of the contexts of one order, in suffix order, with the n-grams that extend them by a word.
 
-    Kernels take it whole.
+    Kernels take the whole tuple.
     """
 
-    order: int  # of the n-grams; the contexts have a word less
+    order: int  # of the n-grams; the contexts have one word less
     bucket: int
     node: U32Array  # uint32[c]: the context's number at its order; at order 1 its label, 0 for <s>
     suffix: U32Array  # uint32[c]: its suffix's one order below (0 where that is the empty context)
-    size: U32Array  # uint32[c]: how many n-grams extend it
+    size: U32Array  # uint32[c]: the number of n-grams that extend it
     gamma: F64Array  # float64[c]: its backoff weight
-    occurrences: F64Array  # float64[c]: its occurrences, where these were counted
-    grams: U32Matrix  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; words rise within a context
+    occurrences: F64Array  # float64[c]: its occurrences, if they were counted
+    grams: U32Matrix  # uint32[sum(size), 5]: WORD, PROB, LOWER, NODE, SUFFIX; sorted by word within a context
     prob: F32Matrix  # float32[sum(size), 5]: the same memory, for PROB and LOWER
 
 
 def unigrams(counts: NgramCounts) -> Unigrams:
-    """Order 1, interpolated with the uniform distribution over V labels and </s>, as lmplz's default."""
+    """Estimate order 1, interpolated with the uniform distribution over V labels and </s>, as lmplz by default."""
     count = counts.continuations.astype(np.float64)
     amount = discounts(counts.counts_of_counts[1])[np.minimum(counts.continuations, 3)]
     total = count.sum()
@@ -79,10 +79,10 @@ def unigrams(counts: NgramCounts) -> Unigrams:
 
 @allocating
 def _forward(nodes: U32Matrix, start: i64, below: U32Matrix, parent_start: i64, unigram: bool) -> U32Matrix:
-    """Nodes (numbered from `start`) and what is known of their parents → n-grams on their way.
+    """Convert nodes (numbered from `start`) to n-grams on their way to their contexts, given data of their parents.
 
-    below: uint32[·, 3]: prefix, last word and probability of the order below, from node `parent_start` on.
-    unigram: that order is 1, which numbers its nodes by label.
+    below: uint32[·, 3]: prefix, last word and probability of the nodes of the order below, from `parent_start` on.
+    unigram: that order is 1, where nodes are numbered by label.
     """
     grams = np.empty((len(nodes), 8 if nodes.shape[1] > OCCURRENCES else 7), np.uint32)
     for i in range(len(nodes)):
@@ -101,7 +101,7 @@ def _forward(nodes: U32Matrix, start: i64, below: U32Matrix, parent_start: i64, 
 
 @allocating
 def _buckets_of_contexts(partition: Partition, grams: U32Matrix) -> U32Array:
-    """The buckets of the contexts of trigrams."""
+    """Return the buckets of the contexts of trigrams."""
     buckets = np.empty(len(grams), np.uint32)
     for i in range(len(grams)):
         buckets[i] = bucket_of(partition, grams[i, _MIDDLE], grams[i, _FIRST])
@@ -110,7 +110,7 @@ def _buckets_of_contexts(partition: Partition, grams: U32Matrix) -> U32Array:
 
 @allocating
 def _context_keys(grams: U32Matrix, bits: i64) -> U64Array:
-    """uint64[·], node h and word a of each n-gram: in the order of the contexts a·h."""
+    """Return uint64[·], node h and word a of each n-gram: keys in the order of the contexts a·h."""
     keys = np.empty(len(grams), np.uint64)
     for i in range(len(grams)):
         keys[i] = (u64(grams[i, _MIDDLE]) << u64(bits)) | u64(grams[i, _FIRST])
@@ -119,7 +119,7 @@ def _context_keys(grams: U32Matrix, bits: i64) -> U64Array:
 
 @allocating
 def _group(keys: U64Array, sorting: U32Array) -> I64Array:
-    """Where each run of equal keys begins, and the end of the last one."""
+    """Return the first index of each run of equal keys, and the end of the last run."""
     number = 1
     for i in range(1, len(sorting)):
         number += keys[sorting[i]] != keys[sorting[i - 1]]
@@ -134,7 +134,7 @@ def _group(keys: U64Array, sorting: U32Array) -> I64Array:
 
 
 class _Grouped(NamedTuple):
-    """N-grams on their way, by context: those of context c are grams[sorting[bounds[c] : bounds[c + 1]]]."""
+    """N-grams grouped by context: those of context c are grams[sorting[bounds[c] : bounds[c + 1]]]."""
 
     grams: U32Matrix  # uint32[n, 7 or 8]
     lower: F32Matrix  # float32[n, 7 or 8]: the same memory, for _LOWER
@@ -144,11 +144,11 @@ class _Grouped(NamedTuple):
 
 @kernel
 def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
-    """Fills in gamma, size and occurrences of each context, and the n-grams that are not cut, in its order; returns
-    the number of these.
+    """Fill gamma, size and occurrences of each context, and its n-grams that are not cut, in order; return the number
+    of these n-grams.
 
-    P(w|a·h) = (c(a·h·w) - D(c(a·h·w))) / c(a·h·) + gamma(a·h) P(w|h): equations (20), (24), (25) in Chen &
-    Goodman (1999). The counts of n-grams that are cut go to gamma whole, as in lmplz.
+    P(w|a·h) = (c(a·h·w) - D(c(a·h·w))) / c(a·h·) + gamma(a·h) P(w|h): equations (20), (24), (25) in Chen & Goodman
+    (1999). The whole counts of n-grams that are cut go to gamma, as in lmplz.
     """
     grams, lower, sorting, bounds = grouped
     gamma, placed, prob = contexts.gamma, contexts.grams, contexts.prob
@@ -181,7 +181,7 @@ def _smooth(grouped: _Grouped, discount: F64Array, contexts: Contexts) -> i64:
 
 @allocating
 def _backward(grouped: _Grouped, contexts: Contexts) -> U32Matrix:
-    """What the next order must know of each n-gram, cut ones too: uint32[n, 4]."""
+    """Return uint32[n, 4]: the data of each n-gram, including cut ones, for the next order."""
     grams, _, sorting, bounds = grouped
     back = np.zeros((len(grams), 4), np.uint32)
     row = 0
@@ -199,7 +199,7 @@ def _backward(grouped: _Grouped, contexts: Contexts) -> U32Matrix:
 
 @allocating
 def _arrange(back: U32Matrix, start: i64) -> U32Matrix:
-    """The rows of `_backward` in the order of their nodes, which begin with `start`; without the node."""
+    """Return the rows of `_backward` in the order of their nodes, which begin with `start`, without the node."""
     below = np.empty((len(back), 3), np.uint32)
     for i in range(len(back)):
         node = back[i, _BACK_NODE] - start
@@ -209,12 +209,12 @@ def _arrange(back: U32Matrix, start: i64) -> U32Matrix:
 
 
 def _as_float(matrix: npt.NDArray) -> npt.NDArray:
-    """The same memory, read as float32."""
+    """Return a view of the same memory as float32."""
     return matrix.view(np.float32)
 
 
 class Estimator:
-    """Walks up the orders of a counted corpus; what it is given, it consumes."""
+    """Estimate orders one by one, from the lowest. Consumes `counts`."""
 
     def __init__(self, counts: NgramCounts, store: Store, pool: ThreadPoolExecutor, threads: int) -> None:
         self.counts = counts
@@ -224,8 +224,8 @@ class Estimator:
         self.unigrams = unigrams(counts)
 
     def contexts(self, use: Callable[[Contexts], _T]) -> Iterator[_T]:
-        """The contexts of orders 1..N-1 with their n-grams, put to use, in the threads: order by order, bucket by
-        bucket."""
+        """Yield use(contexts), computed in the threads, for the contexts of orders 1..N-1 with their n-grams: order by
+        order, bucket by bucket."""
         below: Buckets | None = None
         for n in range(2, self.counts.order + 1):
             grams = self._send(n, below)
@@ -239,7 +239,7 @@ class Estimator:
             grams.close()
 
     def _send(self, n: int, below: Buckets | None) -> Buckets:
-        """The n-grams of order n, in buckets by the last word of their contexts."""
+        """Return the n-grams of order n, in buckets by the last word of their contexts."""
         counts = self.counts
         nodes, first_nodes, number = counts.nodes[n], counts.first_nodes[n], len(counts.nodes[n])
         partition = counts.partition
@@ -260,12 +260,12 @@ class Estimator:
             elif n == 3:
                 target = _buckets_of_contexts(partition, grams)
             else:
-                found = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
-                target = found.astype(np.uint32)
+                buckets = np.searchsorted(counts.first_nodes[n - 2][1:], grams[:, _MIDDLE], side="right")
+                target = buckets.astype(np.uint32)
             grams, bounds = sort_by_bucket(grams, target, number)
             sent.scatter(grams, bounds)
 
-        # A context has no more n-grams than occurrences.
+        # A context has at most as many n-grams as occurrences.
         capacity = counts.windows
         if n == 2:
             capacity = np.bincount(partition.first_bucket, weights=counts.tokens, minlength=number).astype(np.int64)
@@ -277,14 +277,15 @@ class Estimator:
         return sent
 
     def _place(self, n: int, bucket: int, sent: Buckets, below: Buckets | None) -> Contexts:
-        """The contexts of a bucket, of the n-grams that were sent there; `below` gets what order n + 1 must know."""
+        """Estimate the contexts of a bucket from the n-grams that were sent there; put the data for order n + 1 into
+        `below`."""
         counts = self.counts
         grams = sent.take(bucket)
         keys = _context_keys(grams, counts.words.bit_length())
         sorting = refine(grams[:, _WORD].astype(np.uint64), np.arange(len(grams), dtype=np.uint32))
         sorting = refine(keys, sorting)
         bounds = _group(keys, sorting) if len(grams) else np.zeros(1, np.int64)
-        leaders = grams[sorting[bounds[:-1]]]  # of each context, its first n-gram
+        leaders = grams[sorting[bounds[:-1]]]  # the first n-gram of each context
         number = len(leaders)
         if n == 2:
             node = leaders[:, _FIRST].copy()

@@ -1,10 +1,10 @@
-"""Mixes models: P(w|h) = sum of weight times P(w|h) of each, as one backoff model.
+"""Mix models into one backoff model: P(w|h) is the weighted sum of the models' P(w|h).
 
-In: models (backoff_model.py) with words of their own, and their weights, or the costs of a development text under
-each, from which the weights are tuned. Out: one model with the n-grams of all. Order: union of the n-grams;
-what each model says of them, by backing off if need be; weighted sum; backoffs that sum to 1.
+In: models (levels.py), each with its own words, and their weights; or the costs of a development text under each, from
+which the weights are tuned. Out: one model with the n-grams of all. Order: union of the n-grams; their probability in
+each model, if necessary by backing off; weighted sum; backoff weights so that probabilities sum to 1.
 
-A word that a model does not know has the probability 0 in it.
+A word that a model lacks has the probability 0 in it.
 """
 
 import itertools
@@ -13,30 +13,30 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.backoff_model import Level, NgramTable, link, normalize, suffix_order
+from capfst.lm.levels import Level, NgramTable, link, normalize, suffix_order
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 _ROUNDS = 200
-"""Of EM, at most."""
+"""The maximal number of iterations of EM."""
 
 
 def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = LOWERING) -> Arpa:
-    """The mixture of models (words, levels) with these weights, which sum to 1.
+    """Return the mixture of models with these weights, which must sum to 1.
 
     Raises:
-        CapfstError: the weights are not as many as the models, or not shares of 1.
+        OptionError: the number of weights is not the number of models, a weight is negative, or the sum is not 1.
     """
-    if len(weights) != len(models) or not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-6):  # NaN, too
-        raise CapfstError(
-            f"weights {weights}: {len(models)} models need as many weights that sum to 1, such as 0.7,0.3"
+    if len(weights) != len(models) or not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-6):  # or NaN
+        raise OptionError(
+            f"`weights` are {weights}. Give {len(models)} weights, one per model, with the sum 1, such as 0.7,0.3."
         )
     unigram: dict[str, float] = {}
     for (words, levels), weight in zip(models, weights, strict=True):
         for word, p in zip(words, weight * np.exp(-levels[0].cost[1:]), strict=True):
             unigram[word] = unigram.get(word, 0.0) + p
-    union = sorted(unigram, reverse=True)  # of equally likely forms the lower-case one is first
+    union = sorted(unigram, reverse=True)  # lowercase first among equally likely forms
     union.sort(key=lambda word: (lower_bytes(word.encode(), lowering), -unigram[word]))
     label = {word: i for i, word in enumerate(union, 1)}
     tables = [_tables(levels, np.array([0, *map(label.__getitem__, words)], np.uint32)) for words, levels in models]
@@ -55,17 +55,18 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
 
 
 def tune(costs: npt.NDArray) -> npt.NDArray:
-    """float64[k], the weights under which a text is most likely, by EM; costs: float64[k, T], -ln P of each token.
+    """Return float64[k], the weights under which a text is most likely, by EM; costs: float64[k, T], −ln P of each
+    token.
 
-    A token that no model knows (infinite costs) does not count.
+    Tokens that are OOV in all models (infinite costs) are ignored.
     """
     with np.errstate(invalid="ignore"):
         likelihood = np.nan_to_num(np.exp(costs.min(axis=0) - costs))  # relative to the best model's
     likelihood = likelihood[:, likelihood.any(axis=0)]
     weights = np.full(len(costs), 1 / len(costs))
     for _ in range(_ROUNDS):
-        share = weights[:, None] * likelihood
-        updated = (share / share.sum(axis=0)).mean(axis=1) if share.size else weights
+        joint = weights[:, None] * likelihood
+        updated = (joint / joint.sum(axis=0)).mean(axis=1) if joint.size else weights
         if np.abs(updated - weights).max() < 1e-7:
             break
         weights = updated
@@ -73,7 +74,7 @@ def tune(costs: npt.NDArray) -> npt.NDArray:
 
 
 def _tables(levels: list[Level], label: npt.NDArray) -> list[NgramTable]:
-    """The n-grams of a model, by order, as rows of the union's labels; label[l] is that of label l."""
+    """Return the n-grams of a model, per order, as rows of the union's labels; label[l] is the union's label of l."""
     words = label[: len(levels[0]), None]
     tables = [NgramTable(words, levels[0].cost, levels[0].backoff)]
     for level in levels[1:]:
@@ -87,7 +88,7 @@ def _no_ngrams(order: int) -> NgramTable:
 
 
 def _unigrams(models: list[NgramTable], number: int) -> list[NgramTable]:
-    """Order 1 of each model, by the union's `number` labels."""
+    """Return order 1 of each model, over the union's `number` labels."""
     tables = []
     for own in models:
         cost, backoff = np.full(number, np.inf), np.zeros(number)
@@ -97,7 +98,7 @@ def _unigrams(models: list[NgramTable], number: int) -> list[NgramTable]:
 
 
 def _merge(models: list[NgramTable]) -> list[NgramTable]:
-    """The rows of all models, for each model with its costs, NaN where it lacks the n-gram."""
+    """Return the n-grams of all models, once per model with its costs: NaN where it lacks the n-gram."""
     words = np.concatenate([own.words for own in models])
     order = suffix_order(words)
     words = words[order]

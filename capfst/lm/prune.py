@@ -1,19 +1,19 @@
-"""Entropy pruning (Stolcke 1998): the n-grams whose loss changes the model least are dropped.
+"""Prune a model by entropy (Stolcke 1998): drop the n-grams whose removal changes the model least.
 
-In: the contexts of an unpruned model, bucket by bucket (kneser_ney.py). Out: the levels of the pruned one, or, if
-there is nothing to prune, of the whole one.
+In: the contexts of an unpruned model, bucket by bucket (kneser_ney.py). Out: the levels of the pruned model, or,
+without pruning options, of the unpruned one.
 
-The score of an n-gram is the relative entropy between the model and the model without it, as worked out in
-Stolcke (1998), section 3: of all n-grams in one go, each as if it alone were dropped. The probability of its
-context is the context's relative frequency in the corpus, not the product of its words' probabilities: the
-lower orders of Kneser-Ney models are made for backing off and do not tell how frequent anything is (Chelba
-et al. 2010). Its count is discounted, as an n-gram's is: what was seen once is to be expected less often.
+The score of an n-gram is the relative entropy between the model and the model without it, as in Stolcke (1998), section
+3: computed for all n-grams at once, each as if it alone were dropped. The probability of its context is the context's
+relative frequency in the corpus, not the product of its words' probabilities: the lower orders of Kneser-Ney models are
+estimated for backing off and are not frequencies (Chelba et al. 2010). The context's count is discounted like an
+n-gram's: a context seen once is expected less often.
 
-A context takes room, too, that is free only when the last of its n-grams goes. So the score of each is at most what
-the best n-grams of its context are worth together, for the room of all of them and of the context.
+A context also takes space, which is freed only with the last of its n-grams. So the score of an n-gram is at most the
+total score of the best n-grams of its context, per unit of the space of these n-grams and the context.
 
-Kept n-grams need their prefixes and their suffixes, which are therefore scored at least as high as what they
-begin or end. So the n-grams with scores above any threshold are a whole model; unigrams all stay.
+A kept n-gram needs its prefix and its suffix, whose scores are therefore raised to that of the n-gram. So the n-grams
+with scores above any threshold are a complete model; all unigrams are kept.
 """
 
 from typing import Any
@@ -24,24 +24,24 @@ import numpy.typing as npt
 from capfst.fst.write import ARC, STATE
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import F32Array, F64Array, I64Array, U32Array, U32Matrix, U32Strided, f64, i64
-from capfst.lm.backoff_model import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.discount import discounts
 from capfst.lm.kneser_ney import LOWER, NODE, PROB, SUFFIX, WORD, Contexts, Estimator
+from capfst.lm.levels import Level, cost, normalize, renumber, unigram_level
 from capfst.lm.partition import buckets_of_nodes
 from capfst.system.buckets import Buckets, sort_by_bucket
 from capfst.system.parallel import exhaust, map_in_pool
 
-# The columns of an n-gram among its neighbours in suffix order.
+# The columns of an n-gram in suffix order.
 _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
-_KEY_BITS = 20  # of a score's: the highest bits of a float32 that is not negative, in the order of their size
+_KEY_BITS = 20  # of a score: the highest bits of a non-negative float32, which sort like the float
 _ABSENT = np.uint32(2**32 - 1)
 _SHIFT = np.uint32(32 - _KEY_BITS)
-_STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # bytes of a state and its backoff, in those of an n-gram
+_STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # size of a state and its backoff arc, in n-grams
 
 
 @kernel
 def _score(contexts: Contexts, share: F64Array, score: F32Array) -> None:
-    """Fills score[i], float32: what dropping n-gram i costs, in nats per word of the corpus.
+    """Fill score[i], float32: the cost of dropping n-gram i, in nats per word of the corpus.
 
     share: float64[c], the contexts' probabilities.
     """
@@ -49,7 +49,7 @@ def _score(contexts: Contexts, share: F64Array, score: F32Array) -> None:
     begin = 0
     for context in range(len(size)):
         end = begin + size[context]
-        rest = 1.0  # of the lower order's probability: what the context leaves to it
+        rest = 1.0  # of the lower order's probability: that of words without an n-gram in this context
         for i in range(begin, end):
             rest -= prob[i, LOWER]
         rest = max(rest, 1e-9)
@@ -66,23 +66,23 @@ def _score(contexts: Contexts, share: F64Array, score: F32Array) -> None:
 
 
 @kernel
-def _spread_context_room(size: U32Array, own: f64, score: F32Array) -> None:
-    """Lowers scores to the greatest (s1 + … + sj) / (own + j) of the highest scores s1, s2, … in the context.
+def _spread_context_size(size: U32Array, own: f64, score: F32Array) -> None:
+    """Lower scores to at most the greatest (s1 + … + sj) / (own + j) of the highest scores s1, s2, … in the context.
 
-    own: the room that a context takes, in n-grams. The iteration is that of Dinkelbach (1967) for such ratios.
+    own: the size of a context, in n-grams. The iteration is Dinkelbach's (1967) for fractional programs.
     """
     begin = 0
     for context in range(len(size)):
         end = begin + size[context]
         worth, rises = 0.0, True
         while rises:
-            total, room = 0.0, own
+            total, space = 0.0, own
             for i in range(begin, end):
                 if score[i] > worth:
                     total += score[i]
-                    room += 1.0
-            rises = total / room > worth
-            worth = max(worth, total / room)
+                    space += 1.0
+            rises = total / space > worth
+            worth = max(worth, total / space)
         for i in range(begin, end):
             score[i] = min(f64(score[i]), worth)
         begin = end
@@ -90,7 +90,7 @@ def _spread_context_room(size: U32Array, own: f64, score: F32Array) -> None:
 
 @allocating
 def _by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
-    """Rows that begin with their node, in the order of the nodes start … start + number - 1, without it.
+    """Sort rows by their first column, the node, from start to start + number - 1, and drop that column.
 
     Nodes without a row, which are cut, get the prefix _ABSENT.
     """
@@ -105,20 +105,20 @@ def _by_node(rows: U32Matrix, start: i64, number: i64) -> U32Matrix:
 
 @kernel
 def _raise_to(scores: U32Strided, start: i64, nodes: U32Strided, least: U32Strided) -> None:
-    """scores[node - start] becomes at least least[i], for node = nodes[i]; scores are the bits of float32s."""
+    """Raise scores[nodes[i] - start] to at least least[i]; scores are the bits of float32s."""
     for i in range(len(nodes)):
         scores[nodes[i] - start] = max(scores[nodes[i] - start], least[i])
 
 
 @kernel
 def _add_to_histogram(scores: U32Strided, histogram: I64Array) -> None:
-    """Counts scores (the bits of float32s) by their highest _KEY_BITS bits."""
+    """Count scores (the bits of float32s) by their highest _KEY_BITS bits."""
     for i in range(len(scores)):
         histogram[scores[i] >> _SHIFT] += 1
 
 
 class Pruner:
-    """Takes an unpruned model's contexts in, gives the levels of the pruned model out."""
+    """Compute the levels of the pruned model from the contexts of an unpruned one."""
 
     def __init__(self, estimator: Estimator, max_ngrams: int | None, threshold: float | None) -> None:
         self.estimator = estimator
@@ -126,21 +126,22 @@ class Pruner:
         self.pruning = max_ngrams is not None or threshold is not None
         self.counts = estimator.counts
         self.total = float(self.counts.tokens.sum())
-        # [n]: node, _PREFIX … _SCORE; and later the latter alone, node by node
+        # [n]: node, _PREFIX … _SCORE; later without the node, sorted by node
         self.rows = [Buckets(estimator.store, np.diff(first), np.uint32, 6) for first in self.counts.first_nodes]
-        # [n], of the contexts of these n-grams, if none is dropped: node, backoff weight (as float64)
+        # [n], for the contexts of these n-grams, if none is dropped: node, backoff weight (as float64)
         self.contexts = [
             Buckets(estimator.store, self._context_capacity(n), np.uint32, 3) for n in range(len(self.rows))
         ]
         self.histogram = np.zeros(1 << _KEY_BITS, np.int64)
 
     def _context_capacity(self, n: int) -> npt.NDArray:
-        """How many contexts the n-grams of order n can have in each bucket."""
+        """Return the maximal number of contexts of n-grams of order n in each bucket."""
         if n > 2:
             return np.diff(self.counts.first_nodes[n - 1])
         return np.bincount(self.counts.partition.first_bucket, minlength=self.counts.partition.n_buckets)
 
     def run(self) -> list[Level]:
+        """Score all n-grams, choose the threshold, and return the levels of those above it."""
         exhaust(self.estimator.contexts(self._take_in))
         self._protect()
         least = 0 if self.threshold is None else int(np.float32(self.threshold).view(np.uint32) >> _SHIFT)
@@ -151,12 +152,12 @@ class Pruner:
         return self._select(least)
 
     def _take_in(self, contexts: Contexts) -> None:
-        """Scores the n-grams of a bucket of contexts and puts them into self.rows."""
+        """Score the n-grams of a bucket of contexts, and put them into self.rows."""
         grams = contexts.grams
         score = np.empty(len(grams), np.float32)
         _score(contexts, self._expected(contexts) / self.total, score)
-        # A context of several words is an n-gram itself, which can then go, too.
-        _spread_context_room(contexts.size, _STATE + (contexts.order > 2), score)
+        # A context of several words is an n-gram itself, which can be dropped with its last n-gram.
+        _spread_context_size(contexts.size, _STATE + (contexts.order > 2), score)
         rows = np.empty((len(grams), 6), np.uint32)
         rows[:, 0] = grams[:, NODE]
         rows[:, 1 + _PREFIX] = np.repeat(contexts.node, contexts.size)
@@ -177,15 +178,15 @@ class Pruner:
         self.contexts[contexts.order].put(contexts.bucket, weights)
 
     def _expected(self, contexts: Contexts) -> npt.NDArray:
-        """float64[c]: how often the contexts are to be expected in as much other text."""
+        """Return float64[c]: the expected occurrences of the contexts in other text of the same size."""
         discount = discounts(self.counts.counts_of_counts[contexts.order - 1])
         return contexts.occurrences - discount[np.minimum(contexts.occurrences, 3).astype(np.uint8)]
 
     def _protect(self) -> None:
-        """Gives prefixes and suffixes at least the scores of what they belong to, from the highest order down."""
+        """Raise the scores of prefixes and suffixes to those of their n-grams, from the highest order down."""
         estimator, first_nodes = self.estimator, self.counts.first_nodes
         number = self.counts.partition.n_buckets
-        longer: Buckets | None = None  # nodes of this order, and scores that they must reach
+        longer: Buckets | None = None  # nodes of this order, and their least scores
         for n in range(self.counts.order, 1, -1):
             sizes = np.diff(first_nodes[n])
             shorter = Buckets(estimator.store, sizes + self.counts.windows, np.uint32, 2)
@@ -216,7 +217,8 @@ class Pruner:
             longer = shorter
 
     def _select(self, least: int) -> list[Level]:
-        """The levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS bits)."""
+        """Return the levels of the n-grams whose scores have at least the key `least` (their highest _KEY_BITS
+        bits)."""
         levels = [unigram_level(self.estimator.unigrams)]
         below = np.ones(len(levels[0]), bool)
         for n in range(2, self.counts.order + 1):
@@ -246,7 +248,7 @@ class Pruner:
         return levels
 
     def _restore(self, n: int, shorter: Level, kept: npt.NDArray) -> None:
-        """Gives the contexts of the n-grams of order n the backoff weights that they came with."""
+        """Set the backoff weights of the contexts of the n-grams of order n to the estimated ones."""
         parts = []
         for bucket in range(len(self.contexts[n])):
             known = self.contexts[n].take(bucket)

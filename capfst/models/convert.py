@@ -1,8 +1,6 @@
-"""cap.fst ↔ ARPA, and several models → one.
+"""Convert cap.fst ↔ ARPA, and mix several models into one.
 
-In: a file in one format, or models. Out: a file in the other format, or one model, written whole or not at all. An ARPA
-file does not say how its text was tokenized: by capfst's tokenizer, it is assumed, or, `pretokenized`, at white
-space.
+In: a file in one format, or models. Out: a file in the other format, or one model, written completely or not at all.
 """
 
 import hashlib
@@ -14,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst import models as bundled
 from capfst.bilingual.weights import PART as BILINGUAL
 from capfst.casing import encode
 from capfst.casing.transducer import Transducer
@@ -21,14 +20,14 @@ from capfst.context.context_model import PART, Context
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import of_spellings
 from capfst.context.transfer import first_labels, labels_of, transferred
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CorpusError, ModelError
 from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
 from capfst.fst.write import write_fst
+from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa, read_arpa
 from capfst.lm.arpa_write import write_arpa
-from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
@@ -47,9 +46,13 @@ def import_arpa(
     restore: str | None = None,
     grammar: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Compiles an ARPA file (plain or compressed) whose words are surface forms to a model without a context model.
+    """Compile an ARPA file (plain or compressed) whose words are surface forms to a model without a context model.
 
-    language, restore, grammar: as for `train`. CapfstError names the wrong line.
+    pretokenized: the text of the ARPA file was split at white space, not by capfst's tokenizer: ARPA does not record
+    that. language, restore, grammar: as for `train`.
+
+    Raises:
+        ModelError: the file is not a valid ARPA model; the line is named.
     """
     refuse_to_replace(output, arpa, grammar)
     rules = rules_of(language, restore, grammar)
@@ -68,17 +71,17 @@ def import_arpa(
 
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
-    """Writes a model as ARPA, compressed as the name says (.gz, .zst, …): log10 probabilities and backoff weights."""
+    """Write a model as ARPA (log10 probabilities and backoff weights), compressed by its extension (.gz, .zst, …)."""
     refuse_to_replace(arpa, lm)
-    model = CapFst.open(lm)
+    model = bundled.open(lm)
     write_arpa(arpa, model.states, model.arcs, model.start, model.symbols)
 
 
 class Mixed(NamedTuple):
-    """What a mixture was made of."""
+    """The components of a mixture."""
 
-    weights: list[float]  # of each model
-    context: str | None  # the path of the model whose context model it has
+    weights: list[float]  # one per model
+    context: str | None  # path of the model that the context model is from
 
 
 def mix_models(
@@ -89,29 +92,37 @@ def mix_models(
     tune_on: Iterable[bytes] = (),
     context: bool = True,
 ) -> Mixed:
-    """Writes the linear interpolation of models as one backoff model.
+    """Write the linear interpolation of models as one backoff model.
 
-    weights: one for each model, 1 in all; if None, those under which the text `tune_on` (blocks of whole lines of cased
-    UTF-8) is most likely, found by EM (Dempster et al. 1977). context: False for the LM alone; else the new model has
-    the context model of the model with the largest weight, of equal ones the first, and what that has learned from
-    translations.
+    weights: one per model, with the sum 1; if None, those under which the text `tune_on` (blocks of whole lines of
+    cased UTF-8) is most likely, found by EM (Dempster et al. 1977). context: False for the LM alone; otherwise the new
+    model gets the context model and the bilingual part of the model with the largest weight (the first of several).
+
+    Raises:
+        ModelError: the models differ in tokenizer or language, or one cannot be used.
+        CorpusError: there is no text to tune the weights on.
+        OptionError: the weights are not as required.
     """
-    models = [CapFst.open(lm) for lm in lms]
+    models = [bundled.open(lm) for lm in lms]
     tokenizers = {model.signature.tokenizer for model in models}
     if len(tokenizers) > 1:
-        raise CapfstError(f"the models have different tokenizers ({', '.join(sorted(tokenizers))}): train them alike")
+        raise ModelError(
+            f"the models have different tokenizers ({', '.join(sorted(tokenizers))}). "
+            "Only models with the same tokenizer can be mixed."
+        )
     if len({model.signature.lowercasing for model in models}) > 1:
         each = ", ".join(sorted({model.signature.lowercasing for model in models}))
-        raise CapfstError(
-            f"the models are of different languages ({each}): train them with the same --language, --restore, --grammar"
+        raise ModelError(
+            f"the models are for different languages ({each}). "
+            "Only models with the same --language, --restore and --grammar can be mixed."
         )
     language = models[0].symbols.language
     if weights is None:
         weights = tune(_costs(models, tune_on)).tolist()
     mixed = mix([_as_arpa(model) for model in models], weights, language.lowering)
     states, arcs, start = compile_levels(mixed.levels)
-    shares = zip(weights, models, strict=True)
-    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in shares).encode()
+    pairs = zip(weights, models, strict=True)
+    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in pairs).encode()
     signature = replace(
         models[0].signature,
         version=__version__,
@@ -132,7 +143,7 @@ def mix_models(
         ranks = spellings.shapes[labels_of(heaviest, symbols)]
         old = first_labels(heaviest, symbols, starts)
         parts[SPELLINGS] = of_spellings(transferred(spellings, old, symbols, starts, ranks)).part()
-    if context and BILINGUAL in heaviest.parts:  # it depends on no label
+    if context and BILINGUAL in heaviest.parts:  # independent of the labels
         parts[BILINGUAL] = heaviest.parts[BILINGUAL]
     write_fst(output, states, arcs, symbols, start, signature, parts)
     return Mixed(list(weights), heaviest.path if learned or spellings else None)
@@ -143,9 +154,9 @@ def _as_arpa(model: CapFst) -> Arpa:
 
 
 def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.float64]:
-    """float64[models, tokens]: −ln P of the text's tokens under each model, +inf for a word that it does not know.
+    """Return float64[models, tokens]: −ln P of the text's tokens under each model, +inf for its OOV words.
 
-    The tokens are those that all models together know.
+    Words outside the union of the vocabularies are the token `<unk>`.
     """
     vocabularies = [{word: label for label, word in enumerate(model.symbols)} for model in models]
     language = models[0].symbols.language
@@ -166,5 +177,5 @@ def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.fl
             rows.append(row)
         parts.append(np.stack(rows))
     if not parts:
-        raise CapfstError("there is no text to tune the weights on: name one with some lines, or give the weights")
+        raise CorpusError("the text to tune the weights on is empty. Give text with lines, or the weights themselves.")
     return np.concatenate(parts, axis=1)

@@ -1,4 +1,4 @@
-"""What a model is: `capfst info`.
+"""Describe a model: `capfst info`.
 
 In: a model. Out: a dictionary for JSON, and the same as text.
 """
@@ -18,12 +18,12 @@ from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 
 _LISTED = 10  # ambiguous words
-_FORMS = 8  # of each, in the text
+_FORMS = 8  # of each ambiguous word, in the text
 
 
 def describe(model: CapFst) -> dict[str, Any]:
-    """Signature, sizes, n-grams by order, the context model, the bilingual part, the words with the most surface forms,
-    the most frequent form first, and the card of a ready model."""
+    """Return signature, sizes, n-grams per order, the context model, the bilingual part, the words with the most
+    surface forms (most frequent form first), and the model card of a bundled model."""
     count = sum(model.ngrams)
     sizes = np.diff(model.starts)
     ambiguous = np.argsort(-sizes, kind="stable")[:_LISTED]
@@ -53,7 +53,7 @@ def describe(model: CapFst) -> dict[str, Any]:
 
 
 def _context(model: CapFst, name: str) -> dict[str, Any] | None:
-    """A context model of the model: its number of domains and bytes, or the error why it cannot be used."""
+    """Describe a context model of the model: its number of domains and bytes, or the error if it cannot be used."""
     try:
         context = Context.of(model, name)
     except CapfstError as error:
@@ -72,8 +72,8 @@ def _describe_context(context: dict[str, Any] | None) -> str:
 
 
 def _bilingual(model: CapFst) -> dict[str, Any] | None:
-    """The bilingual part of the model: the pairs of lines that it was learned from and its bytes, or the error why it
-    cannot be used."""
+    """Describe the bilingual part of the model: the number of line pairs that it was learned from and its bytes, or the
+    error if it cannot be used."""
     try:
         bilingual = Bilingual.of(model)
     except CapfstError as error:
@@ -84,7 +84,7 @@ def _bilingual(model: CapFst) -> dict[str, Any] | None:
 
 
 def render(description: dict[str, Any]) -> str:
-    """The description as lines of text."""
+    """Format the description as lines of text."""
     ngrams, spellings = description["ngrams"], description["spellings"]
     bilingual = description["bilingual"]
     from_translations = []

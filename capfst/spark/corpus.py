@@ -43,8 +43,8 @@ from capfst.io.splits import Split, read, splits
 from capfst.io.text_blocks import lines_stand_alone, text_blocks
 from capfst.lm.count import Collector, NgramCounts, start_counts
 from capfst.lm.discount import newest_word, recount
+from capfst.lm.ngram_windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.lm.partition import Partition
-from capfst.lm.windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.system.buckets import Store
 from capfst.text.language import Language
 from capfst.text.restoring import of_name

@@ -1,8 +1,8 @@
-"""Writing a file aside: it appears at its path complete, or not at all.
+"""Write a file atomically: it appears at its path complete, or not at all.
 
-In: a path. Out: a binary file to write to; when the block ends well, its bytes are on the disk and under
-that path, in the place of what was there; when it ends in any exception, nothing has changed. Order:
-temporary file in the same folder, write, fsync, rename, fsync of the folder.
+In: a path. Out: a binary file to write to. When the block ends normally, the bytes are on disk and replace the file at
+that path; when it ends with any exception, nothing has changed. Order: temporary file in the same folder, write, fsync,
+rename, fsync of the folder.
 """
 
 import atexit
@@ -16,19 +16,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, OptionError
 from capfst.system.locks import lock
 
 _ADVICE = {
-    errno.ENOSPC: "free some space or choose another folder",
-    errno.EDQUOT: "free some space or choose another folder",
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f) or choose another file system",
-    errno.EACCES: "choose a file and a folder that you may write to",
-    errno.EPERM: "choose a folder that you may write to",
-    errno.EROFS: "choose a folder that you may write to",
-    errno.ENOENT: "make the folder first",
-    errno.ENOTDIR: "choose a path whose folder is a folder",
-    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ENOSPC: "Free some space, or choose another folder.",
+    errno.EDQUOT: "Free some space, or choose another folder.",
+    errno.EFBIG: "Raise the limit on file sizes (ulimit -f), or choose another file system.",
+    errno.EACCES: "Choose a writable file in a writable folder.",
+    errno.EPERM: "Choose a writable folder.",
+    errno.EROFS: "Choose a writable folder.",
+    errno.ENOENT: "Create the folder first.",
+    errno.ENOTDIR: "Choose a path all of whose parents are folders.",
+    errno.ENAMETOOLONG: "Choose a shorter name.",
 }
 
 
@@ -37,20 +37,20 @@ _unfinished: set[Path] = set()
 
 @atexit.register
 def _clear() -> None:
-    """Removes temporary files that are left because a signal came while another one was being answered."""
+    """Remove temporary files that are left because a signal arrived while another one was being handled."""
     for temporary in _unfinished:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
 class _Raw(io.FileIO):
-    """A new file, locked while it is open, whose failing writes are told as failures to write `target`."""
+    """A new file, locked while it is open; write errors are reported against `target`."""
 
     def __init__(self, temporary: Path, target: Path) -> None:
         self.target = target
-        # "x" creates it with the permissions that any new file gets (tempfile's would be private).
+        # "x" creates it with the permissions of any new file (tempfile's would be private).
         super().__init__(temporary, "x+")
-        with contextlib.suppress(OSError):  # not every file system has locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             lock(self.fileno())
 
     def write(self, data: Any) -> int:
@@ -61,34 +61,34 @@ class _Raw(io.FileIO):
 
 
 def _failure(path: Path, error: OSError) -> CapfstError:
-    advice = _ADVICE.get(error.errno or 0, "check the folder and the disk")
-    return CapfstError(f"cannot write {path}: {error.strerror} (in folder {path.parent}): {advice}")
+    advice = _ADVICE.get(error.errno or 0, "Check the folder and the disk.")
+    return CapfstError(f"cannot write {path}: {error.strerror} (in folder {path.parent}). {advice}")
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """The file behind the path: what a link leads to is replaced, not the link; no device, no folder."""
+    """Return the file to replace: for a link the file that it points to. Devices, pipes and folders are errors."""
     target = Path(os.path.realpath(path))
     with contextlib.suppress(FileNotFoundError):
-        mode = os.stat(path).st_mode  # which tells of a pipe, too, whose real path is none
+        mode = os.stat(path).st_mode  # not of `target`: the real path of a pipe does not exist
         if stat.S_ISDIR(mode):
-            raise CapfstError(f"cannot write {path}: it is a folder: name a file in it")
+            raise CapfstError(f"cannot write {path}: it is a folder. Give the path of a file in it.")
         if not stat.S_ISREG(mode):
-            raise CapfstError(f"cannot write {path}: it is not a regular file: choose another path")
+            raise CapfstError(f"cannot write {path}: it is not a regular file. Choose another path.")
         if not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return target
 
 
 def refuse_to_replace(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
-    """CapfstError if the output is one of these files, which are read, and would be lost."""
+    """Raise OptionError if the output is one of these input files, which would be lost."""
     for file in inputs:
         with contextlib.suppress(OSError):
             if file is not None and os.path.samefile(output, file):
-                raise CapfstError(f"{output} would replace {file}, which is read: give the output another name")
+                raise OptionError(f"{output}: the output is also an input ({file}). Choose another output path.")
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the rename last; some systems cannot, and need not."""
+    """Make the rename durable, on systems that can sync a folder."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -98,7 +98,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _checked(path: str | os.PathLike[str]) -> Path:
-    """As `_target`; errors as of `replacing`."""
+    """Return `_target(path)`, with OSError converted to CapfstError."""
     try:
         return _target(path)
     except OSError as error:
@@ -106,7 +106,7 @@ def _checked(path: str | os.PathLike[str]) -> Path:
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
-    """As `replacing` would, as far as can be told before."""
+    """Raise the CapfstError that `replacing` would raise, as far as it can be foreseen."""
     target = _checked(path)
     if not os.access(target.parent, os.W_OK):
         missing = errno.EACCES if target.parent.exists() else errno.ENOENT
@@ -115,20 +115,22 @@ def refuse_unwritable(path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file to write, which takes the place of `path` when the block ends without an exception.
+    """Yield a binary file to write, which replaces `path` when the block ends without an exception.
 
-    Until then, and after any exception (KeyboardInterrupt too), `path` is as it was; the temporary file
-    `.capfst-….tmp` beside it never stays. The new file has the permissions of the old one. CapfstError if the folder,
-    the rights or the space are missing.
+    Until then, and after any exception (including KeyboardInterrupt), `path` is unchanged; the temporary file
+    `.capfst-….tmp` next to it is always removed. The new file has the permissions of the old one.
+
+    Raises:
+        CapfstError: the folder, the permissions or the disk space are missing.
     """
     target = _checked(path)
     temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
     _unfinished.add(temporary)
     raw = None
-    try:  # from before the file is there: Ctrl-C may come right after it
+    try:  # begins before the file exists: Ctrl-C may arrive right after that
         try:
             raw = _Raw(temporary, target)
-            with contextlib.suppress(OSError):  # not there, or the file system has none
+            with contextlib.suppress(OSError):  # no such file, or a file system without permissions
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
         except OSError as error:
             raise _failure(target, error) from error
@@ -142,7 +144,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         except OSError as error:
             raise _failure(target, error) from error
     except BaseException:
-        # The raw file, not the buffer, whose closing would try to write what is left in it.
+        # Not the buffer: closing it would try to write the rest of its data.
         with contextlib.suppress(OSError):
             if raw is not None:
                 raw.close()

@@ -10,7 +10,7 @@ Rising = TypeVar("Rising", I32Array, I32Strided)
 
 @inner
 def lower_bound(values: Rising, begin: i64, end: i64, value: i64) -> i64:
-    """The first index in values[begin:end], which rise, whose value is not below `value`; `end` if there is none."""
+    """Return the first index in values[begin:end], which increase, with a value ≥ `value`; `end` if there is none."""
     while begin < end:
         middle = (begin + end) >> 1
         if values[middle] < value:

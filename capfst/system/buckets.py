@@ -1,11 +1,11 @@
-"""Records on their way from one stage to the next, in memory while there is room, else in a temporary file.
+"""Buckets of records between two stages: in memory up to a limit, then in a temporary file.
 
-In: records, put into numbered buckets by any thread. Out: the buckets, each taken once, as one array; what
-was put in by several threads is in no certain order. The stages of the estimation read and write nothing but
-buckets, so that none needs more memory than the buckets being worked on, however large the corpus is.
+In: records, which any thread puts into numbered buckets. Out: the buckets, each taken once, as one array; the order of
+records from several threads is unspecified. The stages of the estimation read and write only buckets, so that a stage
+needs no more memory than the buckets it works on, however large the corpus is.
 
-A bucket is an address range as long as the bucket can become, of which only what is filled takes memory; and
-as long a range of a file, of which only what is filled takes space.
+A bucket is an address range of the bucket's maximal size, of which only the filled part takes memory; and a range of a
+file of the same size, of which only the filled part takes space.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, U32Array, U32Matrix, U32StridedMatrix, i64
 from capfst.system.sparse import sparse
 
-_PIECE = 1 << 24  # bytes that are read at once where they are copied
+_PIECE = 1 << 24  # bytes per read where reads are copied
 
 
 @allocating
 def sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> tuple[U32Matrix, I64Array]:
-    """The rows of a matrix sorted stably by bucket[row] < number; and int64[number + 1], where each bucket's begin."""
+    """Sort the rows of a matrix stably by bucket[row] < number; also return int64[number + 1], each bucket's first
+    row."""
     bounds = np.zeros(number + 1, np.int64)
     for row in range(len(records)):
         bounds[bucket[row] + 1] += 1
@@ -46,7 +47,7 @@ def sort_by_bucket(records: U32StridedMatrix, bucket: U32Array, number: i64) -> 
 
 
 class Unnamed:
-    """A file that no name leads to: it is gone when it is no longer in use, however the program ends."""
+    """A file without a name: the system deletes it when it is closed, however the program ends."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
@@ -56,15 +57,15 @@ class Unnamed:
         os.close(self.descriptor)
 
     def write(self, data: memoryview, offset: int) -> int:
-        """Writes data to a place; how many bytes."""
+        """Write data at an offset; return the number of bytes written."""
         if hasattr(os, "pwrite"):
             return os.pwrite(self.descriptor, data, offset)
-        with self._lock:  # Windows has one place for all threads
+        with self._lock:  # on Windows all threads share one file position
             os.lseek(self.descriptor, offset, os.SEEK_SET)
             return os.write(self.descriptor, data)
 
     def read(self, data: memoryview, offset: int) -> int:
-        """Fills data from a place; how many bytes."""
+        """Fill data from an offset; return the number of bytes read."""
         if hasattr(os, "preadv"):
             return os.preadv(self.descriptor, [data], offset)
         with self._lock:
@@ -75,7 +76,7 @@ class Unnamed:
 
 
 class Store:
-    """What the buckets of one estimation share: `memory` bytes (None: all there is), then files in `folder`."""
+    """Storage for the buckets of one estimation: `memory` bytes (None: no limit), then files in `folder`."""
 
     def __init__(self, memory: int | None, folder: str | os.PathLike[str] | None = None) -> None:
         self.memory = memory
@@ -85,7 +86,7 @@ class Store:
         self._lock = threading.Lock()
 
     def hold(self, size: int) -> bool:
-        """Whether there is room for `size` more bytes, which are then counted as used."""
+        """Reserve `size` bytes of memory; return whether they were available."""
         with self._lock:
             if self.memory is not None and self.held + size > self.memory:
                 return False
@@ -97,7 +98,7 @@ class Store:
             self.held -= size
 
     def file(self, size: int) -> None:
-        """Counts bytes that go to a file, or, below 0, that closing one has freed."""
+        """Count bytes that are written to a file, or, if negative, freed by closing one."""
         with self._lock:
             self.filed += size
 
@@ -106,7 +107,7 @@ class Store:
             with tempfile.TemporaryFile(dir=self.folder) as file:
                 return Unnamed(os.dup(file.fileno()))
         except OSError as error:
-            raise self._failure("make a temporary file", error) from error
+            raise self._failure("create a temporary file", error) from error
 
     def write(self, file: Unnamed, records: npt.NDArray, offset: int) -> None:
         data = _bytes(records)
@@ -123,16 +124,17 @@ class Store:
             while data:
                 done = file.read(data, offset)
                 if not done:
-                    raise OSError(errno.EIO, "the data ends early")
+                    raise OSError(errno.EIO, "unexpected end of file")
                 data, offset = data[done:], offset + done
         except OSError as error:
             raise self._failure("read temporary data", error) from error
 
-    def _failure(self, what: str, error: OSError) -> CapfstError:
-        advice = "choose another folder (--tmp)"
+    def _failure(self, action: str, error: OSError) -> CapfstError:
+        advice = "Choose another folder (--tmp)."
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            advice = f"free some space there ({self.filed >> 20} MiB are in use), {advice}, or allow more --memory"
-        return CapfstError(f"cannot {what} in {self.folder}: {error.strerror}: {advice}")
+            used = f"{self.filed >> 20} MiB are in use"
+            advice = f"Free some space there ({used}), choose another folder (--tmp), or raise --memory."
+        return CapfstError(f"cannot {action} in {self.folder}: {error.strerror}. {advice}")
 
 
 def _bytes(records: npt.NDArray) -> memoryview:
@@ -150,7 +152,7 @@ class Buckets:
         self.sizes = np.zeros(number, np.int64)
         self._capacity = capacity
         self._row = self.dtype.itemsize * width  # bytes
-        self._in_memory = np.zeros(number, np.int64)  # these rows of a bucket come first, then those in the file
+        self._in_memory = np.zeros(number, np.int64)  # rows; they precede those in the file
         self._memory: list[npt.NDArray | None] = [None] * number
         self._offsets = np.concatenate(([0], np.cumsum(capacity))) * self._row
         self._file: Unnamed | None = None
@@ -160,7 +162,7 @@ class Buckets:
         return len(self.sizes)
 
     def _range(self, bucket: int) -> npt.NDArray:
-        """The bucket's memory."""
+        """Return the bucket's memory, allocated at the first call."""
         records = self._memory[bucket]
         if records is None:
             records = sparse(int(self._capacity[bucket]) * self.width, self.dtype).reshape(-1, self.width)
@@ -168,7 +170,7 @@ class Buckets:
         return records
 
     def put(self, bucket: int, records: npt.NDArray) -> None:
-        """Adds a copy of the records."""
+        """Add a copy of the records."""
         number = len(records)
         if not number:
             return
@@ -193,12 +195,12 @@ class Buckets:
             self.store.write(self._file, np.ascontiguousarray(records), int(self._offsets[bucket]) + first * self._row)
 
     def scatter(self, records: npt.NDArray, bounds: npt.NDArray) -> None:
-        """Adds records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""
+        """Add records[bounds[b] : bounds[b + 1]] to bucket b, for all b."""
         for bucket in np.flatnonzero(np.diff(bounds)):
             self.put(int(bucket), records[bounds[bucket] : bounds[bucket + 1]])
 
     def take(self, bucket: int) -> npt.NDArray:
-        """The bucket's records, which it then no longer holds."""
+        """Remove and return the bucket's records."""
         size, in_memory = int(self.sizes[bucket]), int(self._in_memory[bucket])
         if not size:
             return np.empty((0, self.width), self.dtype)
@@ -211,7 +213,7 @@ class Buckets:
         return records
 
     def close(self) -> None:
-        """Gives the temporary file's space back."""
+        """Close the temporary file, which frees its space."""
         if self._file is not None:
             self._file = None
             self.store.file(-int((self.sizes - self._in_memory).sum()) * self._row)

@@ -1,16 +1,15 @@
-"""How much memory this process takes beside the data, which `--memory` has to cover too; and what becomes of freed
-memory."""
+"""The memory that this process needs besides its data, which `--memory` includes; and the reuse of freed memory."""
 
 import ctypes
 import mmap
 import os
 
-PROGRAM = 160 << 20  # more than what Python, NumPy and the kernels take
+PROGRAM = 160 << 20  # an upper bound for Python, NumPy and the kernels
 
 
 def resident() -> int:
-    """Bytes of memory that this process has now, those that earlier work left included; 0 where the system does not
-    tell."""
+    """Return the bytes of memory that this process occupies, including those left from earlier work; 0 if the system
+    does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * mmap.PAGESIZE
@@ -22,9 +21,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 
 
 def keep_freed_memory() -> None:
-    """Has the process keep up to 256 MiB that are freed from now on, if its C library is glibc; what is free by now, in
-    all threads, goes back to the system. One block of text after the other takes and frees arrays of the same sizes:
-    the system would clear their pages each time."""
+    """If the C library is glibc, return free memory of all threads to the system, and keep up to 256 MiB of the memory
+    that is freed from now on. Each block of text allocates and frees arrays of the same sizes: the system would clear
+    their pages each time."""
     if os.name == "posix" and hasattr(library := ctypes.CDLL(None), "mallopt"):
         library.malloc_trim(0)
         library.mallopt(_MMAP_THRESHOLD, 32 << 20)

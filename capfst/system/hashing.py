@@ -1,6 +1,6 @@
-"""Hashes in kernels: of two numbers, of several ones, and of bytes.
+"""Hashes in kernels: of two integers, of several integers, and of bytes.
 
-Their values are part of the context model's file format: changing one makes all models trained before unusable.
+Their values are part of the context model's file format: changing a hash makes all existing models unusable.
 """
 
 from typing import Annotated, TypeAlias
@@ -19,13 +19,13 @@ PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 @inner
 def hash_pair(a: AnyInteger, b: AnyInteger) -> u64:
-    """uint64, a hash of two integers in this order; its low bits depend on all bits of both."""
+    """Return a hash of an ordered pair of integers, whose low bits depend on all bits of both."""
     h = (a * PRIME ^ (b + PRIME)) * u64(0xFF51AFD7ED558CCD)
     return h ^ h >> u64(32)
 
 
 def multiplier(number: int) -> np.uint64:
-    """An odd number for `multiply_shift`, drawn at random: by SplitMix64 (Steele, Lea & Flood 2014)."""
+    """Return a pseudorandom odd number for `multiply_shift`, by SplitMix64 (Steele, Lea & Flood 2014)."""
     z = number * int(PRIME)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ z % 2**64 >> shift) * factor
@@ -34,14 +34,14 @@ def multiplier(number: int) -> np.uint64:
 
 @inner
 def multiply_shift(total: u64) -> u32:
-    """uint32, a hash of several integers below 2³², given the sum of their products with a multiplier each: of many
-    hashes that share numbers, each costs an addition (Dietzfelbinger 1996, multiply-shift)."""
+    """Return a hash of several integers below 2³², given the sum of their products with one multiplier each. So each of
+    many hashes that share integers costs an addition (Dietzfelbinger 1996, multiply-shift)."""
     return u32(total >> u64(32))
 
 
 @inner
 def hash_bytes(text: U8Array, start: i64, end: i64, seed: i64) -> u64:
-    """uint64, a hash of text[start:end] (uint8[·]) and its length; each seed is another hash function."""
+    """Return a hash of text[start:end] (uint8[·]) and its length; each seed gives a different hash function."""
     h = u64(seed)
     for i in range(start, end):
         h = (h ^ u64(text[i])) * PRIME

@@ -1,9 +1,9 @@
-"""A function over items in several threads: results in the items' order, as soon as they are there, in flat memory.
+"""Map a function over items in several threads: results in the items' order, as soon as possible, in constant memory.
 
-`map_stream` is for items that are slow to come: it starts threads of its own, one of which takes the items, so that
-waiting for the next one holds up no result. `map_in_pool` is for items that are at hand, and a pool that several stages
-share. Of both, at most a few items are ahead of what the reader of the results has taken. `as_they_come` is for items
-that are best done many at once, but that nothing is to wait for.
+`map_stream` is for items that arrive slowly: it starts its own threads, one of which reads the items, so that waiting
+for the next item delays no result. `map_in_pool` is for items that are available, and a pool that several stages share.
+Both run at most a few items ahead of the reader of the results. `as_they_come` batches items that are processed faster
+together, without waiting for a batch to fill.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ _POLL = 0.1  # seconds
 
 
 def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
-    """`map(function, items)` in `jobs` threads. An exception of either is raised in its turn."""
+    """Yield `map(function, items)`, computed in `jobs` threads. An exception of either is raised in its turn."""
     if jobs == 1:
         yield from map(function, items)
         return
@@ -47,7 +47,7 @@ def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: 
             put(failed)
         put(None)
 
-    # A daemon: after Ctrl-C it may still be waiting for an item that never comes.
+    # A daemon: after Ctrl-C it may still wait for an item that never arrives.
     Thread(target=feed, daemon=True).start()
     try:
         while (future := waiting.get()) is not None:
@@ -60,7 +60,7 @@ def map_stream(function: Callable[[Item], Result], items: Iterable[Item], jobs: 
 def map_in_pool(
     function: Callable[[Item], Result], items: Iterable[Item], pool: ThreadPoolExecutor, ahead: int
 ) -> Iterator[Result]:
-    """`map(function, items)` in the pool's threads, at most `ahead` items before the one whose result is awaited."""
+    """Yield `map(function, items)`, computed in the pool's threads, at most `ahead` items before the next result."""
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
@@ -75,12 +75,12 @@ def map_in_pool(
 
 
 def as_they_come(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
-    """All items, in lists of those that have come by the time of asking: at least one, and at most `most`.
+    """Yield all items, in lists of those that have arrived when a list is requested: 1 to `most` items.
 
-    They are taken in a thread of its own, at most `most` ahead. An exception of `items` is raised in its turn.
+    A thread reads the items, at most `most` ahead. An exception of `items` is raised in its turn.
     """
     come: list[Item] = []
-    ended: list[BaseException | None] = []  # by this exception, or well
+    ended: list[BaseException | None] = []  # the exception, or None at the normal end
     stopped = False
     changed = Condition()
 
@@ -100,7 +100,7 @@ def as_they_come(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
             ended.append(error)
             changed.notify()
 
-    # A daemon: it may be waiting for an item that never comes when the program ends.
+    # A daemon: when the program ends, it may still wait for an item that never arrives.
     Thread(target=feed, daemon=True).start()
     try:
         while True:
@@ -121,5 +121,5 @@ def as_they_come(items: Iterator[Item], most: int) -> Iterator[list[Item]]:
 
 
 def exhaust(results: Iterable[None]) -> None:
-    """Waits until a function that returns nothing has been called for all items."""
+    """Wait for all results of a function that returns None."""
     deque(results, maxlen=0)

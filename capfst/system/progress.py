@@ -1,7 +1,7 @@
-"""Progress: a bar on a terminal, plain lines elsewhere, on stderr.
+"""Show progress on stderr: a bar on a terminal, plain lines elsewhere.
 
-In: the amount of work, then its parts as they are done. Out: a bar with rate and time left; or, where stderr
-is no terminal, a line after 10 seconds and then at growing intervals, and one at the end.
+In: the amount of work, then each amount done. Out: a bar with rate and time left; or, if stderr is not a terminal, a
+line after 10 seconds and then at growing intervals, and one at the end.
 """
 
 import os
@@ -13,18 +13,18 @@ from threading import RLock
 from typing import Any, TextIO
 
 FIRST_LINE = 10.0  # seconds
-NEXT_LINE = 1.25  # times the time so far: few lines for a long job, too
+NEXT_LINE = 1.25  # times the time so far: few lines even for a long job
 
 Advance = Callable[[int], None]
 Progress = Callable[[int, str, str], AbstractContextManager[Callable[[int], object]]]
-"""(total, description, unit) → a context in which a function is told how much more has been done."""
+"""(total, description, unit) → a context with a function to call with each amount done."""
 
 
 @contextmanager
 def progress(total: int, description: str, unit: str = "B", quiet: bool = False) -> Iterator[Advance]:
-    """Gives a function to be called with the amount done since its last call.
+    """Yield a function to call with the amount done since its last call.
 
-    `total` and the amounts are in `unit`, which is shown with the prefixes k, M and G; a `total` of 0 is unknown.
+    `total` and the amounts are in `unit`, which is shown with the prefixes k, M and G; a `total` of 0 means unknown.
     """
     if quiet:
         yield lambda more: None
@@ -39,7 +39,7 @@ def _bar(total: int, description: str, unit: str) -> Iterator[Advance]:
     from tqdm import tqdm  # noqa: PLC0415
 
     class Bar(tqdm):
-        monitor_interval = 0  # no thread of its own
+        monitor_interval = 0  # no monitor thread
 
         @property
         def format_dict(self) -> dict[str, Any]:
@@ -49,15 +49,15 @@ def _bar(total: int, description: str, unit: str) -> Iterator[Advance]:
             return values | {"amount": amount, "ncols": _columns(terminal) - 1}
 
         def refresh(self, nolock: bool = False, lock_args: Any = None) -> None:
-            with lock:  # tqdm's own would keep the lock if a signal ended the program meanwhile
+            with lock:  # tqdm would keep its lock if a signal ended the program meanwhile
                 super().refresh(nolock=True)
 
-    lock = RLock()  # of all that writes: several threads may
+    lock = RLock()  # for all writes: several threads may write
     Bar.set_lock(lock)  # tqdm's default is for several processes, and may start one
     terminal, layout = sys.stderr, "{desc} |{bar}| {amount}, {remaining} left" if total else "{desc}: {amount}"
 
     class Above:
-        """Stderr while there is a bar: whole lines come above it."""
+        """Stderr while there is a bar: complete lines are printed above the bar."""
 
         rest = ""
 
@@ -90,7 +90,7 @@ def _bar(total: int, description: str, unit: str) -> Iterator[Advance]:
 
 
 def _columns(terminal: TextIO) -> int:
-    """Its width, which may change; 80 if it does not tell."""
+    """Return the terminal's current width; 80 if it is unknown."""
     with suppress(OSError):
         return os.get_terminal_size(terminal.fileno()).columns or 80
     return 80
@@ -118,8 +118,8 @@ def _lines(total: int, description: str, unit: str) -> Iterator[Advance]:
 
 
 def _amount(done: float, total: float, rate: float, unit: str) -> str:
-    share = f" of {_scaled(total, unit)} ({100 * done / total:.0f} %)" if done < total else ""
-    return f"{_scaled(done, unit)}{share}, {_scaled(rate, unit)}/s"
+    of_total = f" of {_scaled(total, unit)} ({100 * done / total:.0f} %)" if done < total else ""
+    return f"{_scaled(done, unit)}{of_total}, {_scaled(rate, unit)}/s"
 
 
 def _scaled(amount: float, unit: str) -> str:
@@ -130,6 +130,7 @@ def _scaled(amount: float, unit: str) -> str:
 
 
 def clock(seconds: float) -> str:
+    """Format a duration as h:mm:ss."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

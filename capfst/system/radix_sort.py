@@ -1,7 +1,7 @@
 """Stable radix sort of packed 64-bit keys, by permutation.
 
-In: keys, and a permutation of their places. Out: the permutation sorted by key, in which equal keys keep their order.
-So records of several keys are sorted by the last key first, and by the first key last.
+In: keys, and a permutation of their indices. Out: the permutation sorted by key, in which equal keys keep their order.
+So records with several keys are sorted by the last key first, and by the first key last.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _SIZE = 1 << _BITS
 
 @allocating
 def refine(keys: U64Array, order: U32Array) -> U32Array:
-    """`order` (uint32[n], places in `keys`) sorted stably by keys[order] (keys: uint64[n]); `order` is overwritten."""
+    """Sort `order` (uint32[n], indices of keys: uint64[n]) stably by keys[order]. Overwrites `order`."""
     n = len(order)
     if n < 2:
         return order
@@ -26,26 +26,26 @@ def refine(keys: U64Array, order: U32Array) -> U32Array:
     for i in range(n):
         key[i] = keys[order[i]]
     spare = np.empty(n, np.uint32)
-    place = np.empty(_SIZE, np.int64)
+    position = np.empty(_SIZE, np.int64)
     mask = u64(_SIZE - 1)
     shift = u64(0)
-    # Runs of constant bits (the vocabulary rarely fills its bits) are stepped over.
+    # Runs of constant bits are skipped: the vocabulary rarely fills its bits.
     while varying >> shift != 0:
         if (varying >> shift) & u64(1) == 0:
             shift += u64(1)
             continue
-        place[:] = 0
+        position[:] = 0
         for i in range(n):
-            place[(key[i] >> shift) & mask] += 1
+            position[(key[i] >> shift) & mask] += 1
         total = 0
         for digit in range(_SIZE):
-            count = place[digit]
-            place[digit] = total
+            count = position[digit]
+            position[digit] = total
             total += count
         for i in range(n):
             digit = (key[i] >> shift) & mask
-            target = place[digit]
-            place[digit] = target + 1
+            target = position[digit]
+            position[digit] = target + 1
             spare_key[target] = key[i]
             spare[target] = order[i]
         key, spare_key = spare_key, key

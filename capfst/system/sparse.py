@@ -1,7 +1,7 @@
-"""Large arrays of which only what is touched takes memory.
+"""Allocate large arrays of which only the touched pages take memory.
 
-An array of NumPy's may lie in memory that was used before, so that later arrays need new memory, though it hardly uses
-its own; and where one of 4 MB or more is touched, the system gives 2 MB at once.
+NumPy may put an array into memory that was used before, although the array touches little of it; then later arrays need
+new memory. And when an array of NumPy's of 4 MB or more is touched, the system allocates 2 MB at once.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _PRIVATE: dict[str, Any] = (
 
 
 def sparse(size: int, dtype: npt.DTypeLike) -> npt.NDArray:
-    """An array of `size` items, as from np.empty. MemoryError if there is no memory for it."""
+    """Return an uninitialized array of `size` items; MemoryError if there is no memory for it."""
     item = np.dtype(dtype)
     if size * item.itemsize < _LARGE:
         return np.empty(size, item)
     try:
         memory = mmap.mmap(-1, size * item.itemsize, **_PRIVATE)
     except OSError as error:
-        if error.errno not in (errno.ENOMEM, errno.EINVAL):  # the latter, if Windows has no more
+        if error.errno not in (errno.ENOMEM, errno.EINVAL):  # the latter on Windows
             raise
         raise MemoryError(f"no memory for {size} items of {item}") from error
     return np.frombuffer(memory, item)

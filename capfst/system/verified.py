@@ -1,9 +1,9 @@
-"""Models that were checked and found good: such a file is not checked again.
+"""Remember the model files that were validated, so that they need not be validated again.
 
-In: what the system says of an open model file. Out: the model's n-grams by order, if this user has had that file
-checked before. A file is recognised by its place (device, inode), size, and times of
-change, which every change of its content moves on. `capfst/checked.json` in the user's cache folder remembers the last
-few; if that cannot be read or written, nothing is remembered.
+In: the status of an open model file. Out: the model's number of n-grams per order, if this user has validated the file
+before. A file is recognized by device, inode, size and times of change: every change of its content changes the times.
+`capfst/checked.json` in the user's cache folder stores the last few files; if it cannot be read or written, nothing is
+remembered.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from capfst.version import __version__
 
 _MODELS = 32
 MIN_AGE = 2 * 10**9
-"""Nanoseconds. A file that changed less than so long ago may change again without a change of its times, since clocks
-move in steps."""
+"""Nanoseconds. A file that changed more recently than this may change again while its times stay the same, since clocks
+advance in steps."""
 
 Key = tuple[int, ...]
 
@@ -36,7 +36,7 @@ def _key(file: os.stat_result) -> Key:
 
 
 def _models() -> dict[Key, tuple[int, ...]]:
-    """The numbers of n-grams of the files that this version has checked, the oldest first."""
+    """Return the n-grams per order of the files that this version has validated, oldest first."""
     path = _file()
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         if path:
@@ -47,12 +47,12 @@ def _models() -> dict[Key, tuple[int, ...]]:
 
 
 def recall(file: os.stat_result) -> tuple[int, ...]:
-    """The n-grams by order of the model in a file that was found good; () if it was not, or if that is forgotten."""
+    """Return the n-grams per order of the model in a validated file; () if the file is unknown."""
     return _models().get(_key(file), ())
 
 
 def remember(file: os.stat_result, ngrams: tuple[int, ...]) -> None:
-    """Remembers that a file, which was so before it was checked, is good."""
+    """Remember a valid file, given its status from before the validation."""
     path = _file()
     if path is None or file.st_ctime_ns > time.time_ns() - MIN_AGE:
         return

@@ -1,7 +1,7 @@
-"""A function over items in several processes, for work in Python, of which threads do not do two things at once.
+"""Map a function over items in several processes, for Python code that holds the GIL.
 
-The processes are new interpreters, which import nothing but the module of the function. So neither threads nor the
-caller's main module come with them, as they would with `multiprocessing`. They end with the process that started them.
+The processes are new interpreters that import only the module of the function: unlike with `multiprocessing`, they
+inherit neither threads nor the caller's main module. They end with the process that started them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Worker:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        # A session of its own, as Ctrl-C is for the process that started it.
+        # In a new session: Ctrl-C is for the process that started it.
         self._process = subprocess.Popen(
             [sys.executable, "-c", _SERVE],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
@@ -47,7 +47,7 @@ class _Worker:
             self._send(item)
             result, error = pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as lost:
-            raise CapfstError("a process that this one started has ended: give fewer --jobs") from lost
+            raise CapfstError("a worker process died, possibly for lack of memory. Try fewer --jobs.") from lost
         if error is not None:
             raise error
         return result
@@ -58,27 +58,27 @@ class _Worker:
 
 
 def serve() -> None:
-    """What a worker does: it reads a function and items from stdin, and writes (result, error) to stdout."""
+    """Run a worker: read a function and items from stdin, and write (result, error) per item to stdout."""
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
-    with suppress(EOFError, OSError, pickle.UnpicklingError):  # whoever started it has gone
+    with suppress(EOFError, OSError, pickle.UnpicklingError):  # the process that started it has ended
         function = pickle.load(stdin)
         while True:
             item = pickle.load(stdin)
             answer: tuple[object, Exception | None]
             try:
                 answer = function(item), None
-            except Exception as error:  # it is raised where the result is wanted
+            except Exception as error:  # raised in the process that reads the result
                 answer = None, error
             pickle.dump(answer, stdout)
             stdout.flush()
 
 
 def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:
-    """`map(function, items)` in `jobs` processes, or in this one if that is 1; in order, a few items ahead of what is
-    taken. The function is one of a module; items, results and exceptions can be pickled.
+    """Yield `map(function, items)`, computed in `jobs` processes (in this one if `jobs` is 1), in order, a few items
+    ahead of the reader. The function must belong to a module; items, results and exceptions must be picklable.
 
     Raises:
-        CapfstError: a process was killed.
+        CapfstError: a worker process died.
     """
     if jobs == 1:
         yield from map(function, items)

@@ -1,4 +1,4 @@
-"""Files that are no models, or no more: each is refused with a reason, none does harm."""
+"""Foreign, truncated and damaged files: each is refused with a reason or harmless."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,23 +22,23 @@ from support.models import (
     vector,
 )
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.validate import MAX_ORDER, problem, read_all
 from capfst.fst.write import ARC, STATE
 
 
 def bare(path: Path) -> bytearray:
-    """The file of a model without its trailer, and so without a checksum."""
+    """Return the bytes of a model file without its trailer, and so without a checksum."""
     return bytearray(path.read_bytes()[: trailer_start(CapFst.open(path))])
 
 
 def opens(path: Path, content: bytes) -> CapFst | None:
-    """The model in a file of this content, all numbers in it in range; None if it is refused."""
+    """Open a file with this content and check that all its numbers are in range; return None if it is refused."""
     path.write_bytes(content)
     try:
         model = CapFst.open(path)
-    except CapfstError as error:
+    except ModelError as error:
         assert str(path) in str(error)
         return None
     labels, states = len(model.symbols) - 1, len(model.states)
@@ -62,7 +62,7 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
     tiny().save(tmp_path / "cap.fst")
     content = (tmp_path / "cap.fst").read_bytes()
     for size in range(len(content)):
-        if size != trailer_start(CapFst.open(tmp_path / "cap.fst")):  # where a file of another program ends
+        if size != trailer_start(CapFst.open(tmp_path / "cap.fst")):  # a file without a trailer is valid
             assert opens(tmp_path / "short.fst", content[:size]) is None
     assert opens(tmp_path / "long.fst", content + b"\0") is None
     assert opens(tmp_path / "same.fst", content) is not None
@@ -83,7 +83,7 @@ def test_changed_bytes_are_refused_or_harmless(data: st.DataObject, tmp_path: Pa
 @settings(in_one_folder, max_examples=200)
 @given(data=st.data())
 def test_changed_numbers_are_refused_or_harmless(data: st.DataObject, tmp_path: Path) -> None:
-    """Of the header and the symbol table: as 32 or 64 bits, small, huge or negative."""
+    """Numbers in the header and the symbol table, of 32 or 64 bits: small, huge or negative."""
     tiny().save(tmp_path / "cap.fst")
     content = bare(tmp_path / "cap.fst")
     size = data.draw(st.sampled_from([4, 8]))
@@ -113,15 +113,15 @@ def label(at: int, value: int) -> Change:
 @pytest.mark.parametrize(
     "change, state, message",
     [
-        (put("states", "final", 0, np.inf), 0, "as the empty context"),
+        (put("states", "final", 0, np.inf), 0, "empty context"),
         (put("states", "final", 0, np.nan), 0, "final weight is nan"),
         (put("states", "final", 2, -np.inf), 2, "final weight is -inf"),
-        (put("states", "pos", 2, 5), 2, "do not lie between"),
-        (put("states", "pos", 2, 2**32 - 1), 2, "do not lie between"),
-        (put("states", "narcs", 0, 3), 0, "as the empty context"),
-        (put("states", "narcs", 0, 5), 0, "as the empty context"),
-        (put("states", "narcs", 3, 0), 3, "do not lie between"),
-        (put("states", "narcs", 3, 2**32 - 1), 3, "do not lie between"),
+        (put("states", "pos", 2, 5), 2, "neighbors"),
+        (put("states", "pos", 2, 2**32 - 1), 2, "neighbors"),
+        (put("states", "narcs", 0, 3), 0, "empty context"),
+        (put("states", "narcs", 0, 5), 0, "empty context"),
+        (put("states", "narcs", 3, 0), 3, "neighbors"),
+        (put("states", "narcs", 3, 2**32 - 1), 3, "neighbors"),
         (put("states", "niepsilons", 0, 1), 0, "number of ε arcs"),
         (put("states", "noepsilons", 3, 0), 3, "number of ε arcs"),
         (put("arcs", "olabel", 5, 1), 1, "different input and output labels"),
@@ -130,13 +130,13 @@ def label(at: int, value: int) -> Change:
         (put("arcs", "nextstate", 5, 4), 1, "leads to no state"),
         (put("arcs", "nextstate", 3, -1), 0, "leads to no state"),
         (put("arcs", "nextstate", 6, 2), 2, "not a backoff to a state before it"),
-        (label(0, 0), 0, "do not rise"),
-        (label(2, 2), 0, "do not rise"),
-        (label(3, 5), 0, "do not rise"),
+        (label(0, 0), 0, "increase"),
+        (label(2, 2), 0, "increase"),
+        (label(3, 5), 0, "increase"),
         (label(4, 1), 1, "not a backoff to"),
-        (label(5, 5), 1, "do not rise"),
-        (label(5, -1), 1, "do not rise"),
-        (label(7, 0), 2, "do not rise"),
+        (label(5, 5), 1, "increase"),
+        (label(5, -1), 1, "increase"),
+        (label(7, 0), 2, "increase"),
     ],
 )
 def test_damaged_states_and_arcs(tmp_path: Path, change: Change, state: int, message: str) -> None:
@@ -149,13 +149,13 @@ def test_damaged_states_and_arcs(tmp_path: Path, change: Change, state: int, mes
     np.testing.assert_array_equal(states, model.states)
     change(states, arcs)
     (tmp_path / "cap.fst").write_bytes(content)
-    with pytest.raises(CapfstError, match=f"is damaged: state {state}: .*{message}.*: copy it again"):
+    with pytest.raises(ModelError, match=f"state {state}: .*{message}"):
         CapFst.open(tmp_path / "cap.fst")
 
 
 @settings(deadline=None)
 @given(model=backoff_models(), data=st.data())
-def test_kernel_and_twin_object_to_the_same_state(model: Model, data: st.DataObject) -> None:
+def test_kernels_find_the_same_state_as_the_reference_implementation(model: Model, data: st.DataObject) -> None:
     labels = len(model.symbols) - 1
     for _ in range(data.draw(st.integers(0, 2))):
         array = data.draw(st.sampled_from([model.states, model.arcs]))
@@ -173,14 +173,14 @@ def test_kernel_and_twin_object_to_the_same_state(model: Model, data: st.DataObj
 
 
 def chain(order: int) -> Model:
-    """The n-grams of `order` words, all the same."""
+    """Build a model of n-grams up to `order` words, all the same word."""
     contexts = {(1,) * n: 0.5 for n in range(1, order)}
     return build(["a"], {(1,) * n: 1.0 for n in range(1, order + 1)}, contexts, {(): 1.0})
 
 
 def test_the_greatest_order(tmp_path: Path) -> None:
     assert chain(MAX_ORDER).save(tmp_path / "cap.fst").ngrams == (2, *[1] * (MAX_ORDER - 1))
-    with pytest.raises(CapfstError, match=f"its order is greater than {MAX_ORDER}"):
+    with pytest.raises(ModelError, match=f"order .*{MAX_ORDER}"):
         chain(MAX_ORDER + 1).save(tmp_path / "cap.fst")
 
 
@@ -188,35 +188,35 @@ def test_the_greatest_order(tmp_path: Path) -> None:
     "words, message",
     [
         (["it", "", "works"], "symbol 2 is empty"),
-        (["works", "it"], r"symbol 2 \('it'\) is out of order"),
-        (["it", "It", "it"], r"symbol 3 \('it'\) is out of order or there twice"),
-        (["Zebra", "ähre", "Öl", "ätna"], r"symbol 4 \('ätna'\) is out of order"),
-        (["<epsilon>", "a"], "<epsilon> is among its words"),
-        ([], "cannot have 1 symbols"),
+        (["works", "it"], r"symbol 2 \('it'\)"),
+        (["it", "It", "it"], r"symbol 3 \('it'\)"),
+        (["Zebra", "ähre", "Öl", "ätna"], r"symbol 4 \('ätna'\)"),
+        (["<epsilon>", "a"], "<epsilon>"),
+        ([], "1 symbols"),
     ],
 )
 def test_wrong_symbols(tmp_path: Path, words: list[str], message: str) -> None:
-    with pytest.raises(CapfstError, match=message):
+    with pytest.raises(ModelError, match=message):
         build(words, {(i,): 1 for i in range(1, len(words) + 1)}, {(1,): 1}, {(): 1}).save(tmp_path / "cap.fst")
 
 
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"", "the file is empty"),
-        (b"\x1f\x8b\x08\x00", "a gzip file: decompress it first"),
-        (b"\x28\xb5\x2f\xfd\x00", "a zstd file: decompress it first"),
-        (b"\n\\data\\\nngram 1=2\n", "an ARPA file: train a model"),
-        (b"mmap lm http://kheafield.com/code format version 5\n\0", "a KenLM binary"),
-        (b"This is a text.\n", "no OpenFst file"),
-        (b"abc", "ends inside its header"),
-        (bytes(1000), "no OpenFst file"),
+        (b"", "empty"),
+        (b"\x1f\x8b\x08\x00", "gzip"),
+        (b"\x28\xb5\x2f\xfd\x00", "zstd"),
+        (b"\n\\data\\\nngram 1=2\n", "ARPA"),
+        (b"mmap lm http://kheafield.com/code format version 5\n\0", "KenLM"),
+        (b"This is a text.\n", "not an OpenFst file"),
+        (b"abc", "header, after 3 bytes"),
+        (bytes(1000), "not an OpenFst file"),
     ],
 )
 def test_foreign_files(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "cap.fst"
     path.write_bytes(content)
-    with pytest.raises(CapfstError, match=f"cannot use the model {path}: .*{message}"):
+    with pytest.raises(ModelError, match=f"{path}: .*{message}"):
         CapFst.open(path)
 
 
@@ -227,18 +227,18 @@ def test_other_fsts(tmp_path: Path) -> None:
     fst = vector(tiny())
 
     def refused(message: str) -> None:
-        with pytest.raises(CapfstError, match=message):
+        with pytest.raises(ModelError, match=message):
             CapFst.open(path)
 
     fst.write(path)
-    refused("vector<standard>, version 2, not aligned const<standard>: convert it with `fstconvert")
+    refused("vector<standard>, version 2, .* `fstconvert --fst_type=const --fst_align`")
     pywrapfst.convert(pywrapfst.Fst.read(path), "const").write(path)
-    refused("const<standard>, version 2, not aligned")
+    refused("const<standard>, version 2, ")
     pywrapfst.arcmap(pywrapfst.Fst.read(path), map_type="to_log").write(path)
     refused("vector<log>")
     for setting, message in [
-        (lambda: fst.set_output_symbols(fst.input_symbols()), "no output symbols"),
-        (lambda: fst.set_input_symbols(None), "must have input symbols"),
+        (lambda: fst.set_output_symbols(fst.input_symbols()), "output symbols"),
+        (lambda: fst.set_input_symbols(None), "input symbols"),
     ]:
         setting()
         fst.write(path)
@@ -250,27 +250,42 @@ def test_a_symbol_table_of_another_name(tmp_path: Path) -> None:
     tiny().save(tmp_path / "cap.fst")
     content = (tmp_path / "cap.fst").read_bytes()
     (tmp_path / "cap.fst").write_bytes(content.replace(b"capfst|v", b"words|||"))
-    with pytest.raises(CapfstError, match="name is no capfst signature: 'words"):
+    with pytest.raises(ModelError, match=r"signature: 'words\|\|\|"):
         CapFst.open(tmp_path / "cap.fst")
 
 
-def test_property_bits_that_lie(tmp_path: Path) -> None:
+def test_false_property_bits(tmp_path: Path) -> None:
     tiny().save(tmp_path / "cap.fst")
     content = bare(tmp_path / "cap.fst")
     content[33 + 3] ^= 0b11 << 4  # input labels sorted → not sorted
     (tmp_path / "cap.fst").write_bytes(content)
-    with pytest.raises(CapfstError, match="property bits contradict"):
+    with pytest.raises(ModelError, match="property bits"):
         CapFst.open(tmp_path / "cap.fst")
 
 
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("missing.fst", "No such file or directory: check the path"),
+        ("missing.fst", "No such file or directory"),
         (".", "not a regular file"),
         ("/dev/null", "not a regular file"),
     ],
 )
-def test_places_where_no_file_is(tmp_path: Path, name: str, message: str) -> None:
-    with pytest.raises(CapfstError, match=message):
+def test_paths_without_a_file(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
         CapFst.open(tmp_path / name)
+
+
+def test_errors_of_the_kernel_library_are_not_errors_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny().save(tmp_path / "cap.fst")
+    error = CapfstError("no kernels")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("capfst.fst.read.unpack", fail)
+    with pytest.raises(CapfstError) as caught:
+        CapFst.open(tmp_path / "cap.fst")
+    assert caught.value is error

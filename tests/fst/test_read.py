@@ -1,4 +1,4 @@
-"""cap.fst: its layout, OpenFst's own reading of it, the mapped model."""
+"""cap.fst: its layout, how OpenFst reads it, the mapped model."""
 
 import itertools
 import random
@@ -23,7 +23,7 @@ from support.models import (
     vector,
 )
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError, OptionError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_chunks
 from capfst.models.info import describe, render
@@ -48,7 +48,7 @@ def test_golden_bytes(tmp_path: Path) -> None:
     tiny().save(tmp_path / "cap.fst")
     name = b"capfst|v:0.1.0|order:3|smoothing:kn|pruning:none|tokenizer:capfst|lowercasing:default|corpus:00000000"
     content = struct.pack("<i i5s i8s ii", 2125659606, 5, b"const", 8, b"standard", 1, 1 | 4)
-    # expanded, acceptor, deterministic, ε, sorted, weighted, cyclic, not sorted by state, coaccessible, no string
+    # expanded, acceptor, deterministic, ε, sorted, weighted, cyclic, not sorted by state, coaccessible, not a string
     bits = [0, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 39, 42, 45]
     content += struct.pack("<Q qqq", sum(1 << bit for bit in bits), 1, 4, 9)
     content += struct.pack(f"<i i{len(name)}s qq", 2125658996, len(name), name, 5, 5)
@@ -72,7 +72,7 @@ def test_golden_text(tmp_path: Path) -> None:
     assert openfst("fstprint", "--acceptor", tmp_path / "cap.fst").decode() == TINY_TEXT
 
 
-# --- OpenFst reads it
+# --- reading by OpenFst
 
 
 @in_one_folder
@@ -110,7 +110,7 @@ def test_property_bits_are_true(model: Model, tmp_path: Path) -> None:
 @settings(in_one_folder, max_examples=10)
 @given(model=backoff_models())
 def test_debian_openfst_agrees(model: Model, tmp_path: Path) -> None:
-    """OpenFst 1.7: reads it, maps it, finds no property wrong; its own file of the same FST has the same bytes."""
+    """OpenFst 1.7 reads it, maps it, and confirms its properties; its own file of the same FST has the same bytes."""
     path, source, theirs = tmp_path / "cap.fst", tmp_path / "vector.fst", tmp_path / "theirs.fst"
     model.save(path)
     read = openfst("fstinfo", "--fst_verify_properties", path)
@@ -119,7 +119,7 @@ def test_debian_openfst_agrees(model: Model, tmp_path: Path) -> None:
     vector(model).write(str(source))
     openfst("fstconvert", "--fst_type=const", "--fst_align", source, theirs)
     ours, converted = bytearray(path.read_bytes()), bytearray(theirs.read_bytes())
-    bits = slice(33, 41)  # the property bits: OpenFst knows more of them after its search
+    bits = slice(33, 41)  # the property bits: OpenFst sets more of them after its search
     assert int.from_bytes(ours[bits], "little") & ~int.from_bytes(converted[bits], "little") == 0
     ours[bits] = converted[bits] = bytes(8)
     assert ours == converted
@@ -131,7 +131,7 @@ def test_debian_openfst_agrees(model: Model, tmp_path: Path) -> None:
 
 @in_one_folder
 @given(model=backoff_models())
-def test_what_was_written_is_read(model: Model, tmp_path: Path) -> None:
+def test_round_trip(model: Model, tmp_path: Path) -> None:
     opened = model.save(tmp_path / "cap.fst")
     np.testing.assert_array_equal(opened.states, model.states)
     np.testing.assert_array_equal(opened.arcs, model.arcs)
@@ -157,6 +157,20 @@ def test_look_ups(model: Model, tmp_path: Path) -> None:
         assert list(opened.symbols.forms(word, opened.starts)) == list(labels)
     for word in ["", "missing", "IT", "\U0010ffff"]:
         assert len(opened.symbols.forms(word, opened.starts)) == 0
+
+
+def test_known_ngrams_replace_the_validation_but_not_the_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "cap.fst"
+    tiny().save(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("capfst.system.verified.recall", lambda file: ())
+        patch.setattr("capfst.fst.validate.check", lambda *_: pytest.fail("validated"))
+        assert CapFst.open(path, [9, 9]).ngrams == (9, 9)
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match="checksum"):
+            CapFst.open(path, [9, 9])
 
 
 def test_repr(tmp_path: Path) -> None:
@@ -218,7 +232,7 @@ def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     model = tiny()
     model.save(tmp_path / "cap.fst")
     before = (tmp_path / "cap.fst").read_bytes()
-    with pytest.raises(ValueError, match="9 arcs, but there are 8"):
+    with pytest.raises(ValueError, match=r"9 arcs.* 8"):
         model._replace(arcs=model.arcs[:-1]).save(tmp_path / "cap.fst")
     assert (tmp_path / "cap.fst").read_bytes() == before
 
@@ -226,5 +240,5 @@ def test_a_writer_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
 def test_too_many_arcs(tmp_path: Path) -> None:
     model = tiny()
     model.states["narcs"] = 2**31
-    with pytest.raises(CapfstError, match="are more than a file holds: prune the model"):
+    with pytest.raises(OptionError, match=f"{tmp_path / 'cap.fst'}: 4 states and {2**33} arcs .*`max_ngrams`"):
         model.save(tmp_path / "cap.fst")

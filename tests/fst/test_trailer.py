@@ -1,4 +1,4 @@
-"""fst/trailer.py: what stands behind the arcs is read again, OpenFst does not mind it, and no changed byte passes."""
+"""fst/trailer.py: its parts are read back, OpenFst ignores it, and any changed byte is detected."""
 
 import json
 import struct
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.models import SIGNATURE, openfst, tiny, trailer_start
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import FOOTER, MAGIC, Part
 from capfst.fst.write import write_fst
@@ -28,7 +28,7 @@ def save(path: Path) -> CapFst:
 
 
 def with_contents(path: Path, contents: bytes, shift: int = 0) -> None:
-    """Puts other contents into a model's trailer, all else as it should be; or has the footer lead elsewhere."""
+    """Replace the contents of a model's trailer, keeping the rest valid; or shift the footer's offset."""
     whole = path.read_bytes()
     begin = FOOTER.unpack_from(whole, len(whole) - FOOTER.size)[1]
     whole = whole[:begin] + contents + struct.pack("<8sQI", MAGIC, begin + shift, len(contents) - shift)
@@ -36,22 +36,22 @@ def with_contents(path: Path, contents: bytes, shift: int = 0) -> None:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(CapfstError, match="damaged") as caught:
+    with pytest.raises(ModelError, match="damaged") as caught:
         CapFst.open(path)
     return str(caught.value)
 
 
-def test_parts_are_read_again(tmp_path: Path) -> None:
+def test_parts_are_read_back(tmp_path: Path) -> None:
     parts = save(tmp_path / "cap.fst").parts
     assert list(parts) == ["one", "two"]
     for name, part in PARTS.items():
         assert parts[name].settings == part.settings
         assert list(parts[name].arrays) == list(part.arrays)
         for array_name, array in part.arrays.items():
-            found = parts[name].arrays[array_name]
-            assert found.tolist() == array.tolist()
-            assert found.ctypes.data % 16 == 0
-            assert not found.flags.writeable
+            mapped = parts[name].arrays[array_name]
+            assert mapped.tolist() == array.tolist()
+            assert mapped.ctypes.data % 16 == 0
+            assert not mapped.flags.writeable
 
 
 def test_a_model_without_parts_has_a_checksum(tmp_path: Path) -> None:
@@ -71,13 +71,13 @@ def test_openfst_reads_past_it(tmp_path: Path) -> None:
     (tmp_path / "bare.fst").write_bytes(bare)
     for read in pynini.Fst.read, pywrapfst.Fst.read:
         assert pywrapfst.equal(read(path), read(str(tmp_path / "bare.fst")))
-    # With each program that maps or reads the file, from a pipe too.
+    # With programs that map the file and programs that read it.
     assert openfst("fstinfo", path) == openfst("fstinfo", tmp_path / "bare.fst")
     assert openfst("fstprint", path) == openfst("fstprint", tmp_path / "bare.fst")
 
 
 def test_a_file_without_trailer_opens(tmp_path: Path) -> None:
-    """As OpenFst's own programs write it."""
+    """OpenFst's own programs write such files."""
     model = save(tmp_path / "cap.fst")
     openfst("fstconvert", "--fst_type=const", "--fst_align", tmp_path / "cap.fst", tmp_path / "other.fst")
     other = CapFst.open(tmp_path / "other.fst")
@@ -86,19 +86,19 @@ def test_a_file_without_trailer_opens(tmp_path: Path) -> None:
     assert other.checksum == zlib.crc32((tmp_path / "other.fst").read_bytes())
 
 
-def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
     save(tmp_path / "cap.fst")
     content = (tmp_path / "cap.fst").read_bytes()
     for at in range(len(content)):
         changed = bytearray(content)
         changed[at] ^= 1 << at % 8
         (tmp_path / "cap.fst").write_bytes(changed)
-        with pytest.raises(CapfstError):
+        with pytest.raises(ModelError):
             CapFst.open(tmp_path / "cap.fst")
 
 
-def test_every_cut_is_noticed(tmp_path: Path) -> None:
-    """But one right behind the arcs, where nothing tells that there was more."""
+def test_every_truncation_is_detected(tmp_path: Path) -> None:
+    """Except one right after the arcs: files of other programs end there."""
     model = save(tmp_path / "cap.fst")
     end = trailer_start(model)
     content = (tmp_path / "cap.fst").read_bytes()
@@ -127,35 +127,35 @@ def test_every_cut_is_noticed(tmp_path: Path) -> None:
         b'{"one": {"settings": {}, "arrays": {"x": ["a", "b"]}}}',
     ],
 )
-def test_contents_that_are_none(tmp_path: Path, contents: bytes) -> None:
+def test_invalid_contents(tmp_path: Path, contents: bytes) -> None:
     save(tmp_path / "cap.fst")
     with_contents(tmp_path / "cap.fst", contents)
-    assert "contents of its trailer" in refused(tmp_path / "cap.fst")
+    assert "contents" in refused(tmp_path / "cap.fst")
 
 
 @pytest.mark.parametrize("place", [(-16, 16), (0, 16), (1, 3), (0, -1), (0, 2**62), (2**62, 2), (0, True), (0.0, 1)])
-def test_arrays_that_lie_elsewhere(tmp_path: Path, place: tuple[float, float]) -> None:
-    """place: offset from the first array's, and bytes."""
+def test_arrays_outside_the_trailer(tmp_path: Path, place: tuple[float, float]) -> None:
+    """place: the offset relative to the first array's, and the number of bytes."""
     model = save(tmp_path / "cap.fst")
     begin = trailer_start(model)
     begin += -begin % 16
     first = begin + place[0] if place != (0, 16) else 16
     contents = {"one": {"settings": {}, "arrays": {"x": [first, place[1]]}}}
     with_contents(tmp_path / "cap.fst", json.dumps(contents).encode())
-    assert "contents of its trailer" in refused(tmp_path / "cap.fst")
+    assert "contents" in refused(tmp_path / "cap.fst")
 
 
 @pytest.mark.parametrize("shift", [-300, 1, 10_000])
-def test_a_footer_that_leads_elsewhere(tmp_path: Path, shift: int) -> None:
+def test_a_footer_with_a_wrong_offset(tmp_path: Path, shift: int) -> None:
     save(tmp_path / "cap.fst")
     with_contents(tmp_path / "cap.fst", b'{"one": {"settings": {}, "arrays": {}}}'.ljust(20_000), shift)
     refused(tmp_path / "cap.fst")
 
 
-def test_a_file_that_was_found_good_is_checked_again_once_it_has_changed(tmp_path: Path) -> None:
+def test_a_validated_file_is_checked_again_after_a_change(tmp_path: Path) -> None:
     path = tmp_path / "cap.fst"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verified, "MIN_AGE", -(10**12))  # whatever its age
+        patch.setattr(verified, "MIN_AGE", -(10**12))  # of any age
         save(path)
         assert verified.recall(path.stat())
         whole = bytearray(path.read_bytes())

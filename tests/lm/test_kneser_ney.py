@@ -1,4 +1,4 @@
-"""Estimation: against lmplz's figures, against a plain-Python twin; every context's probabilities sum to 1."""
+"""Estimation: lmplz's figures, a reference implementation in Python, and probabilities that sum to 1 per context."""
 
 import math
 
@@ -45,14 +45,14 @@ LMPLZ = {
     "the cat .": (-0.29502425, 0),
     "the dog saw": (-0.9304339, 0),
 }
-# lmplz -o 3 --discount_fallback --prune 0 0 1: all trigrams that are left.
+# lmplz -o 3 --discount_fallback --prune 0 0 1: all remaining trigrams.
 LMPLZ_CUT = {
     "cat . </s>": -0.0046364535,
     "<s> The cat": -0.46150836,
     "sat on the": -0.48992628,
     "the cat .": -0.29502425,
 }
-# query -v summary, on this text, with the first model.
+# KenLM's query -v summary, on this text, with the first model.
 HELD_OUT = "The cat saw the mat .\nThe bird sat on a dog !\n\n"
 QUERY = (5.142441966830664, 4.362267024785348, 1, 16)
 
@@ -76,8 +76,8 @@ def test_figures_of_lmplz() -> None:
 
 def test_figures_of_lmplz_with_cutoffs() -> None:
     prob, _ = grams_of(estimate(encode(TEXT), len(VOCABULARY), 3, EstimationOptions(cutoffs=(0, 0, 1))), VOCABULARY)
-    found = {" ".join(gram): math.log10(p) for gram, p in prob.items() if len(gram) == 3}
-    assert found == pytest.approx(LMPLZ_CUT, abs=1e-6)
+    trigrams = {" ".join(gram): math.log10(p) for gram, p in prob.items() if len(gram) == 3}
+    assert trigrams == pytest.approx(LMPLZ_CUT, abs=1e-6)
 
 
 def test_perplexity_of_query() -> None:
@@ -88,7 +88,7 @@ def test_perplexity_of_query() -> None:
 
 @settings(deadline=None)
 @given(corpora, st.integers(1, 5))
-def test_against_the_twin(corpus: list[list[str]], order: int) -> None:
+def test_against_the_reference_implementation(corpus: list[list[str]], order: int) -> None:
     prob, weight = grams_of(estimate(labels_of(corpus), len(WORDS), order))
     expected, gamma = kneser_ney(corpus, order)
     assert prob == pytest.approx(expected, rel=1e-5)

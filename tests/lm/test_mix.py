@@ -1,6 +1,7 @@
-"""Mixing: probabilities are the weighted sums, contexts sum to 1, weights are the best ones."""
+"""Mixing: probabilities are the weighted sums, contexts sum to 1, tuned weights are optimal."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 from support.acceptors import Model, build, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, grams_of, labels_of
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
+from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa
-from capfst.lm.compile import compile_levels
 from capfst.lm.decompile import decompile
 from capfst.lm.estimate import EstimationOptions, estimate
 from capfst.lm.mix import mix, tune
@@ -45,7 +46,7 @@ def test_weighted_sums(one: list, two: list, m: int, n: int, weight: float, limi
         assert p == pytest.approx(weight * probability(0, gram) + (1 - weight) * probability(1, gram), rel=1e-5)
 
 
-def test_words_of_one_model_only() -> None:
+def test_words_of_only_one_model() -> None:
     one = test_of([list("abca")], 2, None)
     two = Arpa(OTHERS, estimate(np.array([2, 5, 6, 7, 0], np.uint32), len(OTHERS), 2))
     words, levels = mix([one, two], (0.5, 0.5))
@@ -57,25 +58,25 @@ def test_words_of_one_model_only() -> None:
 
 
 @pytest.mark.parametrize("weights", [(1.0,), (0.7, 0.7), (-0.1, 1.1), (math.nan, math.nan), (math.inf, 0.0)])
-def test_bad_weights(weights: tuple[float, ...]) -> None:
+def test_invalid_weights(weights: tuple[float, ...]) -> None:
     model = test_of([list("ab")], 2, None)
-    with pytest.raises(CapfstError, match="as many weights that sum to 1"):
+    with pytest.raises(OptionError, match=f"`weights` are {re.escape(str(weights))}"):
         mix([model, model], weights)
 
 
 def test_tuned_weights_are_the_best() -> None:
     rng = np.random.default_rng(3)
-    found = rng.exponential(2, (2, 500))
-    best = tune(found)
+    costs = rng.exponential(2, (2, 500))
+    best = tune(costs)
     assert best.sum() == pytest.approx(1)
 
     def cost(weight: float) -> float:
-        return float(-np.log(weight * np.exp(-found[0]) + (1 - weight) * np.exp(-found[1])).sum())
+        return float(-np.log(weight * np.exp(-costs[0]) + (1 - weight) * np.exp(-costs[1])).sum())
 
     assert all(cost(best[0]) <= cost(w) + 1e-6 for w in np.linspace(0.01, 0.99, 99))
 
 
-def test_tune_leaves_out_what_nobody_knows() -> None:
+def test_tune_ignores_tokens_that_are_oov_in_all_models() -> None:
     inf = math.inf
     assert tune(np.array([[1.0, inf, inf], [inf, 1.0, inf]])) == pytest.approx([0.5, 0.5])
     assert tune(np.array([[1.0, inf], [inf, inf]])) == pytest.approx([1, 0], abs=1e-5)

@@ -1,4 +1,4 @@
-"""Entropy pruning: what is left is a whole model, the best n-grams of the full one, and sums to 1."""
+"""Entropy pruning: the remaining n-grams are the best ones, and a complete model that sums to 1."""
 
 import itertools
 import math
@@ -11,15 +11,15 @@ from support.acceptors import build, check_conventions, random_labels, sum_to_on
 from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
 
 from capfst.evaluate.perplexity import perplexity
-from capfst.lm.backoff_model import Level, normalize
-from capfst.lm.compile import compile_levels
+from capfst.lm.acceptor import compile_levels
 from capfst.lm.estimate import EstimationOptions, estimate
-from capfst.lm.prune import _spread_context_room
+from capfst.lm.levels import Level, normalize
+from capfst.lm.prune import _spread_context_size
 
 
 def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], float]:
-    """The twin: the relative entropy between the model and the one without this n-gram, summed over all words, at most
-    what the best n-grams of its context have for their room."""
+    """Reference implementation: the relative entropy between the model and the model without this n-gram, summed over
+    all words, and at most the best average score per space in its context."""
     prob, gamma = kneser_ney(corpus, order)
     raw = raw_counts(corpus, order)
     tokens = sum(raw[1].values())
@@ -54,11 +54,11 @@ def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], floa
     return scores
 
 
-def test_what_is_alone_in_its_context_goes_first() -> None:
-    """Its state goes with it: of two equally good n-grams, the one that shares a context stays."""
+def test_an_ngram_alone_in_its_context_is_dropped_first() -> None:
+    """Its state is dropped with it: of two equally good n-grams, the one that shares a context is kept."""
     size = np.array([1, 3, 2], np.uint32)
     score = np.array([4, 4, 3, 1, 0, 0], np.float32)
-    _spread_context_room(size, 2.25, score)
+    _spread_context_size(size, 2.25, score)
     np.testing.assert_allclose(score, [4 / 3.25, 7 / 4.25, 7 / 4.25, 1, 0, 0], rtol=1e-6)
 
 
@@ -81,10 +81,10 @@ def test_scores(corpus: list[list[str]], order: int, threshold: float) -> None:
 @pytest.mark.slow
 @settings(deadline=None)
 @given(corpora, st.integers(2, 5), st.floats(0, 1))
-def test_whole_model_within_the_limit(corpus: list[list[str]], order: int, part: float) -> None:
+def test_complete_model_within_the_limit(corpus: list[list[str]], order: int, fraction: float) -> None:
     labels = labels_of(corpus)
     total = sum(len(level) for level in estimate(labels, len(WORDS), order))
-    limit = len(WORDS) + 1 + int(part * (total - len(WORDS) - 1))
+    limit = len(WORDS) + 1 + int(fraction * (total - len(WORDS) - 1))
     model = build(labels, len(WORDS), order, EstimationOptions(max_ngrams=limit))
     assert model.ngrams[0] == len(WORDS) + 1
     assert sum(model.ngrams) <= limit
@@ -110,13 +110,13 @@ def test_threshold_of_zero_drops_nothing() -> None:
         np.testing.assert_allclose(one.backoff, other.backoff, atol=1e-4)
 
 
-def test_the_smaller_the_worse_on_the_training_text() -> None:
+def test_smaller_models_are_worse_on_the_training_text() -> None:
     labels = random_labels()
     sizes = [12_731, 8_000, 3_000, 1_000, 301]
     models = [build(labels, 300, 3, EstimationOptions(max_ngrams=size)) for size in sizes]
     assert [sum(model.ngrams) for model in models] == pytest.approx(sizes, rel=0.02)
-    found = [perplexity(m.states, m.arcs, m.start, [labels], 300).including_oov for m in models]
-    assert found == sorted(found)
+    perplexities = [perplexity(m.states, m.arcs, m.start, [labels], 300).including_oov for m in models]
+    assert perplexities == sorted(perplexities)
 
 
 def test_cutoffs_and_pruning_together() -> None:
@@ -125,8 +125,8 @@ def test_cutoffs_and_pruning_together() -> None:
     sum_to_one(model, 300)
 
 
-def test_backoffs_of_a_context_without_rest() -> None:
-    """Where the n-grams have all the probability, nothing is left to back off to."""
+def test_backoff_of_a_context_without_remaining_probability() -> None:
+    """If the n-grams of a context have all the probability, its backoff weight is 0."""
     one = np.zeros(1, np.uint32)
     half = np.full(2, np.log(2))
     levels = [

@@ -1,4 +1,4 @@
-"""`capfst info`: what is said of the context model of a model."""
+"""`capfst info`: the description of a model's context model."""
 
 from support.models import in_two_files, tiny
 
@@ -7,20 +7,20 @@ from capfst.fst.read import CapFst
 from capfst.models.info import describe, render
 
 
-def test_a_context_model_is_described(contextual_model):
+def test_a_context_model(contextual_model):
     description = describe(CapFst.open(contextual_model))
     size = sum(map(len, CapFst.open(contextual_model).parts[PART].arrays.values()))
     assert description["context"] == {"domains": 2, "bytes": size}
     assert f"context model    {size:,} bytes, domains: 2" in render(description).splitlines()
 
 
-def test_there_may_be_none(tmp_path):
+def test_no_context_model(tmp_path):
     description = describe(tiny().save(tmp_path / "cap.fst"))
     assert description["context"] is None
     assert "context model    none: the LM alone" in render(description).splitlines()
 
 
-def test_one_that_cannot_be_used_is_noticed(tmp_path):
+def test_an_unusable_context_model(tmp_path):
     path = in_two_files(tiny(), tmp_path / "cap.fst")
     description = describe(CapFst.open(path))
     assert "no longer read" in description["context"]["error"]

@@ -74,7 +74,7 @@ def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
     [
         ("k", "cap.fst", {}, "'k' is of type (bigint|long)"),
         ("no", "cap.fst", {}, "'no' is not among k, t"),
-        ("t", "no.fst", {}, "there is no model .*no.fst"),
+        ("t", "no.fst", {}, "no model .*no.fst"),
         ("t", "cap.fst", {"engine": "no"}, "`engine` is 'no'"),
     ],
 )

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from capfst.lm.compile import assemble
+from capfst.lm.acceptor import assemble
 from capfst.lm.estimate import EstimationOptions, acceptor
 from capfst.lm.query import step
 

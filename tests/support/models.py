@@ -1,4 +1,4 @@
-"""Small backoff models for tests: states, arcs and symbols as lm/compile.py makes them, any weights."""
+"""Small backoff models for tests: states, arcs and symbols as lm/acceptor.py makes them, any weights."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from capfst.lm.backoff_model import Level
+from capfst.lm.levels import Level
 
 BEGIN, END = "<s>", "</s>"
 corpora = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=6), min_size=1, max_size=30)

@@ -1,4 +1,4 @@
-"""system/budget.py: memory that the process keeps."""
+"""system/budget.py: freed memory that the process keeps."""
 
 import subprocess
 import sys
@@ -21,9 +21,8 @@ print(*(faults() for _ in range(8)))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc")
-def test_freed_memory_is_taken_again() -> None:
-    """An array of 768 pages that is freed is no work for the system when the next one is made."""
-
+def test_freed_memory_is_reused() -> None:
+    """After an array of 768 pages is freed, the next one causes few page faults."""
     result = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True)
     first, *more = map(int, result.stdout.split())
     assert first > 500

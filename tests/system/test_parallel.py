@@ -1,4 +1,4 @@
-"""Threads over items: what comes late holds up nothing, no more is taken than allowed, and what is left behind ends."""
+"""as_they_come: all items in order, a bounded number ahead, and its thread ends with the reader."""
 
 import threading
 from itertools import count
@@ -12,13 +12,13 @@ from capfst.system.parallel import as_they_come
 
 
 @given(st.lists(st.integers()), st.integers(1, 5))
-def test_all_come_in_order(items, most):
+def test_all_items_in_order(items, most):
     batches = list(as_they_come(iter(items), most))
     assert [item for batch in batches for item in batch] == items
     assert all(1 <= len(batch) <= most for batch in batches)
 
 
-def test_no_more_are_taken_than_allowed_and_the_thread_ends():
+def test_few_items_are_read_ahead_and_the_thread_ends():
     numbers = count()
     before = set(threading.enumerate())
     batches = as_they_come(numbers, 3)
@@ -31,7 +31,7 @@ def test_no_more_are_taken_than_allowed_and_the_thread_ends():
 
 
 @pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt()])
-def test_an_exception_comes_in_its_turn(error):
+def test_an_exception_is_raised_in_its_turn(error):
     def broken():
         yield 1
         raise error

@@ -37,7 +37,7 @@ def test_unknown_total(capsys):
     assert capsys.readouterr().err.startswith("counting: 12 lines, ")
 
 
-def test_failure_is_not_called_done(capsys):
+def test_a_failure_is_not_reported_as_done(capsys):
     with pytest.raises(KeyError), progress(9, "reading"):
         raise KeyError
     assert capsys.readouterr().err == ""
@@ -74,7 +74,7 @@ def test_a_bar_ends_its_line_when_the_block_fails(monkeypatch):
     assert last.startswith("reading |") and "500 B of 2.0 kB (25 %)" in last and last.endswith("\n")
 
 
-def test_text_comes_above_the_bar(monkeypatch):
+def test_text_is_printed_above_the_bar(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with progress(2_000, "reading") as advance:

@@ -1,4 +1,4 @@
-"""sparse.py: what is not touched takes no memory, whatever the size of the system's pages."""
+"""system/sparse.py: pages that are not touched take no memory, whatever their size."""
 
 import sys
 from pathlib import Path
@@ -30,5 +30,5 @@ def test_only_touched_pages_take_memory() -> None:
 
 
 def test_too_large_arrays() -> None:
-    with pytest.raises(MemoryError, match="no memory for 576460752303423488 items of uint64"):
+    with pytest.raises(MemoryError, match="576460752303423488 items of uint64"):
         sparse(1 << 59, np.uint64)

@@ -1,4 +1,4 @@
-"""Which models are known to be good, and that no other file passes for one of them."""
+"""system/verified.py: validated models are remembered, and no other file is taken for one of them."""
 
 import json
 import os
@@ -10,18 +10,18 @@ import pytest
 from support.models import tiny
 
 from capfst import __version__
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.system import verified as checked
 
 NGRAMS = tiny().ngrams
-OTHERS = (9, 9)  # what no model here has: told only by the memory
+OTHERS = (9, 9)  # of no model here: can come only from the memory
 FIELDS = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of a fresh memory in which even what has just changed is remembered."""
+    """Use a new memory, which also remembers files that have just changed; return its path."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(checked, "MIN_AGE", 0)
     return tmp_path / "cache" / "capfst" / "checked.json"
@@ -29,9 +29,9 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path, memory: Path) -> Path:
-    """A model that has been checked."""
+    """A validated model."""
     tiny().save(tmp_path / "cap.fst")
-    time.sleep(0.05)  # longer than the tick of the clock that files have their times from
+    time.sleep(0.05)  # longer than the tick of the clock for file times
     CapFst.open(tmp_path / "cap.fst")
     return tmp_path / "cap.fst"
 
@@ -41,7 +41,7 @@ def key(path: Path) -> list[int]:
 
 
 def put(memory: Path, key: list[int], version: str = __version__) -> None:
-    """The memory says that this file has OTHERS."""
+    """Store OTHERS for this file in the memory."""
     memory.write_text(json.dumps({"version": version, "models": [[key, OTHERS]]}))
 
 
@@ -65,14 +65,14 @@ def test_another_version(model: Path, memory: Path) -> None:
 
 
 def test_damaged_later(model: Path) -> None:
-    """Even in place, at the same size and the time of change set back."""
+    """A file that is changed in place, with the same size and its modification time restored, is validated again."""
     times = model.stat().st_atime_ns, model.stat().st_mtime_ns
     content = model.read_bytes()
     with model.open("r+b") as file:
         file.seek(len(content) - 16)
         file.write(b"\xff" * 16)
     os.utime(model, ns=times)
-    with pytest.raises(CapfstError, match="damaged"):
+    with pytest.raises(ModelError, match="damaged"):
         CapFst.open(model)
 
 
@@ -80,7 +80,7 @@ def test_damaged_is_not_remembered(model: Path, memory: Path) -> None:
     memory.unlink()
     model.write_bytes(model.read_bytes()[:-16] + b"\xff" * 16)
     for _ in range(2):
-        with pytest.raises(CapfstError, match="damaged"):
+        with pytest.raises(ModelError, match="damaged"):
             CapFst.open(model)
     assert not memory.exists()
 
@@ -124,8 +124,8 @@ def test_no_memory(model: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 
 
 def test_forgets(model: Path, memory: Path, tmp_path: Path) -> None:
-    """The oldest of many, however many processes write at once."""
-    found = model.stat()
+    """The oldest of many files are forgotten, even if several threads write at once."""
+    oldest = model.stat()
     files = []
     for number in range(100):
         (tmp_path / str(number)).touch()
@@ -135,6 +135,6 @@ def test_forgets(model: Path, memory: Path, tmp_path: Path) -> None:
     for file in files:
         checked.remember(file, NGRAMS)
     assert checked.recall(files[-1]) == NGRAMS
-    assert checked.recall(found) == checked.recall(files[0]) == ()
+    assert checked.recall(oldest) == checked.recall(files[0]) == ()
     assert len(json.loads(memory.read_bytes())["models"]) < 100
     assert [path.name for path in memory.parent.iterdir()] == [memory.name]

@@ -1,4 +1,4 @@
-"""A function over items in several processes: results in order, errors, and processes that end."""
+"""map_in_processes: results in order, errors, and processes that end."""
 
 import math
 import operator
@@ -11,7 +11,7 @@ from capfst.system.workers import map_in_processes
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_results_come_in_order(jobs):
+def test_results_are_in_order(jobs):
     assert list(map_in_processes(math.factorial, range(40), jobs)) == [math.factorial(n) for n in range(40)]
 
 
@@ -23,7 +23,7 @@ def test_errors_are_raised_in_their_turn(jobs):
         next(results)
 
 
-def test_the_work_is_done_elsewhere_and_ends_there():
+def test_the_work_is_done_in_other_processes_which_end():
     pids = set(map_in_processes(operator.methodcaller("__call__"), [os.getpid] * 20, 2))
     assert os.getpid() not in pids
     assert 1 <= len(pids) <= 2
@@ -32,7 +32,7 @@ def test_the_work_is_done_elsewhere_and_ends_there():
             os.kill(pid, 0)
 
 
-def test_whoever_stops_reading_ends_the_processes():
+def test_a_reader_that_stops_ends_the_processes():
     results = map_in_processes(operator.methodcaller("__call__"), [os.getpid] * 20, 2)
     pid = next(results)
     results.close()
@@ -40,8 +40,8 @@ def test_whoever_stops_reading_ends_the_processes():
         os.kill(pid, 0)
 
 
-def test_a_process_that_ends_is_an_error():
-    with pytest.raises(CapfstError, match="has ended"):
+def test_a_worker_that_dies_is_an_error():
+    with pytest.raises(CapfstError, match="--jobs"):
         list(map_in_processes(str, [_Deadly()], 2))
 
 

@@ -210,7 +210,7 @@ def test_models_keep_what_they_restore(folder: Path, tmp_path: Path) -> None:
     assert CapFst.open(model).signature.lowercasing == "fr/both"
     mix_models([model, model], tmp_path / "m.fst", weights=[0.5, 0.5])
     assert capfst.load(tmp_path / "m.fst")(text) == capfst.load(model)(text)
-    with pytest.raises(CapfstError, match=r"different languages \(fr/both, fr/diacritics\)"):
+    with pytest.raises(CapfstError, match=r"\(fr/both, fr/diacritics\)"):
         mix_models([model, folder / "diacritics.fst"], tmp_path / "n.fst", weights=[0.5, 0.5])
     export_arpa(model, tmp_path / "m.arpa")
     import_arpa(tmp_path / "m.arpa", tmp_path / "i.fst", language="fr", restore=BOTH)

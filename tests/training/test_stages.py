@@ -266,7 +266,7 @@ def test_a_model_follows_its_language(tmp_path):
     assert recaser("ırmak") == "Irmak"
     assert recaser("istanbul'a IZGARA") == "İstanbul'a ızgara"
     assert capfst.load(tmp_path / "default.fst")("ısparta'dan istanbul'a") == "ısparta'dan istanbul'a"
-    with pytest.raises(CapfstError, match=r"different languages \(default, tr\): train them with the same --language"):
+    with pytest.raises(CapfstError, match=r"\(default, tr\).*--language"):
         mix_models([tmp_path / "tr.fst", tmp_path / "default.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
     mix_models([tmp_path / "tr.fst", tmp_path / "tr.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
     assert capfst.load(tmp_path / "m.fst")("ısparta'dan istanbul'a") == "Isparta'dan İstanbul'a"
@@ -292,5 +292,5 @@ def test_an_unknown_language(tmp_path):
     capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="tr", context=False)
     data = (tmp_path / "a.fst").read_bytes()
     (tmp_path / "b.fst").write_bytes(data.replace(b"lowercasing:tr", b"lowercasing:zz"))
-    with pytest.raises(CapfstError, match="its lowercasing is 'zz', for which there is no grammar: use the version"):
+    with pytest.raises(CapfstError, match="its lowercasing is 'zz'"):
         capfst.load(tmp_path / "b.fst")

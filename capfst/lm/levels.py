@@ -1,12 +1,12 @@
-"""A backoff model as arrays, one level per order: what is pruned, mixed, read from and written as ARPA.
+"""A backoff model as arrays, one level per order: for pruning, mixing and reading ARPA files.
 
-The entries of a level are its n-grams, last words rising; the entries of level 1 are the labels 0..V, in
-their order. 0 is `</s>` as a word and `<s>` as a context: entry 0 of level 1 has the probability of the one
-and the backoff weight of the other.
+The entries of a level are its n-grams, sorted by last word; the entries of level 1 are the labels 0..V, in order. 0 is
+`</s>` as a word and `<s>` as a context: entry 0 of level 1 has the probability of `</s>` and the backoff weight of
+`<s>`.
 
-`link` makes the levels of n-grams that come as rows of words, in any order: it sorts each level by last words; adds
-the suffixes that are missing, as in SRILM's pruned models, with the costs that they have by backing off; and finds
-each n-gram's prefix and suffix by merging neighbouring levels.
+`link` builds the levels from n-grams given as rows of words, in any order: it sorts each level by last words; adds the
+suffixes that are missing, as in SRILM's pruned models, with their costs by backing off; and finds each n-gram's prefix
+and suffix by merging adjacent levels.
 """
 
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from capfst.system.radix_sort import refine
 class Level:
     """The n-grams w1..wn of one order."""
 
-    word: npt.NDArray  # uint32[n], rising: wn
+    word: npt.NDArray  # uint32[n], sorted: wn
     prefix: npt.NDArray  # uint32[n]: entry, one level below, of w1..w(n-1); at level 1: 0
     suffix: npt.NDArray  # uint32[n]: entry, one level below, of w2..wn; at level 1: 0
     cost: npt.NDArray  # float64[n]: -ln P(wn | w1..w(n-1))
-    backoff: npt.NDArray  # float64[n]: -ln of the backoff weight; 0 where the n-gram is no context
+    backoff: npt.NDArray  # float64[n]: -ln of the backoff weight; 0 if the n-gram is not a context
 
     def __len__(self) -> int:
         return len(self.word)
@@ -39,7 +39,7 @@ _BLOCK = 64
 
 @allocating
 def renumber(entries: U32Strided, kept: BoolArray) -> U32Array:
-    """The numbers that these entries, all of which are kept (bool[]), have among the kept ones."""
+    """Return the numbers of these entries, all of which are kept, among the kept entries (bool[])."""
     before = np.zeros(len(kept) // _BLOCK + 1, np.uint32)  # kept entries before each block
     total = 0
     for i in range(len(kept)):
@@ -57,21 +57,23 @@ def renumber(entries: U32Strided, kept: BoolArray) -> U32Array:
 
 
 def cost(probability: npt.NDArray) -> npt.NDArray:
-    """-ln; infinite for 0."""
+    """Return −ln of a probability; infinite for 0."""
     with np.errstate(divide="ignore"):
         return -np.log(probability, dtype=np.float64)
 
 
 def unigram_level(unigrams: Unigrams) -> Level:
+    """Return level 1, without backoff weights."""
     number = len(unigrams.prob)
     zeros = np.zeros(number, np.uint32)
     return Level(np.arange(number, dtype=np.uint32), zeros, zeros, cost(unigrams.prob), np.zeros(number))
 
 
 def normalize(shorter: Level, level: Level) -> None:
-    """Sets the backoff costs of one level so that the probabilities of all words in each of its contexts sum to 1.
+    """Set the backoff costs of one level so that the probabilities of all words in each of its contexts sum to 1.
 
-    In a context, what its n-grams (in `level`) leave over goes to what these words leave over one order below.
+    The weight of a context is 1 minus the probabilities of its n-grams (in `level`), divided by 1 minus the
+    probabilities of the same words one order below.
     """
     left = _left_over(level.prefix, np.exp(-level.cost), len(shorter))
     left_below = _left_over(level.prefix, np.exp(-shorter.cost)[level.suffix], len(shorter))
@@ -82,13 +84,13 @@ def normalize(shorter: Level, level: Level) -> None:
 
 
 def _left_over(prefix: npt.NDArray, probability: npt.NDArray, number: int) -> npt.NDArray:
-    """float64[number]: 1 minus the probabilities of the n-grams with each prefix."""
+    """Return float64[number]: 1 minus the probabilities of the n-grams with each prefix, at least 0."""
     return np.maximum(0.0, 1.0 - np.bincount(prefix, weights=probability, minlength=number))
 
 
 @dataclass
 class NgramTable:
-    """The n-grams of one order as rows of words. At order 1 row l is label l; a cost that is NaN is that of backing
+    """The n-grams of one order as rows of words. At order 1 row l is label l. A cost of NaN means the cost by backing
     off."""
 
     words: npt.NDArray  # uint32[m, n], first word first
@@ -103,7 +105,7 @@ class NgramTable:
 
 
 class BadRowError(Exception):
-    """Row `row` of order `order` is there twice, or its first words are no n-gram."""
+    """Row `row` of order `order` is a duplicate, or its prefix is not an n-gram."""
 
     def __init__(self, order: int, row: int, duplicate: bool) -> None:
         super().__init__()
@@ -111,7 +113,7 @@ class BadRowError(Exception):
 
 
 def suffix_order(words: npt.NDArray) -> npt.NDArray:
-    """uint32[m]: the rows of words, uint32[m, n], sorted by last word, then the word before it, and so on."""
+    """Return uint32[m]: the rows of words, uint32[m, n], sorted by last word, then the word before it, and so on."""
     order = np.arange(len(words), dtype=np.uint32)
     for column in range(words.shape[1]):
         order = refine(words[:, column].astype(np.uint64), order)
@@ -120,7 +122,7 @@ def suffix_order(words: npt.NDArray) -> npt.NDArray:
 
 @inner
 def _compare(one: U32Array, first: i64, other: U32Array) -> i64:
-    """Whether the words one[first:] come before (-1), with (0) or after (1) the words `other`."""
+    """Return -1, 0 or 1 if the words one[first:] sort before, are equal to, or sort after the words `other`."""
     for j in range(len(other) - 1, -1, -1):
         if one[first + j] != other[j]:
             return -1 if one[first + j] < other[j] else 1
@@ -129,7 +131,7 @@ def _compare(one: U32Array, first: i64, other: U32Array) -> i64:
 
 @kernel
 def _find_duplicate(words: U32Matrix) -> i64:
-    """The first row that is equal to the one before it; or -1."""
+    """Return the first row that is equal to the row before it, or -1."""
     for i in range(1, len(words)):
         if _compare(words[i], 0, words[i - 1]) == 0:
             return i
@@ -138,9 +140,9 @@ def _find_duplicate(words: U32Matrix) -> i64:
 
 @allocating
 def _find_in_level(words: U32Matrix, order: U32Array, first: i64, below: U32Matrix, missing: BoolArray) -> U32Array:
-    """For each row the row of `below` that has its words from column `first` on; both are sorted by these.
+    """Return for each row the row of `below` with its words from column `first` on; both are sorted by these words.
 
-    missing[i] becomes whether there is none for row i.
+    Sets missing[i] to whether row i has no such row.
     """
     link = np.zeros(len(words), np.uint32)
     row = 0
@@ -153,12 +155,12 @@ def _find_in_level(words: U32Matrix, order: U32Array, first: i64, below: U32Matr
 
 
 def link(tables: list[NgramTable]) -> list[Level]:
-    """The levels of a model.
+    """Build the levels of a model.
 
     Raises:
-        BadRowError: a row is there twice, or has no prefix.
+        BadRowError: a row is a duplicate, or has no prefix.
     """
-    source_rows = [np.arange(len(tables[0]))]  # the row in `tables` of each sorted row; what was added has none
+    source_rows = [np.arange(len(tables[0]))]  # the row in `tables` of each sorted row, if it has one
     levels = [tables[0]]
     for n, level in enumerate(tables[1:], 2):
         order = suffix_order(level.words)
@@ -175,9 +177,9 @@ def link(tables: list[NgramTable]) -> list[Level]:
         if n == 2:
             prefix, suffix = level.words[:, 0].copy(), level.words[:, 1].copy()
         else:
-            every, below = np.arange(len(level), dtype=np.uint32), levels[n - 2].words
+            all_rows, below = np.arange(len(level), dtype=np.uint32), levels[n - 2].words
             missing = np.zeros(len(level), bool)
-            suffix = _find_in_level(level.words, every, 1, below, missing)
+            suffix = _find_in_level(level.words, all_rows, 1, below, missing)
             by_prefix = suffix_order(level.words[:, :-1])
             prefix = _find_in_level(level.words, by_prefix, 0, below, missing)
             if missing.any():
@@ -189,12 +191,13 @@ def link(tables: list[NgramTable]) -> list[Level]:
 
 
 def _unigrams(table: NgramTable) -> Level:
+    """Return level 1."""
     zeros = np.zeros(len(table), np.uint32)
     return Level(np.arange(len(table), dtype=np.uint32), zeros, zeros, table.cost, table.backoff)
 
 
 def _complete(level: NgramTable, source_rows: npt.NDArray, longer: npt.NDArray) -> tuple[NgramTable, npt.NDArray]:
-    """The level with the suffixes of the n-grams `longer` (sorted) that it lacks, and where its rows come from."""
+    """Add the missing suffixes of the n-grams `longer` (sorted) to a level; return it, and the source of its rows."""
     missing = np.zeros(len(longer), bool)
     _find_in_level(longer, np.arange(len(longer), dtype=np.uint32), 1, level.words, missing)
     if not missing.any():

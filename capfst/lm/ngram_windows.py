@@ -1,7 +1,7 @@
-"""Windows → n-grams: the counting of one bucket, for itself.
+"""Count the n-grams of one bucket, from windows of N words.
 
-In: labels. `pack_windows` makes of them windows, the last N words at each place, packed into a few integers, by bucket
-(partition.py). `count_bucket` makes of all the windows of a bucket its nodes (count.py), of each order in suffix order.
+In: labels. `pack_windows` builds the window at each position, the last N words, packed into a few integers, by bucket
+(partition.py). `count_bucket` builds the nodes (count.py) of a bucket from all its windows, per order in suffix order.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ from capfst.system.radix_sort import refine
 
 MAX_COUNT = 2**31 - 1
 FIRST, PARENT, COUNT, OCCURRENCES = range(4)
-"""The columns of a node. COUNT is Kneser-Ney's: the number of different words before the n-gram, or, of the
-highest order and of n-grams that begin with <s>, that of its occurrences. OCCURRENCES is always the latter."""
+"""The columns of a node. COUNT is Kneser-Ney's adjusted count: the number of different words before the n-gram, or, for
+the highest order and n-grams that begin with <s>, its occurrences. OCCURRENCES is always the number of occurrences."""
 CUT = np.uint32(1 << 31)
-"""Set in COUNT where the number of occurrences is not above the order's cut-off."""
+"""Set in COUNT if the number of occurrences is at most the order's cutoff."""
 
 
 class WindowLayout(NamedTuple):
-    """How windows are packed, and nodes laid out. Kernels take it whole."""
+    """The layout of packed windows and of nodes. Kernels take the whole tuple."""
 
     order: int  # N
     bits: int  # of a label in a window
-    columns: int  # of a window: it is uint64[columns]
-    node_columns: int  # 3, or 4 with OCCURRENCES: a node is uint32[node_columns]
+    columns: int  # of a window, uint64[columns]
+    node_columns: int  # of a node, uint32[node_columns]: 3, or 4 with OCCURRENCES
     cutoffs: I64Array  # int64[N + 1], as in NgramCounts
 
     @classmethod
     def of(cls, order: int, words: int, cutoffs: npt.NDArray, occurrences: bool) -> WindowLayout:
-        """For the labels 1..words; occurrences: nodes have that column, as they must with cut-offs."""
+        """Return the layout for labels 1..words; occurrences: nodes have that column, as they always do with
+        cutoffs."""
         bits = max(1, words.bit_length())
         return cls(order, bits, -(-order // (64 // bits)), 4 if occurrences or cutoffs.any() else 3, cutoffs)
 
 
 @allocating
 def windows_per_bucket(labels: U32Array, n_before: i64, partition: Partition) -> I64Array:
-    """int64[buckets]: how many windows that end at labels[n_before:] each bucket has."""
+    """Return int64[buckets]: the number of windows that end at labels[n_before:] per bucket."""
     sizes = np.zeros(partition.n_buckets, np.int64)
     for t in range(n_before, len(labels)):
         sizes[bucket_of(partition, labels[t], labels[t - 1] if t else 0)] += 1
@@ -53,18 +54,18 @@ def windows_per_bucket(labels: U32Array, n_before: i64, partition: Partition) ->
 def pack_windows(
     labels: U32Array, n_before: i64, partition: Partition, layout: WindowLayout
 ) -> tuple[U64Matrix, I64Array]:
-    """The windows that end at labels[n_before:], uint64[·, columns], sorted by bucket; and where each bucket's begin,
-    int64[buckets + 1].
+    """Return the windows that end at labels[n_before:], uint64[·, columns], sorted by bucket; and each bucket's first
+    window, int64[buckets + 1].
 
-    A window is w(t), w(t-1) … w(t-N+1), `bits` each from the highest of the first column downwards, as many
-    in a column as fit.
+    A window is w(t), w(t-1) … w(t-N+1), `bits` each, from the highest bits of the first column downwards, as many per
+    column as fit.
     """
     columns = layout.columns
     per_column = 64 // layout.bits
     top = u64(layout.bits * (per_column - 1))
     step = u64(layout.bits)
     low = (u64(1) << step) - u64(1)
-    spare = per_column * columns - layout.order  # places in the last column that would hold words beyond the window
+    spare = per_column * columns - layout.order  # words that would fit into the last column after the window's
     in_window = ~((u64(1) << u64(layout.bits * spare)) - u64(1))  # bits of the last column
     bounds = np.zeros(partition.n_buckets + 1, np.int64)
     sizes = windows_per_bucket(labels, n_before, partition)
@@ -92,7 +93,7 @@ def pack_windows(
 
 @allocating
 def _unpack(packed: U64Matrix, sorting: U32Array, layout: WindowLayout) -> U32Matrix:
-    """The windows packed[sorting[0]], packed[sorting[1]], … as words: uint32[·, N]."""
+    """Unpack the windows packed[sorting[0]], packed[sorting[1]], … into words: uint32[·, N]."""
     bits = layout.bits
     per_column = 64 // bits
     low = (u64(1) << u64(bits)) - u64(1)
@@ -106,12 +107,12 @@ def _unpack(packed: U64Matrix, sorting: U32Array, layout: WindowLayout) -> U32Ma
 
 @allocating
 def _fill_nodes(windows: U32Matrix, cutoffs: I64Array, nodes: U32Cube) -> I64Array:
-    """Sorted windows (uint32[·, N]) → nodes[n, :number[n]] of each order n from 2 on; and these numbers."""
+    """Fill nodes[n, :number[n]] for each order n ≥ 2 from sorted windows (uint32[·, N]); return these numbers."""
     total, order = windows.shape
     with_occurrences = nodes.shape[2] > OCCURRENCES
     number = np.zeros(order + 1, np.int64)
     i = 0
-    differs = 0  # the first place in which this window is not as the one before
+    differs = 0  # the first position in which this window differs from the one before it
     while i < total:
         window = windows[i]
         count = 0
@@ -123,7 +124,7 @@ def _fill_nodes(windows: U32Matrix, cutoffs: I64Array, nodes: U32Cube) -> I64Arr
             if i < total:
                 while following < order and windows[i, following] == window[following]:
                     following += 1
-        longest = order  # n-gram in the window with no <s> but as its first word
+        longest = order  # n-gram in the window with <s> at most as its first word
         for n in range(order, 2, -1):
             if window[n - 2] == 0:
                 longest = n - 1
@@ -154,7 +155,7 @@ def _fill_nodes(windows: U32Matrix, cutoffs: I64Array, nodes: U32Cube) -> I64Arr
 
 @kernel
 def _add_counts_of_counts(nodes: U32Matrix, counts_of_counts: I64Array) -> None:
-    """Adds to counts_of_counts[c], int64[5], how many of the nodes have the adjusted count c < 5."""
+    """Add the number of nodes with the adjusted count c < 5 to counts_of_counts[c], int64[5]."""
     for row in range(len(nodes)):
         count = nodes[row, COUNT] & ~CUT
         if count < 5:
@@ -162,7 +163,7 @@ def _add_counts_of_counts(nodes: U32Matrix, counts_of_counts: I64Array) -> None:
 
 
 def _sentence_ends(nodes: npt.NDArray, sizes: npt.NDArray) -> npt.NDArray:
-    """How many of a bucket's n-grams end in </s>, by order: those whose parents do, which come first."""
+    """Return the number of a bucket's n-grams that end in </s>, per order: those whose parents do, which come first."""
     ends = np.ones(len(sizes), np.int64)
     for n in range(2, len(sizes)):
         ends[n] = np.count_nonzero(nodes[n, : sizes[n], PARENT] < ends[n - 1])
@@ -172,13 +173,13 @@ def _sentence_ends(nodes: npt.NDArray, sizes: npt.NDArray) -> npt.NDArray:
 class BucketCounts(NamedTuple):
     """The n-grams of a bucket, as in NgramCounts (count.py)."""
 
-    nodes: list[npt.NDArray]  # [n]: uint32[·, node_columns], those of order n, from 2 on
+    nodes: list[npt.NDArray]  # [n]: uint32[·, node_columns], those of order n ≥ 2
     counts_of_counts: npt.NDArray  # int64[N + 1, 5]
     sentence_ends: npt.NDArray  # int64[N + 1]
 
 
 def count_bucket(packed: npt.NDArray, layout: WindowLayout) -> BucketCounts:
-    """A bucket's windows, in any order → its n-grams."""
+    """Count the n-grams of a bucket, given its windows in any order."""
     order = layout.order
     sorting = np.arange(len(packed), dtype=np.uint32)
     for column in range(layout.columns - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Levels → states and arcs: fst/write.py's conventions; the paths of the same model built arc by arc with pynini."""
+"""Levels → states and arcs: fst/write.py's conventions; equivalence to the same model built arc by arc with pynini."""
 
 import math
 
@@ -13,14 +13,14 @@ import pynini
 from support.acceptors import Model, build, check_conventions
 from support.plain_kneser_ney import BEGIN, END, WORDS, corpora, kneser_ney, labels_of
 
-from capfst.lm.compile import compile_levels
+from capfst.lm.acceptor import compile_levels
 from capfst.lm.estimate import estimate
 from capfst.lm.query import token_costs
 
 
 @settings(deadline=None)
 @given(corpora, st.integers(1, 5))
-def test_conventions_and_both_ways_to_compile(corpus: list[list[str]], order: int) -> None:
+def test_conventions_and_both_ways_of_compiling(corpus: list[list[str]], order: int) -> None:
     labels = labels_of(corpus)
     model = build(labels, len(WORDS), order)
     check_conventions(model, len(WORDS))
@@ -32,7 +32,7 @@ def test_conventions_and_both_ways_to_compile(corpus: list[list[str]], order: in
 
 
 def by_hand(corpus: list[list[str]], order: int) -> pynini.Fst:
-    """The backoff model with a state for each context, its words and </s> as arcs, backoff as ε."""
+    """Build the backoff model with a state per context, words and </s> as arcs, and backoff as ε."""
     prob, gamma = kneser_ney(corpus, order)
     fst = pynini.Fst()
     number = {context: fst.add_state() for context in sorted(gamma, key=lambda context: (len(context), context))}
@@ -52,7 +52,7 @@ def by_hand(corpus: list[list[str]], order: int) -> pynini.Fst:
 
 
 def ours(model: Model) -> pynini.Fst:
-    """Our arrays as an OpenFst machine; </s> an arc to a last state."""
+    """Convert our arrays to an OpenFst machine, with </s> as an arc to a last state."""
     fst = pynini.Fst()
     fst.add_states(len(model.states) + 1)
     end = len(model.states)
@@ -71,17 +71,17 @@ def test_equivalent_to_the_model_built_by_hand(order: int) -> None:
     corpus = [list("abcab"), list("bca"), [], list("aab"), list("cabcab")]
     one, other = ours(build(labels_of(corpus), len(WORDS), order)), by_hand(corpus, order)
     assert one.num_states() == other.num_states()
-    # As labels like any other the ε arcs leave both machines deterministic.
+    # With ordinary labels for the ε arcs, both machines are deterministic.
     for fst in (one, other):
         fst.relabel_pairs(ipairs=[(0, 100)], opairs=[(0, 100)])
         fst.arcsort()
     assert pynini.equivalent(one, other, delta=1e-4)
 
 
-def test_costs_follow_the_failure_arcs_only_where_a_word_is_lacking() -> None:
+def test_failure_arcs_are_taken_only_for_missing_words() -> None:
     corpus = [list("ab"), list("ab"), list("ba")]
     prob, gamma = kneser_ney(corpus, 2)
     model = build(labels_of(corpus), len(WORDS), 2)
-    found = token_costs(model.states, model.arcs, model.start, labels_of([["a", "a"]]))
+    costs = token_costs(model.states, model.arcs, model.start, labels_of([["a", "a"]]))
     expected = [prob[BEGIN, "a"], gamma["a",] * prob["a",], prob["a", END]]
-    np.testing.assert_allclose(found, -np.log(expected), rtol=1e-5)
+    np.testing.assert_allclose(costs, -np.log(expected), rtol=1e-5)

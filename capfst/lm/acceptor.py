@@ -1,9 +1,9 @@
-"""Levels → the states and arcs of the acceptor, as fst/write.py wants them.
+"""Levels → the states and arcs of the acceptor, by the conventions of fst/write.py.
 
-In: the levels of a model (backoff_model.py), or an estimator all of whose n-grams stay (`UnprunedAcceptor`). Out: its
-states, its arcs and its start, whole or in chunks, so that not all need be in memory. The states are the contexts: the
-empty one, then those of one word in the order of level 1, those of two words, and so on; an n-gram that nothing extends
-is no state. An arc leads to the longest context that ends what was read.
+In: the levels of a model (levels.py), or an estimator all of whose n-grams are kept (`UnprunedAcceptor`). Out: its
+states, arcs and start state, as whole arrays or in chunks, so that the model need not fit in memory. The states are the
+contexts: the empty one, then those of one word in the order of level 1, those of two words, and so on; n-grams that are
+not extended are not states. An arc leads to the state of the longest suffix of the words read that is a context.
 """
 
 import itertools
@@ -17,12 +17,12 @@ import numpy.typing as npt
 from capfst.fst.write import ARC, STATE, ArcArray, StateArray
 from capfst.kernels import kernel
 from capfst.kernels.types import F64Array, U32Array, i64
-from capfst.lm.backoff_model import Level, cost
 from capfst.lm.kneser_ney import NODE, PROB, SUFFIX, WORD, Contexts, Estimator
+from capfst.lm.levels import Level, cost
 
 
 class Chunk(NamedTuple):
-    """Consecutive states from number `first_state` on, and their arcs from number `first_arc` on."""
+    """Consecutive states, the first with number `first_state`, and their arcs, the first with number `first_arc`."""
 
     first_state: int
     states: npt.NDArray  # STATE[·]
@@ -32,7 +32,7 @@ class Chunk(NamedTuple):
 
 @dataclass
 class Acceptor:
-    """Its size, and its chunks in the order of their places, worked out while they are taken."""
+    """The size of an acceptor, and its chunks in order, computed while they are read."""
 
     states: int  # their number
     arcs: int  # their number
@@ -42,8 +42,8 @@ class Acceptor:
 
 
 def root(cost: npt.NDArray, target: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
-    """State 0 and its arcs, from the costs of order 1, float64[V + 1] (at 0 that of `</s>`), and the states that they
-    lead to, uint32[V + 1]."""
+    """Return state 0 and its arcs, given the costs of order 1, float64[V + 1] (at 0 the cost of `</s>`), and the target
+    states of the arcs, uint32[V + 1]."""
     arcs = np.zeros(len(cost) - 1, ARC)
     arcs["ilabel"] = arcs["olabel"] = np.arange(1, len(cost))
     arcs["weight"] = cost[1:]
@@ -62,10 +62,11 @@ def _fill_from_level(
     states: StateArray,
     arcs: ArcArray,
 ) -> None:
-    """Gives the states of a level (numbers from first_state on) their n-grams; words rise in the level, and so in each.
+    """Add the n-grams of a level to the states of their prefixes (numbers from first_state on), sorted by word like the
+    level.
 
-    level: (word, prefix, cost) of the n-grams, as in Level; target: the state that each leads to; state_of: by
-    prefix. Of the states it takes `narcs`, the number of arcs there are already, which it raises.
+    level: (word, prefix, cost) of the n-grams, as in Level; target: the target state of each; state_of: the state of
+    each prefix. `narcs` of a state is its number of arcs so far, and is increased.
     """
     word, prefix, cost = level
     first_arc = states[0].pos
@@ -83,12 +84,12 @@ def _fill_from_level(
 
 
 def lay_out(levels: list[Level]) -> Acceptor:
-    """The acceptor of a model in which the prefix and the suffix of every n-gram are entries of the level below."""
+    """Lay out the acceptor of a model in which prefix and suffix of every n-gram are entries of the level below."""
     states_of: list[npt.NDArray] = []
     contexts: list[npt.NDArray] = []
     number, arcs = 1, 0
     for n, level in enumerate(levels):
-        # Models made elsewhere have backoff weights even where nothing follows.
+        # Other programs' models have backoff weights even for n-grams that are not extended.
         is_context = level.backoff != 0
         if n + 1 < len(levels):
             is_context[levels[n + 1].prefix] = True
@@ -105,6 +106,7 @@ def lay_out(levels: list[Level]) -> Acceptor:
 
 
 def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[npt.NDArray]) -> Iterator[Chunk]:
+    """Yield the root, then the states of each level's contexts, with their arcs."""
     states, arcs = root(levels[0].cost, states_of[0])
     yield Chunk(0, states, 0, arcs)
     first_state, first_arc = 1, len(arcs)
@@ -127,12 +129,12 @@ def _chunks(levels: list[Level], states_of: list[npt.NDArray], contexts: list[np
 
 
 def compile_levels(levels: list[Level]) -> tuple[npt.NDArray, npt.NDArray, int]:
-    """STATE[n], ARC[m], and the number of the start state, of the same acceptor."""
+    """Return STATE[n], ARC[m] and the number of the start state of the acceptor of these levels."""
     return assemble(lay_out(levels))
 
 
 def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
-    """STATE[n], ARC[m], and the number of the start state."""
+    """Return STATE[n], ARC[m] and the number of the start state of an acceptor."""
     states, arcs = np.empty(acceptor.states, STATE), np.empty(acceptor.arcs, ARC)
     for chunk in acceptor.chunks():
         states[chunk.first_state : chunk.first_state + len(chunk.states)] = chunk.states
@@ -141,20 +143,17 @@ def assemble(acceptor: Acceptor) -> tuple[npt.NDArray, npt.NDArray, int]:
 
 
 class _Targets(NamedTuple):
-    """What `_fill_from_contexts` must know beside the contexts. Costs are -ln, states are numbers of states."""
+    """Input of `_fill_from_contexts` besides the contexts. Costs are −ln, states are numbers of states."""
 
     backoff_cost: F64Array  # float64[c], of each context
     backoff_state: U32Array  # uint32[c]
     cost: F64Array  # float64[n], of each n-gram
-    state: U32Array  # uint32[n], to which its arc leads
+    state: U32Array  # uint32[n], the target of its arc
 
 
 @kernel
 def _fill_from_contexts(contexts: Contexts, targets: _Targets, states: StateArray, arcs: ArcArray) -> i64:
-    """Contexts, with their n-grams one after the other, → their states, and their arcs from number 0 on.
-
-    Returns the number of arcs.
-    """
+    """Fill the states of contexts, and their arcs from number 0 on; return the number of arcs."""
     gram, row = 0, 0
     for context in range(len(contexts.size)):
         state = states[context]
@@ -184,14 +183,13 @@ def _fill_from_contexts(contexts: Contexts, targets: _Targets, states: StateArra
 
 
 class UnprunedAcceptor:
-    """As `Acceptor`, of a model that keeps all its n-grams, straight from the estimator: its chunks can be taken
-    once."""
+    """An acceptor, as `Acceptor`, of a model that keeps all n-grams of the estimator. Its chunks can be read once."""
 
     def __init__(self, estimator: Estimator) -> None:
         self.estimator = estimator
         counts = estimator.counts
         occurs = counts.tokens > 0
-        # Level 1: a state for each label that occurs. The others are never followed by anything.
+        # Level 1: a state for each label that occurs. Other labels have no successors.
         self._of_label = np.where(occurs, np.cumsum(occurs), 0).astype(np.uint32)
         self._shift = [0, 0]  # state = node + shift, from level 2 on
         number = 1 + (int(occurs.sum()) if counts.order > 1 else 0)
@@ -208,12 +206,13 @@ class UnprunedAcceptor:
         self.ngrams = [counts.words + 1, *(int(first_nodes[-1]) for first_nodes in counts.first_nodes[2:])]
 
     def _state(self, n: int, node: npt.NDArray) -> npt.NDArray:
-        """The states of nodes of level n that do not end in </s>."""
+        """Return the states of nodes of level n that do not end in </s>."""
         if n == 0:
             return np.zeros(len(node), np.uint32)
         return self._of_label[node] if n == 1 else node + np.uint32(self._shift[n] % 2**32)
 
     def chunks(self) -> Iterator[Chunk]:
+        """Yield the root, then the states of each bucket of contexts, with their arcs."""
         target = self._of_label if self.estimator.counts.order > 1 else np.zeros_like(self._of_label)
         states, arcs = root(cost(self.estimator.unigrams.prob), target)
         yield Chunk(0, states, 0, arcs)
@@ -225,7 +224,7 @@ class UnprunedAcceptor:
             first_arc += len(chunk.arcs)
 
     def _compile(self, contexts: Contexts) -> Chunk:
-        """The states and arcs of one bucket, as if it were the first."""
+        """Build the states and arcs of one bucket, numbered as if it were the first."""
         n, grams = contexts.order, contexts.grams
         states, arcs = np.zeros(len(contexts.node), STATE), np.empty(len(grams) + len(contexts.node), ARC)
         last = n == self.estimator.counts.order
