@@ -56,7 +56,7 @@ def option(
     return made
 
 
-class _Checked:
+class _Validated:
     """Checks the values against the definitions of their fields."""
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ TEXT, VOCABULARY, LM, CONTEXT = "Text", "Vocabulary", "Language model", "Context
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecaseOptions(_Checked):
+class RecaseOptions(_Validated):
     """How text is recased.
 
     Raises:
@@ -139,7 +139,7 @@ MIN_BITS, MAX_BITS = 8, 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class ContextOptions(_Checked):
+class ContextOptions(_Validated):
     """How much a context model learns from, and its maximal size.
 
     Raises:
@@ -158,7 +158,7 @@ class ContextOptions(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainOptions(_Checked):
+class TrainOptions(_Validated):
     """How a model is trained.
 
     `words`, `skip_filters` and `cutoffs` also accept one value, or any iterable of values. `context` also accepts

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from capfst.casing.surface import openings, write
 from capfst.casing.types import CasingCosts, LabelPath, Words
 from capfst.context.casing_costs import casing_costs
-from capfst.context.document import rarity
+from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
 from capfst.exceptions import CapfstError, ModelError, OptionError
 from capfst.io.alignments import Block, parse
@@ -34,8 +34,8 @@ from capfst.system.parallel import map_stream
 from capfst.text.tokenizer import NEWLINE
 
 if TYPE_CHECKING:
-    from capfst.bilingual.casings import Monolingual
-    from capfst.bilingual.word_facts import Text
+    from capfst.bilingual.candidates import Monolingual
+    from capfst.bilingual.word_facts import AnnotatedText
 
 Buffer = npt.NDArray[np.uint8]
 """Valid UTF-8, of any number of lines."""
@@ -144,7 +144,7 @@ class Pipeline:
         """
         if block is None or block.source is None:
             return self._context_costs(buf, words, include_pruned)
-        from capfst.bilingual.casings import monolingual  # noqa: PLC0415  (few texts are translations)
+        from capfst.bilingual.candidates import monolingual  # noqa: PLC0415  (few texts are translations)
         from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415
 
         bilingual, guess = self.check_bilingual(), self.options.oov == "guess"
@@ -212,26 +212,28 @@ class Pipeline:
             )
         return self.loaded.bilingual
 
-    def linked(self, block: Block) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+    def linked(self, block: Block) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
         word's source word, or −1."""
         buf = np.frombuffer(block.target, np.uint8)
         return self._linked(buf, self.words(buf), block)
 
-    def _linked(self, buf: Buffer, words: Words, block: Block) -> tuple[Text, Text, npt.NDArray[np.int32]]:
+    def _linked(
+        self, buf: Buffer, words: Words, block: Block
+    ) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         from capfst.bilingual.links import link  # noqa: PLC0415
-        from capfst.bilingual.word_facts import describe  # noqa: PLC0415
+        from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
 
         by_words = self.options.align_words
-        target = describe(buf, words, by_words)
+        target = annotate(buf, words, by_words)
         there = np.frombuffer(block.source or b"", np.uint8)
-        source = describe(there, self.loaded.transducer.words(there), by_words)
+        source = annotate(there, self.loaded.transducer.words(there), by_words)
         pairs = parse(block.align or b"", len(target.lines), block.names.align, block.line)
         return target, source, link(target, source, pairs, block.names, block.line)
 
-    def monolingual(self, target: Text) -> Monolingual:
+    def monolingual(self, target: AnnotatedText) -> Monolingual:
         """Return the costs of the casings of translations without their source."""
-        from capfst.bilingual.casings import monolingual  # noqa: PLC0415
+        from capfst.bilingual.candidates import monolingual  # noqa: PLC0415
 
         return monolingual(target.words, self._context_costs(target.buf, target.words, include_pruned=True))
 

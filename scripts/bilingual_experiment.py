@@ -46,7 +46,7 @@ from phrase_based import Decoder, PhraseTable
 from sacrebleu.metrics.bleu import BLEU
 
 import capfst
-from capfst.bilingual import casings, crf
+from capfst.bilingual import candidates, crf
 from capfst.bilingual.classifier import learn_classifier
 from capfst.bilingual.source_features import N_TEMPLATES
 from capfst.casing.shapes import Shape
@@ -362,10 +362,10 @@ TEMPLATES = {
 }
 """What the ablation leaves out of the classifier."""
 FIXED = {
-    "the whole classifier": dict.fromkeys(range(casings.CLASSIFIER, casings.LINKED), 0.0),
-    "the source word itself": {casings.EXACT: 0.0, casings.COPY: 30.0},
-    "context": dict.fromkeys(range(casings.CONTEXT, casings.CLASSIFIER), 0.0),
-    "LM": {casings.LM: crf.LEAST_LM_WEIGHT},
+    "the whole classifier": dict.fromkeys(range(candidates.CLASSIFIER, candidates.LINKED), 0.0),
+    "the source word itself": {candidates.EXACT: 0.0, candidates.COPY: 30.0},
+    "context": dict.fromkeys(range(candidates.CONTEXT, candidates.CLASSIFIER), 0.0),
+    "LM": {candidates.LM: crf.LEAST_LM_WEIGHT},
 }
 """What it leaves out else: weights that are fixed."""
 

@@ -1,9 +1,8 @@
-"""The classifier: how likely each shape of a word is, given all of its features at once.
+"""Classifier: p(shape | features) of a word of a translation, given all of its features at once.
 
-In: features of words (features.py) and the shapes that they have. Out: weights, with which p = softmax(scores), a score
-being the sum of the weights that the features of a word have for the shape. They are learned in one pass of AdaGrad
-(Duchi, Hazan & Singer 2011), over words in random order: texts that stand side by side are alike, and would have the
-last word.
+In: features of words (source_features.py), and the words' shapes. Out: weights for p = softmax(z), where z_k is the sum
+of the weights that the word's features have for shape k. They are learned in one pass of AdaGrad (Duchi, Hazan & Singer
+2011) over the words in random order: texts that follow each other are alike, and the last ones would dominate.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ _MIN_BITS, _MAX_BITS = 8, 20
 _ROWS_PER_WORD = 4
 _RATE = 0.05
 _CERTAIN = 0.999
-"""From this probability of the true shape on there is nothing to learn."""
+"""Skip the update when the true shape already has this probability."""
 _SCALE = 32
-"""Weights are kept as int8, this being 1."""
+"""Weights are stored as int8: this integer stands for 1."""
 _SEED = 2006
 
 
 @inner
 def fetch_weights(classifier: I8Matrix, features: U64Array) -> None:
-    """Has the weights of a word's features brought into the cache."""
+    """Prefetch the weights of a word's features."""
     prefetch_rows(classifier, N_SHAPES, features, N_TEMPLATES)
 
 
 @inner
 def classify(classifier: I8Matrix, features: U64Array, costs: F32Array) -> None:
-    """costs[N_SHAPES]: −ln of the probability of each shape."""
+    """Fill costs[N_SHAPES] with −ln p(shape | features)."""
     costs[:] = 0
     add_scores(classifier, features, N_TEMPLATES, costs)
     for shape in range(N_SHAPES):
@@ -51,6 +50,7 @@ def classify(classifier: I8Matrix, features: U64Array, costs: F32Array) -> None:
 
 @allocating
 def _learn(features: U32Matrix, shapes: U8Array, order: I64Array, table: F32Matrix) -> None:
+    """Learn the table from words in this order."""
     p = np.empty(N_SHAPES)
     for word in order:
         p[:] = 0
@@ -63,8 +63,8 @@ def _learn(features: U32Matrix, shapes: U8Array, order: I64Array, table: F32Matr
 def learn_classifier(
     features: npt.NDArray[np.uint32], shapes: npt.NDArray[np.uint8], bits: int | None = None
 ) -> npt.NDArray[np.int8]:
-    """The weights, int8[2^b, N_SHAPES], that words teach with these features, uint32[words, N_TEMPLATES], and
-    shapes; as large as so many words need, or bits = b."""
+    """Return int8[2^bits, N_SHAPES], the weights learned from words with these features, uint32[words, N_TEMPLATES],
+    and shapes. bits: None: as many as this number of words needs."""
     if bits is None:
         bits = max(_MIN_BITS, min(_MAX_BITS, (_ROWS_PER_WORD * len(shapes)).bit_length()))
     table = np.zeros((1 << bits, 2 * N_SHAPES), np.float32)

@@ -1,11 +1,11 @@
-"""Words of a translation → what each of their casings costs, given its source (the weights on S ∘ T).
+"""Words of a translation → the cost of each of their casings, given the source (the weights on S ∘ T).
 
-In: both texts, their links, what the casings cost without the source, and what was learned. Out: `CasingCosts`, in
-place of the context model's. Costs are those of the log-linear model, divided by the LM's weight: so the search adds
-the LM's own.
+In: both texts, their links, the costs of casings without the source, and the learned weights. Out: `CasingCosts`,
+instead of the context model's: the costs of the log-linear model (crf.py), divided by the LM's weight, so that the
+search adds the LM's costs as they are.
 
-A source line without contrast, all of it in lower case or all in upper case, says nothing: what stands in its place
-costs what it does without the source.
+A source line without contrast, all in lower case or all in upper case, is not informative: its translation has the
+costs that it has without the source.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.casings import (
-    CASING,
+from capfst.bilingual.candidates import (
+    CANDIDATE,
     CLASSIFIER,
     LM,
     Forms,
     Monolingual,
-    find_casings,
     is_same_word,
     linked_weight,
+    list_candidates,
     weight_of,
 )
 from capfst.bilingual.classifier import classify, fetch_weights
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.weights import Bilingual
-from capfst.bilingual.word_facts import AL, AN, MX, Text
+from capfst.bilingual.word_facts import AL, AN, MX, AnnotatedText
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import CasingCosts, Copies
 from capfst.kernels import allocating
@@ -36,13 +36,13 @@ from capfst.text.tokenizer import PROTECTED
 from capfst.text.unicode import INFO, LOWERING, Lowering
 
 _BLOCK = 32
-"""Words whose weights are fetched together."""
+"""Words whose weights are prefetched together."""
 
 
 @allocating
 def _fill(
-    target: Text,
-    source: Text,
+    target: AnnotatedText,
+    source: AnnotatedText,
     links: I32Array,
     forms: Forms,
     guess: bool,
@@ -54,13 +54,13 @@ def _fill(
     starts: I64Array,
     ends: I64Array,
 ) -> None:
-    """Changes `costs` (Monolingual) where the source says something; fills starts and ends of the words to copy."""
+    """Change `costs` in the lines whose source has contrast; fill starts and ends of the source words to copy."""
     longest, most = 8, 1
     for i in range(target.words.starts.size):
         longest = max(longest, target.words.ends[i] - target.words.starts[i])
         most = max(most, i64(target.words.n_forms[i]))
     lowered = np.empty((2, 2 * longest + 8), np.uint8)
-    casings = np.empty(most + N_SHAPES, CASING)
+    candidates = np.empty(most + N_SHAPES, CANDIDATE)
     features, scores = np.empty((_BLOCK, N_TEMPLATES), np.uint64), np.empty(N_SHAPES, np.float32)
     first_arc = 0
     for line in range(target.lines.size):
@@ -87,28 +87,28 @@ def _fill(
                     starts[i], ends[i] = source.words.starts[k], source.words.ends[k]
                 if target.facts[i].tag == AN or is_protected:
                     continue
-                n = find_casings(target, i, begin, source, k, copies, forms, costs, guess, casings)
+                n = list_candidates(target, i, begin, source, k, copies, forms, costs, guess, candidates)
                 if n == 0:
                     continue
                 classify(classifier, features[i - block], scores)
                 first_weight = linked_weight(target, source, links, i)
                 for shape in range(N_SHAPES):
-                    scores[shape] *= weights[CLASSIFIER + casings[0].group]
+                    scores[shape] *= weights[CLASSIFIER + candidates[0].group]
                     scores[shape] += weights[first_weight + shape]
                 option = costs.options[i]
                 option[:] = np.inf
                 costs.shapes[i] = AS_FORM
                 least = f32(np.inf)
                 for number in range(n):
-                    casing = casings[number]
-                    cost = scores[casing.shape] + weight_of(casing, weights)
-                    if casing.column == AS_FORM:
-                        costs.arc_costs[begin + casing.form] = cost
+                    candidate = candidates[number]
+                    cost = scores[candidate.shape] + weight_of(candidate, weights)
+                    if candidate.column == AS_FORM:
+                        costs.arc_costs[begin + candidate.form] = cost
                         continue
-                    option[casing.column] = cost
+                    option[candidate.column] = cost
                     if cost < least:
                         least = cost
-                        costs.shapes[i] = AS_FORM if casing.column == N_SHAPES else casing.column
+                        costs.shapes[i] = AS_FORM if candidate.column == N_SHAPES else candidate.column
                 if target.words.n_forms[i] > 0:
                     costs.arc_costs[begin] = least
 
@@ -116,14 +116,17 @@ def _fill(
 def bilingual_costs(
     model: Bilingual,
     forms: Forms,
-    target: Text,
-    source: Text,
+    target: AnnotatedText,
+    source: AnnotatedText,
     links: npt.NDArray[np.int32],
     costs: Monolingual,
     guess: bool,
 ) -> CasingCosts:
-    """What the casings of a translation's words cost beside the LM. `costs` is overwritten; guess as in
-    `context.casing_costs`. The scale is that of lines whose source has contrast, if the first has."""
+    """Return what the casings of a translation's words cost in addition to the LM, given the source.
+
+    costs: those without the source, which are overwritten. guess: as in `context.casing_costs`. The scale is the LM's
+    weight, or 1 if the first line's source has no contrast.
+    """
     n = len(links)
     copies = Copies(source.buf, np.full(n, -1, np.int64), np.full(n, -1, np.int64))
     weights = model.weights / model.weights[LM]

@@ -1,14 +1,16 @@
-"""The weights: those under which cased translations are likeliest, given their source (a conditional random field).
+"""Conditional random field: learn the weights under which cased translations are likeliest, given their source.
 
-In: lines with their texts, links and the context's costs. Out: the weights λ of p(E | F, A) ∝ exp(−λ·f(E)) with the
-greatest Σ ln p − |λ − μ|² / 2σ² (a Gaussian prior, as in Wang, Knight & Marcu 2006, §4.4), by L-BFGS; f(E) are the LM's
-costs and the sums of what casings.py has weights for; and σ with the likeliest held-out lines.
+In: lines of both texts, links and the context model's costs. Out: the weights λ of p(E | F, A) = exp(−λ·f(E)) / Z with
+the greatest Σ ln p − |λ − μ|² / 2σ² (a Gaussian prior, as in Wang, Knight & Marcu 2006, §4.4), by L-BFGS. f(E) are the
+LM's cost and the sums of the values for which candidates.py has weights. σ is the one under which held-out lines are
+likeliest.
 
-μ is the model without a source, 1/3 for the costs of LM and context, and for the classifier's, which tells little as
-long as it has learned little; and 0 else, but that it favours source words in mixed case that are the same. So little
-data changes little.
+μ is the model without a source: 1/3 for the costs by LM and context model, and for the classifier's, which differ
+little between shapes while it has learned little; and 0 for all others except EXACT, which favors source words that are
+the same word in mixed case. So a small corpus changes little.
 
-Where the cased translation has a word in no casing that it may have, all are as good; so are all ends of sentences.
+If none of a word's candidates is the word as the translation has it, all of them count as right; so do all ways to
+divide a line into sentences.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.casings import (
-    CASING,
+from capfst.bilingual.candidates import (
+    CANDIDATE,
     CLASSIFIER,
     CONTEXT,
     COPY,
@@ -29,20 +31,20 @@ from capfst.bilingual.casings import (
     LM,
     N_ALL,
     SEEN,
-    CasingArray,
+    CandidateArray,
     Forms,
     Monolingual,
-    find_casings,
     is_same_word,
     linked_weight,
+    list_candidates,
     weight_of,
 )
 from capfst.bilingual.classifier import classify
 from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
-from capfst.bilingual.word_facts import MX, Text
+from capfst.bilingual.word_facts import MX, AnnotatedText
 from capfst.casing.shapes import N_SHAPES
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, ModelError
 from capfst.kernels import allocating
 from capfst.kernels.types import (
     BoolArray,
@@ -59,33 +61,33 @@ from capfst.kernels.types import (
 from capfst.text.unicode import INFO, LOWERING, Lowering
 
 SIGMAS = (0.3, 1.0, 3.0)
-"""σ, of which the best is found on held-out lines."""
+"""Values of σ, of which the best on held-out lines is taken."""
 PRIOR = 1 / 3
-"""μ of the weights of LM, context and classifier."""
+"""μ of the weights of LM, context model and classifier."""
 PRIOR_EXACT = -1.0
-"""μ of the weight of the source word, where that is in mixed case and the same word."""
+"""μ of the weight of the source word itself, if it is the same word in mixed case."""
 LEAST_LM_WEIGHT = 0.02
 _ITERATIONS = 60
 
 
 class Problem(NamedTuple):
-    """What the weights are learned from, in flat arrays."""
+    """Data from which the weights are learned, in flat arrays."""
 
-    costs: F32Matrix  # [words, N_SHAPES]: the classifier's, of each word whose case is in question
-    linked: I32Array  # [words]: the first of its weights for how it goes with its source word
-    casings: CasingArray  # CASING; `form` is an arc: all forms of all words are counted through
-    words: I32Array  # [casings]: the word, of `costs`
-    is_right: BoolArray  # [casings]: whether the translation may have it
-    edges: Edges  # of all lines; arcs are counted through
+    costs: F32Matrix  # [words, N_SHAPES]: −ln p by the classifier, of each word whose case is to be decided
+    linked: I32Array  # [words]: the first of its weights for its relation to its source word
+    candidates: CandidateArray  # CANDIDATE; `form` is an arc: the forms are numbered over all words of all lines
+    words: I32Array  # [candidates]: the word, as a row of `costs`
+    is_right: BoolArray  # [candidates]: whether it is the translation's casing
+    edges: Edges  # of all lines; arcs are numbered over all lines
     ends: I64Array  # [lines + 1]: where each line's edges begin
-    nodes: I64Array  # [lines]: how many nodes each has
+    nodes: I64Array  # [lines]: the number of each line's nodes
     n_arcs: int
 
 
 @allocating
 def _collect(
-    target: Text,
-    source: Text,
+    target: AnnotatedText,
+    source: AnnotatedText,
     links: I32Array,
     line: i64,
     forms: Forms,
@@ -97,29 +99,31 @@ def _collect(
     costs: Monolingual,
     first_costs: I64Array,
     first_arcs: I64Array,
-) -> tuple[F32Matrix, I32Array, CasingArray, I32Array, BoolArray]:
-    """The casings of a line's words, and what decides on them: (costs, linked, casings, words, is_right) of Problem.
+) -> tuple[F32Matrix, I32Array, CandidateArray, I32Array, BoolArray]:
+    """Return the candidates of a line's words, and what decides on them: (costs, linked, candidates, words, is_right)
+    as in Problem.
 
-    gold: the label of each word as it is cased, or `<unk>`. first_costs, first_arcs: by word.
+    gold: the label of each word as it is cased, or `<unk>`. first_costs, first_arcs: by word, where the costs and the
+    arcs of its forms begin.
     """
     here = target.lines[line]
     most, longest = 0, 8
     for i in range(here.begin, here.end):
         most += i64(target.words.n_forms[i]) + N_SHAPES
         longest = max(longest, target.words.ends[i] - target.words.starts[i])
-    room_of_words = np.empty((2, 2 * longest + 8), np.uint8)
+    lowered = np.empty((2, 2 * longest + 8), np.uint8)
     size = here.end - here.begin
     of_classifier, linked, features = (
         np.empty((size, N_SHAPES), np.float32), np.empty(size, np.int32), np.empty(N_TEMPLATES, np.uint64)
     )  # fmt: skip
-    casings, words, is_right = np.empty(most, CASING), np.empty(most, np.int32), np.zeros(most, np.bool_)
+    candidates, words, is_right = np.empty(most, CANDIDATE), np.empty(most, np.int32), np.zeros(most, np.bool_)
     n_words, n = 0, 0
     for i in range(here.begin, here.end):
         k = links[i]
         copies = k >= 0 and source.facts[k].tag == MX
-        copies = copies and is_same_word(target, i, source, k, info, lowering, room_of_words)
-        these = casings[n:]
-        number = find_casings(target, i, first_costs[i], source, k, copies, forms, costs, guess, these)
+        copies = copies and is_same_word(target, i, source, k, info, lowering, lowered)
+        these = candidates[n:]
+        number = list_candidates(target, i, first_costs[i], source, k, copies, forms, costs, guess, these)
         if number == 0:
             continue
         fill_templates(target, source, links, i, line, features)
@@ -127,31 +131,31 @@ def _collect(
         linked[n_words] = linked_weight(target, source, links, i)
         is_reached = False
         for c in range(n, n + number):
-            casing = casings[c]
+            candidate = candidates[c]
             words[c] = n_words
-            if casing.weight == COPY:
+            if candidate.weight == COPY:
                 right = target.facts[i].cased_hash == source.facts[k].cased_hash
-            elif casing.weight == SEEN or casing.weight == EXACT:
-                right = target.words.first_labels[i] + casing.form == gold[i]
+            elif candidate.weight == SEEN or candidate.weight == EXACT:
+                right = target.words.first_labels[i] + candidate.form == gold[i]
             else:
-                right = target.facts[i].tag == casing.shape
+                right = target.facts[i].tag == candidate.shape
             is_right[c] = right
             is_reached = is_reached or right
-            casing.form += first_arcs[i]
+            candidate.form += first_arcs[i]
         if not is_reached:
             is_right[n : n + number] = True
         n += number
         n_words += 1
-    return of_classifier[:n_words], linked[:n_words], casings[:n], words[:n], is_right[:n]
+    return of_classifier[:n_words], linked[:n_words], candidates[:n], words[:n], is_right[:n]
 
 
-class Collector:
-    """Gathers lines until the weights are learned from them."""
+class ProblemCollector:
+    """Collect lines into the problem from which the weights are learned."""
 
     def __init__(self) -> None:
         self._costs: list[npt.NDArray[np.float32]] = []
         self._linked: list[npt.NDArray[np.int32]] = []
-        self._casings: list[npt.NDArray] = []
+        self._candidates: list[npt.NDArray] = []
         self._words: list[npt.NDArray[np.int32]] = []
         self._right: list[npt.NDArray[np.bool_]] = []
         self._edges: list[Edges] = []
@@ -159,10 +163,26 @@ class Collector:
         self._n_words = self._n_arcs = 0
 
     def add(
-        self, target: Text, source: Text, links: npt.NDArray[np.int32], lines: list[int], gold: npt.NDArray[np.uint32],
-        costs: Monolingual, forms: Forms, classifier: npt.NDArray[np.int8], guess: bool, search: tuple,
-    ) -> None:  # fmt: skip
-        """Adds lines of a text. search: (label of `<unk>`, starts, lookup tables)."""
+        self,
+        target: AnnotatedText,
+        source: AnnotatedText,
+        links: npt.NDArray[np.int32],
+        lines: list[int],
+        gold: npt.NDArray[np.uint32],
+        costs: Monolingual,
+        forms: Forms,
+        classifier: npt.NDArray[np.int8],
+        guess: bool,
+        search: tuple,
+    ) -> None:
+        """Add those of the lines whose source has contrast.
+
+        gold: the label of each word as it is cased, or `<unk>`. costs: those without the source. guess: whether the
+        case of OOV words is decided on. search: (label of `<unk>`, starts, lookup tables).
+
+        Raises:
+            ModelError: the model is not an n-gram model.
+        """
         words = target.words
         first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
         n_arcs = np.maximum(words.n_forms, 1).astype(np.int64)
@@ -174,17 +194,17 @@ class Collector:
                 continue
             first_arcs = np.zeros(len(n_arcs), np.int64)
             first_arcs[begin:end] = np.cumsum(n_arcs[begin:end]) - n_arcs[begin:end] + self._n_arcs
-            of_classifier, linked, casings, of_words, right = _collect(
+            of_classifier, linked, candidates, of_words, right = _collect(
                 target, source, links, line, forms, gold, guess, classifier, INFO, LOWERING, costs, first_costs,
                 first_arcs,
             )  # fmt: skip
             edges, n_nodes = line_edges(type(words)._make(a[begin:end] for a in words), *search)
             if n_nodes < 0:
-                raise CapfstError("the model's backoff arcs do not lead to shorter contexts: train it again")
+                raise ModelError("the model's backoff arcs do not lead to shorter contexts. Train the model again.")
             edges.arc[edges.arc >= 0] += self._n_arcs
             self._costs.append(of_classifier)
             self._linked.append(linked)
-            self._casings.append(casings)
+            self._candidates.append(candidates)
             self._words.append(of_words + np.int32(self._n_words))
             self._right.append(right)
             self._edges.append(edges)
@@ -196,11 +216,11 @@ class Collector:
         return len(self._nodes)
 
     def problem(self) -> Problem:
-        """All lines that were added; at least one."""
+        """Return all lines that were added, at least one, as a problem."""
         return Problem(
             np.concatenate(self._costs),
             np.concatenate(self._linked),
-            np.concatenate(self._casings),
+            np.concatenate(self._candidates),
             np.concatenate(self._words),
             np.concatenate(self._right),
             Edges(*map(np.concatenate, zip(*self._edges, strict=True))),
@@ -212,28 +232,34 @@ class Collector:
 
 @allocating
 def _objective(problem: Problem, lines: I64Array, weights: F64Array, gradient: F64Array) -> f64:
-    """−Σ ln p of some of the lines; adds its gradient."""
-    casings = problem.casings
-    n = casings.size
+    """Return −Σ ln p(E | F, A) of some of the lines, and add its gradient.
+
+    ln p = ln Z_right − ln Z, sums over the paths of right candidates and over all paths (forward–backward). The
+    gradient of −ln p with respect to λ is E[f | right] − E[f].
+    """
+    candidates = problem.candidates
+    n = candidates.size
     scores = np.empty(n)
-    every, right = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)  # Σ e^score of the casings of an arc
-    has_casing = np.zeros(problem.n_arcs, np.bool_)
+    sums, right_sums = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)  # of e^score over each arc's candidates
+    has_candidate = np.zeros(problem.n_arcs, np.bool_)
     for c in range(n):
-        casing = casings[c]
-        word, shape = problem.words[c], casing.shape
-        cost = weights[CLASSIFIER + casing.group] * problem.costs[word, shape] + weights[problem.linked[word] + shape]
-        score = -cost - weight_of(casing, weights)
+        candidate = candidates[c]
+        word, shape = problem.words[c], candidate.shape
+        cost = (
+            weights[CLASSIFIER + candidate.group] * problem.costs[word, shape] + weights[problem.linked[word] + shape]
+        )
+        score = -cost - weight_of(candidate, weights)
         scores[c] = np.exp(max(-600.0, min(600.0, score)))
-        has_casing[casing.form] = True
-        every[casing.form] += scores[c]
+        has_candidate[candidate.form] = True
+        sums[candidate.form] += scores[c]
         if problem.is_right[c]:
-            right[casing.form] += scores[c]
-    log_every, log_right = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)
+            right_sums[candidate.form] += scores[c]
+    log_sums, log_right_sums = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)
     for arc in range(problem.n_arcs):
-        if has_casing[arc]:
-            log_every[arc] = np.log(every[arc])
-            log_right[arc] = np.log(right[arc]) if right[arc] > 0 else -np.inf
-    of_every, of_right = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)
+        if has_candidate[arc]:
+            log_sums[arc] = np.log(sums[arc])
+            log_right_sums[arc] = np.log(right_sums[arc]) if right_sums[arc] > 0 else -np.inf
+    posteriors, right_posteriors = np.zeros(problem.n_arcs), np.zeros(problem.n_arcs)
     most = 2
     for line in lines:
         most = max(most, problem.nodes[line])
@@ -242,39 +268,39 @@ def _objective(problem: Problem, lines: I64Array, weights: F64Array, gradient: F
     for line in lines:
         begin, end, n_nodes = problem.ends[line], problem.ends[line + 1], problem.nodes[line]
         log_z, expected = forward_backward(
-            problem.edges, begin, end, n_nodes, weights[LM], log_every, forward, backward, of_every
+            problem.edges, begin, end, n_nodes, weights[LM], log_sums, forward, backward, posteriors
         )
         log_p, of_lm = forward_backward(
-            problem.edges, begin, end, n_nodes, weights[LM], log_right, forward, backward, of_right
+            problem.edges, begin, end, n_nodes, weights[LM], log_right_sums, forward, backward, right_posteriors
         )
         total += log_z - log_p
         gradient[LM] += of_lm - expected
     for c in range(n):
-        casing, word = casings[c], problem.words[c]
-        share = -of_every[casing.form] * scores[c] / every[casing.form]
+        candidate, word = candidates[c], problem.words[c]
+        change = -posteriors[candidate.form] * scores[c] / sums[candidate.form]
         if problem.is_right[c]:
-            share += of_right[casing.form] * scores[c] / right[casing.form]
-        if share == 0:
+            change += right_posteriors[candidate.form] * scores[c] / right_sums[candidate.form]
+        if change == 0:
             continue
-        gradient[CONTEXT + casing.group] += share * casing.context
-        gradient[CLASSIFIER + casing.group] += share * problem.costs[word, casing.shape]
-        gradient[problem.linked[word] + casing.shape] += share
-        gradient[casing.weight] += share
-        if casing.weight == COPY:
-            gradient[EXACT] += share
+        gradient[CONTEXT + candidate.group] += change * candidate.context
+        gradient[CLASSIFIER + candidate.group] += change * problem.costs[word, candidate.shape]
+        gradient[problem.linked[word] + candidate.shape] += change
+        gradient[candidate.weight] += change
+        if candidate.weight == COPY:
+            gradient[EXACT] += change
     return total
 
 
 def negative_log_likelihood(
     problem: Problem, lines: npt.NDArray[np.int64], weights: npt.NDArray[np.float64]
 ) -> tuple[float, npt.NDArray[np.float64]]:
-    """−Σ ln p(E | F, A) of some of the lines, and its gradient, float64[N_ALL]."""
+    """Return −Σ ln p(E | F, A) of some of the lines, and its gradient, float64[N_ALL]."""
     gradient = np.zeros(N_ALL)
     return float(_objective(problem, lines, weights, gradient)), gradient
 
 
 def prior_mean() -> npt.NDArray[np.float64]:
-    """μ."""
+    """Return μ, float64[N_ALL]."""
     mean = np.zeros(N_ALL)
     mean[LM] = mean[CONTEXT:LINKED] = PRIOR
     mean[EXACT] = PRIOR_EXACT
@@ -282,15 +308,16 @@ def prior_mean() -> npt.NDArray[np.float64]:
 
 
 def check_scipy() -> None:
-    """CapfstError if SciPy is not installed."""
+    """Raise CapfstError if SciPy is not installed."""
     if find_spec("scipy") is None:
-        raise CapfstError("training needs SciPy: pip install 'capfst[bilingual]'")
+        raise CapfstError("training on translations needs SciPy. Run: pip install 'capfst[bilingual]'")
 
 
 def fit(
     problem: Problem, lines: npt.NDArray[np.int64], sigma: float, start: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """The weights for some of the lines, begun with those of `start`."""
+    """Return the weights with the least −Σ ln p + |λ − μ|² / 2σ² over some of the lines, starting the search from
+    `start`."""
     from scipy.optimize import minimize  # noqa: PLC0415  (an optional part)
 
     mean = prior_mean()
@@ -301,23 +328,24 @@ def fit(
         return value + float(away @ away) / (2 * sigma**2), gradient + away / sigma**2
 
     bounds = [(LEAST_LM_WEIGHT if k == LM else None, None) for k in range(N_ALL)]
-    found = minimize(
+    result = minimize(
         objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _ITERATIONS, "maxcor": 10}
     )
-    weights: npt.NDArray[np.float64] = found.x
+    weights: npt.NDArray[np.float64] = result.x
     return weights
 
 
 class Learned(NamedTuple):
-    """Weights, and how they were found."""
+    """Learned weights, and how σ was chosen."""
 
     weights: npt.NDArray[np.float64]  # [N_ALL]
     sigma: float
-    held_out: dict[float, float]  # −ln p of a held-out line under each σ, on average
+    held_out: dict[float, float]  # by σ: mean −ln p of held-out lines
 
 
 def learn(problem: Problem) -> Learned:
-    """The weights for all lines; σ is the best of SIGMAS on every fourth one, when learned from the others."""
+    """Return the weights learned from all lines, with the σ of SIGMAS that is best on every fourth line after learning
+    from the others."""
     lines = np.arange(len(problem.nodes))
     is_held_out = lines % 4 == 3
     best = SIGMAS[0]

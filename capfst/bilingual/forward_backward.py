@@ -1,8 +1,8 @@
-"""Forward–backward over S ∘ T ∘ LM, in the log semiring: the sum of all casings of a line, not the best of them.
+"""Forward–backward over S ∘ T ∘ LM in the log semiring: sums over all casings of a line, instead of the best casing.
 
-In: the words of a line, and the model; costs of the arcs of S ∘ T. Out: the edges of the lattice of
-`search/lattice.py`, as lists in the order of the words; ln Z, the posterior of each arc, and the expected cost of the
-LM.
+In: the words of a line, and the model; scores of the arcs of S ∘ T. Out: the edges of the lattice of
+`search/lattice.py`, as lists in the order of the words; ln Z, the posterior probability of each arc, and the expected
+cost by the LM.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from capfst.search.nbest import line_lattice
 from capfst.search.viterbi import choose
 
 END = -1
-"""In the place of an arc: an edge for `</s>`, at the end of the line."""
+"""Pseudo arc: an edge for `</s>`, at the end of the line."""
 
 
 class Edges(NamedTuple):
-    """The edges of the lattice of a line. Nodes are numbered in the order of the words; paths begin in 0 and end in the
-    last one."""
+    """Edges of the lattice of a line. Nodes are numbered in the order of the words; paths begin in node 0 and end in
+    the last one."""
 
     source: I32Array
     target: I32Array
-    arc: I32Array  # the form of the word: counted through all words of the line, an OOV word having one; or END
-    cost: F64Array  # what the LM asks, −ln
+    arc: I32Array  # the form of the word, numbered over all words of the line (an OOV word has one form); or END
+    cost: F64Array  # by the LM, −ln
 
 
 @inlined
 def _number(numbers: I32Array, node: i64, n: i64) -> i64:
-    """The number of nodes, of which this one is a new one if it had no number."""
+    """Number a node, as node n, unless it has a number; return the number of numbered nodes."""
     if numbers[node] < 0:
         numbers[node] = n
         return n + 1
@@ -47,7 +47,8 @@ def _number(numbers: I32Array, node: i64, n: i64) -> i64:
 def _list_edges(
     size: i64, lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes: i64, edges: Edges
 ) -> tuple[i64, i64]:
-    """Fills `edges` from the lattice of a line of so many words; their number, and that of the nodes."""
+    """Fill `edges` from the lattice of a line of `size` words, as far as they have capacity; return the numbers of
+    edges and of nodes."""
     positions, nodes = lattice.positions, lattice.nodes
     numbers = np.full(n_nodes, -1, np.int32)
     n, n_edges, first_arc = 0, 0, 0
@@ -64,15 +65,15 @@ def _list_edges(
                 edge = i64(nodes[node].row) + k
                 target = lattice.targets[edge]
                 for ends in range(2 if restart >= 0 else 1):
-                    behind, cost = target, lattice.costs[edge] + (nodes[start].backoff_cost if word == 0 else 0.0)
+                    reached, cost = target, lattice.costs[edge] + (nodes[start].backoff_cost if word == 0 else 0.0)
                     if ends:
-                        behind = restart
+                        reached = restart
                         cost += final_cost(tables.states, tables.arcs, nodes[target].state)
-                    resolved = i64(nodes[behind].resolved)
+                    resolved = i64(nodes[reached].resolved)
                     n = _number(numbers, resolved, n)
                     if n_edges < edges.source.size:
                         edges.source[n_edges], edges.target[n_edges] = numbers[node], numbers[resolved]
-                        edges.arc[n_edges], edges.cost[n_edges] = first_arc + k, cost + nodes[behind].backoff_cost
+                        edges.arc[n_edges], edges.cost[n_edges] = first_arc + k, cost + nodes[reached].backoff_cost
                     n_edges += 1
             node = i64(nodes[node].next_expanded)
         first_arc += n_forms
@@ -91,24 +92,25 @@ def _list_edges(
 
 
 def line_edges(words: Words, unknown: int, starts: Starts, tables: LookupTables) -> tuple[Edges, int]:
-    """The edges of a line, and the number of its nodes; IRREGULAR in its place if the model is not one of n-grams."""
+    """Return the edges of a line, and the number of its nodes; no edges and IRREGULAR if the model is not an n-gram
+    model."""
     choices, _ = choose(words, None, unknown, leave_out=False)
     lattice, n_nodes = line_lattice(words, choices, starts, tables)
     if n_nodes < 0:
-        return _room(0), n_nodes
+        return _allocate(0), n_nodes
     size = len(words.token_types)
-    edges = _room(_list_edges(size, lattice, tables, starts, n_nodes, _room(0))[0])
+    edges = _allocate(_list_edges(size, lattice, tables, starts, n_nodes, _allocate(0))[0])
     return edges, _list_edges(size, lattice, tables, starts, n_nodes, edges)[1]
 
 
-def _room(n: int) -> Edges:
-    """Room for n edges."""
+def _allocate(n: int) -> Edges:
+    """Allocate n edges."""
     return Edges(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64))
 
 
 @inner
 def _log_add(a: f64, b: f64) -> f64:
-    """ln(eᵃ + eᵇ)."""
+    """Return ln(eᵃ + eᵇ)."""
     if a < b:
         a, b = b, a
     return a if b == -np.inf else a + np.log1p(np.exp(b - a))
@@ -126,10 +128,11 @@ def forward_backward(
     backward: F64Array,
     posteriors: F64Array,
 ) -> tuple[f64, f64]:
-    """ln Z of the edges begin … end − 1, a line with so many nodes, and the expected cost of the LM; adds to
-    posteriors[arc].
+    """Return ln Z of the edges begin … end − 1, a line with n_nodes nodes, and the expected cost by the LM; add the
+    posterior probability of each arc to posteriors[arc].
 
-    scores[arc]: ln of what each arc of S ∘ T weighs, −inf if it may not be. forward, backward: room for the nodes.
+    A path has the weight exp(Σ scores[arc] − lm_weight · Σ cost). scores[arc]: −inf if the arc is excluded. forward,
+    backward: buffers, [n_nodes].
     """
     for node in range(n_nodes):
         forward[node] = backward[node] = -np.inf

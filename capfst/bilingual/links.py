@@ -1,9 +1,9 @@
-"""Which source word each word of a translation is translated from: one, or none.
+"""Link each word of a translation to the source word that it translates, or to none.
 
 In: both texts, and the pairs of their alignments. Out: links, int32[n]: for each word of the translation the index of a
-source word, or −1. Of several that are aligned with it, the one that is the same word; else the longest one.
-
-A word that is not aligned is linked to the same word of the source line, whichever its case, if there is one.
+source word, or −1. If several are aligned with it, the one that is the same word in any case is linked; otherwise the
+longest one. A word that is not aligned is linked to the first source word of its line that is the same in any case, if
+there is one.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.word_facts import AN, Text
-from capfst.exceptions import CapfstError
+from capfst.bilingual.word_facts import AN, AnnotatedText
+from capfst.exceptions import CorpusError
 from capfst.io.alignments import NO_NAMES, Names, Pairs
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I32Array, i64
@@ -21,21 +21,22 @@ from capfst.text.tokenizer import PROTECTED
 
 
 @inner
-def _can_link(text: Text, i: i64) -> bool:
+def _can_link(text: AnnotatedText, i: i64) -> bool:
+    """Return whether a word has case or is protected; no other words are linked."""
     return text.facts[i].tag != AN or text.words.token_types[i] == PROTECTED
 
 
 @inner
-def _value(target: Text, i: i64, source: Text, k: i64) -> i64:
-    """How good a link is."""
+def _value(target: AnnotatedText, i: i64, source: AnnotatedText, k: i64) -> i64:
+    """Return how good a link is: that to the same word is best, otherwise the longer the source word, the better."""
     if target.facts[i].lower_hash == source.facts[k].lower_hash:
         return 1 << 40
     return source.words.ends[k] - source.words.starts[k]
 
 
 @kernel
-def _link(target: Text, source: Text, pairs: Pairs, links: I32Array) -> tuple[i64, i64]:
-    """Fills links; the first pair that is out of range, and its line, or −1, −1."""
+def _link(target: AnnotatedText, source: AnnotatedText, pairs: Pairs, links: I32Array) -> tuple[i64, i64]:
+    """Fill links; return the first pair that is out of range and its line, or −1, −1."""
     for line in range(target.lines.size):
         here = target.lines[line]
         for i in range(here.begin, min(here.end + 1, links.size)):
@@ -68,19 +69,21 @@ def _link(target: Text, source: Text, pairs: Pairs, links: I32Array) -> tuple[i6
     return -1, -1
 
 
-def link(target: Text, source: Text, pairs: Pairs, names: Names = NO_NAMES, line: int = 1) -> npt.NDArray[np.int32]:
-    """The links of a translation. line: the number of the first line, for errors.
+def link(
+    target: AnnotatedText, source: AnnotatedText, pairs: Pairs, names: Names = NO_NAMES, line: int = 1
+) -> npt.NDArray[np.int32]:
+    """Return the links of a translation. line: the number of the first line, for errors.
 
     Raises:
-        CapfstError: a pair names a word that its line does not have.
+        CorpusError: a pair refers to a word that its line does not have.
     """
     links = np.empty(len(target.words.starts), np.int32)
     pair, bad = _link(target, source, pairs, links)
     if pair >= 0:
         s, t = int(pairs.source[pair]), int(pairs.target[pair])
-        raise CapfstError(
-            f"{names.align}, line {line + bad}: there is no pair {s}-{t}: {names.source} has"
-            f" {source.lines[bad]['n_tokens']} words there, {names.target} {target.lines[bad]['n_tokens']}: align the"
-            " very lines that are given"
+        raise CorpusError(
+            f"{names.align}, line {line + bad}: the pair {s}-{t} is out of range, as {names.source} has"
+            f" {source.lines[bad]['n_tokens']} words in this line and {names.target} has"
+            f" {target.lines[bad]['n_tokens']}. Align exactly the given lines."
         )
     return links

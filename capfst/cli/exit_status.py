@@ -56,7 +56,7 @@ def _bus_error(number: int) -> None:
     os._exit(1)
 
 
-def _with_flags(message: str) -> str:
+def with_flags(message: str) -> str:
     """Return an error message with the flags of the options that it names as Python arguments, in backticks."""
     from capfst.cli.options import flag_of
 
@@ -80,7 +80,7 @@ def exit_status() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except CapfstError as error:
-        click.echo(f"capfst: error: {_with_flags(str(error))}", err=True)
+        click.echo(f"capfst: error: {with_flags(str(error))}", err=True)
         discard_stdout()
         sys.exit(1)
     except click.ClickException as error:

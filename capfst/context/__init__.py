@@ -1,20 +1,25 @@
-"""Context weights: what the words around a word, and its own letters, tell of its shape.
+"""Context weights: score the shapes of a word by the words around it and by its own letters.
 
-For each word a log-linear model gives the probability of each shape (lower, Capitalized, UPPER, mixed). −ln p is a cost
-on the arcs of S ∘ T, so that restoring case is still the search for one best path. (Wang, Knight & Marcu 2006 combine
-an LM with log-linear features in the same way; Lita et al. 2003 guess the case of unseen words by their class.)
+For each word, a log-linear model gives the probability of each shape k (lower, Capitalized, UPPER, mixed) given the
+word and its context: p(k) = exp(z_k) / Σ_j exp(z_j), where z_k is the sum of the weights that the word's features have
+for shape k. −ln p(k) becomes a cost on the arcs of S ∘ T, so that restoring case is still a search for one best path.
+(Wang, Knight & Marcu 2006 combine an LM with log-linear features in the same way; Lita et al. 2003 guess the case of
+unseen words by their class.)
 
-The model has two stages: stage 1 scores a word by what is known of it and of its neighbours, stage 2 by what stage 1
-decided on the neighbours. Scores are sums of weights of features, and the weights are rows of hashed tables, which
-AdaGrad learns in one pass. Some features are of the domain of the text alone.
+* Two stages: stage 1 scores a word by what is known of it and of its neighbors; where that is not certain, stage 2
+  corrects the scores by stage 1's decisions on the neighbors. A first pass of eight features settles most words first.
+* Domains: some features hold in one domain of text only. The domain of a line is inferred from its words.
+* Learning: weights are rows of hashed tables, which AdaGrad learns in one pass.
+* Document memory: in a document, the probabilities of a word in other lines are evidence for it in this one.
 
-The modules, in the order in which they are best read:
+The modules, in the order of the data:
 
-* what is known of words: `words` (hashes, shape evidence), `classes` (words that stand in the same places), `domains`
-  (groups of sources, and which words speak for them);
-* the model: `features` (a word among its neighbours, as rows of the tables; decisions of stage 1);
-* training: `sample` (which sentences of a corpus) → `learn` (tables) → `model` (a part of cap.fst); `train` leads
-  through these, and `transfer` takes the context model to another vocabulary;
-* restoring case: `tokens` (words of a text → what the features read) → `score` (→ ln p of each shape; `document`: given
-  the other lines of the document) → `casing_costs` (→ costs of their casings); `spellings`, where more is restored.
+* known facts about words: `lexicon` (hashes, counts of shapes), `classes` (words that occur in the same contexts),
+  `domains` (groups of sources, and how much each word indicates each group);
+* the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions);
+* training: `sample` (which sentences to learn from) → `learn` (tables) → `context_model` (a part of cap.fst); `train`
+  runs these steps, and `transfer` adapts a context model to another vocabulary;
+* restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
+  → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs); `spellings` adds the
+  costs of spellings in models that also restore diacritics.
 """

@@ -1,15 +1,15 @@
-"""Words of a text → what each of their casings costs in its context (the weights on S ∘ T), by the learned model.
+"""Words of a text → the cost of each of their casings in context (the weights on S ∘ T), by the context model.
 
 In: a buffer's words with their surface forms (S ∘ T), and the context model. Out: `CasingCosts`: for each surface form
-a cost beside the LM's; and for each word the shape to write it in if the best path reads it as its most frequent form,
-or if it is OOV: so words appear in casings that the LM has not seen.
+a cost in addition to the LM's; and for each word the shape in which to write it if the best path takes its most
+frequent form, or if it is OOV. So words can get casings that the LM has not seen.
 
-The LM reads an unseen casing as the word's most frequent form. So of all casings that are read as this form the search
-needs the cheapest one only. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
+The LM reads an unseen casing as the word's most frequent form. So the search needs only the cheapest of all casings
+that are read as this form. An OOV word is `<unk>` in any casing: the context alone decides on its shape.
 
-The way: tokens.py (words → tokens) → score.py (→ ln p of each shape; for documents, document.py changes these) →
-`_fill` (→ costs of surface forms and unseen casings). A second context model, of spellings, follows on the same tokens
-(spellings.py).
+The steps: tokens.py (words → tokens) → shape_scores.py (→ ln p of each shape; document_memory.py changes these in
+documents) → `_fill` (→ costs of surface forms and unseen casings). A second context model, of spellings, follows on the
+same tokens (spellings.py).
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ import numpy.typing as npt
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
-from capfst.context.context_model import LEAST_PENALTY, Context, WordArray
-from capfst.context.document import remember
+from capfst.context.context_model import LEAST_PENALTY, Context, WordRecordArray
+from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
 from capfst.context.lexicon import has_case
 from capfst.context.shape_scores import score
-from capfst.context.spellings import add_spellings, has_spellings, tell_spellings
-from capfst.context.tokens import Text, read_words
+from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
+from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, part, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
 
 SCALE = 3.0
-"""A casing costs SCALE · (−ln p), and what the LM asks for it. Found on held-out text, as LOWER_PENALTY."""
+"""A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
 LOWER_PENALTY = 0.2
 """Added to −ln p of LOWER."""
 
 MARGIN = 6.0
-"""A surface form that costs so much more than its word's cheapest one is hopeless: it costs +inf. So the search has few
-choices; with an infinite margin, 9 of 226,000 words of English development text are written otherwise."""
+"""Prune surface forms that cost MARGIN more than the word's cheapest form (set their cost to +inf), so that the search
+has few choices. With an infinite margin, 9 of 226,000 words of English development text are written differently."""
 
 _AHEAD = 8  # words
 _FEW = 4  # surface forms; few words have more
-_NO_FORM = Shape.CASELESS.value + 1  # in the place of a form's shape
-_IF_SEEN = np.array([0, np.inf], np.float32)  # read in place of a branch, which nobody could predict
+_NO_FORM = Shape.CASELESS.value + 1  # pseudo shape of a form that the word does not have
+_IF_SEEN = np.array([0, np.inf], np.float32)  # read instead of branching, as the branch cannot be predicted
 
 
 @inlined
 def _fill_few(context: Context, label: u32, n_forms: i64, shape_costs: F32Array, costs: F32Array, first: i64) -> bool:
-    """As _fill_known and _leave_out, without options, for most words: of up to _FEW forms, without a likely unseen
-    casing. False if the word is another one. Nothing here depends on the number of forms, which is hard to predict;
-    more than n_forms of the costs may be written.
+    """Fill the costs of a word of at most _FEW forms without a likely unseen casing, as most words are; return False
+    for any other word. The costs are those of _fill_known and _prune, without options.
 
-    shape_costs: those of CASELESS and _NO_FORM, too.
+    Nothing here depends on the number of forms, which is hard to predict; more than n_forms of the costs may be
+    written. shape_costs: including CASELESS and _NO_FORM.
     """
     if n_forms > _FEW or label + 8 > context.shapes.size:
         return False
@@ -75,16 +75,16 @@ def _fill_few(context: Context, label: u32, n_forms: i64, shape_costs: F32Array,
 
 @inner
 def _fill_known(
-    records: WordArray,
+    records: WordRecordArray,
     label: u32,
     shapes: U8Array,
     shape_costs: F32Array,
-    every: bool,
+    include_pruned: bool,
     arc_costs: F32Array,
     option: F32Array,
 ) -> i64:
-    """Costs of the surface forms of a known word, which have these shapes, and of unseen casings; the shape in which to
-    write its most frequent form. every: whether the options are wanted, too."""
+    """Fill the costs of a known word's surface forms, which have these shapes, and of its unseen casings; return the
+    shape in which to write its most frequent form. include_pruned: also fill `option`."""
     seen = 1 << Shape.MIXED.value
     for k in range(shapes.size):
         arc_costs[k] = shape_costs[shapes[k]] if shapes[k] < N_SHAPES else 0
@@ -94,7 +94,7 @@ def _fill_known(
         if not seen >> shape & 1:
             unseen = min(unseen, shape_costs[shape])
     best = AS_FORM
-    if every or unseen + f32(LEAST_PENALTY) < arc_costs[0]:  # the word's record is seldom in the cache
+    if include_pruned or unseen + f32(LEAST_PENALTY) < arc_costs[0]:  # the record is seldom in the cache
         word = records[label]
         option[N_SHAPES] = arc_costs[0]
         for shape in range(Shape.MIXED.value):
@@ -108,7 +108,7 @@ def _fill_known(
 
 @inner
 def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
-    """What an OOV word costs in each shape; the cheapest one."""
+    """Fill the cost of an OOV word in each shape; return the cheapest shape."""
     best = 0
     for shape in range(N_SHAPES):
         option[shape] = shape_costs[shape]
@@ -119,45 +119,48 @@ def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
 
 
 @inlined
-def _leave_out(costs: F32Array) -> None:
-    """Makes those of the costs of a word's surface forms infinite that are hopeless (MARGIN), in place."""
+def _prune(costs: F32Array) -> None:
+    """Set to +inf, in place, the costs of a word's surface forms that exceed the least of them by more than MARGIN."""
     least = f32(np.inf)
     for k in range(costs.size):
         least = min(least, costs[k])
-    for k in range(costs.size):  # without a branch: which ones are cannot be predicted
+    for k in range(costs.size):  # without a branch, as it cannot be predicted
         costs[k] = f32(np.inf) if costs[k] > least + f32(MARGIN) else costs[k]
 
 
 @kernel
 def _fill(
     words: Words,
-    text: Text,
+    text: TokenizedText,
     context: Context,
     guess: bool,
     log_p: F32Matrix,
-    every: bool,
+    include_pruned: bool,
     ranks: U8Array,
     shape_costs: F32Array,
     arc_costs: F32Array,
     shapes: U8Array,
     options: F32Matrix,
 ) -> None:
-    """Fills what a CasingCosts has. every: whether the options are wanted, too, which have one row if not; else
-    hopeless forms cost +inf, but for words that have several spellings, whose costs are to be added. ranks: of the
-    spellings, or none. shape_costs: room for float32[_NO_FORM + 1]. arc_costs: with _FEW more."""
+    """Fill the arrays of CasingCosts.
+
+    include_pruned: keep the costs of all forms, and fill the options, which otherwise have one row. Without it, forms
+    are pruned, except those of words with several spellings, whose costs are still to be added. ranks: of the
+    spellings, or empty. shape_costs: buffer, float32[_NO_FORM + 1]. arc_costs: with _FEW more elements.
+    """
     first_arc, last = 0, words.starts.size - 1
     shape_costs[Shape.CASELESS.value], shape_costs[_NO_FORM] = 0, np.inf
     for i in range(words.starts.size):
         prefetch(context.shapes, words.first_labels[min(i + _AHEAD, last)])
-        option = options[i if every else 0]
-        if every:
+        option = options[i if include_pruned else 0]
+        if include_pruned:
             for shape in range(N_SHAPES):
                 option[shape] = np.inf
             option[N_SHAPES] = 0
         shapes[i] = AS_FORM
         n_forms, label = i64(words.n_forms[i]), words.first_labels[i]
         arc, first_arc = first_arc, first_arc + n_forms
-        if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # a line end, too
+        if not has_case(text.tokens[text.token_of[i]].shape_evidence):  # also a line end
             for k in range(n_forms):
                 arc_costs[arc + k] = 0
             continue
@@ -165,25 +168,25 @@ def _fill(
             shape_costs[shape] = f32(-SCALE) * log_p[i, shape]
         shape_costs[Shape.LOWER.value] += f32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
-            leave_out = not every and not has_spellings(n_forms, label, ranks)
-            if not (leave_out and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
+            prunes = not include_pruned and not has_spellings(n_forms, label, ranks)
+            if not (prunes and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
-                shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, every, costs, option)
-                if leave_out:
-                    _leave_out(costs)
+                shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, include_pruned, costs, option)
+                if prunes:
+                    _prune(costs)
         elif guess:
             shapes[i] = _fill_oov(shape_costs, option)
 
 
 @kernel
-def _leave_out_hopeless(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, arc_costs: F32Array) -> None:
-    """Makes the costs of the surface forms infinite that are hopeless (MARGIN), in place, of the words that have
-    several spellings. n_forms, first_labels: of each word. ranks: of the spellings, by label."""
+def _prune_spellings(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, arc_costs: F32Array) -> None:
+    """Prune, in place, the surface forms of words that have several spellings. n_forms, first_labels: of each word.
+    ranks: of the spellings, by label."""
     first_arc = 0
     for i in range(n_forms.size):
         n = i64(n_forms[i])
         if has_spellings(n, first_labels[i], ranks):
-            _leave_out(part(arc_costs, first_arc, n))
+            _prune(part(arc_costs, first_arc, n))
         first_arc += n
 
 
@@ -193,47 +196,51 @@ def casing_costs(
     words: Words,
     transducer: Transducer,
     guess: bool,
-    every: bool = False,
+    include_pruned: bool = False,
     begins: npt.NDArray[np.bool_] | None = None,
     rarity: npt.NDArray[np.float32] | None = None,
     language: int = ANY,
     spellings: Context | None = None,
 ) -> CasingCosts:
-    """What the casings of a buffer's words cost beside the LM: SCALE · −ln p of their shapes, less that of the word's
-    likeliest one.
+    """Return what the casings of a buffer's words cost in addition to the LM: SCALE · −ln p(shape | word, context),
+    less that of the word's likeliest shape.
 
-    An unseen casing costs also what model.WORD has as `unseen_penalty`; hopeless surface forms cost +inf. transducer:
-    that found the words. guess: whether OOV words are written in their likeliest shape, not in lower case. every: gives
-    the costs of hopeless forms, and the options, too. begins: bool[n], whether the word is taken for the first of a
-    sentence inside its line; None: no word is. rarity: float32[n], if the buffer is a document whose lines are evidence
-    for each other (context/document.py). language: the number of that of all lines, in a context model of several; ANY:
-    that of each sentence is found by its words. spellings: the context model of spellings, whose costs are added, or
-    are all, if context is None.
+    An unseen casing also costs the `unseen_penalty` of the word's record. Pruned surface forms cost +inf.
+
+    Args:
+        transducer: that found the words.
+        guess: whether OOV words are written in their likeliest shape, not in lower case.
+        include_pruned: also return the costs of pruned forms, and the options.
+        begins: bool[n], whether the word is taken to begin a sentence inside its line; None: no word does.
+        rarity: float32[n], if the buffer is a document whose lines are evidence for each other (document_memory.py).
+        language: the number of the language of all lines, in a context model of several; ANY: infer that of each
+            sentence from its words.
+        spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.
     """
     known = spellings if context is None else context
     assert known is not None
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
     n, n_forms = len(words.token_types), int(words.n_forms.sum())
-    text, lowercase = read_words(buf, words, begins, known, transducer, context is not None, language)
+    text, lowercaser = read_words(buf, words, begins, known, transducer, context is not None, language)
     log_p = np.empty((n, N_SHAPES), np.float32)
-    costs = np.zeros(n_forms + _FEW, np.float32)
-    arc_costs = costs[:n_forms]
-    found = CasingCosts(arc_costs)
+    with_margin = np.zeros(n_forms + _FEW, np.float32)
+    arc_costs = with_margin[:n_forms]
+    costs = CasingCosts(arc_costs)
     if context is not None:
-        score(buf, words, text, lowercase, context, log_p)
+        score(buf, words, text, lowercaser, context, log_p)
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
-        options = np.zeros((max(1, n) if every else 1, N_SHAPES + 1), np.float32)
+        options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes
         shape_costs = np.empty(_NO_FORM + 1, np.float32)
-        _fill(words, text, context, guess, log_p, every, ranks, shape_costs, costs, shapes, options)
-        found = CasingCosts(arc_costs, shapes, options if every else None)
+        _fill(words, text, context, guess, log_p, include_pruned, ranks, shape_costs, with_margin, shapes, options)
+        costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
     if spellings is not None:
-        tell_spellings(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
-        score(buf, words, text, lowercase, spellings, log_p)
-        add_spellings(words, spellings.shapes, log_p, found)
-        if not every:
-            _leave_out_hopeless(words.n_forms, words.first_labels, spellings.shapes, arc_costs)
-    return found
+        set_spelling_evidence(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
+        score(buf, words, text, lowercaser, spellings, log_p)
+        add_spellings(words, spellings.shapes, log_p, costs)
+        if not include_pruned:
+            _prune_spellings(words.n_forms, words.first_labels, spellings.shapes, arc_costs)
+    return costs

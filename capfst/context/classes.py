@@ -1,8 +1,8 @@
-"""Classes of words that stand in the same places: months, surnames, verbs of saying, first parts of names.
+"""Classes of surface forms that occur in the same contexts: months, surnames, verbs of saying, first parts of names.
 
-In: labelled sentences. Out: a class for each label, so that what is learned of some surnames holds for the others. The
-exchange algorithm (Martin, Liermann & Ney 1998) finds them: each surface form in turn moves to the class in which a
-class bigram model gives the sentences the highest likelihood.
+In: labeled sentences. Out: a class for each label, so that weights learned from some surnames apply to the others. The
+exchange algorithm (Martin, Liermann & Ney 1998) moves each surface form in turn to the class in which a class bigram
+model gives the sentences the highest likelihood.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from capfst.kernels import allocating, inner
 from capfst.kernels.types import F64Array, I64Array, I64Matrix, f64, i64
 
 BOUNDARY, RARE = 0, 1
-"""Classes that no form enters or leaves: line ends, and forms too rare to be classed."""
+"""Classes that no form enters or leaves: line ends, and forms too rare to be classified."""
 N_CLASSES = 200
-"""These two included; a class fits in a byte."""
+"""Including these two. A class fits in a byte."""
 
-_MIN_COUNT = 5  # occurrences of a form that is classed
+_MIN_COUNT = 5  # occurrences of a form that is classified
 _PASSES = 10
-_MIN_MOVED = 0.005  # the share of forms that must have moved for another pass
+_MIN_MOVED = 0.005  # the fraction of forms that must have moved for another pass
 
 
 class _Bigrams(NamedTuple):
-    """The symbols on one side of each symbol: those of w are symbols[begins[w] : begins[w + 1]]."""
+    """Neighbors of each symbol on one side: those of w are symbols[begins[w] : begins[w + 1]]."""
 
     begins: I64Array  # [symbols + 1]
     symbols: I64Array  # [bigrams]
-    counts: I64Array  # how often the corpus has the bigram
+    counts: I64Array  # [bigrams]: occurrences in the corpus
 
 
 class _ClassCounts(NamedTuple):
-    """Class bigrams of the corpus."""
+    """Counts of class bigrams and of classes in the corpus."""
 
-    pairs: I64Matrix  # [class, the next one]
-    transposed: I64Matrix  # the same as [class, the previous one]; reading rows is fast
+    pairs: I64Matrix  # [class, next class]
+    transposed: I64Matrix  # [class, previous class]: the transpose, because reading rows is fast
     sizes: I64Array  # occurrences of the symbols in each class
 
 
 class _Symbol(NamedTuple):
-    """The counts of one symbol: with each class behind it and before it (without itself); with itself; in all."""
+    """Counts of one symbol: before each class and after each class (excluding itself), before itself, and in total."""
 
     next: I64Array
     previous: I64Array
@@ -53,13 +53,13 @@ class _Symbol(NamedTuple):
 
 @inner
 def _nlogn(n: i64, table: F64Array) -> f64:
-    """N ln N, from the table if it has that."""
+    """Return n ln n, from the table if n is in it."""
     return table[n] if n < table.size else n * np.log(f64(n))
 
 
 @inner
 def _count_classes(following: _Bigrams, totals: I64Array, class_of: I64Array, counts: _ClassCounts) -> None:
-    """Fills the counts of the classes, which are 0."""
+    """Fill the counts of the classes, which are 0."""
     for w in range(totals.size):
         counts.sizes[class_of[w]] += totals[w]
         for k in range(following.begins[w], following.begins[w + 1]):
@@ -69,9 +69,9 @@ def _count_classes(following: _Bigrams, totals: I64Array, class_of: I64Array, co
 
 
 @inner
-def _neighbour_classes(bigrams: _Bigrams, w: i64, class_of: I64Array, counts: I64Array) -> i64:
-    """Fills counts, int64[classes]: how often symbols of each class are on this side of w, without w itself. Returns
-    how often w itself is there."""
+def _neighbor_classes(bigrams: _Bigrams, w: i64, class_of: I64Array, counts: I64Array) -> i64:
+    """Fill counts, int64[classes]: how often symbols of each class are on this side of w, except w itself. Return how
+    often w itself is."""
     counts[:] = 0
     itself = 0
     for k in range(bigrams.begins[w], bigrams.begins[w + 1]):
@@ -84,7 +84,7 @@ def _neighbour_classes(bigrams: _Bigrams, w: i64, class_of: I64Array, counts: I6
 
 @inner
 def _add(counts: _ClassCounts, c: i64, symbol: _Symbol, sign: i64) -> None:
-    """Adds a symbol to class c (sign 1), or takes it out (−1)."""
+    """Add a symbol to class c (sign 1), or remove it (−1)."""
     for other in range(counts.sizes.size):
         counts.pairs[c, other] += sign * symbol.next[other]
         counts.transposed[other, c] += sign * symbol.next[other]
@@ -97,8 +97,8 @@ def _add(counts: _ClassCounts, c: i64, symbol: _Symbol, sign: i64) -> None:
 
 @inner
 def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Array) -> None:
-    """gain[c]: what the log-likelihood Σ_{c,d} N(c,d) ln N(c,d) − 2 Σ_c N(c) ln N(c) gains if the symbol, which is in
-    no class, enters class c (Martin, Liermann & Ney 1998)."""
+    """Fill gain[c] with the increase of the log-likelihood Σ_{c,d} N(c,d) ln N(c,d) − 2 Σ_c N(c) ln N(c) if the symbol,
+    which is in no class, enters class c (Martin, Liermann & Ney 1998)."""
     n_classes = counts.sizes.size
     for c in range(n_classes):
         gain[c] = -2 * (_nlogn(counts.sizes[c] + symbol.total, table) - _nlogn(counts.sizes[c], table))
@@ -112,7 +112,7 @@ def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Arra
             for c in range(n_classes):
                 gain[c] += _nlogn(row[c] + more, table) - _nlogn(row[c], table)
     for c in range(2, n_classes):
-        # N(c,c) gains in both directions at once, which was taken for two pairs above.
+        # N(c,c) increases in both directions at once; above, these counted as two pairs.
         n, more, less = counts.pairs[c, c], symbol.next[c], symbol.previous[c]
         gain[c] += _nlogn(n + more + less + symbol.itself, table) + _nlogn(n, table)
         gain[c] -= _nlogn(n + more, table) + _nlogn(n + less, table)
@@ -122,7 +122,8 @@ def _gains(counts: _ClassCounts, symbol: _Symbol, table: F64Array, gain: F64Arra
 def _exchange(
     n_classes: i64, following: _Bigrams, preceding: _Bigrams, totals: I64Array, class_of: I64Array, table: F64Array
 ) -> None:
-    """Moves symbols 2 … between the classes, class_of[symbols], in place. totals: occurrences of each symbol."""
+    """Move the symbols from 2 on between the classes, changing class_of[symbols] in place. totals: occurrences of each
+    symbol."""
     counts = _ClassCounts(
         np.zeros((n_classes, n_classes), np.int64),
         np.zeros((n_classes, n_classes), np.int64),
@@ -135,8 +136,8 @@ def _exchange(
         moved = 0
         for w in range(2, totals.size):
             old = class_of[w]
-            itself = _neighbour_classes(following, w, class_of, next_)
-            _neighbour_classes(preceding, w, class_of, previous)
+            itself = _neighbor_classes(following, w, class_of, next_)
+            _neighbor_classes(preceding, w, class_of, previous)
             symbol = _Symbol(next_, previous, itself, totals[w])
             _add(counts, old, symbol, -1)
             _gains(counts, symbol, table, gain)
@@ -154,11 +155,11 @@ def _exchange(
 def label_classes(
     sources: Sequence[npt.NDArray[np.uint32]], n_labels: int, n_classes: int = N_CLASSES
 ) -> npt.NDArray[np.uint8]:
-    """uint8[n_labels]: the class of each label in these sentences, which end in 0 each."""
+    """Return uint8[n_labels], the class of each label in these sentences, each of which ends with 0."""
     occurrences = sum((np.bincount(source, minlength=n_labels) for source in sources), np.zeros(n_labels, np.int64))
     order = np.argsort(-occurrences, kind="stable")
     order = order[(occurrences[order] >= _MIN_COUNT) & (order > 0)]
-    # Symbols: one for each of the two classes above, then the forms that are classed, the most frequent first.
+    # Symbols: one for each of the two fixed classes, then the forms to be classified, the most frequent first.
     symbol_of = np.full(n_labels, RARE)
     symbol_of[0] = BOUNDARY
     symbol_of[order] = np.arange(2, 2 + len(order))
@@ -190,13 +191,13 @@ def word_classes(
     lower: npt.NDArray[np.bool_],
     occurrences: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint8]:
-    """uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent form with
-    capitals; RARE if it has none.
+    """Return uint8[words, 2]: the class of each word's form without capitals, and that of its most frequent form with
+    capitals; RARE if the word has no such form.
 
     By label: class_of, its class; word_of, its word; lower, whether its form has no capitals; occurrences.
     """
     classes = np.full((int(word_of.max()) + 1, 2), RARE, np.uint8)
-    order = np.argsort(occurrences[1:], kind="stable") + 1  # the most frequent one is written last, and stays
+    order = np.argsort(occurrences[1:], kind="stable") + 1  # the most frequent one is written last and stays
     for column, labels in enumerate((order[lower[order]], order[~lower[order]])):
         classes[word_of[labels], column] = class_of[labels]
     return classes

@@ -1,8 +1,8 @@
-"""The context model as a part of cap.fst, mapped: learned weights in bytes, and a record for each word.
+"""Store the context model as a part of cap.fst, and read it from there, memory-mapped.
 
-In: what is known of the words, and learned tables. Out: a part of the model's trailer (fst/trailer.py), and `Context`,
-which reads it where it lies. Any numbers in its arrays are legal, but for the shapes; so only these, and the sizes of
-all, have to be checked.
+In: the lexicon, and learned tables. Out: a part of the model's trailer (fst/trailer.py) with a record for each word and
+the learned weights in bytes; and `Context`, views of the arrays of that part. Any bytes in these arrays are legal
+except in the shapes; so only the shapes, the settings and the sizes of the arrays are checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, Lexicon, shape_evidence
-from capfst.exceptions import CapfstError
+from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
 from capfst.kernels import allocating
@@ -42,142 +42,150 @@ if TYPE_CHECKING:
 
 PART = "context"
 _FORMAT = 5
-_MAX_WEIGHT = 127  # of the absolute weights in a table, in units of its scale
+_MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
-"""Rows of a learned table that share a slot of the file's table, which holds one of them."""
+"""Rows of a learned table that share a slot of the file's table. The slot holds one of them."""
+FIRST_PASS_ARRAY = "first_look"
+"""Name of the first pass's table in the file."""
 EMPTY_ROW = np.uint32(0x00808080)
-"""A slot of the file's tables that no row has: all weights are 0."""
+"""A slot that holds no row: all weights are 0."""
 
-WORD = np.dtype(
+WORD_RECORD = np.dtype(
     [
         ("word_hash", "u4"),
-        ("suffix2_hash", "u4"),  # of its last two characters
-        ("unseen_penalty", "f4"),  # −ln: what a casing costs that the LM has not seen
-        ("shape_evidence", "u1"),  # NO_CASE if nothing is decided on it
+        ("suffix2_hash", "u4"),  # of the last two characters
+        ("unseen_penalty", "f4"),  # cost, −ln, of a casing that the LM has not seen
+        ("shape_evidence", "u1"),  # NO_CASE if there is nothing to decide on the word
         ("frequency_rank", "u1"),
         ("lower_class", "u1"),  # by classes.word_classes
         ("cased_class", "u1"),
-        ("one_letter", "u1"),  # 1: of which CAPITALIZED and UPPER are the same
-        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as from domains.domain_log_odds; 0 if the domains are languages
+        ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
+        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # by domains.domain_log_odds; 0 if the domains are languages
         ("scores", "i2", (N_SHAPES - 1,)),  # as Parameters.word_scores
     ],
     align=True,
 )
-"""What is known of a word; under the label of its most frequent form. 32 bytes, so that none lies in two lines of the
-cache."""
-WordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD)]
-Word: TypeAlias = Annotated[Any, Record(WORD)]
+"""Record of a lowercase word, stored under the label of the word's most frequent form. It has 32 bytes, so that no
+record crosses a cache line."""
+WordRecordArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(WORD_RECORD)]
+WordRecord: TypeAlias = Annotated[Any, Record(WORD_RECORD)]
 
 
 LEAST_PENALTY = 1.0
-"""WORD's `unseen_penalty` is LEAST_PENALTY + ln(1 + occurrences)."""
+"""`unseen_penalty` of a word is LEAST_PENALTY + ln(1 + occurrences)."""
 
 
 class Parameters(NamedTuple):
-    """What was learned: the weights of the shapes but LOWER, less LOWER's, as whole numbers.
+    """Learned weights as integers: of each shape except LOWER, less LOWER's.
 
-    A table has 2^b slots, of four bytes each, the lowest first: the three weights of a row, each plus 128, and 1 + the
-    row's number among those that share the slot. A feature f has slot f mod 2^b, number ⌊f / 2^b⌋ mod ROWS_PER_SLOT.
+    A table has 2^b slots of four bytes. The bytes of a slot, lowest first: the three weights of a row, each plus 128;
+    and 1 + the row's number among those that share the slot. Feature f has slot f mod 2^b and number ⌊f / 2^b⌋ mod
+    ROWS_PER_SLOT.
     """
 
-    word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: of seen words, the sums of their word_features' weights
+    word_scores: npt.NDArray[np.int16]  # [V + 1, N_SHAPES − 1]: sums of the weights of a seen word's word_features
     stage1: npt.NDArray[np.uint32]  # [2^b]
     stage2: npt.NDArray[np.uint32]
-    first_look: npt.NDArray[np.uint32]
-    scales: tuple[float, float, float]  # what a 1 in each table is worth
+    first_pass: npt.NDArray[np.uint32]
+    scales: tuple[float, float, float]  # the weight that the integer 1 stands for: stage 1, stage 2, first pass
 
 
 class Context(NamedTuple):
-    """The context model that belongs to a model."""
+    """Context model of a model: views of its part of the file."""
 
-    words: WordArray  # WORD, by label
+    words: WordRecordArray  # WORD_RECORD, by label
     shapes: U8Array  # by label
-    stage1: U32Array  # this and the following as Parameters
+    stage1: U32Array  # the tables and scales as in Parameters
     stage2: U32Array
-    first_look: U32Array
+    first_pass: U32Array
     scales: tuple[float, float, float]
     n_domains: int
     language_log_odds: I8Matrix  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
-    language_evidence: U8Matrix  # likewise: the shape evidence of each language alone
+    language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
 
     @classmethod
     def of(cls, model: CapFst, name: str = PART) -> Context | None:
-        """The context model that is a part of a model; None if it has none. CapfstError if it cannot be used."""
+        """Return the context model in a model's file; None if it has none.
+
+        Raises:
+            ModelError: the context model is damaged, or of another version of capfst.
+        """
         part = model.parts.get(name)
         if part is None:
             _refuse_two_files(model)
             return None
         if part.settings.get("format") != _FORMAT:
-            raise CapfstError(
-                f"the context model in {model.path} is of another version of capfst: train the model again, or leave it"
-                " out (--no-context)"
+            raise ModelError(
+                f"{model.path}: the context model was made by another version of capfst. Train the model again, or use"
+                " it without context (--no-context)."
             )
         try:
             return cls._read(part, len(model.symbols))
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise CapfstError(
-                f"the context model in {model.path} is damaged ({error}): train the model again"
-            ) from error
+            raise ModelError(f"{model.path}: the context model is damaged ({error}). Train the model again.") from error
 
     @classmethod
     def _read(cls, part: Part, n_labels: int) -> Context:
-        """ValueError, TypeError, KeyError or OverflowError if the part is not what `part` makes."""
+        """Read the part; ValueError, TypeError, KeyError or OverflowError if it is not one that the method `part`
+        makes."""
         n_domains, (scale1, scale2, scale_first) = int(part.settings["domains"]), map(float, part.settings["scales"])
         scales = scale1, scale2, scale_first
         n_languages = n_domains if "language_log_odds" in part.arrays else 0
         most_domains = MAX_LANGUAGES if n_languages else MAX_DOMAINS
         if not (0 < n_domains <= most_domains and all(0 < scale < np.inf for scale in scales)):
-            raise ValueError("its scales or its number of domains are impossible")
+            raise ValueError("invalid scales or number of domains")
 
         def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
-            if 0 in shape:  # of languages, in a model that does not tell any apart
+            if 0 in shape:  # arrays of languages, in a model that does not distinguish any
                 return np.empty(shape, dtype)
             return part.arrays[name].view(dtype).reshape(shape)
 
         context = cls(
-            array("words", WORD, n_labels),
+            array("words", WORD_RECORD, n_labels),
             array("shapes", np.uint8, n_labels),
             array("stage1", np.uint32, -1),
             array("stage2", np.uint32, -1),
-            array("first_look", np.uint32, -1),
+            array(FIRST_PASS_ARRAY, np.uint32, -1),
             scales,
             n_domains,
             array("language_log_odds", np.int8, n_labels, n_languages),
             array("language_evidence", np.uint8, n_labels, n_languages),
         )
-        if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_look)):
-            raise ValueError("the size of a table is no power of 2")
+        if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_pass)):
+            raise ValueError("the size of a table is not a power of 2")
         if context.shapes.max() > Shape.CASELESS:
-            raise ValueError("it has a form of no shape")
+            raise ValueError("a surface form has an invalid shape code")
         return context
 
     @property
     def n_languages(self) -> int:
-        """How many languages are told apart; 0: there is only one, or their names were not known."""
+        """Number of languages that the model distinguishes; 0 if there is only one, or their names were not given."""
         return self.language_log_odds.shape[1]
 
     def part(self) -> Part:
-        """The context model as a part of a model's file."""
+        """Return the context model as a part of a model's file."""
         arrays = self._asdict()
         settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
         if not self.n_languages:
             del arrays["language_log_odds"], arrays["language_evidence"]
-        return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()})
+        named = {FIRST_PASS_ARRAY if name == "first_pass" else name: array for name, array in arrays.items()}
+        return Part(settings, {name: array.reshape(-1).view(np.uint8) for name, array in named.items()})
 
 
 def _refuse_two_files(model: CapFst) -> None:
-    """Version 0.1 had the context model in a file of its own: that it is no longer read must not pass in silence."""
+    """Raise ModelError if the model is of version 0.1, which stored the context model in a file of its own: ignoring
+    that file silently would change the output."""
     beside = f"{model.path}.context"
     if model.trailer is None and os.path.exists(beside):
-        raise CapfstError(
-            f"{model.path} is of capfst 0.1, whose models had two files, and {beside} is no longer read: train the"
-            " model again, or use it without context (--no-context)"
+        raise ModelError(
+            f"{beside} is no longer read: {model.path} is of capfst 0.1, whose models had two files. Train the model"
+            " again, or use it without context (--no-context)."
         )
 
 
 def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Parameters) -> Context:
-    """The context model of the model whose words' first labels are `starts`."""
-    words = np.zeros(len(lexicon.shapes), WORD)
+    """Build the context model of a model whose words have the first labels `starts`."""
+    words = np.zeros(len(lexicon.shapes), WORD_RECORD)
     _fill_words(starts, lexicon, words)
     n_domains = lexicon.domain_log_odds.shape[1]
     first = starts[:-1]
@@ -193,8 +201,8 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
 
 
 @allocating
-def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordArray) -> None:
-    """Fills the records of a model's words, WORD[V + 1], whose first labels are `starts`."""
+def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordRecordArray) -> None:
+    """Fill words, WORD_RECORD[V + 1], at the first labels `starts`, except log-odds and scores."""
     for number in range(starts.size - 1):
         word, counts = words[starts[number]], lexicon.shape_counts[number]
         word.word_hash, word.suffix2_hash = lexicon.hashes[number, WHOLE], lexicon.hashes[number, SUFFIX + 1]
@@ -206,30 +214,32 @@ def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordArray) -> None:
 
 @allocating
 def _fill_evidence(starts: I32Array, language_counts: I32Cube, language_evidence: U8Matrix) -> None:
-    """Fills the shape evidence of each language, [V + 1, languages], of the words whose first labels are `starts`."""
+    """Fill language_evidence, uint8[V + 1, languages], at the first labels `starts`: the shape evidence of each
+    language."""
     for number in range(starts.size - 1):
         for language in range(len(language_counts)):
             language_evidence[starts[number], language] = shape_evidence(language_counts[language, number])
 
 
 def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) -> Parameters:
-    """Learned tables as the file has them. starts: the words' first labels."""
+    """Convert learned tables to the integers of the file. starts: the words' first labels."""
     weights1, scale1 = _whole_numbers(tables.stage1)
     weights2, scale2 = _whole_numbers(tables.stage2)
-    weights_first, scale_first = _whole_numbers(tables.first_look)
+    weights_first, scale_first = _whole_numbers(tables.first_pass)
     word_scores = np.zeros((len(lexicon.word_of), N_SHAPES - 1), np.int16)
     _sum_word_scores(starts, lexicon.hashes, lexicon.shape_counts, weights1, word_scores)
     packed = (
         _packed(weights1, tables.stage1[:, N_SHAPES:]),
         _packed(weights2, tables.stage2[:, N_SHAPES:]),
-        _packed(weights_first, tables.first_look[:, N_SHAPES:]),
+        _packed(weights_first, tables.first_pass[:, N_SHAPES:]),
     )
     return Parameters(word_scores, *packed, (scale1, scale2, scale_first))
 
 
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
-    """[rows, N_SHAPES − 1]: the weights of the shapes but LOWER, less LOWER's, in whole numbers up to _MAX_WEIGHT; and
-    what a 1 is worth. (Softmax takes differences of scores only, so LOWER's may be 0.)"""
+    """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
+    _MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
+    """
     weights = table[:, 1:N_SHAPES] - table[:, :1]
     scale = float(max(weights.max(initial=0), -weights.min(initial=0))) / _MAX_WEIGHT or 1.0
     weights /= scale
@@ -237,8 +247,8 @@ def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16
 
 
 def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
-    """Of the rows that share a slot, the one that matters most: the product of the size of its weights and the root of
-    AdaGrad's sums of its squared gradients is the largest."""
+    """Return uint32[slots]: of the rows that share a slot, the most important one. The importance of a row is the sum
+    of its absolute weights times the square root of AdaGrad's sum of its squared gradients."""
     n_slots = len(weights) // ROWS_PER_SLOT
     packed, most = np.full(n_slots, EMPTY_ROW, np.uint32), np.zeros(n_slots)
     for number in range(ROWS_PER_SLOT):
@@ -256,8 +266,8 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
 def _sum_word_scores(
     starts: I32Array, hashes: U32Matrix, shape_counts: I64Matrix, weights: I16Matrix, word_scores: I16Matrix
 ) -> None:
-    """word_scores[label, shape − 1]: the sum of the weights of a word's word_features, under its first label; 0 if its
-    shape evidence is UNSEEN, as its features depend on the domain then."""
+    """Fill word_scores[first label, shape − 1] with the sum of the weights of the word's word_features. It stays 0 for
+    words with evidence UNSEEN, whose features depend on the domain."""
     features = np.empty(MAX_WORD_FEATURES, np.uint32)
     mask = u64(len(weights) - 1)
     for number in range(starts.size - 1):

@@ -1,11 +1,12 @@
-"""Domains: what is a capital in one text (`the Government`, in speeches of diplomats) is none in another.
+"""Domains: a word that has a capital in one kind of text (`the Government`, in speeches of diplomats) has none in
+another.
 
 In: the labels of the sources of a corpus. Out: the sources grouped into a few domains by the words that they use; and
-for each word how much it speaks for each domain, by which the domain of any line is found (naive Bayes, see
-casing_costs.py). Features that are of one domain alone (features.py) learn in what it differs from the others.
+for each word the log-odds ln(p(word | domain) / p(word)), from which naive Bayes infers the domain of any line
+(tokens.py). Features of one domain alone (features.py) learn how it differs from the others.
 
-If the sources are in several languages, and these were named, the languages are the domains. Names say less about those
-than other words: they are most frequent in the language with the most text about the world, but may be in any.
+If the sources are in several languages, and these were named, the languages are the domains. Then names count less than
+other words: they are most frequent in the language with the most text about the world, but may be in any.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from capfst.options import MAX_DOMAINS
 
 MAX_LANGUAGES = 128
 MIN_DIVERGENCE = 0.03
-"""Between two domains: Jensen–Shannon divergence in nats. Two halves of one text have about 0.001, texts of different
-domains about 0.1."""
+"""Least Jensen–Shannon divergence between two domains, in nats. Two halves of one text have about 0.001, texts of
+different domains about 0.1."""
 ANY = -1
-"""In the place of a domain: that of each line is found."""
+"""Pseudo domain: infer that of each line."""
 LOG_ODDS_SCALE = 32
-"""Log-odds are kept as whole numbers from −127 to 127: times this."""
+"""Log-odds are stored as integers from −127 to 127: multiplied by this."""
 
 _N_FREQUENT = 5000  # words by which sources are compared
-_N_COMPARED = 32  # sources that are compared with each other; smaller ones join what they are most like
-_MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word that speaks for a domain, for a language
+_N_COMPARED = 32  # sources that are compared with each other; smaller ones join the most similar group
+_MIN_COUNT, _MIN_COUNT_IN_LANGUAGES = 50, 5  # occurrences of a word with log-odds for domains, for languages
 _SMOOTHING = 5000.0  # words added to those of each domain, distributed as in all domains together
-_CAPITALISED = 0.25  # the share of its log-odds that a word with capitals has where languages are told apart
+_CAPITALIZED = 0.25  # factor of a capitalized word's log-odds if the domains are languages
 
 Counts = npt.NDArray[np.int64]
 
 
 def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Jensen–Shannon (Lin 1991), of counts [words] and each row of [n, words], in nats: with m = (p + q) / 2,
-    JS(p, q) = (KL(p ‖ m) + KL(q ‖ m)) / 2."""
+    """Return the Jensen–Shannon divergence (Lin 1991), in nats, of counts [words] and each row of [n, words]: JS(p, q)
+    = (KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2."""
     p, q = one / max(1, one.sum()), others / np.maximum(1, others.sum(1, keepdims=True))
     mean = np.maximum((p + q) / 2, 1e-300)
 
@@ -48,17 +49,18 @@ def _divergence(one: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -
 
 
 def _loss(size: float, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What a merger loses for each nat of divergence, given the words of two groups: the harmonic mean of the roots, so
-    that neither many words decide alone, nor a few words keep a domain for themselves."""
+    """Return the loss of merging two groups per nat of divergence, given their numbers of words: half the harmonic mean
+    of the square roots. So neither do many words decide alone, nor do a few words keep a domain for themselves."""
     one, others = np.sqrt(size), np.sqrt(sizes)
     return one * others / np.maximum(1, one + others)
 
 
 def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int64]:
-    """The domain of each source, the largest domain 0; counts: how often each source has each word, [sources, words].
+    """Return the domain of each source; domain 0 is the largest. counts: how often each source has each word, [sources,
+    words].
 
-    Groups of sources that are too similar are merged, then, as long as they are more than `most`, the two whose merger
-    loses least.
+    Groups of sources that are too similar are merged; then, while there are more than `most`, the two whose merger has
+    the least loss.
     """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
@@ -85,11 +87,8 @@ def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int
 
 
 def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> npt.NDArray[np.int8]:
-    """int8[words, domains]: LOG_ODDS_SCALE · ln(p(word | domain) / p(word)), rounded; 0 for words that are rarer than
-    min_count.
-
-    counts: how often each domain has each word, [domains, words].
-    """
+    """Return int8[words, domains]: LOG_ODDS_SCALE · ln(p(word | domain) / p(word)), rounded; 0 for words with fewer
+    than min_count occurrences. counts: how often each domain has each word, [domains, words]."""
     frequent = counts.sum(0) >= min_count
     counts = np.where(frequent, counts, 0)
     p = np.maximum(counts.sum(0), 1) / max(1, counts.sum())
@@ -103,13 +102,14 @@ def find_domains(
     languages: npt.NDArray[np.int64],
     word_of: npt.NDArray[np.int64],
     totals: npt.NDArray[np.float64],
-    capitalised: npt.NDArray[np.bool_],
+    capitalized: npt.NDArray[np.bool_],
     most: int = MAX_DOMAINS,
 ) -> npt.NDArray[np.int8]:
-    """The `domain_log_odds` of each word, of labelled sources.
+    """Return the `domain_log_odds` of each word in labeled sources.
 
-    languages: of each source, from 0 on; if they are several, they are the domains. word_of: the word of each label.
-    totals: the occurrences of each word. capitalised: whether it has capitals in its most frequent form. most: domains.
+    languages: of each source, from 0 on; if there are several, they are the domains. word_of: the word of each label.
+    totals: the occurrences of each word. capitalized: whether the word's most frequent form has capitals. most: the
+    largest number of domains.
     """
     frequent = np.argsort(-totals, kind="stable")[:_N_FREQUENT]
 
@@ -124,14 +124,15 @@ def find_domains(
     if not several:
         return domain_log_odds(counts)
     log_odds = domain_log_odds(counts, _MIN_COUNT_IN_LANGUAGES)
-    log_odds[capitalised] = np.rint(_CAPITALISED * log_odds[capitalised])
+    log_odds[capitalized] = np.rint(_CAPITALIZED * log_odds[capitalized])
     return log_odds
 
 
 @inner
 def likeliest_domain(log_odds: I64Array) -> i64:
-    """The domain of a line, given the sums of its words' log-odds, int64[domains]: the largest one's, of equal ones the
-    first. Naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)). Sets the sums to 0, for the next line."""
+    """Return the domain of a line, given the sums of its words' log-odds, int64[domains]: that with the largest sum (of
+    equal ones, the first). This is naive Bayes with equal priors: argmax_d Σ_w ln(p(w | d) / p(w)). Sets the sums to 0,
+    for the next line."""
     best = 0
     for domain in range(1, log_odds.size):
         if log_odds[domain] > log_odds[best]:

@@ -1,15 +1,15 @@
-"""Features: numbers that say what is known of a word and of its neighbours, and are rows of a hashed table.
+"""Features: hashes of what is known of a word and of its neighbors, each of which selects a row of a table of weights.
 
-In: the tokens of a line, with `PADDING` tokens before and after each line. Out: uint32 hashes of feature templates
-with their values; the low bits of a hash are the row of the table that holds the feature's weights (Weinberger et al.
-2009, feature hashing). A word has four sets of features:
+In: the tokens of a line, with `PADDING` tokens before and after it. Out: uint32 hashes of feature templates with their
+values; the low bits of a hash are the row that holds the feature's weights (feature hashing, Weinberger et al. 2009). A
+word has four sets of features:
 
-* `first_features`: few of the following ones, as a first look at a word: if they suffice, the others are not asked.
-* `word_features`: the word alone, if it is unseen also its letters in this domain. Stage 1 scores a word by these …
-* `neighbour_features`: … and by these: the words up to three places away, their classes and shape evidence, and the
+* `first_features`: a few of the following ones, for the first pass. If these suffice, stages 1 and 2 are skipped.
+* `word_features`: the word alone; if it is unseen, also its letters in this domain. Stage 1 scores a word by these …
+* `neighbor_features`: … and by these: the words up to three positions away, their classes and shape evidence, and the
   domain of the line.
-* `decision_features`: what stage 2 scores it by: what stage 1 decided on the words up to two places away, and on how
-  many of the line's words it decided for capitals.
+* `decision_features`: stage 2 scores it by these: stage 1's decisions on the words up to two positions away, and on how
+  many of the line's words have capitals.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ from capfst.system.hashing import multiplier, multiply_shift
 TOKEN = np.dtype(
     [
         ("word_hash", "u4"),
-        ("suffix2_hash", "u4"),  # of its last two characters
+        ("suffix2_hash", "u4"),  # of the last two characters
         ("shape_evidence", "u1"),
         ("frequency_rank", "u1"),  # 1 … N_RANKED for the most frequent words, else 0
         ("position", "u1"),  # in its line, at most MAX_POSITION
         ("lower_class", "u1"),  # the class of its form without capitals,
-        ("cased_class", "u1"),  # and that of its most frequent form with capitals, as classes.word_classes
-        ("language_evidence", "u1"),  # shape evidence in the language of its line, if the model knows several, else 0
+        ("cased_class", "u1"),  # and of its most frequent form with capitals, by classes.word_classes
+        ("language_evidence", "u1"),  # shape evidence in the line's language, if the model has several; else 0
     ],
     align=True,
 )
-"""A token in its line: all that the features of the token and of its neighbours read of it."""
+"""A token in its line: everything that the features of the token and of its neighbors read of it."""
 TokenArray: TypeAlias = Annotated[npt.NDArray[np.void], Array(TOKEN)]
 Token: TypeAlias = Annotated[Any, Record(TOKEN)]
 
@@ -73,33 +73,35 @@ Features = TypeVar("Features", U32Array, U64Array)
 Table = TypeVar("Table", U32Array, F32Matrix, I8Matrix)
 
 PADDING = 3
-"""Tokens between two lines, as many as the features read at either side."""
+"""Tokens between two lines, as many as the features read on either side."""
 N_RANKED = 60
 MAX_POSITION = 3
 MAX_WORD_FEATURES = 2 + TRIGRAMS - PREFIX + 2 * MAX_TRIGRAMS
 N_FIRST_FEATURES = 8
-N_NEIGHBOUR_FEATURES = 41
+N_NEIGHBOR_FEATURES = 41
 N_DECISION_FEATURES = 16
 
-FIRST_LOOK_LEAD = 3.5
-"""If the first look's best score is so far before the others (in nats: 33 to 1), stages 1 and 2 are not asked."""
+FIRST_PASS_LEAD = 3.5
+"""If the best score of the first pass exceeds the others by this (in nats: odds of 33 to 1), stages 1 and 2 are
+skipped."""
 STAGE1_LEAD = 3.9
-"""As FIRST_LOOK_LEAD, of stage 1: with it, stage 2 is not asked."""
+"""As FIRST_PASS_LEAD, for stage 1: then stage 2 is skipped."""
 PRIOR_WEIGHT = 0.5
-"""Stage 2 adds its scores to stage 1's log-probabilities times this."""
+"""Stage 2 adds its scores to stage 1's log-probabilities multiplied by this."""
 NO_DECISION = 15
-"""In the place of a decision (see `decision`), for tokens without case."""
+"""Pseudo decision (see `decision`): the token has no case, or the first pass does not settle it."""
 
 BLOCK = 16
-"""Words whose rows of weights are fetched from memory together."""
+"""Words whose rows of weights are prefetched together."""
 
-_RANKED = 16  # a frequent word's rank, plus this, is told from a decision
+_RANKED = 16  # added to a frequent word's rank, which makes it larger than any decision
 _LN_99, _LN_9, _LN_4, _LN_7_3 = np.log([99, 9, 4, 7 / 3]).tolist()
-_SHARES = 8
+_FRACTIONS = 8
 _MANY_OTHERS = 12
 
-# What the hash of a feature multiplies: the hashes of words, by their place, of the word's ending; classes, evidence,
-# decisions and the like, all in one number; the number of its template; and the evidence in the line's language.
+# The hash of a feature is a sum of products of these factors with the hashes of words, by their position; the hash of
+# the word's ending; classes, evidence, decisions and the like, packed into one number; the number of the template; and
+# the evidence in the line's language.
 _LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE, _LANGUAGE = map(
     multiplier, range(101, 112)
 )
@@ -107,7 +109,8 @@ _LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE
 
 @inner
 def sentence_padding(tokens: TokenArray, t: i64) -> i64:
-    """Writes what stands between two lines to tokens[t : t + PADDING]: an end and begins; the index behind them."""
+    """Write the padding between two lines, an end and beginnings, to tokens[t : t + PADDING]; return the index after
+    it."""
     for k in range(PADDING):
         boundary = BEGIN if k else END
         padding = tokens[t + k]
@@ -118,8 +121,8 @@ def sentence_padding(tokens: TokenArray, t: i64) -> i64:
 
 
 @inner
-def gets_first_look(evidence: u8) -> bool:
-    """Whether shape evidence is of a word with case that was seen."""
+def gets_first_pass(evidence: u8) -> bool:
+    """Return whether shape evidence is that of a seen word with case."""
     return (evidence > UNSEEN) & (evidence < BEGIN)
 
 
@@ -130,13 +133,13 @@ def _times(number: i64, factor: u64) -> u64:
 
 @inner
 def _hash(template: i64, total: u64) -> u32:
-    """uint32, the feature of a template and of the numbers in a sum of products."""
+    """Return the feature, uint32, of a template and of the values in a sum of products."""
     return multiply_shift(total + _times(template, _TEMPLATE))
 
 
 @inner
 def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) -> None:
-    """Fills features[:N_FIRST_FEATURES] of tokens[t], in a line of a domain: uint32."""
+    """Fill features[:N_FIRST_FEATURES], uint32, of tokens[t] in a line of this domain."""
     left, own, right = tokens[t - 1], tokens[t], tokens[t + 1]
     word, w_left, w_right = _times(own.word_hash, _OWN), _times(left.word_hash, _LEFT), _times(right.word_hash, _RIGHT)
     e, d = i64(own.shape_evidence), i64(domain)
@@ -155,8 +158,11 @@ def first_features(tokens: TokenArray, t: i64, domain: i64, features: U32Array) 
 
 @kernel
 def word_features(hashes: U32Array, evidence: i64, domain: i64, features: U32Array) -> i64:
-    """Fills features[:MAX_WORD_FEATURES], uint32, of a word alone, given its hashes, uint32[N_HASHES], its shape
-    evidence and the domain of its line, which matters if it is unseen; returns how many there are."""
+    """Fill features[:MAX_WORD_FEATURES], uint32, of a word alone; return how many it has.
+
+    hashes: uint32[N_HASHES]. evidence: the word's shape evidence. domain: that of its line; matters for unseen words
+    only.
+    """
     in_25 = _times(evidence_in_25(evidence), _REST)
     features[0] = _hash(1, _times(evidence, _REST))
     features[1] = _hash(2, _times(hashes[WHOLE], _OWN))
@@ -179,8 +185,8 @@ def word_features(hashes: U32Array, evidence: i64, domain: i64, features: U32Arr
 def _class_features(
     left2: u8, left: i64, own: i64, right: i64, right2: u8, evidence: i64, template: i64, first: i64, features: Features
 ) -> None:
-    """Fills features[first : first + 5] of the classes of five words in a row, given the shape evidence of the
-    one in the middle."""
+    """Fill features[first : first + 5] from the classes of five consecutive words and the shape evidence of the middle
+    one."""
     left, own, right = i64(left) << 8, i64(own), i64(right) << 8
     e25, e12 = evidence_in_25(evidence), evidence_in_12(evidence)
     features[first] = _hash(template, _times((left | own) << 8 | e12, _REST))
@@ -191,8 +197,8 @@ def _class_features(
 
 
 @inner
-def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Features) -> None:
-    """Fills features[:N_NEIGHBOUR_FEATURES] of tokens[t], in a line of a domain: uint32."""
+def neighbor_features(tokens: TokenArray, t: i64, domain: i64, features: Features) -> None:
+    """Fill features[:N_NEIGHBOR_FEATURES], uint32, of tokens[t] in a line of this domain."""
     left2, left, own, right, right2 = tokens[t - 2], tokens[t - 1], tokens[t], tokens[t + 1], tokens[t + 2]
     word, suffix2 = _times(own.word_hash, _OWN), _times(own.suffix2_hash, _SUFFIX)
     w_left, w_left2 = _times(left.word_hash, _LEFT), _times(left2.word_hash, _LEFT2)
@@ -200,12 +206,12 @@ def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Featur
     e, e_left, e_right = i64(own.shape_evidence), i64(left.shape_evidence), i64(right.shape_evidence)
     e25, e12_left, e12_right = evidence_in_25(e), evidence_in_12(e_left), evidence_in_12(e_right)
     lower, lower_left, lower_right = i64(own.lower_class), i64(left.lower_class), i64(right.lower_class)
-    # How many unseen words are names is due to the text more than to its language, in which their letters differ.
+    # How many unseen words are names depends on the text more than on its language; their letters do on the language.
     d = i64(domain) if e != UNSEEN else 0
     in_25, domain_in_25 = _times(e25, _REST), _times(d << 8 | e25, _REST)
     in_language = _times(own.language_evidence, _LANGUAGE)
     f = features
-    # The words around, with the evidence of the word.
+    # Neighbors, with the evidence of the word.
     f[0] = _hash(4, w_left + in_25)
     f[1] = _hash(5, w_right + in_25)
     f[2] = _hash(6, w_left2 + in_25)
@@ -238,7 +244,7 @@ def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Featur
     _class_features(
         left2.cased_class, left.cased_class, own.cased_class, right.cased_class, right2.cased_class, e, 32, 28, f
     )
-    # What is a capital in one domain and none in another.
+    # The same in this domain alone.
     f[33] = _hash(37, in_language + _times(d << 8 | e, _REST))
     f[34] = _hash(38, word + _times(d, _REST))
     f[35] = _hash(39, w_left + domain_in_25)
@@ -251,7 +257,8 @@ def neighbour_features(tokens: TokenArray, t: i64, domain: i64, features: Featur
 
 @inner
 def lead(scores: Scores, shape: i64) -> float:
-    """By how much a shape's score, [N_SHAPES], is above the best one of the others: about the log-odds of its p."""
+    """Return how much a shape's score, of [N_SHAPES], exceeds the best of the others: about the log-odds of its
+    probability."""
     others = scores[1 if shape == 0 else 0]
     for other in range(1, N_SHAPES):
         others = others if other == shape else max(others, scores[other])
@@ -260,7 +267,7 @@ def lead(scores: Scores, shape: i64) -> float:
 
 @inner
 def likeliest(scores: Scores) -> i64:
-    """The shape with the best score, [N_SHAPES]; of equal ones the first."""
+    """Return the shape with the best score, of [N_SHAPES]; of equal ones, the first."""
     best = 0
     for shape in range(1, N_SHAPES):
         best = shape if scores[shape] > scores[best] else best
@@ -269,10 +276,10 @@ def likeliest(scores: Scores) -> i64:
 
 @inner
 def decision(scores: Scores) -> i64:
-    """What stage 1 decides on a word, given the scores of its shapes, [N_SHAPES]; below NO_DECISION.
+    """Return stage 1's decision on a word, a number below NO_DECISION, given the scores of its shapes, [N_SHAPES].
 
-    0 … 7: LOWER or CAPITALIZED, by the lead of CAPITALIZED, falling; 4 and more are LOWER. 8, 9: UPPER, with a
-    lead above ln 4, as at odds of 4 to 1, and with a smaller one. 10: MIXED.
+    0 … 7: LOWER or CAPITALIZED, by descending lead of CAPITALIZED; from 4 on, LOWER. 8, 9: UPPER, with a lead above ln
+    4 (odds of 4 to 1) and with a smaller one. 10: MIXED.
     """
     best = likeliest(scores)
     if best == Shape.UPPER:
@@ -287,25 +294,25 @@ def decision(scores: Scores) -> i64:
 
 @inner
 def settled_decision(scores: Scores) -> i64:
-    """What is decided on a word by the first look alone, given the scores of its shapes, [N_SHAPES], as by `decision`;
-    NO_DECISION if it does not suffice."""
+    """Return the decision (see `decision`) on a word by the first pass alone, given the scores of its shapes,
+    [N_SHAPES]; NO_DECISION if no shape has the necessary lead."""
     lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
     upper, mixed = scores[Shape.UPPER.value], scores[Shape.MIXED.value]
-    d = 7 if lower - max(capitalized, upper, mixed) >= FIRST_LOOK_LEAD else NO_DECISION
-    d = 0 if capitalized - max(lower, upper, mixed) >= FIRST_LOOK_LEAD else d
-    d = 8 if upper - max(lower, capitalized, mixed) >= FIRST_LOOK_LEAD else d
-    return 10 if mixed - max(lower, capitalized, upper) >= FIRST_LOOK_LEAD else d
+    d = 7 if lower - max(capitalized, upper, mixed) >= FIRST_PASS_LEAD else NO_DECISION
+    d = 0 if capitalized - max(lower, upper, mixed) >= FIRST_PASS_LEAD else d
+    d = 8 if upper - max(lower, capitalized, mixed) >= FIRST_PASS_LEAD else d
+    return 10 if mixed - max(lower, capitalized, upper) >= FIRST_PASS_LEAD else d
 
 
 @inner
 def has_capitals(d: i64) -> i64:
-    """Whether a decision is for another shape than LOWER; 1 or 0."""
+    """Return 1 if a decision is for another shape than LOWER, else 0."""
     return (d <= 3) | ((d >= 8) & (d <= 10))
 
 
 @inner
 def _rank_or_decision(tokens: TokenArray, decisions: U8Array, t: i64) -> i64:
-    """Frequency rank of a frequent word, else stage 1's decision."""
+    """Return the frequency rank of a frequent word, plus _RANKED; else stage 1's decision on the word."""
     rank = i64(tokens[t].frequency_rank)
     return i64(decisions[t]) if rank == 0 else _RANKED + rank
 
@@ -314,10 +321,10 @@ def _rank_or_decision(tokens: TokenArray, decisions: U8Array, t: i64) -> i64:
 def decision_features(
     tokens: TokenArray, decisions: U8Array, t: i64, n_words: i64, n_capitals: i64, features: U32Array
 ) -> None:
-    """Fills features[:N_DECISION_FEATURES] of tokens[t]: uint32.
+    """Fill features[:N_DECISION_FEATURES], uint32, of tokens[t].
 
-    decisions: of each token, or NO_DECISION. n_words: how many words with case the line has; n_capitals: for how many
-    of them the decision has capitals.
+    decisions: on each token, or NO_DECISION. n_words: the number of words with case in the line; n_capitals: the number
+    of those whose decision has capitals.
     """
     word = _times(tokens[t].word_hash, _OWN)
     d = i64(decisions[t])
@@ -325,9 +332,9 @@ def decision_features(
     left2, right2 = i64(decisions[t - 2]), i64(decisions[t + 2])
     e12 = evidence_in_12(tokens[t].shape_evidence)
     others = n_words - 1
-    share = 0 if others <= 0 else 1 + _SHARES * (n_capitals - has_capitals(d)) // others
+    fraction = 0 if others <= 0 else 1 + _FRACTIONS * (n_capitals - has_capitals(d)) // others
     f = features
-    # The decisions around.
+    # Decisions on the word and its neighbors.
     f[0] = _hash(50, _times(d, _REST))
     f[1] = _hash(51, _times(d << 8 | left, _REST))
     f[2] = _hash(52, _times(d << 8 | right, _REST))
@@ -342,15 +349,15 @@ def decision_features(
     f[10] = _hash(60, word + _times(left << 8 | right, _REST))
     f[11] = _hash(61, word + _times(tokens[t - 1].word_hash, _LEFT) + _times(left2, _REST))
     f[12] = _hash(62, word + _times(tokens[t + 1].word_hash, _RIGHT) + _times(right2, _REST))
-    # How many other words of the line have capitals.
-    f[13] = _hash(63, _times(d << 8 | share, _REST))
-    f[14] = _hash(64, _times((d << 8 | share) << 8 | min(others, _MANY_OTHERS), _REST))
-    f[15] = _hash(65, _times(e12 << 8 | share, _REST))
+    # The fraction of the line's other words that have capitals.
+    f[13] = _hash(63, _times(d << 8 | fraction, _REST))
+    f[14] = _hash(64, _times((d << 8 | fraction) << 8 | min(others, _MANY_OTHERS), _REST))
+    f[15] = _hash(65, _times(e12 << 8 | fraction, _REST))
 
 
 @inlined
 def prefetch_rows(table: Table, row_size: i64, features: Features, n: i64) -> None:
-    """Has the rows of n features brought into the cache, from a table of 2^b rows of `row_size` items, end to end."""
+    """Prefetch the rows of n features, from a table of 2^b consecutive rows of `row_size` items."""
     mask = u64(table.size // row_size - 1)
     for k in range(n):
         prefetch(table, row_size * i64(features[k] & mask))
@@ -358,7 +365,7 @@ def prefetch_rows(table: Table, row_size: i64, features: Features, n: i64) -> No
 
 @inner
 def largest(scores: Scores) -> float:
-    """The largest of the scores of the shapes, [N_SHAPES]."""
+    """Return the largest of the scores of the shapes, [N_SHAPES]."""
     most = scores[0]
     for shape in range(1, N_SHAPES):
         most = max(most, scores[shape])

@@ -1,8 +1,8 @@
-"""What is known of a lowercase word: hashes of it and of its parts, and the shapes in which the corpus has it.
+"""Describe each lowercase word: hashes of the word and of its parts, and the shapes that it has in the corpus.
 
-In: lowercase words as UTF-8, as the LM writes them; a labelled corpus. Out: the hashes of each word; how often the
-corpus has it in each shape; and its *shape evidence*, a small number that sums these counts up. Words with similar
-counts have the same shape evidence, so that what is learned of one of them holds for all.
+In: lowercase words in UTF-8, in the LM's spelling; a labeled corpus. Out: the hashes of each word; how often the corpus
+has it in each shape; and its *shape evidence*, a small integer that summarizes these counts. Words with similar counts
+have the same shape evidence, so that weights learned from some of them apply to all.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from capfst.system.hashing import hash_bytes, hash_pair
 from capfst.text.tokenizer import PROTECTED_CLASS
 from capfst.text.unicode import GROWTH, INFO, LETTER, Lowering, ascii_set, decode, is_in, lower_into
 
-Counts = TypeVar("Counts", I32Array, I64Array)
+ShapeCounts = TypeVar("ShapeCounts", I32Array, I64Array)
 CountTable = TypeVar("CountTable", I32Matrix, I64Matrix)
 
 
 class Lexicon(NamedTuple):
-    """What is known of a model's labels and lowercase words."""
+    """Known facts about a model's labels and lowercase words."""
 
     word_of: I64Array  # by label: the number of its word
     shapes: U8Array  # by label
     hashes: U32Matrix  # [words, N_HASHES]
-    frequency_ranks: U8Array  # by word: 1 … N_RANKED, the most frequent one first, or 0
+    frequency_ranks: U8Array  # by word: 1 … N_RANKED for the most frequent words, in order; else 0
     classes: U8Matrix  # [words, 2], by classes.word_classes
-    shape_counts: I64Matrix  # [words, N_SHAPES], of all the corpus
+    shape_counts: I64Matrix  # [words, N_SHAPES], in the whole corpus
     domain_log_odds: I8Matrix  # [words, domains], by domains.domain_log_odds
-    positional: bool = True  # whether the first word of a sentence is written as its position demands
+    positional: bool = True  # whether the first word of a sentence has its shape from its position
     domains_are_languages: bool = False
     language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
-    """[languages, words, N_SHAPES]: the shape counts of each language, if the domains are languages."""
+    """[languages, words, N_SHAPES]: the shape counts in each language, if the domains are languages."""
 
 
 MAX_AFFIX = 5
-"""The longest prefix and suffix that are hashed, in characters."""
+"""Length of the longest prefix and suffix that are hashed, in characters."""
 MAX_TRIGRAMS = 12
-"""Of so many trigrams of characters, the first ones of a word, there are hashes."""
+"""Number of character trigrams that are hashed at most, from the start of the word."""
 WHOLE = 0
 PREFIX = 1
 SUFFIX = PREFIX + MAX_AFFIX
@@ -67,14 +67,15 @@ OUTLINE = SUFFIX + MAX_AFFIX
 FRAME = OUTLINE + 1
 TRIGRAMS = FRAME + 1
 N_HASHES = TRIGRAMS + MAX_TRIGRAMS
-"""Hashes of a word, by place: the whole word, at PREFIX its first 1 … 5 characters, at SUFFIX its last 1 … 5, its
-outline (which classes of characters follow each other, and which pattern of names or codes it has, see
-casing/names.py), its frame (its length, and whether it has a vowel), and at TRIGRAMS its first MAX_TRIGRAMS trigrams of
+"""Number of hashes of a word. Their indices: WHOLE, the word; PREFIX …, its first 1 to 5 characters; SUFFIX …, its last
+1 to 5; OUTLINE, the sequence of its character classes without repetition, and its pattern of a name or code, if any
+(casing/names.py); FRAME, its length and whether it has a vowel; TRIGRAMS …, its first MAX_TRIGRAMS trigrams of
 characters."""
 
 UNSEEN = 0
 BEGIN, END, NO_CASE = 150, 151, 152
-"""Shape evidence of what is no word with case: the begin and the end of a line, and tokens without case."""
+"""Shape evidence of tokens that are not words with case: the beginning and the end of a line, and tokens without
+case."""
 
 _VOWELS = ascii_set("aeiouy")
 
@@ -82,8 +83,8 @@ _VOWELS = ascii_set("aeiouy")
 @outlined
 @inner
 def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Array) -> None:
-    """Fills hashes: uint32[N_HASHES] of the lowercase word text[start:end]; 0 for affixes longer than the word, and
-    for trigrams that it has not."""
+    """Fill hashes, uint32[N_HASHES], of the lowercase word text[start:end]; 0 for affixes longer than the word and for
+    missing trigrams."""
     hashes[:] = 0
     hashes[WHOLE] = hash_bytes(text, start, end, 1)
     outline, previous, length, vowel = u64(3), (-1), 0, 0
@@ -114,8 +115,8 @@ def hash_word(text: U8Array, start: i64, end: i64, info: U8Array, hashes: U32Arr
 
 
 @inner
-def most_frequent_shape(counts: Counts) -> tuple[i64, i64]:
-    """Counts by shape, int64[N_SHAPES] → the shape with the highest count (of equal ones the first), and their sum."""
+def most_frequent_shape(counts: ShapeCounts) -> tuple[i64, i64]:
+    """Return the shape with the highest count (of equal ones, the first) and the sum of the counts, int[N_SHAPES]."""
     best, total = 0, 0
     for shape in range(N_SHAPES):
         total += counts[shape]
@@ -125,29 +126,30 @@ def most_frequent_shape(counts: Counts) -> tuple[i64, i64]:
 
 
 @inner
-def shape_evidence(counts: Counts) -> i64:
-    """Counts by shape, int64[N_SHAPES] → UNSEEN if all are 0, else a number from 1 to 120.
+def shape_evidence(counts: ShapeCounts) -> i64:
+    """Return the shape evidence of counts by shape, int[N_SHAPES]: UNSEEN if all are 0, else an integer from 1 to 120.
 
-    It is 1 + 30 shape + 6 impurity + frequency: the most frequent shape; 0 … 4, the fewer of the occurrences have that
-    shape, the higher; 0 … 5, the more occurrences there are, the higher.
+    This is 1 + 30 shape + 6 impurity + frequency, with the most frequent shape; an impurity from 0 to 4, which rises as
+    the fraction of occurrences in that shape falls; and a frequency from 0 to 5, which rises with the number of
+    occurrences.
     """
     best, n = most_frequent_shape(counts)
     if n == 0:
         return UNSEEN
-    share = counts[best] / n
-    impurity = 0 if share == 1 else 1 if share > 0.98 else 2 if share > 0.9 else 3 if share > 0.7 else 4
+    fraction = counts[best] / n
+    impurity = 0 if fraction == 1 else 1 if fraction > 0.98 else 2 if fraction > 0.9 else 3 if fraction > 0.7 else 4
     frequency = 0 if n == 1 else 1 if n == 2 else 2 if n <= 5 else 3 if n <= 20 else 4 if n <= 100 else 5
     return 1 + (best * 5 + impurity) * 6 + frequency
 
 
 @kernel
 def has_case(evidence: u8) -> bool:
-    """Whether shape evidence is of a word that has case, seen or unseen."""
+    """Return whether shape evidence is that of a word with case, seen or unseen."""
     return evidence < BEGIN
 
 
 def evidence_parts(evidence: int) -> tuple[int, int, int]:
-    """The shape, impurity and frequency that shape evidence from 1 to 120 is made of."""
+    """Return the shape, impurity and frequency in shape evidence from 1 to 120."""
     return (evidence - 1) // 30, (evidence - 1) // 6 % 5, (evidence - 1) % 6
 
 
@@ -168,18 +170,18 @@ def _in_12(evidence: int) -> int:
 
 
 _IN_25, _IN_12 = (np.array([bucket(byte) for byte in range(256)], np.uint8) for bucket in (_in_25, _in_12))
-"""Of any byte: a model's file may have any number in the place of shape evidence."""
+"""Buckets of any byte, because the shape evidence in a model's file may be any byte."""
 
 
 @inner
 def evidence_in_25(evidence: i64) -> i64:
-    """Shape evidence in 25 buckets: 0 if there is none, else by shape, purity (2) and frequency (3)."""
+    """Return one of 25 buckets of shape evidence: 0 if there is none, else by shape, purity (2) and frequency (3)."""
     return _IN_25[evidence]
 
 
 @inner
 def evidence_in_12(evidence: i64) -> i64:
-    """Shape evidence in 12 buckets: UNSEEN; by shape and purity (2); BEGIN, END, NO_CASE."""
+    """Return one of 12 buckets of shape evidence: UNSEEN; by shape and purity (2); BEGIN, END, NO_CASE."""
     return _IN_12[evidence]
 
 
@@ -187,6 +189,7 @@ def evidence_in_12(evidence: i64) -> i64:
 def _hash_words(
     data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, lowering: Lowering, hashes: U32Matrix
 ) -> None:
+    """Fill hashes, uint32[words, N_HASHES], as `hash_words`."""
     longest = 0
     for label in range(offsets.size - 1):
         longest = max(longest, offsets[label + 1] - offsets[label])
@@ -198,14 +201,15 @@ def _hash_words(
 
 
 def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint32]:
-    """uint32[words, N_HASHES] of a model's lowercase words. starts: their first labels, as from `symbols.check`."""
+    """Return uint32[words, N_HASHES], the hashes of a model's lowercase words. starts: their first labels, as from
+    `symbols.check`."""
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
     _hash_words(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, hashes)
     return hashes
 
 
 def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
-    """uint8[V + 1]: the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
+    """Return uint8[V + 1], the shapes of the surface forms; CASELESS for those that stand for words in any casing."""
     shape_of = shapes(symbols)
     for form in (UNKNOWN, PROTECTED_CLASS.decode()):
         for label in symbols.forms(form, starts):
@@ -223,6 +227,7 @@ def _count(
     step: i64,
     counts: CountTable,
 ) -> bool:
+    """Add `step` to the count of each label's word and shape; return whether the next label begins a sentence."""
     for label in labels:
         if label == 0:
             sentence_begins = positional
@@ -267,7 +272,7 @@ def add_shape_counts(
     step: int,
     counts: CountTable,
 ) -> None:
-    """Adds what `shape_counts` counts, `step` times, to counts, [words, N_SHAPES]."""
+    """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES]."""
     count: Any = _count_32 if counts.dtype == np.int32 else _count_64
     sentence_begins = positional
     for piece, _ in pieces(labels):
@@ -280,10 +285,10 @@ def shape_counts(
     shapes: npt.NDArray[np.uint8],
     positional: bool = True,
 ) -> npt.NDArray[np.int64]:
-    """int64[words, N_SHAPES]: how often a corpus has each word in each shape.
+    """Return int64[words, N_SHAPES]: how often a corpus has each word in each shape.
 
-    The first word with case of each sentence is not counted if its shape is due to its position (`positional`). labels:
-    whole sentences, a 0 after each. word_of, shapes: the word and the shape of each label.
+    If `positional`, the first word with case of each sentence is not counted, because it has its shape from its
+    position. labels: whole sentences, each followed by a 0. word_of, shapes: the word and the shape of each label.
     """
     counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
     add_shape_counts(labels, word_of, shapes, positional, 1, counts)

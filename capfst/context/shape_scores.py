@@ -1,8 +1,8 @@
-"""Tokens → ln p of the shapes of each word: the context model's scores.
+"""Tokens → ln p(shape | word, context): the context model's scores.
 
-In: the tokens of a text (tokens.py), and the context model. Out: float32[n, N_SHAPES], ln p of each shape of each word
-that has case. Of each line the first look, which asks few features, then stage 1 where that does not suffice, then
-stage 2 where stage 1 is not certain, given the decisions on the neighbours.
+In: the tokens of a text (tokens.py), and the context model. Out: float32[n, N_SHAPES]: for each word that has case, ln
+p of each shape, less that of the likeliest shape. Line by line: the first pass, with few features; stage 1 for words
+that it does not settle; stage 2 for words of which stage 1 is not certain, given the decisions on their neighbors.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from capfst.context.features import (
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
     N_FIRST_FEATURES,
-    N_NEIGHBOUR_FEATURES,
+    N_NEIGHBOR_FEATURES,
     NO_DECISION,
     PRIOR_WEIGHT,
     STAGE1_LEAD,
     decision,
     decision_features,
     first_features,
-    gets_first_look,
+    gets_first_pass,
     has_capitals,
     largest,
     lead,
     likeliest,
-    neighbour_features,
+    neighbor_features,
     prefetch_rows,
     settled_decision,
     word_features,
 )
 from capfst.context.lexicon import UNSEEN, has_case
-from capfst.context.tokens import Lowercase, Text, hash_lowercase
+from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 
 
-class _Workspace(NamedTuple):
-    """Memory that the stages use line after line."""
+class _ScoringBuffers(NamedTuple):
+    """Buffers that the stages use line after line."""
 
     features: U32Matrix  # [BLOCK, …]
     word_features: U32Array  # [MAX_WORD_FEATURES]
-    looked: I64Array  # [BLOCK]: words that get a first look
-    unsettled: I64Array  # words with case for which it does not suffice
-    decisions: U8Array  # of each token
+    candidates: I64Array  # [BLOCK]: words that the first pass scores
+    unsettled: I64Array  # words with case that the first pass does not settle
+    decisions: U8Array  # on each token
 
     @classmethod
-    def of(cls, n_tokens: int) -> _Workspace:
+    def of(cls, n_tokens: int) -> _ScoringBuffers:
         return cls(
-            np.empty((BLOCK, max(N_NEIGHBOUR_FEATURES, N_DECISION_FEATURES)), np.uint32),
+            np.empty((BLOCK, max(N_NEIGHBOR_FEATURES, N_DECISION_FEATURES)), np.uint32),
             np.empty(MAX_WORD_FEATURES, np.uint32),
             np.empty(BLOCK, np.int64),
             np.empty(n_tokens, np.int64),
@@ -65,6 +65,7 @@ class _Workspace(NamedTuple):
 
 @inner
 def _subtract_largest(z: F32Array) -> None:
+    """Subtract the largest score, z[N_SHAPES], from all."""
     most = largest(z)
     for k in range(N_SHAPES):
         z[k] -= most
@@ -72,8 +73,9 @@ def _subtract_largest(z: F32Array) -> None:
 
 @inlined
 def _sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
-    """The sums of the first and third weights of the rows of n features, and of the second ones, in the low and the
-    high 16 bits of two numbers; a row that another feature has counts as EMPTY_ROW. rows: as in model.Parameters.
+    """Return the sums of the weights in the rows of n features: the first and the third weight in the low and high 16
+    bits of one number, the second in another. A slot that holds another feature's row counts as EMPTY_ROW. rows: a
+    table as in Parameters.
 
     All numbers have 32 bits, so that most rows are added at once.
     """
@@ -91,7 +93,7 @@ def _sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
 
 @inner
 def _score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
-    """The score of a shape in the sums of n rows; that of LOWER is 0."""
+    """Return the score of a shape, given the sums of n rows; 0 for LOWER."""
     odd, even = sums
     if shape == 0:
         return 0
@@ -100,42 +102,42 @@ def _score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
 
 
 @inner
-def _first_look(
-    text: Text, begin: i64, end: i64, domain: i64, context: Context, work: _Workspace, log_p: F32Matrix
+def _first_pass(
+    text: TokenizedText, begin: i64, end: i64, domain: i64, context: Context, buffers: _ScoringBuffers, log_p: F32Matrix
 ) -> tuple[i64, i64, i64]:
-    """log_p[begin:end], of the words of a line of a domain, for words for which the first look suffices; and
-    work.decisions. The other words with case are put into work.unsettled.
+    """Score the words begin … end − 1 of a line of this domain by the first pass: fill log_p and buffers.decisions of
+    the words that it settles. List the other words with case in buffers.unsettled.
 
-    Returns how many these are; how many others have case, and for how many of those the decision has capitals.
+    Returns the number of listed words, the number of settled words, and the number of settled words with capitals.
     """
-    tokens, rows = text.tokens, context.first_look
+    tokens, rows = text.tokens, context.first_pass
     n_unsettled, n_words, n_capitals = 0, 0, 0
     if context.language_evidence.shape[1] != 0:
         for i in range(begin, end):
             if has_case(tokens[text.token_of[i]].shape_evidence):
                 tokens[text.token_of[i]].language_evidence = context.language_evidence[text.labels[i], domain]
-    # Which words get a first look, and for which it suffices, nobody can predict: so there are no branches on it.
-    looked = work.looked
+    # No branches: which words are scored here, and which of them are settled, cannot be predicted.
+    candidates = buffers.candidates
     for block in range(begin, end, BLOCK):
-        n_looked = 0
+        n_candidates = 0
         for i in range(block, min(end, block + BLOCK)):
             evidence = tokens[text.token_of[i]].shape_evidence
-            looked[n_looked] = work.unsettled[n_unsettled] = i
-            n_looked += gets_first_look(evidence)
+            candidates[n_candidates] = buffers.unsettled[n_unsettled] = i
+            n_candidates += gets_first_pass(evidence)
             n_unsettled += evidence == UNSEEN
-        for j in range(n_looked):
-            first_features(tokens, text.token_of[looked[j]], domain, work.features[j])
-            prefetch_rows(rows, 1, work.features[j], N_FIRST_FEATURES)
-        for j in range(n_looked):
-            i = looked[j]
+        for j in range(n_candidates):
+            first_features(tokens, text.token_of[candidates[j]], domain, buffers.features[j])
+            prefetch_rows(rows, 1, buffers.features[j], N_FIRST_FEATURES)
+        for j in range(n_candidates):
+            i = candidates[j]
             t, z = text.token_of[i], log_p[i]
-            sums = _sum_rows(rows, work.features[j], N_FIRST_FEATURES)
+            sums = _sum_rows(rows, buffers.features[j], N_FIRST_FEATURES)
             for k in range(N_SHAPES):
                 z[k] = context.scales[2] * _score_of(sums, k, N_FIRST_FEATURES)
             settled = settled_decision(z)
-            work.decisions[t] = settled
+            buffers.decisions[t] = settled
             _subtract_largest(z)
-            work.unsettled[n_unsettled] = i
+            buffers.unsettled[n_unsettled] = i
             n_unsettled += settled == NO_DECISION
             n_words += settled != NO_DECISION
             n_capitals += has_capitals(settled)
@@ -146,67 +148,77 @@ def _first_look(
 def _stage1(
     buf: U8Array,
     words: Words,
-    text: Text,
+    text: TokenizedText,
     n_unsettled: i64,
     domain: i64,
-    lowercase: Lowercase,
+    lowercaser: Lowercaser,
     context: Context,
-    work: _Workspace,
+    buffers: _ScoringBuffers,
     log_p: F32Matrix,
 ) -> tuple[i64, i64]:
-    """log_p[i], for the first `n_unsettled` words i of work.unsettled, which are of a line of a domain; and
-    work.decisions. Of these words only those stay in work.unsettled of which stage 1 is not certain.
+    """Score the first `n_unsettled` words of buffers.unsettled, of a line of this domain, by stage 1: fill their log_p
+    and buffers.decisions. Only words of which stage 1 is not certain remain in buffers.unsettled.
 
-    Returns how many stay, and for how many of all the decision has capitals.
+    Returns the number of words that remain, and the number of scored words whose decision has capitals.
     """
     tokens = text.tokens
     n_uncertain, n_capitals = 0, 0
     for block in range(0, n_unsettled, BLOCK):
         block_end = min(n_unsettled, block + BLOCK)
         for j in range(block, block_end):
-            i, features = work.unsettled[j], work.features[j - block]
-            neighbour_features(tokens, text.token_of[i], domain, features)
-            prefetch_rows(context.stage1, 1, features, N_NEIGHBOUR_FEATURES)
+            i, features = buffers.unsettled[j], buffers.features[j - block]
+            neighbor_features(tokens, text.token_of[i], domain, features)
+            prefetch_rows(context.stage1, 1, features, N_NEIGHBOR_FEATURES)
             prefetch(context.words, text.labels[i])
         for j in range(block, block_end):
-            i = work.unsettled[j]
+            i = buffers.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            sums = _sum_rows(context.stage1, work.features[j - block], N_NEIGHBOUR_FEATURES)
+            sums = _sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
             for k in range(N_SHAPES):
-                z[k] = _score_of(sums, k, N_NEIGHBOUR_FEATURES)
+                z[k] = _score_of(sums, k, N_NEIGHBOR_FEATURES)
             if tokens[t].shape_evidence != UNSEEN:
                 for k in range(1, N_SHAPES):
                     z[k] += context.words[text.labels[i]].scores[k - 1]
             else:
-                hash_lowercase(buf, words, i, lowercase)
-                n = word_features(lowercase.hashes, UNSEEN, domain, work.word_features)
-                sums = _sum_rows(context.stage1, work.word_features, n)
+                hash_lowercase(buf, words, i, lowercaser)
+                n = word_features(lowercaser.hashes, UNSEEN, domain, buffers.word_features)
+                sums = _sum_rows(context.stage1, buffers.word_features, n)
                 for k in range(1, N_SHAPES):
                     z[k] += _score_of(sums, k, n)
             for k in range(N_SHAPES):
                 z[k] *= context.scales[0]
-            work.unsettled[n_uncertain] = i
+            buffers.unsettled[n_uncertain] = i
             n_uncertain += i64(lead(z, likeliest(z)) < STAGE1_LEAD)
             _subtract_largest(z)
-            work.decisions[t] = decision(z)
-            n_capitals += has_capitals(work.decisions[t])
+            buffers.decisions[t] = decision(z)
+            n_capitals += has_capitals(buffers.decisions[t])
     return n_uncertain, n_capitals
 
 
 @inner
 def _stage2(
-    text: Text, n_uncertain: i64, n_words: i64, n_capitals: i64, context: Context, work: _Workspace, log_p: F32Matrix
+    text: TokenizedText,
+    n_uncertain: i64,
+    n_words: i64,
+    n_capitals: i64,
+    context: Context,
+    buffers: _ScoringBuffers,
+    log_p: F32Matrix,
 ) -> None:
-    """Corrects log_p of the first `n_uncertain` words of work.unsettled: PRIOR_WEIGHT · ln p + stage 2's scores."""
+    """Correct log_p of the first `n_uncertain` words of buffers.unsettled: PRIOR_WEIGHT · ln p_k + stage 2's score of
+    shape k.
+
+    n_words, n_capitals: the number of words with case in the line, and of those whose decision has capitals.
+    """
     for block in range(0, n_uncertain, BLOCK):
         block_end = min(n_uncertain, block + BLOCK)
         for j in range(block, block_end):
-            t, features = text.token_of[work.unsettled[j]], work.features[j - block]
-            decision_features(text.tokens, work.decisions, t, n_words, n_capitals, features)
+            t, features = text.token_of[buffers.unsettled[j]], buffers.features[j - block]
+            decision_features(text.tokens, buffers.decisions, t, n_words, n_capitals, features)
             prefetch_rows(context.stage2, 1, features, N_DECISION_FEATURES)
         for j in range(block, block_end):
-            z = log_p[work.unsettled[j]]
-            sums = _sum_rows(context.stage2, work.features[j - block], N_DECISION_FEATURES)
+            z = log_p[buffers.unsettled[j]]
+            sums = _sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
             for k in range(N_SHAPES):
                 score = context.scales[1] * _score_of(sums, k, N_DECISION_FEATURES)
                 z[k] = f32(PRIOR_WEIGHT) * z[k] + f32(score)
@@ -215,21 +227,34 @@ def _stage2(
 
 @kernel
 def _score(
-    buf: U8Array, words: Words, text: Text, lowercase: Lowercase, context: Context, work: _Workspace, log_p: F32Matrix
+    buf: U8Array,
+    words: Words,
+    text: TokenizedText,
+    lowercaser: Lowercaser,
+    context: Context,
+    buffers: _ScoringBuffers,
+    log_p: F32Matrix,
 ) -> None:
-    """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest."""
+    """Fill log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest
+    shape."""
     begin = 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
-        n_unsettled, n_words, n_capitals = _first_look(text, begin, end, domain, context, work, log_p)
+        n_unsettled, n_words, n_capitals = _first_pass(text, begin, end, domain, context, buffers, log_p)
         n_words += n_unsettled
-        n, more = _stage1(buf, words, text, n_unsettled, domain, lowercase, context, work, log_p)
-        _stage2(text, n, n_words, n_capitals + more, context, work, log_p)
+        n, more = _stage1(buf, words, text, n_unsettled, domain, lowercaser, context, buffers, log_p)
+        _stage2(text, n, n_words, n_capitals + more, context, buffers, log_p)
         begin = end
 
 
 def score(
-    buf: npt.NDArray[np.uint8], words: Words, text: Text, lowercase: Lowercase, context: Context, log_p: npt.NDArray
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    text: TokenizedText,
+    lowercaser: Lowercaser,
+    context: Context,
+    log_p: npt.NDArray,
 ) -> None:
-    """Fills log_p, float32[n, N_SHAPES]: ln p of the shapes of each word that has case, less that of the likeliest."""
-    _score(buf, words, text, lowercase, context, _Workspace.of(len(text.tokens)), log_p)
+    """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
+    likeliest shape."""
+    _score(buf, words, text, lowercaser, context, _ScoringBuffers.of(len(text.tokens)), log_p)

@@ -1,8 +1,8 @@
 """Spellings: surface forms of a word that differ in more than case, for models that restore more (text/restoring.py).
 
-In: the vocabulary of a model. Out: in the place of each form's shape the rank of its spelling among those of its word.
-So a second context model learns which spelling a word has in its context (*a* or *à*), as the first one learns which
-shape; both are costs on the arcs of S ∘ T.
+In: the vocabulary of a model. Out: for each form, instead of its shape, the rank of its spelling among those of its
+word. With these ranks, a second context model learns p(spelling | word, context) (*a* or *à*), as the first one learns
+p(shape | word, context); both become costs on the arcs of S ∘ T.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.casing.types import CasingCosts, Words
-from capfst.context.context_model import Context, WordArray
+from capfst.context.context_model import Context, WordRecordArray
 from capfst.context.features import TokenArray
 from capfst.context.lexicon import NO_CASE
 from capfst.corpus.vocabulary import lowercase_forms
@@ -22,17 +22,20 @@ from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Arra
 from capfst.text.tokenizer import NEWLINE
 
 PART = "spellings"
-"""The part of a model that is its context model of spellings."""
+"""Name of the part of a model that is its context model of spellings."""
 SCALE = 2.0
-"""A spelling costs SCALE · (−ln p). Found on held-out text."""
+"""A spelling costs SCALE · (−ln p). Tuned on held-out text."""
 _RANKS = np.array([Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED], np.uint8)  # not LOWER, which costs LOWER_PENALTY
 
 
 def label_spellings(
     symbols: Symbols, starts: npt.NDArray[np.int32], occurrences: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.uint8]:
-    """uint8[V + 1]: 1, 2, 3 for the most frequent spelling of a word, the second, and all others; CASELESS for words of
-    one spelling. starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]."""
+    """Return uint8[V + 1]: 1, 2, 3 for the most frequent spelling of a word, the second, and all others; CASELESS for
+    words with one spelling.
+
+    starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1].
+    """
     _, spelling_of = lowercase_forms(symbols.strings, symbols.language.casing)
     spelling_of = spelling_of[1:]
     counts = np.bincount(spelling_of, occurrences[1:])
@@ -43,28 +46,32 @@ def label_spellings(
     ranks = np.empty(len(counts), np.int64)
     ranks[order] = np.arange(len(order)) - np.searchsorted(word_of[order], word_of[order])
     n_spellings = np.bincount(word_of + 1)
-    found = np.full(len(symbols), Shape.CASELESS, np.uint8)
+    label_ranks = np.full(len(symbols), Shape.CASELESS, np.uint8)
     has_choice = n_spellings[word_of[spelling_of] + 1] > 1
-    found[1:][has_choice] = _RANKS[np.minimum(ranks[spelling_of[has_choice]], len(_RANKS) - 1)]
-    return found
+    label_ranks[1:][has_choice] = _RANKS[np.minimum(ranks[spelling_of[has_choice]], len(_RANKS) - 1)]
+    return label_ranks
 
 
 def of_spellings(context: Context) -> Context:
-    """A context model of spellings as the file has it: it knows no unseen ones, as it could not write them."""
+    """Return the context model of spellings with an infinite cost of unseen spellings, which it could not write.
+    Changes it in place."""
     context.words["unseen_penalty"] = np.inf
     return context
 
 
 @inlined
 def has_spellings(n_forms: i64, label: u32, ranks: U8Array) -> bool:
-    """Whether a word of so many surface forms from this label on has several spellings. ranks: by label; or none."""
+    """Return whether a word with n_forms surface forms, from this label on, has several spellings. ranks: by label; or
+    empty."""
     return n_forms > 1 and ranks.size != 0 and ranks[label] != Shape.CASELESS
 
 
 @kernel
-def tell_spellings(words: Words, records: WordArray, ranks: U8Array, token_of: I64Array, tokens: TokenArray) -> None:
-    """Puts what a context model of spellings knows of words into their tokens, in the place of what one of shapes
-    knows; the rest is the same in both. records, ranks: its `words` and `shapes`. token_of: the token of each word."""
+def set_spelling_evidence(
+    words: Words, records: WordRecordArray, ranks: U8Array, token_of: I64Array, tokens: TokenArray
+) -> None:
+    """Replace the shape evidence in the tokens of words by what a context model of spellings has; the rest is the same
+    in both models. records, ranks: its `words` and `shapes`. token_of: the token of each word."""
     for i in range(words.n_forms.size):
         if words.token_types[i] != NEWLINE:
             label = words.first_labels[i]
@@ -76,7 +83,7 @@ def tell_spellings(words: Words, records: WordArray, ranks: U8Array, token_of: I
 def _add(
     n_forms: U32Array, first_labels: U32Array, ranks: U8Array, log_p: F32Matrix, arc_costs: F32Array, options: F32Matrix
 ) -> None:
-    """Adds the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
+    """Add the costs of spellings to those of the surface forms, and of the most frequent form to the options, if there
     are any."""
     first_arc = 0
     for i in range(n_forms.size):
@@ -93,9 +100,11 @@ def _add(
 def add_spellings(
     words: Words, ranks: npt.NDArray[np.uint8], log_p: npt.NDArray[np.float32], costs: CasingCosts
 ) -> None:
-    """Adds the costs of spellings, SCALE · −ln p, to those of casings, in place. ranks: of the labels, as from
-    `label_spellings`. log_p: float32[n, N_SHAPES]. A form that a word is written in another shape of is still its
-    spelling."""
+    """Add the costs of spellings, SCALE · −ln p, to those of casings, in place.
+
+    ranks: of the labels, by `label_spellings`. log_p: float32[n, N_SHAPES]. A form that is written in another shape
+    still has its spelling.
+    """
     assert costs.arc_costs is not None  # these are costs of context
     options = costs.options if costs.options is not None else np.empty((0, 0), np.float32)
     _add(words.n_forms, words.first_labels, ranks, log_p, costs.arc_costs, options)

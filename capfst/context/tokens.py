@@ -1,10 +1,10 @@
-"""Words of a text → tokens: what is known of each word and its place, as the features read it.
+"""Words of a text → tokens: the facts about each word in its line that the features read.
 
-In: a buffer's words, and the context model. Out: `Text`, the tokens of all lines with padding between, and the domain
-of each line, or the language of each sentence: the likeliest one, given its known words.
+In: a buffer's words, and the context model. Out: `TokenizedText`, the tokens of all lines with padding between, and the
+likeliest domain of each line, or language of each sentence, given its known words.
 
-If the model knows what is left of an OOV word without diacritics, its *stand-in*, all that is known of that is taken to
-be known of it: names keep their case from language to language, but not their diacritics (*Finlandia*, *Finlândia*).
+If an OOV word without its diacritics is a known word, its *proxy*, it gets the record of that word: names keep their
+case from language to language, but not their diacritics (*Finlandia*, *Finlândia*).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from capfst.casing.transducer import Transducer, canonical_lowercase
 from capfst.casing.types import Words
 from capfst.casing.word_index import Index, find_label
 from capfst.context.classes import RARE
-from capfst.context.context_model import Context, Word
+from capfst.context.context_model import Context, WordRecord
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
 from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
@@ -31,51 +31,51 @@ from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 _AHEAD = 8  # words
 
 
-class Lowercase(NamedTuple):
-    """What brings unseen words into lower case, and room for one in each state of that."""
+class Lowercaser(NamedTuple):
+    """Parameters of lowercasing, and buffers for one OOV word and its forms."""
 
     pretokenized: bool
     info: U8Array
     lowering: Lowering
-    stripping: Lowering  # and without diacritics
-    known: Index  # the words that the model knows
-    lowered: U8Array
-    word: U8Array  # as the LM writes it
-    hashes: U32Array  # [N_HASHES], of the same
-    stripped: U8Array
-    parts: U64Array  # the same, by eight bytes
+    stripping: Lowering  # also removes diacritics
+    known: Index  # of the words that the model has
+    lowered: U8Array  # the word in lower case
+    word: U8Array  # the same in the LM's spelling
+    hashes: U32Array  # [N_HASHES], of `word`
+    stripped: U8Array  # `word` without diacritics
+    parts: U64Array  # `stripped` in groups of eight bytes
 
     @classmethod
-    def of(cls, transducer: Transducer, longest: int) -> Lowercase:
-        """With room for a word of so many bytes."""
-        room = longest * GROWTH + 8
+    def of(cls, transducer: Transducer, longest: int) -> Lowercaser:
+        """Allocate buffers for words of at most `longest` bytes."""
+        size = longest * GROWTH + 8
         return cls(
             transducer.pretokenized,
             INFO,
             transducer.symbols.language.lowering,
             transducer.stripping,
             transducer.index,
-            np.empty(room, np.uint8),
-            np.empty(room, np.uint8),
+            np.empty(size, np.uint8),
+            np.empty(size, np.uint8),
             np.empty(N_HASHES, np.uint32),
-            np.empty(room * GROWTH, np.uint8),
-            np.empty(room * GROWTH // 8 + 1, np.uint64),
+            np.empty(size * GROWTH, np.uint8),
+            np.empty(size * GROWTH // 8 + 1, np.uint64),
         )
 
 
-class Text(NamedTuple):
-    """The words of a buffer in their lines, as the features read them."""
+class TokenizedText(NamedTuple):
+    """Tokens of a buffer's words, line by line, as the features read them."""
 
     tokens: TokenArray  # TOKEN, with padding before and after each line, and between sentences
-    token_of: I64Array  # [n]: the token of each word; of a line end, the padding behind its line
-    labels: U32Array  # [n]: the first label of each word, or of an OOV word's stand-in, or 0
-    domains: I64Array  # of each line; if they are languages, of each sentence
-    ends: I64Array  # the word behind each of these
+    token_of: I64Array  # [n]: the token of each word; of a line end, the padding after its line
+    labels: U32Array  # [n]: the first label of each word, or of an OOV word's proxy, or 0
+    domains: I64Array  # of each line, or of each sentence if the domains are languages
+    ends: I64Array  # the index of the word after each of these lines or sentences
 
 
 @inner
-def _known_token(word: Word, token: Token) -> None:
-    """Fills the token of a word that the LM knows, by its model.WORD."""
+def _known_token(word: WordRecord, token: Token) -> None:
+    """Fill the token of a word that the LM has, from its record."""
     token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
     token.frequency_rank = word.frequency_rank
     token.lower_class, token.cased_class = word.lower_class, word.cased_class
@@ -84,25 +84,26 @@ def _known_token(word: Word, token: Token) -> None:
 
 @outlined
 @inner
-def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercase: Lowercase) -> i64:
-    """Fills lowercase.word with the lowercase of word i as the LM would write it, and lowercase.hashes; its size."""
-    word = lowercase.word
+def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -> i64:
+    """Fill lowercaser.word with word i in lower case in the LM's spelling, and lowercaser.hashes; return the word's
+    size."""
+    word = lowercaser.word
     size = canonical_lowercase(
-        buf, words.starts[i], words.ends[i], words.token_types[i], lowercase.pretokenized, lowercase.info,
-        lowercase.lowering, lowercase.lowered, word,
+        buf, words.starts[i], words.ends[i], words.token_types[i], lowercaser.pretokenized, lowercaser.info,
+        lowercaser.lowering, lowercaser.lowered, word,
     )  # fmt: skip
-    hash_word(word, 0, size, lowercase.info, lowercase.hashes)
+    hash_word(word, 0, size, lowercaser.info, lowercaser.hashes)
     return size
 
 
 @inner
-def _oov_token(buf: U8Array, words: Words, i: i64, unseen: bool, lowercase: Lowercase, token: Token) -> i64:
-    """Fills the token of the OOV word i, and what hash_lowercase does; the word's size."""
-    size = hash_lowercase(buf, words, i, lowercase)
+def _oov_token(buf: U8Array, words: Words, i: i64, unseen: bool, lowercaser: Lowercaser, token: Token) -> i64:
+    """Fill the token of OOV word i, and lowercaser as hash_lowercase does; return the word's size."""
+    size = hash_lowercase(buf, words, i, lowercaser)
     is_word = unseen and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
-    is_cased = is_word and shape_of(lowercase.word, 0, size, lowercase.info) != Shape.CASELESS
+    is_cased = is_word and shape_of(lowercaser.word, 0, size, lowercaser.info) != Shape.CASELESS
     token.shape_evidence = UNSEEN if is_cased else NO_CASE
-    token.word_hash, token.suffix2_hash = lowercase.hashes[WHOLE], lowercase.hashes[SUFFIX + 1]
+    token.word_hash, token.suffix2_hash = lowercaser.hashes[WHOLE], lowercaser.hashes[SUFFIX + 1]
     token.frequency_rank = 0
     token.lower_class = token.cased_class = RARE
     return size
@@ -110,33 +111,33 @@ def _oov_token(buf: U8Array, words: Words, i: i64, unseen: bool, lowercase: Lowe
 
 @outlined
 @inner
-def _stand_in(lowercase: Lowercase, size: i64) -> u32:
-    """The first label of the known word that lowercase.word[:size], which is OOV, is without its diacritics; 0 if there
-    is none."""
-    word, stripped = lowercase.word, lowercase.stripped
+def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
+    """Return the first label of the known word that the OOV word lowercaser.word[:size] is without its diacritics; 0 if
+    there is none."""
+    word, stripped = lowercaser.word, lowercaser.stripped
     has_diacritics = False
     for k in range(size):
         has_diacritics |= word[k] >= 0x80
     if not has_diacritics:
         return 0
-    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercase.info, lowercase.stripping)
-    return find_label(stripped, size, lowercase.known, lowercase.parts)
+    size = lower_into(word, 0, size, 0, size, stripped, 0, lowercaser.info, lowercaser.stripping)
+    return find_label(stripped, size, lowercaser.known, lowercaser.parts)
 
 
 @inner
-def _add_log_odds(known: Word, of_languages: I8Array, sums: I64Array) -> None:
-    """Adds a known word's log-odds to the sums: those of languages, if the context model tells several apart."""
+def _add_log_odds(known: WordRecord, of_languages: I8Array, sums: I64Array) -> None:
+    """Add a known word's log-odds to the sums by domain, or by language if the context model distinguishes several."""
     if of_languages.size != 0:
         for language in range(of_languages.size):
             sums[language] += of_languages[language]
     else:
-        for domain in range(MAX_DOMAINS):  # at once; those that the context model has not are 0
+        for domain in range(MAX_DOMAINS):  # all at once; domains that the context model lacks have log-odds 0
             sums[domain] += known.domain_log_odds[domain]
 
 
 @inner
-def _end_domain(text: Text, number: i64, end: i64, log_odds: I64Array, n_domains: i64, language: i64) -> i64:
-    """Sets a domain, the likeliest one or the given language, and where it ends; the number of the next one."""
+def _end_domain(text: TokenizedText, number: i64, end: i64, log_odds: I64Array, n_domains: i64, language: i64) -> i64:
+    """Set a domain, the likeliest one or the given language, and its end; return the number of the next one."""
     text.domains[number] = likeliest_domain(log_odds[:n_domains]) if language == ANY else language
     text.ends[number] = end
     return number + 1
@@ -149,13 +150,13 @@ def _read(
     begins: BoolArray,
     unseen: bool,
     context: Context,
-    lowercase: Lowercase,
+    lowercaser: Lowercaser,
     log_odds: I64Array,
     language: i64,
-    text: Text,
+    text: TokenizedText,
 ) -> None:
-    """Fills `text`. A domain is the likeliest one given the known words of its line, or of its sentence, or the given
-    language, if it is not ANY. log_odds: room for sums, 0 at first."""
+    """Fill `text`. The domain of a line (or language of a sentence) is the likeliest one given its known words, or the
+    given language, if it is not ANY. log_odds: buffer for sums, initially 0."""
     t = sentence_padding(text.tokens, 0)
     position, domain = 0, 0
     last = words.starts.size - 1
@@ -183,9 +184,9 @@ def _read(
             _known_token(known, token)
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
-            size = _oov_token(buf, words, i, unseen, lowercase, token)
+            size = _oov_token(buf, words, i, unseen, lowercaser, token)
             if has_case(token.shape_evidence):
-                label = _stand_in(lowercase, size)
+                label = _proxy(lowercaser, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
                     _known_token(context.words[label], token)
                 else:
@@ -200,7 +201,8 @@ def _read(
 
 @kernel
 def _measure(words: Words, begins: BoolArray, sizes: I64Array) -> None:
-    """Fills sizes[:3]: the number of line ends, and of words that begin sentences; the length of the longest word."""
+    """Fill sizes[:3]: the number of line ends, the number of words that begin sentences, and the length of the longest
+    word."""
     n_newlines, n_begins, longest = 0, 0, 0
     for i in range(words.starts.size):
         n_newlines += i64(words.token_types[i] == NEWLINE)
@@ -217,25 +219,25 @@ def read_words(
     transducer: Transducer,
     unseen: bool,
     language: int,
-) -> tuple[Text, Lowercase]:
-    """A buffer's words as the features read them, and what brings its unseen words into lower case.
+) -> tuple[TokenizedText, Lowercaser]:
+    """Return a buffer's words as tokens, and the lowercaser for its OOV words.
 
-    begins: bool[n], whether the word is taken for the first of a sentence inside its line. unseen: whether OOV words
-    have case. language: the number of that of all lines, in a context model of several; ANY: that of each sentence is
-    found by its words.
+    begins: bool[n], whether the word is taken to begin a sentence inside its line. unseen: whether OOV words have case.
+    language: the number of the language of all lines, in a context model of several; ANY: infer that of each sentence
+    from its words.
     """
     n, sizes = len(words.token_types), np.empty(3, np.int64)
     _measure(words, begins, sizes)
     n_newlines, n_begins, longest = sizes.tolist()
     n_domains = 1 + n_newlines + n_begins * (context.n_languages > 0)
-    text = Text(
+    text = TokenizedText(
         np.empty(n + PADDING * (2 + n_newlines + n_begins), TOKEN),
         np.empty(n, np.int64),
         np.empty(n, np.uint32),
         np.empty(n_domains, np.int64),
         np.empty(n_domains, np.int64),
     )
-    lowercase = Lowercase.of(transducer, longest)
+    lowercaser = Lowercaser.of(transducer, longest)
     log_odds = np.zeros(max(MAX_DOMAINS, context.n_domains), np.int64)
-    _read(buf, words, begins, unseen, context, lowercase, log_odds, language, text)
-    return text, lowercase
+    _read(buf, words, begins, unseen, context, lowercaser, log_odds, language, text)
+    return text, lowercaser

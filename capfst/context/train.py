@@ -1,10 +1,10 @@
-"""A labelled corpus → the context model, ready to be written.
+"""Fit the context model to a labeled corpus.
 
-In: the vocabulary of a model and its corpus, here or on Spark. Out: what is known of the words, and what was learned;
-model.py makes the context model of it.
+In: the vocabulary of a model and its corpus, in memory or on Spark. Out: the lexicon and the learned parameters, from
+which context_model.py makes the context model.
 
-The way: a sample of the corpus (sample.py) → what is known of each word (words.py, classes.py), and for which domains
-it speaks (domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (model.py).
+The steps: a sample of the corpus (sample.py) → what is known of each word (lexicon.py, classes.py), and of which domain
+(domains.py) → tables learned from the sample (learn.py) → the same in fewer bits (context_model.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from capfst.context.features import N_RANKED
 from capfst.context.learn import ANY, Tables, learn
 from capfst.context.lexicon import Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
 from capfst.corpus.labels import names
-from capfst.exceptions import CapfstError
+from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
 from capfst.options import MIN_BITS, ContextOptions
 from capfst.system.budget import PROGRAM, resident
@@ -33,38 +33,38 @@ from capfst.system.progress import Progress
 _log = logging.getLogger(__name__)
 
 MAX_BITS2 = 20
-"""Of the table of stage 2, as `max_bits`."""
+"""As `max_bits`, of stage 2's table."""
 MAX_BITS_FIRST = 22
-"""Of the table of the first look, likewise."""
+"""As `max_bits`, of the first pass's table."""
 CLASSED = 20_000_000
-"""Of so many labels at most the classes are found."""
+"""The largest number of labels from which the classes are learned."""
 
 _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
-_FEW = 1_000_000  # labels: less memory than these need is too little
+_FEW = 1_000_000  # labels: the sample is not reduced below this for lack of memory
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
-_NEW = 4  # slices of each source that are new text together: what is known of a word is without them
-# Bytes of memory: of what is loaded for learning; of what is known of a word; for finding classes, which ends before
-# the tables are made; of the tables, and packing them.
+_NEW = 4  # slices of each source whose counts the lexicon leaves out together while they are learned from
+# Bytes of memory: of the code that learning loads; of the lexicon, per word; of finding classes, per label, before the
+# tables are made; of the tables and of packing them, per row.
 _KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
-_PER_COUNTS = 4 * N_SHAPES  # of a word in a language
-_MEMORY_MARGIN = 16 << 20  # by which what is resident may differ from run to run
+_PER_COUNTS = 4 * N_SHAPES  # per word and language
+_MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
 
 
-class LabelledCorpus(Protocol):
-    """A labelled corpus, wherever it is."""
+class LabeledCorpus(Protocol):
+    """A labeled corpus, in memory or on Spark."""
 
     def shape_counts(
         self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
     ) -> npt.NDArray[np.int64]:
-        """Return the counts of `lexicon.shape_counts`."""
+        """Return what `lexicon.shape_counts` counts."""
 
     def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
-        """As sample.sample."""
+        """Return what `sample.sample` selects."""
 
 
 class LocalCorpus(NamedTuple):
-    """A labelled corpus in an array; ends[s]: where source s ends in it."""
+    """A labeled corpus in an array; ends[s]: where source s ends in it."""
 
     labels: npt.NDArray[np.uint32]
     ends: npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ class LocalCorpus(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """What model.py makes the context model of."""
+    """The arguments of `context_model.context_of`."""
 
     lexicon: Lexicon
     parameters: Parameters
@@ -89,9 +89,9 @@ def fit(
     symbols: Symbols,
     starts: npt.NDArray[np.int32],
     occurrences: npt.NDArray[np.int64],
-    corpus: LabelledCorpus,
+    corpus: LabeledCorpus,
     language_of: npt.NDArray[np.int64],
-    listed: list[npt.NDArray[np.uint32]],
+    word_lists: list[npt.NDArray[np.uint32]],
     unknown: int,
     memory: int | None,
     show: Progress,
@@ -99,26 +99,30 @@ def fit(
     shape_of: npt.NDArray[np.uint8] | None = None,
     known: Lexicon | None = None,
 ) -> Fitted:
-    """What is known and was learned of a corpus.
+    """Fit the lexicon and the parameters of a context model to a corpus.
 
-    starts: the words' first labels, as from symbols.check. occurrences: of each label, int64[V + 1]. language_of: the
-    language of each source, from 0 on; all 0 if they are of one, or none was named. listed: of each language, as far as
-    there are any, the labels of the entries of its word lists (corpus/word_lists.py), a 0 after each: their words count
-    as occurrences, and names of several words are learned from. unknown: the label of `<unk>`. memory: bytes that the
-    program may take; if they are few, fewer labels are learned from, in smaller tables. shape_of: what is decided on,
-    by label: the shapes of the surface forms if None, or their spellings (spellings.py). known: what is known of the
-    words already, but for what is decided on.
+    Args:
+        starts: the words' first labels, as from symbols.check.
+        occurrences: of each label, int64[V + 1].
+        language_of: the language of each source, from 0 on; all 0 if there is only one, or none was named.
+        word_lists: by language, as far as there are any, the labels of the entries of its word lists
+            (corpus/word_lists.py), each followed by a 0. Their words count as occurrences, and names of
+            several words are learned from.
+        unknown: the label of `<unk>`.
+        memory: bytes that the program may take. If they are few, fewer labels are learned from, in smaller tables.
+        shape_of: what is decided on, by label: the shapes of the surface forms if None, or their spellings.
+        known: a lexicon of these words for something else to decide on, which is used except for its shapes and counts.
 
     Raises:
-        CapfstError: too little memory.
+        OptionError: too little memory.
     """
     size = wanted = min(int(occurrences.sum()), options.max_labels)
     per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
     size, rows = _affordable(size, options.max_bits, _KERNELS + per_word * len(starts), memory)
     if size < wanted:
         _log.warning(
-            "warning: with so little memory, the context model learns from %s of %s tokens, in smaller tables, and"
-            " restores case less well: allow more (--memory)",
+            "warning: memory is limited: the context model learns from %s of %s tokens, in smaller tables, and restores"
+            " case less well. Allow more memory (--memory).",
             f"{size:,}",
             f"{wanted:,}",
         )
@@ -134,15 +138,15 @@ def fit(
         lexicon = _lexicon(
             symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
         )
-    listed = listed[: int(languages.max()) + 1]  # of languages that are learned from
-    lexicon = _with_counts(lexicon, corpus, sources, languages, listed)
-    learned_names = [sample.enclosed(names(entries), unknown) for entries in listed]
+    word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
+    lexicon = _with_counts(lexicon, corpus, sources, languages, word_lists)
+    learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
     return Fitted(lexicon, _learned(lexicon, starts, sources, languages, learned_names, Tables.of(rows), show))
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
-    """How many labels to learn from, and the rows of the tables: as many as wanted, or half of both, a fourth …, so
-    that the memory suffices. fixed: bytes that are needed in any case."""
+    """Return how many labels to learn from, and the numbers of rows of the tables: as wanted, or half of both, a fourth
+    and so on, until the memory suffices. fixed: bytes that are needed in any case."""
     fixed += max(PROGRAM, resident())
     while True:
         bits = max(_LEAST_BITS, (_ROWS_PER_LABEL * size).bit_length())
@@ -151,9 +155,9 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
         if memory is None or needed <= memory:
             return size, rows
         if size <= _FEW:
-            raise CapfstError(
-                f"{memory >> 20} MiB of memory are too little to learn contexts: allow {needed + _MEMORY_MARGIN >> 20} "
-                "MiB (--memory), or leave them out (--no-context)"
+            raise OptionError(
+                f"`memory` is {memory >> 20} MiB, too little for a context model. Allow"
+                f" {needed + _MEMORY_MARGIN >> 20} MiB, or train without a context model (--no-context)."
             )
         size, max_bits = size // 2, max(MIN_BITS, max_bits - 1)
 
@@ -169,7 +173,7 @@ def _lexicon(
     languages: npt.NDArray[np.int64],
     max_domains: int,
 ) -> Lexicon:
-    """What is known of labels and words, but for their counts. word_of: the word of each label. totals: the occurrences
+    """Return the lexicon of labels and words without counts. word_of: the word of each label. totals: the occurrences
     of each word. shape_of: as for `fit`."""
     shapes = label_shapes(symbols, starts)
     ranks = np.zeros(len(totals), np.uint8)
@@ -189,13 +193,13 @@ def _lexicon(
 
 def _with_counts(
     lexicon: Lexicon,
-    corpus: LabelledCorpus,
+    corpus: LabeledCorpus,
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
-    listed: list[npt.NDArray[np.uint32]],
+    word_lists: list[npt.NDArray[np.uint32]],
 ) -> Lexicon:
-    """The lexicon with the shape counts of the corpus and of the word lists; and with those of each language, of the
-    sources that are learned from."""
+    """Return the lexicon with the shape counts of the corpus and of the word lists; if the domains are languages, also
+    with those of each language, from the sources that are learned from."""
     counting = lexicon.word_of, lexicon.shapes, lexicon.positional
     counts = corpus.shape_counts(*counting)
     several = lexicon.domains_are_languages
@@ -203,12 +207,12 @@ def _with_counts(
     if several:
         for language, labels in zip(languages, sources, strict=True):
             of_languages[language] += shape_counts(labels, *counting).astype(np.int32)
-    for language, entries in enumerate(listed):
+    for language, entries in enumerate(word_lists):
         forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
-        place = lexicon.word_of[forms], lexicon.shapes[forms]
-        np.add.at(counts, place, 1)
+        indices = lexicon.word_of[forms], lexicon.shapes[forms]
+        np.add.at(counts, indices, 1)
         if several:
-            np.add.at(of_languages[language], place, 1)
+            np.add.at(of_languages[language], indices, 1)
     return lexicon._replace(shape_counts=counts, language_counts=of_languages)
 
 
@@ -221,14 +225,14 @@ def _learned(
     tables: Tables,
     show: Progress,
 ) -> Parameters:
-    """What is learned from all sources and from the names of each language in turn."""
+    """Learn from all sources, and from the names of each language, slice by slice in turn; return the parameters."""
     several, without_positions = lexicon.domains_are_languages, lexicon._replace(positional=False)
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
     texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
     sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]
 
     def count(turns: range, step: int) -> None:
-        """Adds `step` times the shape counts of the slices of these turns to what is known."""
+        """Add `step` times the shape counts of the slices of these turns to the lexicon's."""
         for slices, known, language in sliced:
             for labels in slices[turns.start : turns.stop]:
                 counting = labels, known.word_of, known.shapes, known.positional, step

@@ -1,8 +1,7 @@
-"""The context model of one model for another one, whose symbols are others: for mixtures and restricted vocabularies.
+"""Transfer a context model to a model with other symbols: for mixtures and restricted vocabularies.
 
-In: a context model, and a symbol table. Out: the context model for the model that has these symbols. What was known and
-learned of a lowercase word stays; a word that was not known is to the context model what it was before: one that it has
-never seen.
+In: a context model, and a symbol table. Out: the context model for the model with these symbols. What was known and
+learned of a lowercase word stays; new words remain unseen to the context model.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
 from capfst.context.classes import RARE
-from capfst.context.context_model import LEAST_PENALTY, WORD, Context
+from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
 from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
@@ -25,16 +24,16 @@ def transferred(
     starts: npt.NDArray[np.int32],
     shapes: npt.NDArray[np.uint8] | None = None,
 ) -> Context:
-    """A context model for other symbols, whose words' first labels are `starts`.
+    """Return the context model for other symbols, whose words' first labels are `starts`.
 
-    old: the first labels of these words in the model that the context model is of, int32[words], or 0. shapes: what
-    is decided on, by label, as for train.fit.
+    old: the first labels of these words in the model of `context`, int32[words]; 0 for words that it lacks. shapes:
+    what is decided on, by label, as for train.fit.
     """
     if shapes is None:
         shapes = label_shapes(symbols, starts)
     first, known = starts[:-1], old > 0
     hashes = hash_words(symbols, starts)
-    words = np.zeros(len(symbols), WORD)
+    words = np.zeros(len(symbols), WORD_RECORD)
     words["word_hash"][first], words["suffix2_hash"][first] = hashes[:, WHOLE], hashes[:, SUFFIX + 1]
     words["unseen_penalty"][first], words["shape_evidence"][first] = LEAST_PENALTY, UNSEEN
     words["lower_class"][first] = words["cased_class"][first] = RARE
@@ -52,12 +51,12 @@ def transferred(
 
 
 def labels_of(model: CapFst, symbols: Symbols) -> npt.NDArray[np.int64]:
-    """int64[V + 1]: the labels in `model` of other symbols; 0 of those that it does not have."""
+    """Return int64[V + 1], the label in `model` of each of these symbols; 0 if it lacks the symbol."""
     labels = {model.symbols.utf8(label): label for label in range(len(model.symbols))}
     return np.array([labels.get(symbols.utf8(label), 0) for label in range(len(symbols))], np.int64)
 
 
 def first_labels(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """int32[words]: the first labels in `model` of the words of other symbols; 0 of words that it does not know."""
+    """Return int32[words], the first label in `model` of each word of these symbols; 0 if it lacks the word."""
     labels = {model.symbols.lowercase(label): label for label in model.starts[:-1].tolist()}
     return np.array([labels.get(symbols.lowercase(label), 0) for label in starts[:-1].tolist()], np.int32)

@@ -20,7 +20,7 @@ from capfst.lm.query import LanguageModel
 from capfst.search.boundaries import Boundaries
 
 if TYPE_CHECKING:
-    from capfst.bilingual.casings import Forms
+    from capfst.bilingual.candidates import Forms
     from capfst.bilingual.weights import Bilingual
 
 

@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.bilingual.casings import LM
+from capfst.bilingual.candidates import LM
 from capfst.bilingual.classifier import learn_classifier
-from capfst.bilingual.crf import Collector, check_scipy, learn
+from capfst.bilingual.crf import ProblemCollector, check_scipy, learn
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.weights import PART, Bilingual
-from capfst.bilingual.word_facts import AN, Text
+from capfst.bilingual.word_facts import AN, AnnotatedText
 from capfst.casing import encode
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.fst.write import ArcArray, StateArray, write_fst
@@ -108,7 +108,9 @@ def _known(states: StateArray, arcs: ArcArray, start: i64, labels: U32Array) -> 
 
 
 @allocating
-def _features(target: Text, source: Text, links: I32Array, lines: I64Strided) -> tuple[U32Matrix, U8Array]:
+def _features(
+    target: AnnotatedText, source: AnnotatedText, links: I32Array, lines: I64Strided
+) -> tuple[U32Matrix, U8Array]:
     """Return the features of the lines' words, uint32[words, N_TEMPLATES], and the words' shapes."""
     n = 0
     for line in lines:
@@ -131,7 +133,7 @@ def _features(target: Text, source: Text, links: I32Array, lines: I64Strided) ->
 
 
 @allocating
-def _unseen(target: Text, source: Text, lines: I64Array, seen: U8Array) -> BoolArray:
+def _unseen(target: AnnotatedText, source: AnnotatedText, lines: I64Array, seen: U8Array) -> BoolArray:
     """Return which of the lines, with their source, are not in `seen`, by hashes of their words, and add them to it."""
     new = np.zeros(lines.size, np.bool_)
     for n in range(lines.size):
@@ -152,8 +154,8 @@ def _unseen(target: Text, source: Text, lines: I64Array, seen: U8Array) -> BoolA
 class _Texts(NamedTuple):
     """A block of the bitext."""
 
-    target: Text
-    source: Text
+    target: AnnotatedText
+    source: AnnotatedText
     links: npt.NDArray[np.int32]
     for_classifier: npt.NDArray[np.int64]  # the lines that the classifier is learned from
     for_weights: npt.NDArray[np.int64]  # the lines that the weights are learned from
@@ -239,7 +241,7 @@ def train_bilingual(
     recaser = load(lm, align_words=align_words, restore="case")
     corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
     known = corpus.known()
-    collector = Collector()
+    collector = ProblemCollector()
     for fold in range(corpus.folds):
         with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windows cannot remove mapped files
             try:
@@ -307,7 +309,7 @@ def _stand_in(corpus: _Corpus, fold: int, folder: Path) -> Recaser:
     return trained.load(align_words=corpus.recaser.options.align_words)
 
 
-def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: Collector) -> None:
+def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: ProblemCollector) -> None:
     """Collect a fold's lines for the weights, with the labels and costs that they have in a model."""
     seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
     classifier = _classifier(corpus, corpus.texts(fold), seen)
@@ -321,7 +323,7 @@ def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: Collector) -
         collector.add(target, source, links, new, gold, costs, loaded.forms, classifier, guess, search)
 
 
-def _lines(text: Text, lines: npt.NDArray[np.int64]) -> bytes:
+def _lines(text: AnnotatedText, lines: npt.NDArray[np.int64]) -> bytes:
     """Return some of the lines of a text."""
     every = text.buf.tobytes().split(b"\n")
     return b"".join(every[line] + b"\n" for line in lines.tolist())

@@ -137,8 +137,8 @@ class Lists(NamedTuple):
     digest: str
 
 
-class Text(NamedTuple):
-    """A corpus as labels."""
+class Counted(NamedTuple):
+    """A corpus as labels: its vocabulary, and the counts and report of reading it."""
 
     vocabulary: Vocabulary
     starts: npt.NDArray[np.int32]  # the words' first labels, as from symbols.check
@@ -204,7 +204,7 @@ def clean(inputs: Inputs, job: Job) -> ReadCorpus:
     return job.strategy.read(inputs.sources, inputs.options, inputs.filters, pretokenized, inputs.rules)
 
 
-def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Text:
+def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Counted:
     """Count the words of the corpus, with those in word lists, and turn the corpus into labels.
 
     Warns about wrapped files and about filters that reject most of the lines.
@@ -224,10 +224,10 @@ def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Text:
         raise CorpusError(f"{inputs.name}: no sentence to learn from: {_reason(report, inputs.cause)}")
     if advice := report.advice():
         _log.warning("warning: %s: %s", inputs.name, advice)
-    return Text(vocabulary, check(vocabulary.symbols), labels, report, digest)
+    return Counted(vocabulary, check(vocabulary.symbols), labels, report, digest)
 
 
-def _sizes(text: Text) -> tuple[int, int, int]:
+def _sizes(text: Counted) -> tuple[int, int, int]:
     """Return the numbers of sentences, of tokens, and of surface forms that occur only in word lists."""
     counts = text.vocabulary.counts
     sentences = int(counts[0])
@@ -235,7 +235,7 @@ def _sizes(text: Text) -> tuple[int, int, int]:
     return sentences, text.labels.size - sentences, n_unseen
 
 
-def learn_context(text: Text, inputs: Inputs, job: Job) -> dict[str, Context]:
+def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]:
     """Learn the context models of case and of spelling, whichever the model restores; by the names of their parts."""
     if not job.options.context:
         return {}
@@ -258,7 +258,7 @@ def learn_context(text: Text, inputs: Inputs, job: Job) -> dict[str, Context]:
     return learned
 
 
-def restrict(text: Text, contexts: dict[str, Context], inputs: Inputs, options: TrainOptions) -> Text:
+def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, options: TrainOptions) -> Counted:
     """Drop rare words from the vocabulary, if that is wanted, and add the names in word lists to the sentences.
 
     `contexts` are changed to match. They were learned from all words, so they can guess the case of words that the LM
@@ -308,7 +308,7 @@ def _spooled(part: Part, store: Store) -> Part:
     return part._replace(arrays=arrays)
 
 
-def estimate(text: Text, job: Job) -> AbstractContextManager[Acceptor]:
+def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     """Count the n-grams, estimate their probabilities and prune them; the acceptor exists within the context."""
     options, n_words, size = job.options, len(text.vocabulary.symbols) - 1, text.labels.size
     memory = options.memory
@@ -326,7 +326,7 @@ def estimate(text: Text, job: Job) -> AbstractContextManager[Acceptor]:
 
 
 def write(
-    output: str | os.PathLike[str], lm: Acceptor, text: Text, parts: dict[str, Part], rules: Language, job: Job
+    output: str | os.PathLike[str], lm: Acceptor, text: Counted, parts: dict[str, Part], rules: Language, job: Job
 ) -> Signature:
     """Write the model, and return its signature."""
     signature = Signature(

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.context.train import LabelledCorpus, LocalCorpus
+from capfst.context.train import LabeledCorpus, LocalCorpus
 from capfst.corpus import filters as cleaning
 from capfst.corpus.intern import Interner
 from capfst.corpus.labels import relabelled
@@ -35,7 +35,7 @@ from capfst.system.progress import Progress
 from capfst.text.language import Language
 
 
-class CorpusLabels(LabelledCorpus, Protocol):
+class CorpusLabels(LabeledCorpus, Protocol):
     """A corpus as labels, each sentence its words' labels 1..V and then a 0."""
 
     @property

@@ -1,4 +1,4 @@
-"""A model that has learned from translations."""
+"""Models with and without a part learned from translations."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from capfst.training.bilingual import train_bilingual
 
 @pytest.fixture(scope="session")
 def monolingual_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of the translations alone; not to be written to."""
+    """A model of the translations alone; tests must not write to it."""
     folder = tmp_path_factory.mktemp("monolingual")
     target, _, _ = write(folder, bitext(600))
     capfst.train(target, folder / "cap.fst", clean=False)
@@ -20,7 +20,7 @@ def monolingual_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def bilingual_model(monolingual_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, which has also learned from the source; not to be written to."""
+    """The same model after training on the source; tests must not write to it."""
     pytest.importorskip("scipy", reason="training on translations needs SciPy")
     folder = tmp_path_factory.mktemp("bilingual")
     train_bilingual(*write(folder, bitext(600)), folder / "bilingual.fst", lm=monolingual_model)

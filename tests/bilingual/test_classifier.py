@@ -1,4 +1,4 @@
-"""The classifier: probabilities, what it learns, and that it is the same each time."""
+"""The classifier: its probabilities, what it learns, and that it learns the same each time."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def costs_of(classifier: np.ndarray, features: np.ndarray) -> np.ndarray:
 
 
 def words(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Words whose first feature tells the shape, among others that tell nothing."""
+    """Return words whose first feature determines the shape, among others that are random."""
     rng = np.random.default_rng(seed)
     shapes = rng.integers(0, 4, n).astype(np.uint8)
     features = rng.integers(100, 200, (n, N_TEMPLATES)).astype(np.uint32)
@@ -30,7 +30,7 @@ def words(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return features, shapes
 
 
-def test_costs_are_those_of_probabilities():
+def test_costs_are_minus_log_probabilities():
     classifier = np.random.default_rng(1).integers(-127, 128, (1 << 8, 4)).astype(np.int8)
     features = words(50, 2)[0]
     scores = classifier[features & 255].sum(axis=1) / 32
@@ -38,7 +38,7 @@ def test_costs_are_those_of_probabilities():
     assert costs_of(classifier, features) == pytest.approx(expected, abs=1e-4)
 
 
-def test_what_tells_the_shape_is_learned():
+def test_informative_features_are_learned():
     learned = learn_classifier(*words(2000, 3))
     features, shapes = words(500, 4)
     costs = costs_of(learned, features)
@@ -46,10 +46,10 @@ def test_what_tells_the_shape_is_learned():
     assert costs[np.arange(500), shapes].mean() < 0.3
 
 
-def test_the_same_words_teach_the_same():
+def test_learning_is_deterministic():
     assert (learn_classifier(*words(300, 5)) == learn_classifier(*words(300, 5))).all()
 
 
-def test_of_nothing_nothing_is_learned():
+def test_without_words_all_shapes_are_as_likely():
     learned = learn_classifier(np.zeros((0, N_TEMPLATES), np.uint32), np.zeros(0, np.uint8))
     assert costs_of(learned, words(3, 6)[0]) == pytest.approx(np.full((3, 4), np.log(4)), abs=1e-5)

@@ -1,7 +1,8 @@
-"""`train-bilingual`, `recase --source`, `batch --source-field`: what they print and write, and what bad input gets."""
+"""`train-bilingual`, `recase --source`, `batch --source-field`: their output, and errors of bad input."""
 
 import csv
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,7 +46,7 @@ def test_train_recase_and_info(tmp_path, monolingual_model):
     assert recased == b"Ouvrez le Menu dans Calc\n"
 
 
-def test_recase_is_that_of_python(tmp_path, bilingual_model, recaser, texts, paths):
+def test_recase_agrees_with_python(tmp_path, bilingual_model, recaser, texts, paths):
     target, source, align = paths
     expected = "".join(f"{line}\n" for line in recaser.recase_aligned(*texts)).encode()
     common = "recase", "--lm", bilingual_model, "--source", source
@@ -73,14 +74,14 @@ def test_several_files_are_one_translation(tmp_path, bilingual_model, recaser, t
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"source": lambda lines: lines[:-1]}, "source.txt has 29 lines, but"),
-        ({"source": lambda lines: [*lines, "x"]}, "source.txt has more lines than"),
-        ({"align": lambda lines: lines[:3]}, "align.txt has 3 lines, but"),
+        ({"source": lambda lines: lines[:-1]}, r"source\.txt.* 29\b"),
+        ({"source": lambda lines: [*lines, "x"]}, r"source\.txt.* more lines|source\.txt has more"),
+        ({"align": lambda lines: lines[:3]}, r"align\.txt.* 3\b"),
         (
             {"align": lambda lines: [*lines[:5], "3-x", *lines[6:]]},
-            "align.txt, line 6: '3-x'",
+            r"align\.txt, line 6: '3-x'",
         ),
-        ({"align": lambda lines: [*lines[:5], "0-77", *lines[6:]]}, "align.txt, line 6: there is no pair 0-77"),
+        ({"align": lambda lines: [*lines[:5], "0-77", *lines[6:]]}, r"align\.txt, line 6: the pair 0-77\b"),
     ],
 )
 @pytest.mark.parametrize("how", ["text", "nbest", "train"])
@@ -94,7 +95,7 @@ def test_bad_input_is_one_error_and_nothing_is_written(tmp_path, bilingual_model
     else:
         more = ["--nbest", "2"] if how == "nbest" else []
         arguments = "recase", "--lm", bilingual_model, "--source", source, "--align", align, target, "-o", output, *more
-    assert expected in message(run(*arguments, code=1))
+    assert re.search(expected, message(run(*arguments, code=1)))
     assert not output.exists()
 
 
@@ -119,7 +120,9 @@ def test_nothing_to_learn_from(tmp_path, monolingual_model):
     assert "too few pairs of lines to learn from" in message(done)
 
 
-def test_mix_keeps_what_the_heaviest_model_has_learned(tmp_path, bilingual_model, monolingual_model, recaser, texts):
+def test_mix_keeps_the_bilingual_part_of_the_heaviest_model(
+    tmp_path, bilingual_model, monolingual_model, recaser, texts
+):
     run("mix", bilingual_model, monolingual_model, "--weights", "0.9,0.1", "-o", tmp_path / "mixed.fst")
     assert capfst.load(tmp_path / "mixed.fst").recase_aligned(*texts) == recaser.recase_aligned(*texts)
     run("mix", bilingual_model, monolingual_model, "--weights", "0.1,0.9", "-o", tmp_path / "other.fst")
@@ -187,8 +190,8 @@ def test_batch_of_malformed_records(tmp_path, bilingual_model, recaser, texts, n
     path = written(tmp_path, name, rows)
     done, _ = batch(bilingual_model, path, code=1)
     assert why in done.stderr.decode()
-    place = "row 4" if name == "a.parquet" else "line 4" if name == "a.jsonl" else "line 5"
-    assert place in done.stderr.decode()
+    position = "row 4" if name == "a.parquet" else "line 4" if name == "a.jsonl" else "line 5"
+    assert position in done.stderr.decode()
     expected = [{**row, "text": line} for row, line in zip(rows, recaser.recase_aligned(*texts), strict=True)]
     _, out = batch(bilingual_model, path, "--on-error", "pass", "--force")
     assert read(out) == [*expected[:3], rows[3], *expected[4:]]

@@ -1,5 +1,5 @@
-"""Forward–backward against all paths, the gradient against differences, and that learning makes the right casings
-likelier."""
+"""Forward–backward against a sum over all paths, the gradient against differences, and that learning makes the right
+casings likelier."""
 
 import itertools
 import math
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.models import backoff_models
 from support.translations import bitext
 
-from capfst.bilingual.casings import CLASSIFIER, LM, N_ALL
+from capfst.bilingual.candidates import CLASSIFIER, LM, N_ALL
 from capfst.bilingual.classifier import learn_classifier
-from capfst.bilingual.crf import Collector, fit, learn, negative_log_likelihood, prior_mean
+from capfst.bilingual.crf import ProblemCollector, fit, learn, negative_log_likelihood, prior_mean
 from capfst.bilingual.forward_backward import Edges, forward_backward, line_edges
 from capfst.casing import encode
 from capfst.io.alignments import Block
@@ -80,12 +80,12 @@ def test_forward_backward_is_the_sum_over_all_paths(tmp_path_factory, model, lin
 @pytest.fixture(scope="module")
 def problem(monolingual_model):
     recaser = load(monolingual_model)
-    counted, taught = bitext(80, seed=1), bitext(40, seed=2)
-    collector = Collector()
-    for texts in (counted, taught):
+    of_classifier, of_weights = bitext(80, seed=1), bitext(40, seed=2)
+    collector = ProblemCollector()
+    for texts in (of_classifier, of_weights):
         block = Block(*("".join(f"{line}\n" for line in lines).encode() for lines in texts))
         target, source, links = recaser.pipeline.linked(block)
-        if texts is counted:
+        if texts is of_classifier:
             classifier = learn_classifier(*_features(target, source, links, np.arange(80)))
             continue
         gold = encode.labels(target.buf, target.words, recaser.model.symbols, recaser.pipeline.loaded.lm.unknown, False)
@@ -97,7 +97,7 @@ def problem(monolingual_model):
     return collector.problem()
 
 
-def test_the_gradient_is_that_of_differences(problem):
+def test_the_gradient_matches_differences(problem):
     rng = np.random.default_rng(3)
     lines = np.arange(0, len(problem.nodes), 2)
     weights = prior_mean() + 0.1 * rng.normal(size=N_ALL)
@@ -111,7 +111,7 @@ def test_the_gradient_is_that_of_differences(problem):
         assert gradient[k] == pytest.approx((above - below) / 2e-5, rel=1e-4, abs=1e-5)
 
 
-def test_only_the_lines_that_are_asked_for_count(problem):
+def test_the_likelihood_is_a_sum_over_lines(problem):
     every, some, others = (
         negative_log_likelihood(problem, lines, prior_mean())[0]
         for lines in (np.arange(len(problem.nodes)), np.arange(5), np.arange(5, len(problem.nodes)))
@@ -119,7 +119,7 @@ def test_only_the_lines_that_are_asked_for_count(problem):
     assert every == pytest.approx(some + others)
 
 
-def test_learning_makes_what_is_right_likelier(problem):
+def test_learning_makes_the_right_casings_likelier(problem):
     pytest.importorskip("scipy", reason="training on translations needs SciPy")
     lines = np.arange(len(problem.nodes))
     before = negative_log_likelihood(problem, lines, prior_mean())[0]

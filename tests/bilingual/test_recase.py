@@ -1,7 +1,8 @@
-"""Translations recased by their source: the golden text, and what holds for any text."""
+"""Translations recased by their source: golden texts, and invariants of any text."""
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from support.translations import NAMES, WORDS, Bitext, bitext
 
 import capfst
 from capfst.bilingual.weights import PART, Bilingual
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError, ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.write import write_fst
 from capfst.io.alignments import Block
@@ -33,7 +34,7 @@ GOLDEN = [
     ("ouvrez le fichier dans calc", "Open the file in Calc", "Ouvrez le fichier dans Calc"),
     ("ouvrez le fichier dans calc", "open the File in Calc", "ouvrez le Fichier dans Calc"),
     ("FERMEZ LE TABLEAU AVEC IPHONE", "Close the table with iPhone", "Fermez le tableau avec iPhone"),
-    # Never seen, in either text.
+    # Words that neither text has.
     ("ouvrez le menu avec dbase", "Open the menu with dBase", "Ouvrez le menu avec dBase"),
     ("cliquez le menu et openxml", "Click the Menu and OpenXML", "Cliquez le Menu et OpenXML"),
 ]
@@ -62,14 +63,14 @@ def test_held_out_translations_are_better_than_without_their_source(recaser):
 
 
 @pytest.mark.parametrize("case", [str.lower, str.upper])
-def test_a_source_without_contrast_says_nothing(recaser, case):
+def test_a_source_without_contrast_has_no_effect(recaser, case):
     texts = bitext(50, seed=5)
     lowered = [line.lower() for line in texts.target]
     source = [case(line) for line in texts.source]
     assert recaser.recase_aligned(lowered, source, texts.align) == recaser(lowered)
 
 
-def test_without_a_source_the_model_is_as_before(monolingual_model, bilingual_model):
+def test_training_on_translations_does_not_change_other_texts(monolingual_model, bilingual_model):
     text = "\n".join(line.lower() for line in bitext(100, seed=6).target)
     before, after = (capfst.load(path) for path in (monolingual_model, bilingual_model))
     assert before(text) == after(text)
@@ -137,15 +138,15 @@ def test_alignments_may_count_the_words_of_tokenize(bilingual_model):
 def test_bad_input(recaser, monolingual_model):
     with pytest.raises(CapfstError, match="the source has more lines than the translation"):
         recaser.recase_aligned("a", "b\nc")
-    with pytest.raises(CapfstError, match="same number of lines, not 1, 1, 2"):
+    with pytest.raises(CapfstError, match="1, 1, 2"):
         recaser.recase_aligned(["a"], ["b"], ["0-0", ""])
     with pytest.raises(TypeError, match="must all be a str, or all a list of str"):
         recaser.recase_aligned(["a"], "b")
     with pytest.raises(CapfstError, match="line 1 contains"):
         recaser.recase_aligned(["a\nb"], ["b"])
-    with pytest.raises(CapfstError, match="the alignment, line 2: there is no pair 0-1: the source has 1 words"):
+    with pytest.raises(CorpusError, match=r"the alignment, line 2: the pair 0-1 .* the source has 1 words"):
         recaser.recase_aligned(["a", "b"], ["b", "c"], ["0-0", "0-1"])
-    with pytest.raises(CapfstError, match=r"translations.*train-bilingual"):
+    with pytest.raises(CapfstError, match=rf"^{re.escape(str(monolingual_model))} .* capfst\s+train-bilingual"):
         capfst.load(monolingual_model).recase_aligned("a", "b")
     with pytest.raises(CapfstError, match="source and alignment must be single lines"):
         recaser.nbest("a", 1, "b\nc")
@@ -154,7 +155,7 @@ def test_bad_input(recaser, monolingual_model):
     assert recaser.recase_aligned(["", "calc"], ["Calc", ""], ["", ""]) == ["", recaser("calc")]
 
 
-# The part of the model
+# The part of the model's file
 
 
 def damaged(path, tmp_path, part) -> CapFst:
@@ -173,16 +174,16 @@ def test_a_part_that_cannot_be_used_is_refused(bilingual_model, tmp_path):
     ]:  # fmt: skip
         arrays = {**part.arrays, name: np.ascontiguousarray(wrong).view(np.uint8)}
         model = damaged(bilingual_model, tmp_path, part._replace(arrays=arrays))
-        with pytest.raises(CapfstError, match=r"m\.fst is damaged \(.*\): train it again"):
+        with pytest.raises(ModelError, match=r"m\.fst: .* is damaged \(.*\)"):
             Bilingual.of(model)
         assert Recaser(model)("ouvrez calc")
         assert "cannot be used" in render(describe(model))
     other = part._replace(settings={**part.settings, "format": 99})
-    with pytest.raises(CapfstError, match="of another version of capfst"):
+    with pytest.raises(ModelError, match=r"m\.fst: .* another version of capfst"):
         Bilingual.of(damaged(bilingual_model, tmp_path, other))
 
 
-def test_info_tells_of_it(bilingual_model, monolingual_model):
+def test_info_describes_the_part(bilingual_model, monolingual_model):
     described = describe(CapFst.open(bilingual_model))
     assert described["bilingual"]["pairs"] == 600
     assert json.dumps(described["bilingual"])

@@ -1,4 +1,4 @@
-"""context/casing_costs.py: its arithmetic, and all of it against a slow twin that reads the same arrays."""
+"""context/casing_costs.py: its arithmetic, and its costs of whole texts against a slow reference implementation."""
 
 from itertools import chain
 from pathlib import Path
@@ -26,7 +26,7 @@ rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
     table=st.lists(rows, min_size=1 << BITS, max_size=1 << BITS),
     features=st.lists(st.integers(0, ROWS_PER_SLOT << BITS) | st.integers(0, 2**32 - 1), min_size=1, max_size=40),
 )
-def test_sums_leave_out_rows_that_others_have(table: list[tuple[int, ...]], features: list[int]) -> None:
+def test_sums_exclude_rows_of_other_features(table: list[tuple[int, ...]], features: list[int]) -> None:
     packed = np.array([a | b << 8 | c << 16 | owner << 24 for owner, a, b, c in table], np.uint32)
     packed[:3] = EMPTY_ROW
     sums = score._sum_rows(packed, np.array(features, np.uint32), len(features))
@@ -44,9 +44,9 @@ a
 I é É 3D U. <unk> <URL>
 """
 UNSEEN_CASINGS = "as normal assignments. Similarly,\nCustomizing attribute access\n"
-"""Of words that the model has with a capital only."""
-STAND_INS = "thè pythōn ümodulé, of ðe pÿthons\nø çlasses Ìf ñumbers ΐf xyzzyš\n"
-"""Of words that the model has without diacritics, and some others."""
+"""Words that the model has only with a capital."""
+PROXIES = "thè pythōn ümodulé, of ðe pÿthons\nø çlasses Ìf ñumbers ΐf xyzzyš\n"
+"""Words that the model has without diacritics, and some others."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def recaser(contextual_model: Path) -> Recaser:
     return load(contextual_model)
 
 
-def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
+def test_the_model_has_two_domains_and_all_rows_of_a_slot(recaser: Recaser) -> None:
     context = recaser.pipeline.context
     assert context is not None
     assert context.n_domains == 2
@@ -62,7 +62,8 @@ def test_the_model_has_what_is_to_be_tested(recaser: Recaser) -> None:
 
 
 def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> slow.Costs:
-    """What the twin and the kernels say of a text, which is the same. sentence: words after which others begin."""
+    """Check that the kernels give a text the costs of the reference implementation, and return these. sentence: the
+    number of words after which a new sentence begins."""
     context = recaser.pipeline.context
     assert context is not None
     buf = np.frombuffer(text.encode(), np.uint8)
@@ -78,18 +79,18 @@ def compare(recaser: Recaser, text: str, guess: bool, sentence: int = 10**6) -> 
     )
     assert found.arc_costs.tolist() == pytest.approx(list(chain(*wanted.arc_costs)), rel=1e-3, abs=1e-3)
     assert found.shapes.tolist() == wanted.shapes
-    # Options and the costs of hopeless forms are not told unless they are asked for.
+    # Options and the costs of pruned forms are returned only on request.
     usual = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, guess, begins=begins)
     assert usual.options is None
     assert usual.shapes is not None
     assert usual.arc_costs is not None
-    assert usual.arc_costs.tolist() == slow.without_hopeless(words, found.arc_costs)
+    assert usual.arc_costs.tolist() == slow.with_pruned(words, found.arc_costs)
     assert (usual.shapes == found.shapes).all()
     return wanted
 
 
 @pytest.mark.parametrize("guess", [True, False])
-def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
+def test_costs_of_texts_match_the_reference(recaser: Recaser, guess: bool) -> None:
     texts = [MADE_UP.rstrip("\n"), "", "\n\n", "\n".join(contextual.OTHERS[:20] + contextual.LINES[:20])]
     texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
     texts += [UNSEEN_CASINGS, 'is no longer wrapped to form a new "exceptiongroups".']
@@ -97,30 +98,30 @@ def test_costs_of_texts_are_the_twins(recaser: Recaser, guess: bool) -> None:
     assert shapes == ({Shape.LOWER, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
 
 
-def test_oov_words_are_known_as_what_they_are_without_diacritics(recaser: Recaser) -> None:
-    assert Shape.CAPITALIZED in compare(recaser, STAND_INS, True).shapes
+def test_oov_words_have_the_record_of_the_word_without_diacritics(recaser: Recaser) -> None:
+    assert Shape.CAPITALIZED in compare(recaser, PROXIES, True).shapes
     assert Shape.CAPITALIZED not in compare(recaser, "xpythōn gûidox", True).shapes
 
 
 @pytest.mark.parametrize("sentence", [1, 2, 5])
-def test_sentences_in_a_line_do_not_see_each_other(recaser: Recaser, sentence: int) -> None:
+def test_sentences_in_a_line_are_independent(recaser: Recaser, sentence: int) -> None:
     text = "\n".join([MADE_UP, *contextual.OTHERS[:20], *contextual.UNHEARD[:20]])
     assert compare(recaser, text, True, sentence) != compare(recaser, text, True)
 
 
-def test_words_that_white_space_separates(recaser: Recaser) -> None:
+def test_pretokenized_words(recaser: Recaser) -> None:
     recaser = load(recaser.model.path)
     recaser.pipeline.loaded.pretokenized = recaser.pipeline.loaded.transducer.pretokenized = True
     compare(recaser, MADE_UP, True)
 
 
-def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> None:
+def test_the_least_option_is_the_cost_and_gives_the_shape(recaser: Recaser) -> None:
     context = recaser.pipeline.context
     assert context is not None
     text = MADE_UP + UNSEEN_CASINGS + "\n".join(contextual.UNHEARD[:100])
     buf = np.frombuffer(text.encode(), np.uint8)
     words = recaser.pipeline.loaded.transducer.words(buf)
-    costs = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, True, every=True)
+    costs = casing_costs(context, buf, words, recaser.pipeline.loaded.transducer, True, include_pruned=True)
     assert costs.arc_costs is not None
     assert costs.shapes is not None
     assert costs.options is not None
@@ -145,12 +146,12 @@ def test_options_are_the_least_costs_and_tell_the_shape(recaser: Recaser) -> Non
             assert option[4] == np.inf
             cases.add("guessed")
         else:
-            cases.add("no word")
-    assert cases == {"caseless", "known", "unseen casing", "guessed", "no word"}
+            cases.add("not a word")
+    assert cases == {"caseless", "known", "unseen casing", "guessed", "not a word"}
 
 
-def test_a_line_is_of_the_domain_of_its_words(recaser: Recaser) -> None:
-    """The costs of a line that could be of either domain depend on its other words."""
+def test_the_domain_of_a_line_depends_on_its_words(recaser: Recaser) -> None:
+    """The costs of a word that could be of either domain depend on the line's other words."""
     context = recaser.pipeline.context
     assert context is not None
 
@@ -162,7 +163,7 @@ def test_a_line_is_of_the_domain_of_its_words(recaser: Recaser) -> None:
             recaser.pipeline.loaded.transducer.words(buf),
             recaser.pipeline.loaded.transducer,
             True,
-            every=True,
+            include_pruned=True,
         ).options
         assert options is not None
         return options[0]

@@ -1,4 +1,4 @@
-"""context/classes.py: the exchange algorithm, against a twin that counts everything anew."""
+"""context/classes.py: the exchange algorithm, against a reference implementation that counts everything anew."""
 
 import itertools
 import math
@@ -27,7 +27,7 @@ def nlogn(n: int) -> float:
 
 
 def likelihood(bigrams: Counter[tuple[int, int]], class_of: list[int]) -> float:
-    """ln p of the corpus, but for what does not depend on the classes (Martin, Liermann & Ney 1998)."""
+    """Return ln p of the corpus, except terms that do not depend on the classes (Martin, Liermann & Ney 1998)."""
     pairs, sizes = Counter(), Counter()
     for (a, b), n in bigrams.items():
         pairs[class_of[a], class_of[b]] += n
@@ -35,8 +35,8 @@ def likelihood(bigrams: Counter[tuple[int, int]], class_of: list[int]) -> float:
     return sum(map(nlogn, pairs.values())) - 2 * sum(map(nlogn, sizes.values()))
 
 
-def twin(sources: list[list[int]], number: int) -> list[int]:
-    """The class of each label: each in turn, the most frequent first, moves to where the corpus is likeliest."""
+def reference(sources: list[list[int]], number: int) -> list[int]:
+    """Return the class of each label: each in turn, the most frequent first, moves to where the corpus is likeliest."""
     counts = Counter(itertools.chain(*sources))
     order = sorted((n for n in range(1, LABELS) if counts[n] >= module._MIN_COUNT), key=lambda n: -counts[n])
     symbol = [RARE] * LABELS
@@ -66,14 +66,14 @@ def twin(sources: list[list[int]], number: int) -> list[int]:
 
 @settings(deadline=None, max_examples=60)
 @given(sources=corpora, number=st.integers(3, 6))
-def test_classes_are_the_twins(sources: list[list[int]], number: int) -> None:
+def test_classes_match_the_reference(sources: list[list[int]], number: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_MIN_COUNT", 2)
         found = label_classes([np.array(source, np.uint32) for source in sources], LABELS, number)
-        assert found.tolist() == twin(sources, number)
+        assert found.tolist() == reference(sources, number)
 
 
-def test_words_of_like_places_are_of_one_class() -> None:
+def test_words_in_the_same_contexts_have_one_class() -> None:
     rng = np.random.default_rng(0)
     months, names, verbs, words = range(1, 7), range(7, 20), range(20, 25), range(25, 60)
     lines = [
@@ -88,7 +88,7 @@ def test_words_of_like_places_are_of_one_class() -> None:
     assert len({found[1], found[7], found[20], found[25], found[60]}) == 5
 
 
-def test_nothing_is_classed_that_is_too_rare() -> None:
+def test_rare_forms_are_not_classified() -> None:
     source = np.array([1] * (module._MIN_COUNT - 1) + [2] * module._MIN_COUNT + [0], np.uint32)
     assert label_classes([source], 4).tolist() == [BOUNDARY, RARE, 2, RARE]
     assert label_classes([source[:3], np.zeros(1, np.uint32)], 3).tolist() == [BOUNDARY, RARE, RARE]

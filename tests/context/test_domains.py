@@ -1,4 +1,4 @@
-"""context/domains.py: which sources are of one domain, and which words speak for it."""
+"""context/domains.py: which sources have one domain, and which words indicate it."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from capfst.context.domains import MAX_DOMAINS, domain_log_odds, find_domains, g
 WORDS = 400
 RNG = np.random.default_rng(5)
 TEXTS = RNG.dirichlet(np.full(WORDS, 0.3), 50)
-"""How likely each word is in texts that have little in common."""
+"""Word probabilities in texts that have little in common."""
 
 
 def text(which: int, size: int = 20_000, seed: int = 0) -> np.ndarray:
@@ -22,33 +22,33 @@ def groups(*sources: np.ndarray) -> list[int]:
     return group_sources(np.array(sources)).tolist()
 
 
-def test_halves_of_a_text_are_of_one_domain() -> None:
+def test_halves_of_a_text_have_one_domain() -> None:
     assert groups(text(0, seed=1), text(0, seed=2)) == [0, 0]
     assert groups(text(0)) == [0]
 
 
-def test_different_texts_are_not() -> None:
+def test_different_texts_have_different_domains() -> None:
     assert groups(text(0, 20_000), text(1, 30_000)) == [1, 0]  # the largest is the first
     assert groups(text(0, 9000), text(1, 30_000), text(0, 9000, 1), text(2, 5000), text(1, 4000, 1)) == [1, 0, 1, 2, 0]
 
 
-def test_a_mixture_is_of_its_own_domain_if_it_is_unlike_both() -> None:
+def test_a_mixture_has_its_own_domain_if_it_is_unlike_both() -> None:
     half = text(0, 10_000, 1) + text(1, 10_000, 1)
     assert groups(text(0, 50_000), text(1, 40_000), half) == [0, 1, 2]
     tenth = text(0, 19_500, 1) + text(1, 500, 1)
     assert groups(text(0, 50_000), text(1, 40_000), tenth) == [0, 1, 0]
 
 
-def test_more_domains_than_there_may_be_are_merged() -> None:
+def test_domains_above_the_maximum_are_merged() -> None:
     found = groups(*(text(k, 30_000 - k) for k in range(MAX_DOMAINS + 3)))
     assert set(found) == set(range(MAX_DOMAINS))
     near = [text(0, 9000, seed) + text(k, 4000) for seed, k in enumerate(range(1, MAX_DOMAINS + 1))]
     found = groups(*(text(k, 30_000 - k) for k in range(10, 10 + MAX_DOMAINS - 1)), *near)
     assert len(set(found[: MAX_DOMAINS - 1])) == MAX_DOMAINS - 1
-    assert len(set(found[MAX_DOMAINS - 1 :])) == 1  # what is more alike is merged
+    assert len(set(found[MAX_DOMAINS - 1 :])) == 1  # the more similar ones are merged
 
 
-def test_a_few_words_keep_no_domain_for_themselves() -> None:
+def test_a_few_words_do_not_keep_a_domain_for_themselves() -> None:
     """Though they are less like the other sources than two large ones are like each other."""
     large = [text(k, 900_000 - k) for k in range(MAX_DOMAINS)]
     large[0] += text(1, 500_000)
@@ -63,7 +63,7 @@ def test_the_likeliest_domain_is_the_first_of_equal_ones() -> None:
     assert likeliest_domain(sums) == 0
 
 
-def test_small_sources_join_what_they_are_most_like() -> None:
+def test_small_sources_join_the_most_similar_domain() -> None:
     large = [text(k % 3, 5000 + k, seed=k) for k in range(module._N_COMPARED)]
     small = [text(k % 3, 1500, seed=100 + k) for k in range(20)]
     found = groups(*small, *large)
@@ -86,8 +86,8 @@ def test_domains_are_numbered_by_size(counts: list[list[int]]) -> None:
     assert len(sizes) <= MAX_DOMAINS
 
 
-def test_log_odds_are_for_the_domain_that_has_the_word_oftener() -> None:
-    #                   only one  the other  as often  rare    seldom here
+def test_log_odds_favor_the_domain_with_more_of_the_word() -> None:
+    #                   only here  only there  both    rare    less often here
     counts = np.array([[50_000, 0, 90_000, 40, 20_000], [0, 50_000, 90_000, 0, 40_000]])
     log_odds = domain_log_odds(counts)
     assert log_odds.dtype == np.int8
@@ -102,7 +102,7 @@ def test_log_odds_are_for_the_domain_that_has_the_word_oftener() -> None:
     assert log_odds[4, 1] == pytest.approx(32 * np.log(40_000 / 180_000 / (60_000 / 340_000)), abs=3)
 
 
-def test_log_odds_stay_in_their_byte() -> None:
+def test_log_odds_fit_in_a_byte() -> None:
     log_odds = domain_log_odds(np.array([[10**7, 0], [0, 10**7]]))
     assert log_odds.min() == -127
     assert log_odds.max() <= 127
@@ -118,7 +118,7 @@ def test_one_domain_has_no_log_odds(words: list[int]) -> None:
 
 def test_sources_of_labels() -> None:
     rng = np.random.default_rng(1)
-    word_of = np.array([0, 0, *np.repeat(np.arange(1, WORDS), 2), 0])  # two labels a word
+    word_of = np.array([0, 0, *np.repeat(np.arange(1, WORDS), 2), 0])  # two labels per word
 
     def source(which: int) -> np.ndarray:
         words = rng.choice(WORDS - 1, 9000, p=TEXTS[which, :-1] / TEXTS[which, :-1].sum()) + 1
@@ -134,12 +134,12 @@ def test_sources_of_labels() -> None:
         assert likeliest_domain(votes) == domain
 
 
-def test_names_say_less_about_languages() -> None:
+def test_names_count_less_for_languages() -> None:
     """Text of the first language alone has the words 0 and 1, of which 1 is a name; of the second, words 2 and 3."""
     word_of = np.array([0, 0, 1, 2, 3])  # label 0 is none
     sources = [np.array([1, 2, 0] * 500, np.uint32), np.array([3, 4, 0] * 500, np.uint32)]
-    capitalised = np.array([False, True, False, False])
-    log_odds = find_domains(sources, np.array([0, 1]), word_of, np.full(4, 500.0), capitalised)
+    capitalized = np.array([False, True, False, False])
+    log_odds = find_domains(sources, np.array([0, 1]), word_of, np.full(4, 500.0), capitalized)
     assert log_odds[1].tolist() == np.rint(log_odds[0] / 4).tolist()
     names, words = 2 * log_odds[1].astype(np.int64), log_odds[2].astype(np.int64)
     assert likeliest_domain(names + words) == 1

@@ -1,4 +1,4 @@
-"""context/features.py: features and decisions, with twins in plain Python."""
+"""context/features.py: features and decisions, against a reference implementation in plain Python."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import plain_context as twin
+from support import plain_context as reference
 from support.plain_context import Token
 
 from capfst.casing.shapes import N_SHAPES
@@ -15,7 +15,7 @@ from capfst.context.features import (
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
     N_FIRST_FEATURES,
-    N_NEIGHBOUR_FEATURES,
+    N_NEIGHBOR_FEATURES,
     N_RANKED,
     NO_DECISION,
     PADDING,
@@ -25,7 +25,7 @@ from capfst.context.features import (
     decision_features,
     first_features,
     has_capitals,
-    neighbour_features,
+    neighbor_features,
     sentence_padding,
     settled_decision,
     word_features,
@@ -55,12 +55,12 @@ def settled_decision_of(scores: F64Array) -> i64:
 
 
 @kernel
-def neighbour_features_of(tokens: TokenArray, t: i64, domain: i64, features: U32Array) -> None:
-    neighbour_features(tokens, t, domain, features)
+def neighbor_features_of(tokens: TokenArray, t: i64, domain: i64, features: U32Array) -> None:
+    neighbor_features(tokens, t, domain, features)
 
 
 def array(line: Sequence[Token]) -> np.ndarray:
-    """The line's tokens with padding, as the kernels have them."""
+    """Return the line's tokens with padding, as an array for kernels."""
     made = np.zeros(len(line) + 2 * PADDING, TOKEN)
     assert sentence_padding(made, 0) == PADDING
     sentence_padding(made, len(line) + PADDING)
@@ -69,8 +69,8 @@ def array(line: Sequence[Token]) -> np.ndarray:
     return made
 
 
-def test_padding_is_the_twins() -> None:
-    assert [tuple(token.tolist()) for token in array([])] == [tuple(token) for token in twin.PADDING * 2]
+def test_padding_matches_the_reference() -> None:
+    assert [tuple(token.tolist()) for token in array([])] == [tuple(token) for token in reference.PADDING * 2]
 
 
 @settings(deadline=None)
@@ -82,27 +82,27 @@ def test_padding_is_the_twins() -> None:
 def test_word_features(hashes: list[int], e: int, domain: int) -> None:
     found = np.full(MAX_WORD_FEATURES + 1, 7, np.uint32)
     n = word_features(np.array(hashes, np.uint32), e, domain, found)
-    assert found[:n].tolist() == twin.word_features(hashes, e, domain)
+    assert found[:n].tolist() == reference.word_features(hashes, e, domain)
     assert found[-1] == 7
 
 
 @pytest.mark.parametrize(
-    ("features", "of_twin", "n"),
+    ("features", "of_reference", "n"),
     [
-        (first_features, twin.first_features, N_FIRST_FEATURES),
-        (neighbour_features_of, twin.neighbour_features, N_NEIGHBOUR_FEATURES),
+        (first_features, reference.first_features, N_FIRST_FEATURES),
+        (neighbor_features_of, reference.neighbor_features, N_NEIGHBOR_FEATURES),
     ],
 )
 @settings(deadline=None)
 @given(line=lines, domain=st.integers(0, 5))
 def test_features_of_a_word_in_its_line(
-    features: Callable[..., None], of_twin: Callable[..., list[int]], n: int, line: list[Token], domain: int
+    features: Callable[..., None], of_reference: Callable[..., list[int]], n: int, line: list[Token], domain: int
 ) -> None:
-    every, (places,) = twin.padded([line])
-    for t in places:
+    every, (indices,) = reference.padded([line])
+    for t in indices:
         found = np.full(n + 1, 7, np.uint32)
         features(array(line), t, domain, found)
-        assert found[:n].tolist() == of_twin(every, t, domain)
+        assert found[:n].tolist() == of_reference(every, t, domain)
         assert found[-1] == 7
 
 
@@ -118,46 +118,48 @@ def test_features_of_a_word_in_its_line(
         ([9, 4, 4, 4], 7),
     ],
 )
-def test_the_first_look_suffices_if_its_best_score_is_far_before_the_others(scores: list[float], expected: int) -> None:
-    assert settled_decision_of(np.array(scores, np.float64)) == twin.settled_decision(scores) == expected
+def test_the_first_pass_settles_a_word_if_one_score_leads(scores: list[float], expected: int) -> None:
+    assert settled_decision_of(np.array(scores, np.float64)) == reference.settled_decision(scores) == expected
 
 
 @settings(deadline=None)
 @given(line=lines, data=st.data())
 def test_decision_features(line: list[Token], data: st.DataObject) -> None:
-    every, (places,) = twin.padded([line])
+    every, (indices,) = reference.padded([line])
     decisions = [NO_DECISION] * len(every)
-    for t in places:
+    for t in indices:
         decisions[t] = data.draw(st.sampled_from([*range(11), NO_DECISION]))
-    n_capitals = sum(map(twin.has_capitals, decisions))
+    n_capitals = sum(map(reference.has_capitals, decisions))
     n_words = n_capitals + data.draw(st.integers(0, 20))
-    for t in places:
+    for t in indices:
         found = np.full(N_DECISION_FEATURES + 1, 7, np.uint32)
         decision_features(array(line), np.array(decisions, np.uint8), t, np.int64(n_words), np.int64(n_capitals), found)
-        assert found[:N_DECISION_FEATURES].tolist() == twin.decision_features(every, decisions, t, n_words, n_capitals)
+        assert found[:N_DECISION_FEATURES].tolist() == reference.decision_features(
+            every, decisions, t, n_words, n_capitals
+        )
         assert found[-1] == 7
 
 
-def test_features_of_one_template_are_not_those_of_another() -> None:
-    """All features of an unseen word differ, in a line of one word over and over."""
+def test_features_of_different_templates_differ() -> None:
+    """All features of an unseen word differ, in a line that repeats one word."""
     line = [Token(5, 5, UNSEEN, 0, 0, 5, 5)] * 7
-    found = np.empty(MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES + N_DECISION_FEATURES, np.uint32)
+    found = np.empty(MAX_WORD_FEATURES + N_NEIGHBOR_FEATURES + N_DECISION_FEATURES, np.uint32)
     n = word_features(np.arange(5, 5 + N_HASHES, dtype=np.uint32), UNSEEN, 5, found)
-    neighbour_features_of(array(line), PADDING + 2, 5, found[n:])
+    neighbor_features_of(array(line), PADDING + 2, 5, found[n:])
     decision_features(
-        array(line), np.full(13, 5, np.uint8), PADDING + 2, np.int64(5), np.int64(0), found[n + N_NEIGHBOUR_FEATURES :]
+        array(line), np.full(13, 5, np.uint8), PADDING + 2, np.int64(5), np.int64(0), found[n + N_NEIGHBOR_FEATURES :]
     )
     assert n == MAX_WORD_FEATURES
-    assert len(set(found.tolist())) == MAX_WORD_FEATURES + N_NEIGHBOUR_FEATURES + N_DECISION_FEATURES
+    assert len(set(found.tolist())) == MAX_WORD_FEATURES + N_NEIGHBOR_FEATURES + N_DECISION_FEATURES
 
 
-def test_neighbours_matter_up_to_three_places_away() -> None:
+def test_neighbors_matter_up_to_three_positions_away() -> None:
     line = [Token(n, n, n) for n in range(1, 10)]
-    found = np.empty((2, N_NEIGHBOUR_FEATURES), np.uint32)
-    neighbour_features_of(array(line), PADDING + 4, 0, found[0])
+    found = np.empty((2, N_NEIGHBOR_FEATURES), np.uint32)
+    neighbor_features_of(array(line), PADDING + 4, 0, found[0])
     changed = []
     for k in range(len(line)):
-        neighbour_features_of(
+        neighbor_features_of(
             array([*line[:k], Token(99, 99, 99, 0, 0, 99, 99), *line[k + 1 :]]), PADDING + 4, 0, found[1]
         )
         changed.append(bool((found[0] != found[1]).any()))
@@ -168,9 +170,9 @@ def test_neighbours_matter_up_to_three_places_away() -> None:
 @given(
     scores=st.lists(st.floats(-9, 9, width=32), min_size=4, max_size=4), dtype=st.sampled_from([np.float32, np.float64])
 )
-def test_decisions_are_the_twins(scores: list[float], dtype: type) -> None:
+def test_decisions_match_the_reference(scores: list[float], dtype: type) -> None:
     given = np.array(scores, dtype)
-    assert decision_of(given.astype(np.float64)) == twin.decision(given.astype(float).tolist())
+    assert decision_of(given.astype(np.float64)) == reference.decision(given.astype(float).tolist())
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_decisions_are_the_twins(scores: list[float], dtype: type) -> None:
     [
         ([0.001, 0.999, 0, 0], 0, True),
         ([0.45, 0.55, 0, 0], 3, True),
-        ([0.5, 0.5, 0, 0], 4, False),  # a tie is for lower case
+        ([0.5, 0.5, 0, 0], 4, False),  # a tie goes to lower case
         ([0.999, 0.001, 0, 0], 7, False),
         ([0.1, 0.05, 0.85, 0], 8, True),
         ([0.3, 0, 0.7, 0], 9, True),
@@ -187,11 +189,11 @@ def test_decisions_are_the_twins(scores: list[float], dtype: type) -> None:
 )
 def test_decisions(p: list[float], decided: int, capital: bool) -> None:
     assert decision_of(np.log(np.array(p) + 1e-9)) == decided
-    assert has_capitals(decided) == twin.has_capitals(decided) == capital
+    assert has_capitals(decided) == reference.has_capitals(decided) == capital
 
 
-def test_what_is_no_decision_is_no_capital() -> None:
+def test_only_decisions_have_capitals() -> None:
     assert [bool(has_capitals(d)) for d in range(NO_DECISION + 1)] == list(
-        map(twin.has_capitals, range(NO_DECISION + 1))
+        map(reference.has_capitals, range(NO_DECISION + 1))
     )
     assert N_SHAPES == 4

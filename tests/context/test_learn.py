@@ -1,4 +1,4 @@
-"""context/learn.py: one pass of AdaGrad over sentences, against a twin in plain Python."""
+"""context/learn.py: one pass of AdaGrad over sentences, against a reference implementation in plain Python."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import plain_context as twin
+from support import plain_context as reference
 
 from capfst.casing.shapes import Shape, shapes
 from capfst.context import features, learn
@@ -35,7 +35,7 @@ def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
-    """What is known after a corpus."""
+    """Return the lexicon with the counts of a corpus."""
     counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
     return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, counts, LOG_ODDS)
 
@@ -45,13 +45,13 @@ def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
 def test_softmax(z: list[float]) -> None:
     p = np.array(z)
     total = softmax(p)
-    assert p.tolist() == pytest.approx(twin.softmax(z))
+    assert p.tolist() == pytest.approx(reference.softmax(z))
     assert p.sum() == pytest.approx(1)
     assert total == pytest.approx(math.log(sum(map(math.exp, z))))
 
 
 class Learner:
-    """AdaGrad on tables of rows of weights and sums of squared gradients, in double precision."""
+    """AdaGrad in double precision, on tables whose rows are weights and sums of squared gradients."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = [table.astype(float).tolist() for table in tables]
@@ -59,57 +59,58 @@ class Learner:
 
     def scores(self, stage: int, hashed: list[int], z: list[float]) -> list[float]:
         table = self.tables[stage]
-        return [z[k] + sum(table[f % len(table)][k] for f in hashed) for k in twin.SHAPES]
+        return [z[k] + sum(table[f % len(table)][k] for f in hashed) for k in reference.SHAPES]
 
     def step(self, stage: int, hashed: list[int], p: list[float], truth: int) -> None:
         table = self.tables[stage]
         for row in (table[f % len(table)] for f in hashed):
-            for k in twin.SHAPES:
+            for k in reference.SHAPES:
                 gradient = p[k] - (k == truth)
                 row[4 + k] += gradient**2
                 row[k] -= learn.RATES[stage % 2] * gradient / math.sqrt(row[4 + k])
 
     def line(
         self,
-        tokens: list[twin.Token],
-        places: list[int],
+        tokens: list[reference.Token],
+        indices: list[int],
         domain: int,
         owns: dict[int, list[int]],
         truths: dict[int, int | None],
     ) -> None:
-        """Learns from a line of a domain: owns, truths: of its words that have case; None teaches nothing."""
+        """Learn from a line of this domain. owns, truths: hashes and true shapes of the words with case; None: not
+        learned from."""
         decisions = [features.NO_DECISION] * len(tokens)
         p: dict[int, list[float]] = {}
         settled = set()
-        for t in (t for t in places if t in truths and tokens[t].shape_evidence != UNSEEN):
-            hashed = twin.first_features(tokens, t, domain)
+        for t in (t for t in indices if t in truths and tokens[t].shape_evidence != UNSEEN):
+            hashed = reference.first_features(tokens, t, domain)
             z = self.scores(2, hashed, [0.0] * 4)
-            q = twin.softmax(z)
-            if twin.settled_decision(z) != features.NO_DECISION:
-                decisions[t], p[t] = twin.settled_decision(z), q
+            q = reference.softmax(z)
+            if reference.settled_decision(z) != features.NO_DECISION:
+                decisions[t], p[t] = reference.settled_decision(z), q
                 settled.add(t)
-            if (truth := truths[t]) is not None and q[truth] < learn.FIRST_LOOK_CERTAIN:
+            if (truth := truths[t]) is not None and q[truth] < learn.FIRST_PASS_CERTAIN:
                 self.step(2, hashed, q, truth)
-        for t in (t for t in places if t in truths):
-            hashed = twin.word_features(owns[t], tokens[t].shape_evidence, domain)
-            hashed += twin.neighbour_features(tokens, t, domain)
+        for t in (t for t in indices if t in truths):
+            hashed = reference.word_features(owns[t], tokens[t].shape_evidence, domain)
+            hashed += reference.neighbor_features(tokens, t, domain)
             z = self.scores(0, hashed, [0.0] * 4)
-            q = twin.softmax(z)
+            q = reference.softmax(z)
             if t not in settled:
-                p[t], decisions[t] = q, twin.decision(z)
-                if max(twin.leads(z)) >= features.STAGE1_LEAD:
+                p[t], decisions[t] = q, reference.decision(z)
+                if max(reference.leads(z)) >= features.STAGE1_LEAD:
                     settled.add(t)
             if (truth := truths[t]) is not None:
                 self.count += 1
                 self.losses[0] -= math.log(p[t][truth])
                 if q[truth] < learn.CERTAIN:
                     self.step(0, hashed, q, truth)
-        n_capitals = sum(twin.has_capitals(decisions[t]) for t in p)
+        n_capitals = sum(reference.has_capitals(decisions[t]) for t in p)
         for t, q in p.items():
             if (truth := truths[t]) is None or t in settled:
                 continue
-            hashed = twin.decision_features(tokens, decisions, t, len(p), n_capitals)
-            z = twin.softmax(self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q]))
+            hashed = reference.decision_features(tokens, decisions, t, len(p), n_capitals)
+            z = reference.softmax(self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q]))
             self.losses[1] -= math.log(z[truth])
             if z[truth] < learn.CERTAIN:
                 self.step(1, hashed, z, truth)
@@ -117,39 +118,39 @@ class Learner:
     def corpus(
         self, corpus: Sequence[Sequence[str]], lexicon: Lexicon, language: int | None = None
     ) -> tuple[float, float, int]:
-        """Learns from sentences, of a language if one is given, as learn.learn."""
+        """Learn from sentences, of a language if one is given; return what learn.learn does."""
         for sentence in corpus:
             counts = lexicon.shape_counts
             tokens, owns, truths = [], {}, {}
             begins, votes = True, [0, 0]
-            for place, form in enumerate(sentence, features.PADDING):
+            for t, form in enumerate(sentence, features.PADDING):
                 label = FORMS.index(form) + 1
                 number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
                 votes = [vote + more for vote, more in zip(votes, LOG_ODDS[number].tolist(), strict=True)]
                 hashes = lexicon.hashes[number].tolist()
                 e, known = NO_CASE, 0
                 if shape != Shape.CASELESS:
-                    owns[place] = hashes
+                    owns[t] = hashes
                     n = counts[number].tolist()
                     m = [0] * 4 if language is None else lexicon.language_counts[language, number].tolist()
                     if begins:
-                        best = max(twin.SHAPES, key=lambda k: n[k])
-                        truths[place] = best if sum(n) >= 20 and n[best] > 0.98 * sum(n) else None
+                        best = max(reference.SHAPES, key=lambda k: n[k])
+                        truths[t] = best if sum(n) >= 20 and n[best] > 0.98 * sum(n) else None
                     else:
-                        truths[place] = shape
+                        truths[t] = shape
                     begins = False
-                    e, known = twin.shape_evidence(n), twin.shape_evidence(m)
-                position = min(place - features.PADDING, features.MAX_POSITION)
+                    e, known = reference.shape_evidence(n), reference.shape_evidence(m)
+                position = min(t - features.PADDING, features.MAX_POSITION)
                 classes = CLASSES[number].tolist()
-                tokens.append(twin.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes, known))
-            every, (places,) = twin.padded([tokens])
+                tokens.append(reference.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes, known))
+            every, (indices,) = reference.padded([tokens])
             domain = int(votes[1] > votes[0]) if language is None else language
-            self.line(every, places, domain, owns, truths)
+            self.line(every, indices, domain, owns, truths)
         return self.losses[0], self.losses[1], self.count
 
 
 def tables(rng: np.random.Generator | None = None, rows: int = 64) -> Tables:
-    """Small tables, with collisions; with random weights, if wanted."""
+    """Return small tables, with collisions; with random weights if `rng` is given."""
     made = Tables.of((rows, rows // 2, rows))
     if rng:
         for table in made:
@@ -159,8 +160,8 @@ def tables(rng: np.random.Generator | None = None, rows: int = 64) -> Tables:
 
 @settings(deadline=None, max_examples=60)
 @given(corpus=corpora, times=st.sampled_from([1, 30]), seed=st.none() | st.integers(0, 9))
-def test_learning_is_the_twins(corpus: list[list[str]], times: int, seed: int | None) -> None:
-    """times: how often the corpus was met, so that words may be certain; what is learned from is it once."""
+def test_learning_matches_the_reference(corpus: list[list[str]], times: int, seed: int | None) -> None:
+    """times: how often the lexicon counts the corpus, so that words may be certain; it is learned from once."""
     lexicon = lexicon_of(corpus * times)
     learned = tables(None if seed is None else np.random.default_rng(seed))
     slow = Learner(learned)
@@ -175,7 +176,7 @@ def test_learning_is_the_twins(corpus: list[list[str]], times: int, seed: int | 
 
 @settings(deadline=None, max_examples=30)
 @given(corpus=corpora, seed=st.none() | st.integers(0, 9))
-def test_of_a_language_what_is_known_in_it_is_learned_from(corpus: list[list[str]], seed: int | None) -> None:
+def test_learning_reads_the_counts_of_the_language(corpus: list[list[str]], seed: int | None) -> None:
     lexicon = lexicon_of([*corpus, *MANY])
     of_languages = [shape_counts(labels_of(lines), WORD_OF, SHAPE_OF) for lines in (MANY, corpus)]
     lexicon = lexicon._replace(language_counts=np.array(of_languages, np.int32))
@@ -188,41 +189,43 @@ def test_of_a_language_what_is_known_in_it_is_learned_from(corpus: list[list[str
         np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
 
 
-def test_nothing_is_learned_from_no_sentence() -> None:
+def test_empty_sentences_do_not_change_the_tables() -> None:
     learned = tables()
     assert learn.learn(np.zeros(0, np.uint32), lexicon_of(MANY), learned) == (0, 0, 0)
     assert learn.learn(np.zeros(3, np.uint32), lexicon_of(MANY), learned) == (0, 0, 0)
     assert not learned.stage1[:, :4].any()
 
 
-def test_a_word_of_which_nothing_is_known_is_learned_from_as_unseen() -> None:
+def test_a_word_without_counts_is_learned_from_as_unseen() -> None:
     lexicon = lexicon_of([["new", "York"]])
     learned = Tables.of((1 << 12, 1 << 12, 1 << 12))
     learn.learn(labels_of([["new", "iPhone"]]), lexicon, learned)
-    row = twin.feature(1, 0) % (1 << 12)  # the feature of UNSEEN
+    row = reference.feature(1, 0) % (1 << 12)  # the feature of UNSEEN
     assert learned.stage1[row, 3] > 0 > learned.stage1[row, 0]
 
 
 @pytest.mark.parametrize(
-    ("corpus", "taught"),
+    ("corpus", "n_learned"),
     [
-        ([["a"]], 0),  # the place wants the capital: nothing is lexicon
+        ([["a"]], 0),  # the capital may be due to the position
         ([["a", *["New"] * 19]], 0),  # too rare
         ([["a", *["New"] * 20]], 1),
         ([["a", *["New"] * 20, "new"]], 0),  # in doubt
         ([["a", *["New"] * 50, "new"]], 1),
     ],
 )
-def test_the_first_word_teaches_its_usual_shape_if_that_is_beyond_doubt(corpus: list[list[str]], taught: int) -> None:
+def test_a_first_word_is_learned_with_its_usual_shape_if_that_is_certain(
+    corpus: list[list[str]], n_learned: int
+) -> None:
     learned = tables()
     for first in ("new", "New"):
-        assert learn.learn(labels_of([[",", first, ","]]), lexicon_of(corpus), learned)[2] == taught
+        assert learn.learn(labels_of([[",", first, ","]]), lexicon_of(corpus), learned)[2] == n_learned
     weights = learned.stage1[:, :4].sum(0)
-    assert weights.argmax() == (1 if taught else 0)
-    assert weights.any() == bool(taught)
+    assert weights.argmax() == (1 if n_learned else 0)
+    assert weights.any() == bool(n_learned)
 
 
-def test_what_is_certain_teaches_no_more() -> None:
+def test_certain_words_cause_no_more_updates() -> None:
     corpus = [["a", *["New", "York"] * 4]] * 10
     lexicon, learned = lexicon_of(corpus), tables(rows=4096)
     for _ in range(500):
@@ -231,5 +234,5 @@ def test_what_is_certain_teaches_no_more() -> None:
         if all((a == b).all() for a, b in zip(before, learned, strict=True)):
             break
     else:
-        pytest.fail("it goes on learning")
+        pytest.fail("the tables still change")
     assert 0 < loss / count < -math.log(learn.CERTAIN)

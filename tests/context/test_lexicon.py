@@ -1,4 +1,4 @@
-"""context/lexicon.py: hashes and shape evidence, with twins in plain Python; what a corpus tells of its words."""
+"""context/lexicon.py: hashes and shape evidence, against a reference implementation; counts of shapes in a corpus."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import plain_context as twin
+from support import plain_context as reference
 
 from capfst.casing.shapes import N_SHAPES, Shape, shapes
 from capfst.context.lexicon import (
@@ -48,7 +48,7 @@ EVIDENCE = [UNSEEN, *range(1, 121), BEGIN, END, NO_CASE]
 
 
 def hashes_of(word: str) -> list[int]:
-    """The kernel's, which must read nothing beside the word."""
+    """Return the kernel's hashes of a word between other bytes, which it must not read."""
     data = np.frombuffer(f"é{word}é".encode(), np.uint8)
     hashes = np.full(N_HASHES, 7, np.uint32)
     hash_word(data, 2, len(data) - 2, INFO, hashes)
@@ -57,15 +57,15 @@ def hashes_of(word: str) -> list[int]:
 
 @settings(deadline=None)
 @given(a=st.integers(0, 2**64 - 1), b=st.integers(0, 2**64 - 1))
-def test_hash_pair_is_the_twins(a: int, b: int) -> None:
-    assert int(hash_pair(np.uint64(a), np.uint64(b))) == twin.hash_pair(a, b)
+def test_hash_pair_matches_the_reference(a: int, b: int) -> None:
+    assert int(hash_pair(np.uint64(a), np.uint64(b))) == reference.hash_pair(a, b)
 
 
 def test_low_bits_of_a_hash_depend_on_all_of_two_numbers_of_32_bits() -> None:
-    """Numbers that differ in any eight of their bits hit many rows of a table."""
+    """Numbers that differ in any eight of their bits map to many rows of a table."""
     for shift in range(0, 32, 8):
-        rows = {twin.hash_pair(3, n << shift) % 1024 for n in range(256)}
-        rows_of_first = {twin.hash_pair(n << shift, 3) % 1024 for n in range(256)}
+        rows = {reference.hash_pair(3, n << shift) % 1024 for n in range(256)}
+        rows_of_first = {reference.hash_pair(n << shift, 3) % 1024 for n in range(256)}
         assert min(len(rows), len(rows_of_first)) > 64
 
 
@@ -74,8 +74,8 @@ def test_low_bits_of_a_hash_depend_on_all_of_two_numbers_of_32_bits() -> None:
 @example("ĳ")
 @example("o’neill")
 @example("abcdefghijk")
-def test_hashes_of_a_word_are_the_twins(word: str) -> None:
-    assert hashes_of(word) == twin.hash_word(word)
+def test_hashes_of_a_word_match_the_reference(word: str) -> None:
+    assert hashes_of(word) == reference.hash_word(word)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_hashes_of_a_word_are_the_twins(word: str) -> None:
             "abcdefghi",
             {*range(PREFIX, PREFIX + 5), OUTLINE, FRAME, *range(TRIGRAMS, TRIGRAMS + 6)},
         ),
-        ("xaaaxbcd", "yabcxaaa", {OUTLINE, FRAME}),  # trigrams at other places
+        ("xaaaxbcd", "yabcxaaa", {OUTLINE, FRAME}),  # trigrams at other positions
     ],
 )
 def test_what_words_have_in_common(one: str, other: str, same: set[int]) -> None:
@@ -103,7 +103,7 @@ def test_what_words_have_in_common(one: str, other: str, same: set[int]) -> None
 
 
 def test_affixes_of_different_length_differ() -> None:
-    """A prefix is no suffix, nor a word an affix: `a` of `a`."""
+    """A prefix differs from a suffix, and a word from an affix: `a` in `a`."""
     found = [h for h in hashes_of("a") if h]
     assert len(found) == len(set(found)) == 5
     assert hashes_of("aaaaa")[WHOLE] not in hashes_of("aaaaa")[1:]
@@ -111,16 +111,16 @@ def test_affixes_of_different_length_differ() -> None:
 
 @settings(deadline=None)
 @given(n=counts)
-def test_evidence_is_the_twins(n: list[int]) -> None:
+def test_evidence_matches_the_reference(n: list[int]) -> None:
     e = evidence_of(np.array(n))
-    assert e == twin.shape_evidence(n)
-    assert (evidence_in_25(e), evidence_in_12(e)) == (twin.evidence_in_25(e), twin.evidence_in_12(e))
+    assert e == reference.shape_evidence(n)
+    assert (evidence_in_25(e), evidence_in_12(e)) == (reference.evidence_in_25(e), reference.evidence_in_12(e))
 
 
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        ([1, 0, 0, 0], [2, 0, 0, 0], "12"),  # an only occurrence
+        ([1, 0, 0, 0], [2, 0, 0, 0], "12"),  # a single occurrence
         ([0, 2, 0, 0], [0, 5, 0, 0], "25 12"),
         ([0, 3, 0, 0], [0, 5, 0, 0], "all 25 12"),
         ([0, 101, 0, 0], [0, 9999, 0, 0], "all 25 12"),
@@ -128,11 +128,11 @@ def test_evidence_is_the_twins(n: list[int]) -> None:
         ([0, 99, 1, 0], [0, 98, 2, 0], ""),  # no longer pure
         ([7, 3, 0, 0], [6, 3, 1, 0], "all 25 12"),
         ([7, 3, 0, 0], [3, 7, 0, 0], ""),
-        ([1, 1, 0, 0], [2, 0, 0, 2], "25 12"),  # a tie is for lower case
+        ([1, 1, 0, 0], [2, 0, 0, 2], "25 12"),  # a tie goes to lower case
         ([0, 0, 9, 0], [0, 0, 0, 9], ""),
     ],
 )
-def test_what_evidence_tells_apart(one: list[int], other: list[int], same: str) -> None:
+def test_evidence_distinguishes_counts(one: list[int], other: list[int], same: str) -> None:
     a, b = evidence_of(np.array(one)), evidence_of(np.array(other))
     found = {"all": a == b, "25": evidence_in_25(a) == evidence_in_25(b), "12": evidence_in_12(a) == evidence_in_12(b)}
     assert " ".join(name for name, equal in found.items() if equal) == same
@@ -140,8 +140,8 @@ def test_what_evidence_tells_apart(one: list[int], other: list[int], same: str) 
 
 def test_all_evidence() -> None:
     assert evidence_of(np.zeros(4, np.int64)) == UNSEEN
-    assert [evidence_in_25(e) for e in EVIDENCE] == [twin.evidence_in_25(e) for e in EVIDENCE]
-    assert [evidence_in_12(e) for e in EVIDENCE] == [twin.evidence_in_12(e) for e in EVIDENCE]
+    assert [evidence_in_25(e) for e in EVIDENCE] == [reference.evidence_in_25(e) for e in EVIDENCE]
+    assert [evidence_in_12(e) for e in EVIDENCE] == [reference.evidence_in_12(e) for e in EVIDENCE]
     assert {evidence_in_25(e) for e in EVIDENCE} == set(range(25))
     assert {evidence_in_12(e) for e in EVIDENCE} == set(range(12))
 
@@ -149,7 +149,7 @@ def test_all_evidence() -> None:
 def test_words_of_a_model_are_hashed_in_lowercase() -> None:
     symbols = Symbols.from_words(["<unk>", "iPhone", "IPHONE", "x", "ΟΔΟΣ"])
     found = hash_words(symbols, check(symbols))
-    assert found.tolist() == [twin.hash_word(word) for word in ("<unk>", "iphone", "x", "οδος")]
+    assert found.tolist() == [reference.hash_word(word) for word in ("<unk>", "iphone", "x", "οδος")]
 
 
 FORMS = ["<unk>", ",", "it", "It", "IT", "new", "New"]
@@ -157,7 +157,7 @@ FORMS = ["<unk>", ",", "it", "It", "IT", "new", "New"]
 
 @settings(deadline=None)
 @given(corpus=st.lists(st.lists(st.sampled_from(FORMS), max_size=6), max_size=8))
-def test_shapes_are_counted_but_for_the_first_word_with_case(corpus: list[list[str]]) -> None:
+def test_shapes_are_counted_except_of_the_first_word_with_case(corpus: list[list[str]]) -> None:
     symbols = Symbols.from_words(FORMS)
     word_of = np.array([0, 0, 1, 2, 2, 2, 3, 3])
     shape_of = shapes(symbols)

@@ -11,11 +11,11 @@ from capfst.context.sample import enclosed, quotas, sample, select, slices, smal
 from capfst.corpus import labels as walks
 
 sentences = st.lists(st.integers(0, 6), max_size=40)
-"""The lengths of a source's sentences, in words."""
+"""Lengths of a source's sentences, in words."""
 
 
 def labels_of(lengths: list[int]) -> np.ndarray:
-    """Sentences of so many words, all of which differ."""
+    """Return sentences of these lengths, whose words all differ."""
     made: list[int] = []
     for length in lengths:
         made += [*range(len(made) + 1, len(made) + 1 + length), 0]
@@ -48,12 +48,12 @@ def test_quotas(sizes: list[int], most: int, expected: list[int]) -> None:
 
 @given(sizes=st.lists(st.integers(0, 50), max_size=9), most=st.integers(0, 200))
 def test_quotas_are_all_or_as_many_as_of_any_other(sizes: list[int], most: int) -> None:
-    share = quotas(np.array(sizes, np.int64), most)
-    assert share.sum() == min(most, sum(sizes))
-    assert (share <= sizes).all()
-    cut = [int(n) for n, size in zip(share, sizes, strict=True) if n < size]
+    found = quotas(np.array(sizes, np.int64), most)
+    assert found.sum() == min(most, sum(sizes))
+    assert (found <= sizes).all()
+    cut = [int(n) for n, size in zip(found, sizes, strict=True) if n < size]
     if cut:
-        assert min(cut) >= share.max() - 1 or share.max() <= min(cut)
+        assert min(cut) >= found.max() - 1 or found.max() <= min(cut)
         assert max(cut) - min(cut) <= 1
 
 
@@ -70,7 +70,7 @@ def test_selected_sentences_are_whole_in_order_and_evenly_spread(lengths: list[i
     assert all(sentence in every for sentence in found)
     if share == 1:
         assert found == every
-    # Of each run of sentences as many as its share, but for one.
+    # The number of selected sentences is proportional in each run of sentences, to within one.
     for n in range(len(every) + 1):
         part = split(select(labels_of(lengths[:n]), 0, quota, len(labels)))
         assert abs(len(part) - n * quota / max(1, len(labels))) <= 1
@@ -91,7 +91,7 @@ def test_sentences_of_one_length_make_up_the_quota(length: int, number: int, sha
 def test_parts_of_a_source_are_selected_from_as_the_whole(
     lengths: list[int], share: float, cuts: list[int], piece: int
 ) -> None:
-    """As Spark does; and whatever the pieces in which a file is read."""
+    """As on Spark; and for any pieces in which a file is read."""
     labels = labels_of(lengths)
     quota = int(len(labels) * share)
     whole = select(labels, 0, quota, len(labels)).tolist()
@@ -105,7 +105,7 @@ def test_parts_of_a_source_are_selected_from_as_the_whole(
 
 
 def test_large_numbers_do_not_wrap() -> None:
-    """Sources of 10⁹ labels, of which the last sentences are as likely to be selected."""
+    """In sources of 10⁹ labels, the last sentences are as likely to be selected as the first ones."""
     labels = labels_of([0] * 1000)
     assert len(select(labels, 10**8, 8 * 10**6, 10**9)) == 8
 
@@ -130,7 +130,7 @@ def test_slices_are_all_sentences_in_order(lengths: list[int], number: int) -> N
     found = slices(labels, number)
     assert len(found) == number
     assert [sentence for part in found for sentence in split(part)] == split(labels)
-    # None is larger than its share and one sentence.
+    # No slice is larger than its part and one sentence.
     assert max(map(len, found)) <= len(labels) / number + max(lengths, default=0) + 2
 
 

@@ -16,7 +16,7 @@ from capfst.context.features import N_RANKED
 from capfst.context.learn import Tables
 from capfst.context.lexicon import Lexicon
 from capfst.context.train import LocalCorpus, fit
-from capfst.exceptions import CapfstError, OptionError
+from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols, check
 from capfst.io import files as io_files
 from capfst.options import ContextOptions
@@ -25,7 +25,7 @@ from capfst.text.unicode import lower
 
 
 def trained(folder: Path, *texts: str, **options: object) -> Recaser:
-    """A model of texts, each of which is a source."""
+    """Train a model of texts, each of which is a source."""
     files = [folder / f"{number}.txt" for number in range(len(texts))]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text, "utf-8")
@@ -35,7 +35,7 @@ def trained(folder: Path, *texts: str, **options: object) -> Recaser:
     return load(folder / "cap.fst")
 
 
-def test_what_is_known_of_the_words(contextual_model: Path) -> None:
+def test_the_records_of_words(contextual_model: Path) -> None:
     context = load(contextual_model).pipeline.context
     assert context is not None
     symbols = load(contextual_model).model.symbols
@@ -84,8 +84,8 @@ def test_pretokenized_text(tmp_path: Path) -> None:
     assert "\n".join(map(recaser, text.split("\n"))) == out
 
 
-def test_a_sample_is_learned_from(tmp_path: Path) -> None:
-    """But the shape counts of the words are those of the whole corpus."""
+def test_learning_from_a_sample(tmp_path: Path) -> None:
+    """The shape counts of the words are still those of the whole corpus."""
     text = "\n".join(contextual.LINES)
     whole = trained(tmp_path, text).pipeline.context
     part = trained(tmp_path, text, context=ContextOptions(max_labels=500)).pipeline.context
@@ -95,7 +95,7 @@ def test_a_sample_is_learned_from(tmp_path: Path) -> None:
     assert (part.words["shape_evidence"] == whole.words["shape_evidence"]).all()
 
 
-def test_as_many_domains_as_are_wanted(tmp_path: Path) -> None:
+def test_max_domains(tmp_path: Path) -> None:
     texts = ["\n".join(contextual.LINES[:600]), "\n".join(contextual.OTHERS[:600])]
     for most, n in (1, 1), (6, 2):
         context = trained(tmp_path, *texts, context=ContextOptions(max_domains=most)).pipeline.context
@@ -104,16 +104,22 @@ def test_as_many_domains_as_are_wanted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_labels": 0}, {"max_domains": 0}, {"max_domains": MAX_DOMAINS + 1}, {"max_bits": 7}]
+    ("name", "wrong", "supported"),
+    [
+        ("max_labels", 0, "1 or more"),
+        ("max_domains", 0, f"1 to {MAX_DOMAINS}"),
+        ("max_domains", MAX_DOMAINS + 1, f"1 to {MAX_DOMAINS}"),
+        ("max_bits", 7, "8 to 30"),
+        ("max_bits", 31, "8 to 30"),
+    ],
 )
-def test_amounts_that_are_impossible(wrong: dict[str, int]) -> None:
-    (name,) = wrong
-    with pytest.raises(OptionError, match=f"`{name}` is {wrong[name]}"):
-        ContextOptions(**wrong)
+def test_values_out_of_range(name: str, wrong: int, supported: str) -> None:
+    with pytest.raises(OptionError, match=rf"^`{name}` is {wrong}\. .*{supported}"):
+        ContextOptions(**{name: wrong})
 
 
-def test_words_that_the_lm_leaves_out_are_learned_from(tmp_path: Path) -> None:
-    """So the context model says of a known word what it says without a limit; and has met words that are unseen."""
+def test_words_outside_the_vocabulary_are_learned_from(tmp_path: Path) -> None:
+    """So the record of a known word is the same as without a limit; and unseen words occur in training."""
     text = "\n".join(contextual.LINES)
     whole, part = trained(tmp_path, text), trained(tmp_path, text, max_words=100)
     assert whole.pipeline.context is not None
@@ -126,9 +132,7 @@ def test_words_that_the_lm_leaves_out_are_learned_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("languages", [[0, 0], [0, 1]])
-def test_what_is_known_is_without_the_text_that_is_learned_from(
-    monkeypatch: pytest.MonkeyPatch, languages: list[int]
-) -> None:
+def test_counts_exclude_the_slices_that_are_learned_from(monkeypatch: pytest.MonkeyPatch, languages: list[int]) -> None:
     symbols = Symbols.from_words(["<unk>", "a", "A", "b"])
     starts = check(symbols)
     texts = [np.array([4, a, 4, 0] * n, np.uint32) for a, n in ((2, 400), (3, 200))]
@@ -178,7 +182,7 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
     assert sum(done) == sum(totals) == len(labels)
     assert fitted.lexicon.domain_log_odds.shape == (3, 1)
     assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
-    with pytest.raises(CapfstError, match=r"1 MiB of memory are too little .*--memory.*--no-context"):
+    with pytest.raises(OptionError, match=r"^`memory` is 1 MiB, .* \d+ MiB.*--no-context"):
         fit(*arguments, 1 << 20, silent, ContextOptions())
     assert caplog.text == ""
     monkeypatch.setattr(train, "_FEW", 1)

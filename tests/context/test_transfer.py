@@ -1,4 +1,4 @@
-"""context/transfer.py: a context model for other symbols says of each word what it said before."""
+"""context/transfer.py: a context model for other symbols gives each word the costs that it had before."""
 
 import re
 from pathlib import Path
@@ -33,11 +33,14 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def costs(recaser: Recaser) -> tuple[list[list[tuple[str, int]]], list[list[float]], list[list[float]]]:
-    """Of each word of TEXT: its forms and their shapes, what each form and each shape costs by the context model."""
+    """Return for each word of TEXT: its forms and their shapes, the cost of each form and of each option by the context
+    model."""
     buf = np.frombuffer(TEXT.lower().encode(), np.uint8)
     words = recaser.pipeline.loaded.transducer.words(buf)
     assert recaser.pipeline.context
-    found = casing_costs(recaser.pipeline.context, buf, words, recaser.pipeline.loaded.transducer, True, every=True)
+    found = casing_costs(
+        recaser.pipeline.context, buf, words, recaser.pipeline.loaded.transducer, True, include_pruned=True
+    )
     assert found.arc_costs is not None
     assert found.options is not None
     ends = np.cumsum(words.n_forms)
@@ -60,7 +63,7 @@ def test_the_same_symbols_give_the_same_part(contextual_model: Path) -> None:
 
 
 def test_words_cost_what_they_did(contextual_model: Path, other: Path, tmp_path: Path) -> None:
-    """Those that only the mixture knows: what they did when they were OOV."""
+    """Words that only the mixture has cost what they did when they were OOV."""
     mix_models([contextual_model, other], tmp_path / "mixed.fst", weights=[0.9, 0.1])
     before, after = costs(load(contextual_model)), costs(load(tmp_path / "mixed.fst"))
     new = same = 0
@@ -68,7 +71,7 @@ def test_words_cost_what_they_did(contextual_model: Path, other: Path, tmp_path:
         if not forms_before and forms:
             new += 1
             for k, (_, shape) in enumerate(forms):
-                # The most frequent form may stand for an unseen one that is cheaper.
+                # The most frequent form may have the lower cost of an unseen casing.
                 assert (
                     shape >= N_SHAPES or cost[k] == option_before[shape] or (k == 0 and cost[k] < option_before[shape])
                 )
@@ -92,7 +95,7 @@ def test_a_mixture_has_the_context_of_the_heaviest(contextual_model: Path, other
     assert mixed.context == str(other)
 
 
-def test_the_heaviest_may_have_none(contextual_model: Path, other: Path, tmp_path: Path) -> None:
+def test_the_heaviest_model_may_have_no_context_model(contextual_model: Path, other: Path, tmp_path: Path) -> None:
     alone = without_context(contextual_model, tmp_path / "alone.fst")
     mixed = mix_models([other, alone], tmp_path / "mixed.fst", weights=[0.3, 0.7])
     assert mixed.context is None

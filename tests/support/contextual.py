@@ -1,4 +1,4 @@
-"""A small model with a context model, of two domains: Python's help, and the same in ROT13."""
+"""Train a small model with a context model of two domains: Python's help, and the same in ROT13."""
 
 import codecs
 from pathlib import Path
@@ -13,11 +13,11 @@ _LINES = [line.strip() for text in topics.values() for line in text.split("\n") 
 LINES = _LINES[:2500]
 OTHERS = [codecs.encode(line, "rot13") for line in LINES[:1500]]
 UNHEARD = _LINES[-400:]
-"""Lines that are not in the model, nearly."""
+"""Lines of which hardly any is in the model's corpus."""
 
 
 def train(path: Path) -> Path:
-    """Trains the model. Each file is a source of its own, small as it is."""
+    """Train the model at this path. Each file is a source of its own, although it is small."""
     files = [path.with_name(name) for name in ("help.txt", "rot13.txt")]
     for file, lines in zip(files, (LINES, OTHERS), strict=True):
         file.write_text("\n".join(lines), "utf-8")

@@ -1,4 +1,4 @@
-"""Plain-Python twins of the context model: hashes, shape evidence, features, decisions."""
+"""Reference implementation of the context model in plain Python: hashes, shape evidence, features, decisions."""
 
 import math
 from itertools import groupby
@@ -8,7 +8,7 @@ import numpy as np
 
 from capfst.casing.names import pattern
 from capfst.casing.shapes import Shape
-from capfst.context.features import FIRST_LOOK_LEAD, NO_DECISION
+from capfst.context.features import FIRST_PASS_LEAD, NO_DECISION
 from capfst.context.lexicon import BEGIN, END, NO_CASE, UNSEEN
 from capfst.text.unicode import INFO, LETTER
 
@@ -32,7 +32,8 @@ def hash_bytes(text: str, seed: int) -> int:
 
 
 def hash_word(word: str) -> list[int]:
-    """The word, its first 1 … 5 characters, its last 1 … 5, outline and frame, its first 12 trigrams."""
+    """Return the hashes of the word, its first 1 … 5 characters, its last 1 … 5, outline and frame, and its first 12
+    trigrams."""
     sizes = range(1, 6)
     first = [hash_bytes(word[:n], 1 + n) if n <= len(word) else 0 for n in sizes]
     last = [hash_bytes(word[-n:], 6 + n) if n <= len(word) else 0 for n in sizes]
@@ -52,14 +53,14 @@ def shape_evidence(counts: list[int]) -> int:
     if n == 0:
         return UNSEEN
     most = max(SHAPES, key=lambda shape: counts[shape])
-    share = counts[most] / n
-    impurity = [share == 1, share > 0.98, share > 0.9, share > 0.7, True].index(True)
+    fraction = counts[most] / n
+    impurity = [fraction == 1, fraction > 0.98, fraction > 0.9, fraction > 0.7, True].index(True)
     frequency = [n <= 1, n <= 2, n <= 5, n <= 20, n <= 100, True].index(True)
     return 1 + most * 30 + impurity * 6 + frequency
 
 
 def evidence_parts(e: int) -> tuple[int, int, int]:
-    """The shape, impurity and frequency in evidence."""
+    """Return the shape, impurity and frequency in shape evidence."""
     return (e - 1) // 30, (e - 1) // 6 % 5, (e - 1) % 6
 
 
@@ -93,12 +94,12 @@ PADDING = [Token(END, END, END), *[Token(BEGIN, BEGIN, BEGIN)] * 2]
 
 
 def padded(lines: list[list[Token]]) -> tuple[list[Token], list[list[int]]]:
-    """All tokens with their padding, and where those of each line are."""
-    every, places = list(PADDING), []
+    """Return all tokens with their padding, and the indices of those of each line."""
+    every, indices = list(PADDING), []
     for line in lines:
-        places.append(list(range(len(every), len(every) + len(line))))
+        indices.append(list(range(len(every), len(every) + len(line))))
         every += [*line, *PADDING]
-    return every, places
+    return every, indices
 
 
 def joined(*numbers: int) -> int:
@@ -109,7 +110,7 @@ def joined(*numbers: int) -> int:
 
 
 def splitmix(number: int) -> int:
-    """The value of SplitMix64 with this number, from the seed 0."""
+    """Return the value of SplitMix64 with this number, from the seed 0."""
     z = number * 0x9E3779B97F4A7C15 % 2**64
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
@@ -117,7 +118,8 @@ def splitmix(number: int) -> int:
 
 
 def feature(template: int, rest: int = 0, **words: int) -> int:
-    """The hash of a template's number and values: of words or endings by their place, of all others in one number."""
+    """Return the hash of a template's number and values: hashes of words or endings, by position; all others packed in
+    one."""
     names = ["left3", "left2", "left", "own", "right", "right2", "right3", "suffix", "rest", "template", "language"]
     values = {**words, "rest": rest, "template": template}
     total = sum(values[name] * (splitmix(k) | 1) for k, name in enumerate(names, 101) if name in values)
@@ -133,7 +135,7 @@ def word_features(hashes: list[int], e: int, domain: int) -> list[int]:
 
 
 def numbered(first: int, listed: list[dict[str, int]]) -> list[int]:
-    """A hash of each feature, given its values, and its own number."""
+    """Return a hash of each feature, given its values, with consecutive template numbers."""
     return [feature(k, **values) for k, values in enumerate(listed, first)]
 
 
@@ -150,7 +152,7 @@ def first_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     return numbered(70, listed)
 
 
-def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
+def neighbor_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     (farther, far, near, it, after, behind, beyond) = tokens[t - 3 : t + 4]
     x, y, x2, y2 = near.word_hash, after.word_hash, far.word_hash, behind.word_hash
     word, suffix = it.word_hash, it.suffix2_hash
@@ -170,7 +172,7 @@ def neighbour_features(tokens: list[Token], t: int, domain: int) -> list[int]:
     w2, s2, ending, in_25 = {"left2": x2}, {"right2": y2}, {"suffix": suffix}, {"rest": c}
     in_domain, known = {"rest": joined(d, c)}, {"language": it.language_evidence}
     listed = [
-        *[{**neighbour, **in_25} for neighbour in (w, s, w2, s2, {"left3": farther.word_hash})],
+        *[{**neighbor, **in_25} for neighbor in (w, s, w2, s2, {"left3": farther.word_hash})],
         {"right3": beyond.word_hash, **in_25},
         *[{**w, **own_word}, {**s, **own_word}],
         *[{**w, **w2, **in_25}, {**s, **s2, **in_25}, {**w, **s, **in_25}],
@@ -194,18 +196,18 @@ def decision_features(tokens: list[Token], decisions: list[int], t: int, n_words
     word, left, right = (tokens[k].word_hash for k in (t, t - 1, t + 1))
     a, b = (16 + tokens[k].frequency_rank if tokens[k].frequency_rank else decisions[k] for k in (t - 1, t + 1))
     a2, b2, c = decisions[t - 2], decisions[t + 2], evidence_in_12(it.shape_evidence)
-    share = 1 + 8 * (n_capitals - has_capitals(d)) // (n_words - 1) if n_words > 1 else 0
+    fraction = 1 + 8 * (n_capitals - has_capitals(d)) // (n_words - 1) if n_words > 1 else 0
     listed = [
         *[{"rest": joined(*f)} for f in ((d,), (d, a), (d, b), (d, a, b), (d, a, a2), (d, b, b2), (c, a), (c, b))],
         *[{"own": word, "rest": a}, {"own": word, "rest": b}, {"own": word, "rest": joined(a, b)}],
         *[{"own": word, "left": left, "rest": a2}, {"own": word, "right": right, "rest": b2}],
-        *[{"rest": joined(*f)} for f in ((d, share), (d, share, min(n_words - 1, 12)), (c, share))],
+        *[{"rest": joined(*f)} for f in ((d, fraction), (d, fraction, min(n_words - 1, 12)), (c, fraction))],
     ]
     return numbered(50, listed)
 
 
 def leads(scores: list[float]) -> list[float]:
-    """Of each score, by how much it is above the best other one."""
+    """Return by how much each score exceeds the best of the others."""
     return [score - max(scores[:k] + scores[k + 1 :]) for k, score in enumerate(scores)]
 
 
@@ -215,14 +217,14 @@ def decision(scores: list[float]) -> int:
         return 8 if leads(scores)[best] > math.log(4) else 9
     if best > Shape.UPPER:
         return 10
-    odds = [sign * math.log(share / (1 - share)) for share in (0.99, 0.9, 0.7) for sign in (1, -1)]
+    odds = [sign * math.log(p / (1 - p)) for p in (0.99, 0.9, 0.7) for sign in (1, -1)]
     return sum(leads(scores)[Shape.CAPITALIZED] <= bound for bound in (0, *odds))
 
 
 def settled_decision(scores: list[float]) -> int:
-    """The decision if the best score is far before the others, else NO_DECISION."""
+    """Return the decision if the best score has the necessary lead, else NO_DECISION."""
     second, best = sorted(scores)[-2:]
-    return (7, 0, 8, 10)[scores.index(best)] if best - second >= FIRST_LOOK_LEAD else NO_DECISION
+    return (7, 0, 8, 10)[scores.index(best)] if best - second >= FIRST_PASS_LEAD else NO_DECISION
 
 
 def has_capitals(d: int) -> bool:

@@ -1,4 +1,4 @@
-"""A slow twin of context/casing_costs.py in plain Python, which reads the same arrays."""
+"""Reference implementation of context/casing_costs.py in plain Python, which reads the same arrays."""
 
 import math
 from itertools import chain, islice
@@ -14,7 +14,7 @@ from support.plain_context import (
     has_capitals,
     hash_word,
     leads,
-    neighbour_features,
+    neighbor_features,
     padded,
     settled_decision,
     softmax,
@@ -50,9 +50,9 @@ def casing_costs_of(
     guess: bool,
     begins: npt.NDArray[np.bool_],
 ) -> Costs:
-    """What the casings of a text cost."""
+    """Return the costs of a text's casings."""
     listed = list(zip(*(array.tolist() for array in words[:5]), strict=True))
-    lines: list[list[list[int]]] = [[[]]]  # of sentences
+    lines: list[list[list[int]]] = [[[]]]  # lines of sentences of words
     for i, (_, _, token_type, _, _) in enumerate(listed):
         if token_type == NEWLINE:
             lines.append([[]])
@@ -61,15 +61,15 @@ def casing_costs_of(
         else:
             lines[-1][-1].append(i)
     read, hashes = [], {}
-    records = {i: first for i, (_, _, _, first, forms) in enumerate(listed) if forms}  # under which a word is known
+    records = {i: first for i, (_, _, _, first, forms) in enumerate(listed) if forms}  # the label of each word's record
     for sentence in chain.from_iterable(lines):
         read.append([])
         for position, i in enumerate(sentence):
             start, end, token_type, first, forms = listed[i]
             position = min(position, features.MAX_POSITION)
-            hashes[i], cased, stand_in = oov(buf, start, end, token_type, transducer)
-            if not forms and cased and stand_in and context.shapes[stand_in] != Shape.CASELESS:
-                records[i] = first = stand_in
+            hashes[i], cased, proxy = oov(buf, start, end, token_type, transducer)
+            if not forms and cased and proxy and context.shapes[proxy] != Shape.CASELESS:
+                records[i] = first = proxy
             if i in records:
                 known = context.words[first]
                 e, hashed = int(known["shape_evidence"]), (int(known["word_hash"]), int(known["suffix2_hash"]))
@@ -78,11 +78,11 @@ def casing_costs_of(
                 continue
             evidence = UNSEEN if cased else NO_CASE
             read[-1].append(Token(hashes[i][0], hashes[i][7], evidence, 0, position, RARE, RARE))
-    every, places = padded(read)
+    every, all_indices = padded(read)
     costs: dict[int, list[float]] = {}
-    sentence_places = iter(places)
+    sentence_indices = iter(all_indices)
     for line in lines:
-        indices = chain.from_iterable(islice(sentence_places, len(line)))
+        indices = chain.from_iterable(islice(sentence_indices, len(line)))
         costs |= line_costs(
             context, listed, every, dict(zip(indices, chain.from_iterable(line), strict=True)), hashes, records
         )
@@ -93,8 +93,7 @@ def casing_costs_of(
 def oov(
     buf: npt.NDArray[np.uint8], start: int, end: int, token_type: int, transducer: Transducer
 ) -> tuple[list[int], bool, int]:
-    """The hashes of an OOV token, whether it has case, and the label of the word that it is without diacritics, or
-    0."""
+    """Return the hashes of an OOV token, whether it has case, and the label of its proxy, or 0."""
     text = np.frombuffer(lower(buf[start:end].tobytes().decode()).encode(), np.uint8)
     cased = token_type in (WORD, COMPOUND)
     if not (transducer.pretokenized and cased):
@@ -104,12 +103,12 @@ def oov(
     word = text.tobytes().decode()
     stripped = "".join(diacritics("default").get(character, character) for character in word)
     forms = transducer.symbols.forms(stripped, first_labels(transducer.symbols))
-    stand_in = forms.start if stripped != word else 0
-    return hash_word(word), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS, stand_in
+    proxy = forms.start if stripped != word else 0
+    return hash_word(word), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS, proxy
 
 
 def row(table: npt.NDArray[np.uint32], feature: int) -> list[int]:
-    """The weights of a row, unless another row has its slot."""
+    """Return the weights of a feature's row; zeros if another row has its slot."""
     number = feature % (ROWS_PER_SLOT * len(table)) // len(table)
     *weights, owner = int(table[feature % len(table)]).to_bytes(4, "little")
     return [0, *(weight - 128 for weight in weights)] if owner == number + 1 else [0] * 4
@@ -119,8 +118,8 @@ def total(table: npt.NDArray[np.uint32], hashed: list[int]) -> list[int]:
     return [sum(column) for column in zip(*(row(table, feature) for feature in hashed), strict=True)]
 
 
-def without_hopeless(words: Words, arc_costs: npt.NDArray[np.float32]) -> list[float]:
-    """The arc costs of words, +inf for the hopeless surface forms of each."""
+def with_pruned(words: Words, arc_costs: npt.NDArray[np.float32]) -> list[float]:
+    """Return the arc costs of words, with +inf for the pruned surface forms."""
     return [
         cost if cost <= costs.min() + np.float32(casing_costs.MARGIN) else math.inf
         for costs in np.split(arc_costs, np.cumsum(words.n_forms)[:-1])
@@ -136,8 +135,8 @@ def line_costs(
     hashes: dict[int, list[int]],
     records: dict[int, int],
 ) -> dict[int, list[float]]:
-    """−ln p of the shapes of each word of a line that has case, less that of the likeliest; line: the word at each
-    index."""
+    """Return −ln p of the shapes of each word of a line that has case, less that of the likeliest. line: the word at
+    each index."""
     votes = [0] * context.n_domains
     for i in line.values():
         if listed[i][4]:
@@ -151,13 +150,13 @@ def line_costs(
     for t, i in line.items():
         if tokens[t].shape_evidence >= BEGIN:
             continue
-        z = [scale_first * score for score in total(context.first_look, first_features(tokens, t, domain))]
+        z = [scale_first * score for score in total(context.first_pass, first_features(tokens, t, domain))]
         if tokens[t].shape_evidence != UNSEEN and settled_decision(z) != features.NO_DECISION:
             decisions[t] = settled_decision(z)
             p[t] = [math.exp(score - max(z)) for score in z]
             settled.add(t)
             continue
-        z = total(context.stage1, neighbour_features(tokens, t, domain))
+        z = total(context.stage1, neighbor_features(tokens, t, domain))
         if tokens[t].shape_evidence != UNSEEN:
             own = [0, *context.words[records[i]]["scores"].tolist()]
         else:
@@ -179,7 +178,7 @@ def line_costs(
 def word_costs(
     context: Context, token: tuple[int, ...], costs: list[float] | None, guess: bool
 ) -> tuple[list[float], int, list[float]]:
-    """The costs of a word's forms, its shape, its options."""
+    """Return the costs of a word's forms, its shape, and its options."""
     _, _, _, first, forms = token
     options = [math.inf] * 4 + [0.0]
     if costs is None:

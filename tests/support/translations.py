@@ -1,4 +1,4 @@
-"""A small made-up bitext: English source, French-like translations, whose case follows from the source's."""
+"""Make up a small bitext: an English source, and French-like translations with the case of the source."""
 
 import random
 from pathlib import Path
@@ -21,7 +21,8 @@ class Bitext(NamedTuple):
 
 
 def pair(rng: random.Random) -> tuple[str, str, str]:
-    """A translation, its source, and their alignment. Nouns are cased as in the source, where menus are named so."""
+    """Return a translation, its source, and their alignment. Nouns may have a capital, as names of menus do, in
+    both."""
     noun = rng.choice(NOUNS)
     words = [rng.choice(VERBS), "the", noun.capitalize() if rng.random() < 0.4 else noun]
     if rng.random() < 0.7:
@@ -42,7 +43,7 @@ def bitext(n: int, seed: int = 0) -> Bitext:
 
 
 def write(folder: Path, texts: Bitext, name: str = "") -> tuple[Path, Path, Path]:
-    """The paths of the three texts: target, source, align."""
+    """Write the three texts; return their paths: target, source, align."""
     paths = tuple(folder / f"{name}{part}.txt" for part in Bitext._fields)
     for path, lines in zip(paths, texts, strict=True):
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.command_line import message, run
 from support.models import in_one_folder
-from support.slow_context import without_hopeless
+from support.slow_context import with_pruned
 
 import capfst
 from capfst.casing.transducer import Transducer
@@ -256,7 +256,7 @@ def test_the_costs_of_spellings_are_added_to_those_of_casings(folder: Path) -> N
     np.testing.assert_allclose(of_both.options, of_shapes.options, rtol=1e-5)
     assert (of_both.shapes == of_shapes.shapes).all()
     usual = costs(shapes, spellings, every=False).arc_costs
-    assert usual.tolist() == without_hopeless(words, of_both.arc_costs)
+    assert usual.tolist() == with_pruned(words, of_both.arc_costs)
     each = np.split(of_spellings.arc_costs, np.cumsum(words.n_forms)[:-1])
     has_several = np.repeat([costs.any() for costs in each], words.n_forms)
     assert np.isinf(usual[has_several]).any()

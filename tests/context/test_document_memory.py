@@ -1,4 +1,4 @@
-"""Document memory: its sums against a plain twin; what a document is; both engines."""
+"""Document memory: its sums against the definition; where documents end; both engines."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from support import contextual
 from support.command_line import run
 
 from capfst.context import casing_costs as module
-from capfst.context.document import RARE, rarity
+from capfst.context.document_memory import RARE, rarity
 from capfst.io import documents as io_documents
 from capfst.io.documents import documents, whole_documents
 from capfst.recaser import Recaser, load
@@ -49,7 +49,7 @@ def test_documents() -> None:
     sizes=st.lists(st.integers(1, 3), min_size=1),
     last=st.sampled_from([b"", b"c"]),
 )
-def test_where_documents_end_depends_on_no_blocks(lines: list[bytes], sizes: list[int], last: bytes) -> None:
+def test_documents_do_not_depend_on_blocks(lines: list[bytes], sizes: list[int], last: bytes) -> None:
     blocks, rest = [], [*lines, *([last] if last else [])]
     for size in sizes:
         blocks.append(b"".join(rest[:size]))
@@ -60,7 +60,7 @@ def test_where_documents_end_depends_on_no_blocks(lines: list[bytes], sizes: lis
 
 @contextmanager
 def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
-    """Shows the tokens, and ln p of their shapes, or what differs by a constant, of which costs are made."""
+    """Call `see` with the tokens, and with ln p of their shapes up to a constant, from which costs are computed."""
     fill = module._fill
 
     def spy(words: Any, text: Any, context: Any, guess: bool, log_p: np.ndarray, *costs: np.ndarray) -> None:
@@ -73,7 +73,8 @@ def spied(see: Callable[[Any, np.ndarray], None]) -> Iterator[None]:
 
 
 def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.ndarray]:
-    """By the definition: ln p of the words of lines, with what is remembered; and of which words something is."""
+    """Return, by the definition, ln p of the words of lines with document memory; and for which words it changes ln
+    p."""
     context = recaser.pipeline.context
     assert context is not None
     words, log_p = [], []
@@ -103,17 +104,17 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
     remembered, is_remembered = [], []
     for (number, is_cased, _, word, before, after, weight), own in zip(words, log_p, strict=True):
         z = own.copy()
-        for share, part, wanted in ((weight, [3], word), (1, [3, 4], before), (1, [3, 5], after)):
+        for w_key, part, wanted in ((weight, [3], word), (1, [3, 4], before), (1, [3, 5], after)):
             same = [all(w[k] == (word, before, after)[k - 3] for k in part) and w[0] != number for w in words]
             others = [p for w, p, is_same in zip(words, log_p, same, strict=True) if is_same and w[1] and w[2]]
             if others and wanted is not None:
-                z += share * np.exp(others).sum(0) / math.sqrt(len(others))
+                z += w_key * np.exp(others).sum(0) / math.sqrt(len(others))
         remembered.append(z - np.log(np.exp(z).sum()))
         is_remembered.append(is_cased and bool((z != own).any()))
     return np.array(remembered), np.array(is_remembered)
 
 
-def test_sums_are_those_of_the_definition(fast: Recaser) -> None:
+def test_sums_match_the_definition(fast: Recaser) -> None:
     lines = LINES[:60]
     buf = np.frombuffer("\n".join(lines).encode(), np.uint8)
     words = fast.pipeline.words(buf)
@@ -133,7 +134,7 @@ def test_rarity(fast: Recaser) -> None:
     assert rarity(words, fast.model.arcs).tolist() == pytest.approx([RARE / (RARE + frequency), 1])
 
 
-def test_blank_lines_part_documents(recaser: Recaser) -> None:
+def test_blank_lines_separate_documents(recaser: Recaser) -> None:
     first, second = LINES[:12], LINES[12:24]
     together = recaser("\n".join([*first, "", *second]))
     assert together == recaser("\n".join(first)) + "\n\n" + recaser("\n".join(second))
@@ -172,4 +173,5 @@ def test_command(contextual_model: Path, tmp_path: Path, monkeypatch: pytest.Mon
         assert done.stdout.decode() == fast(text)
     for option in (["--nbest", "2"], ["--confidence"], ["--no-context"]):
         failed = run("recase", "--lm", contextual_model, "--document", *option, tmp_path / "in.txt", code=2)
-        assert b"Give --document without" in failed.stderr
+        error = failed.stderr.decode().splitlines()[-1]
+        assert "--document" in error and option[0] in error

@@ -1,12 +1,12 @@
-"""Document memory: what the context model says of a word elsewhere in its document is evidence here, too.
+"""Document memory: the probabilities of a word elsewhere in its document are evidence for it here.
 
-In: the words of one document, and what the context model gives their shapes, ln p. Out: the same, where other lines of
-the document have the word: ln p_k + w Σ_j p_jk / √N over the N places j of these lines, normalised; and likewise for
-the word with its left and with its right neighbour, which are names or terms if they recur. w is the less, the more
-training has known of the word: for a word of frequency f it is 1 / (1 + f / RARE).
+In: the words of one document, and ln p of their shapes by the context model. Out: for words that other lines of the
+document also have, ln p_k + w Σ_j p_jk / √N over the N occurrences j in these lines, normalized; and likewise, without
+w, for the word with its left and with its right neighbor, because pairs that recur are names or terms. w decreases with
+the word's training frequency f: w = 1 / (1 + f / RARE).
 
-First words of lines give no evidence, as their capitals may be those of their position. A line's own words are left
-out, so the order of a document's lines does not matter; sums are in whole numbers, so that it does not in the last bit.
+First words of lines give no evidence, as their capitals may come from their position. A line's own words are excluded,
+so the order of a document's lines does not matter; sums are integers, so the result is bit-for-bit independent of it.
 """
 
 from __future__ import annotations
@@ -38,23 +38,24 @@ from capfst.system.hashing import hash_pair
 from capfst.text.tokenizer import NEWLINE
 
 RARE = 6e-5
-"""The frequency of a word whose memory weighs half. Found on development text, as the other weights (1) and 1/√N."""
+"""The frequency of a word with w = 1/2. Tuned on development text, as the other weights (1) and 1/√N were."""
 
-_KEYS = 3  # of a word: itself, with the word before it, and with the one behind it
+_KEYS = 3  # of a word: alone, with the word before it, with the word after it
 _ONE = 1 << 16  # probability 1 in sums
 
 
 @kernel
 def _rarity(first_labels: I64Array, n_forms: U32Array, arcs: ArcArray, weights: F32Array) -> None:
+    """Fill the weight w of each word's memory."""
     for i in range(weights.size):
         frequency = 0.0
         for form in range(first_labels[i], first_labels[i] + n_forms[i]):
-            frequency += np.exp(-arcs[form - 1].weight)  # the unigram: state 0's arcs are those of all labels
+            frequency += np.exp(-arcs[form - 1].weight)  # the unigram: state 0 has the arcs of all labels, in order
         weights[i] = RARE / (RARE + frequency)
 
 
 def rarity(words: Words, arcs: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
-    """float32[n]: what the memory of each word weighs, given the arcs of the LM: from 0 to 1, for an OOV word."""
+    """Return float32[n], the weight w of each word's memory, from 0 to 1 (an OOV word). arcs: those of the LM."""
     weights = np.empty(len(words.token_types), np.float32)
     _rarity(words.first_labels.astype(np.int64), words.n_forms, arcs, weights)
     return weights
@@ -62,7 +63,8 @@ def rarity(words: Words, arcs: npt.NDArray[np.void]) -> npt.NDArray[np.float32]:
 
 @inner
 def _word_keys(tokens: TokenArray, t: i64, keys: U64Array) -> None:
-    """Fills uint64[_KEYS] for token t: hashes of what is remembered of it; 0 for a neighbour without case."""
+    """Fill keys, uint64[_KEYS], of token t: hashes of the word, and of it with each neighbor; 0 for a neighbor without
+    case."""
     before, word, after = tokens[t - 1], tokens[t], tokens[t + 1]
     keys[0] = hash_pair(word.word_hash, 1) | u64(1)
     keys[1] = keys[2] = 0
@@ -74,7 +76,7 @@ def _word_keys(tokens: TokenArray, t: i64, keys: U64Array) -> None:
 
 @inner
 def _slot_of(owners: U64Array, key: u64) -> i64:
-    """The slot that has this key, or the empty one for it."""
+    """Return the slot that has this key, or the empty one for it."""
     mask = owners.size - 1
     slot = i64(key >> u64(1)) & mask
     while owners[slot] != u64(0) and owners[slot] != key:
@@ -84,7 +86,8 @@ def _slot_of(owners: U64Array, key: u64) -> i64:
 
 @inner
 def _add(slots: I64Array, evidence: I32Array, sign: i64, sums: I64Matrix) -> None:
-    """Adds a word's evidence, int32[N_SHAPES], to its slots, int64[_KEYS], or takes it off; −1 is no slot."""
+    """Add a word's evidence, int32[N_SHAPES], to its slots, int64[_KEYS] (sign 1), or remove it (−1). Slot −1 is
+    none."""
     for slot in slots:
         if slot >= 0:
             for shape in range(N_SHAPES):
@@ -94,7 +97,7 @@ def _add(slots: I64Array, evidence: I32Array, sign: i64, sums: I64Matrix) -> Non
 
 @inner
 def _recall(slots: I64Array, sums: I64Matrix, rarity: f32, log_p: F32Array) -> None:
-    """Adds to log_p, float32[N_SHAPES], what is remembered of the word with these slots; normalises it."""
+    """Add the memory of a word with these slots to log_p, float32[N_SHAPES], and normalize it."""
     for k in range(_KEYS):
         if slots[k] >= 0 and sums[slots[k], N_SHAPES] > 0:
             weight = (rarity if k == 0 else 1.0) / (_ONE * np.sqrt(sums[slots[k], N_SHAPES]))
@@ -109,8 +112,11 @@ def _recall(slots: I64Array, sums: I64Matrix, rarity: f32, log_p: F32Array) -> N
 
 @allocating
 def remember(token_types: U8Array, tokens: TokenArray, token_of: I64Array, rarity: F32Array, log_p: F32Matrix) -> None:
-    """Changes log_p, float32[n, N_SHAPES], of the n words of a document with these tokens (see `tokens.Text`):
-    ln p, or ln of what is proportional to it. rarity: float32[n], what the memory of each word weighs."""
+    """Add document memory to log_p, float32[n, N_SHAPES], of the n words of a document, in place.
+
+    log_p: ln p, or ln of values proportional to p. tokens, token_of: as in `tokens.TokenizedText`. rarity: float32[n],
+    the weight of each word's memory.
+    """
     n = token_types.size
     size = 16
     while size < 2 * _KEYS * n:

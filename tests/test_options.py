@@ -1,0 +1,56 @@
+"""The options: each defined once, checked, and the same in Python and on the command line."""
+
+import inspect
+from dataclasses import fields
+
+import click
+import pytest
+
+import capfst
+from capfst.cli import cli
+from capfst.cli.exit_status import with_flags
+from capfst.cli.options import flag_of
+from capfst.options import RecaseOptions, TrainOptions, merged
+
+COMMANDS = [("recase", RecaseOptions), ("batch", RecaseOptions), ("train", TrainOptions)]
+
+
+@pytest.mark.parametrize(("name", "kind"), COMMANDS)
+def test_each_command_has_all_options_with_their_defaults(name, kind):
+    command = cli.get_command(None, name)
+    context = click.Context(command)
+    parameters = {each.name: each for each in command.params}
+    for field in fields(kind):
+        option = parameters[field.name]
+        assert option.opts == [flag_of(field)]
+        assert option.help == field.metadata["help"]
+        assert option.process_value(context, option.get_default(context)) == field.default
+
+
+@pytest.mark.parametrize(("called", "kind"), [(capfst.load, RecaseOptions), (capfst.train, TrainOptions)])
+def test_python_has_all_options_with_their_defaults(called, kind):
+    parameters = inspect.signature(called).parameters
+    assert all(parameters[each.name].default == each.default for each in fields(kind))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "named"),
+    [
+        (RecaseOptions, {"oov": "drop"}, "`oov` is 'drop'.*guess, pass"),
+        (RecaseOptions, {"restore": "accents"}, "`restore` is 'accents'.*case, diacritics, both"),
+        (TrainOptions, {"order": 6}, "`order` is 6.*1 to 5"),
+        (TrainOptions, {"min_count": 0}, "`min_count` is 0.*1 or more"),
+        (TrainOptions, {"errors": "ignore"}, "`errors` is 'ignore'.*strict, replace"),
+    ],
+)
+def test_unsupported_values_are_refused_with_what_is_supported(kind, options, named):
+    with pytest.raises(capfst.OptionError, match=named):
+        kind(**options)
+    with pytest.raises(ValueError, match=named):
+        merged(kind(), options, "load")
+
+
+def test_messages_name_flags_on_the_command_line():
+    assert with_flags("`skip_filters`, `breaks` and `order`, not `n` or `here`") == (
+        "--skip-filter, --no-breaks and --order, not `n` or `here`"
+    )
