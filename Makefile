@@ -1,4 +1,4 @@
-# capfst: `make demo` and `make test` set up all they need in .venv; `make lm CORPUS=…` trains a model.
+# capfst: `make demo` and `make test` install their dependencies in .venv; `make lm CORPUS=…` trains a model.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CAPFST := $(BIN)/capfst
 
 OUT ?= cap.fst
-# A value as one word of the shell, whatever is in it.
+# Quote a value as one word of the shell.
 quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
@@ -15,22 +15,22 @@ TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS))
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make demo                       train on the Python language reference, recase sentences, show scores'
+	@echo 'make demo                       train on Python's language reference, recase sentences, show scores'
 	@echo 'make test                       all tests'
-	@echo 'make kernels                    build the kernels that have changed'
-	@echo 'make bounds                     some tests with the indices of kernels checked'
-	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob; also compressed'
+	@echo 'make kernels                    build changed kernels'
+	@echo 'make bounds                     a part of the tests, with checked array indices'
+	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob, also compressed'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
-	@echo 'make model SOURCES=folder        a ready model, from the texts that its card names [NAME=multi]'
-	@echo 'make bench CORPUS=path TEXT=f    speed and accuracy beside peers [KENLM=folder BENCH_OPTIONS=…]'
-	@echo 'make docs                       the documentation as a site, in build/site'
-	@echo 'make lint                       style, types and the layers of the package'
-	@echo 'make package                    wheel and source distribution, in dist/'
-	@echo 'make clean                      remove what make made'
+	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
+	@echo 'make bench CORPUS=path TEXT=f    compare speed and accuracy with peers [KENLM=folder BENCH_OPTIONS=…]'
+	@echo 'make docs                       build the documentation site, in build/site'
+	@echo 'make lint                       check style, types and the layers of the package'
+	@echo 'make package                    build wheel and source distribution, in dist/'
+	@echo 'make clean                      remove everything that make has built'
 
-# The environment, in stages: what capfst needs to run, and what an extra of pyproject.toml adds to it (dev, docs, …). Made
-# again when a requirement changes, not when code does (the install is editable). The bytecode of the large extras is left
-# to when it is needed.
+# The environment, in stages: capfst's own dependencies (core), then those of an extra of pyproject.toml (dev, docs, …).
+# Rebuilt when a requirement changes, but not when code changes, because the install is editable. The bytecode of the large
+# extras is compiled at first use.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 $(VENV)/core: pyproject.toml constraints.txt setup.py $(wildcard capfst/kernels/*.c)
@@ -42,19 +42,19 @@ $(VENV)/%: $(VENV)/core
 	$(PIP_INSTALL) --no-compile -e '.[$*]'
 	touch $@
 
-# Compiled by numba in an environment of the build's own.
+# numba compiles them in pip's isolated build environment.
 kernels: $(VENV)/core
 	$(PIP_INSTALL) --no-deps -e .
 
 demo: $(VENV)/core
 	$(BIN)/python scripts/demo.py
 
-# At most four processes: each trains models of its own.
+# At most four processes, because each trains its own models.
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
 
-# Tests that go through most kernels, which are compiled anew, to check each index: in one process, so that each is
-# compiled once.
+# Tests that call most kernels, which are compiled again with index checks; in one process, so that each kernel is compiled
+# once.
 bounds: $(VENV)/dev
 	CAPFST_KERNELS=jit NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest --timeout 900 \
 		-m 'not slow' tests/test_edges.py tests/training/test_stages.py tests/io/test_formats.py tests/casing/test_surface.py \
@@ -66,21 +66,21 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A corpus may be a folder or a glob, whose age says little: `make lm` always trains.
+# `make lm` always trains: the age of a folder or glob does not show whether its files have changed.
 lm: $(VENV)/core
-	@$(if $(CORPUS),,echo 'make lm: say what to train on: make lm CORPUS=path' >&2; exit 2)
+	@$(if $(CORPUS),,echo 'make lm: no corpus. Run: make lm CORPUS=path' >&2; exit 2)
 	$(CAPFST) train $(call quoted,$(CORPUS)) -o $(call quoted,$(OUT)) $(TRAIN_OPTIONS)
 
-# A ready model; its card, capfst/models/NAME.json, says which texts must be in the folder.
+# Build a bundled model; its model card, capfst/models/NAME.json, lists the texts that must be in the folder.
 NAME ?= en
 model: $(if $(SOURCES),$(VENV)/words)
-	@$(if $(SOURCES),,echo 'make model: say where the texts are: make model SOURCES=folder' >&2; exit 2)
-	$(BIN)/python scripts/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES))
+	@$(if $(SOURCES),,echo 'make model: no texts. Run: make model SOURCES=folder' >&2; exit 2)
+	$(BIN)/python scripts/maintain/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES))
 
-# Needs a corpus and a text; KENLM=folder of KenLM's programs.
+# Results are written to build/bench.json. KENLM is the folder of KenLM's programs.
 bench: $(if $(and $(CORPUS),$(TEXT)),$(VENV)/bench)
-	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: say CORPUS=path and TEXT=held-out text' >&2; exit 2)
-	$(BIN)/python scripts/bench.py $(call quoted,$(CORPUS)) $(call quoted,$(TEXT)) $(if $(KENLM),--kenlm $(call quoted,$(KENLM))) $(BENCH_OPTIONS)
+	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: no corpus or text. Run: make bench CORPUS=path TEXT=held-out-text' >&2; exit 2)
+	$(BIN)/python scripts/bench/bench.py $(call quoted,$(CORPUS)) $(call quoted,$(TEXT)) $(if $(KENLM),--kenlm $(call quoted,$(KENLM))) $(BENCH_OPTIONS)
 
 docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict

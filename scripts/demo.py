@@ -1,5 +1,5 @@
-"""The demo (`make demo`): recases with the ready model; then trains on the language reference that comes with Python,
-recases sentences of its kind, and scores a held-out tenth.
+"""The demo (`make demo`): recase with the bundled model, then train on the language reference that is part of Python,
+recase similar sentences, and score a held-out tenth.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MARKUP = re.compile(r"``|\*\*|\"|^\s*[-*|+=~^#].*$", re.MULTILINE)
 
 
 def sentences() -> list[str]:
-    """The sentences of the reference's paragraphs, without code, tables and markup, each once."""
+    """Return the distinct sentences of the reference's paragraphs, without code, tables and markup."""
     unique: dict[str, None] = {}
     for _, text in sorted(topics.items()):
         for paragraph in re.split(r"\n\s*\n", text):
@@ -44,16 +44,17 @@ def sentences() -> list[str]:
 
 
 def show(recaser: capfst.Recaser, text: str) -> None:
+    """Print each line, lowercased and recased."""
     for sentence in text.strip().lower().splitlines():
         print(f"  {sentence}\n→ {recaser(sentence)}\n")
 
 
 def main() -> None:
-    print("With the ready model:\n")
+    print("With the bundled model:\n")
     show(capfst.load(), NEWS)
     lines = sentences()
     held_out, training = lines[::10], [line for i, line in enumerate(lines) if i % 10]
-    print(f"The language reference of Python: {len(training):,} sentences to learn from, {len(held_out):,} held out.\n")
+    print(f"Python's language reference: {len(training):,} sentences for training, {len(held_out):,} held out.\n")
     with tempfile.TemporaryDirectory() as folder:
         corpus, model = Path(folder, "topics.txt"), Path("demo.fst")
         corpus.write_text("\n".join(training) + "\n", "utf-8")
@@ -67,7 +68,7 @@ def main() -> None:
         print(f'  echo "the cpython interpreter" | .venv/bin/capfst recase --lm {model}\n')
         show(recaser, SENTENCES)
         lowered = [line.lower() for line in held_out]
-        print("Scores on the held-out sentences, lowercased and recased:\n")
+        print("Scores of the held-out sentences, lowercased and recased:\n")
         print(f"{'':28}accuracy      F1")
         for name, recased in (
             ("lowercase", lowered),

@@ -1,8 +1,8 @@
 """The documentation says what is there, all of it, and its examples run.
 
-README.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md are the documents. In docs/, a `console` block is a session of a
-shell, and a `pycon` block one of Python: both are run, page by page, in a folder that has docs/examples/ and a model of
-corpus.txt in it. In what they print, `...` stands for anything.
+README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md and scripts/experiments/README.md are the documents. In docs/, a
+`console` block is a session of a shell, and a `pycon` block one of Python: both are run, page by page, in a folder that
+has docs/examples/ and a model of corpus.txt in it. In what they print, `...` stands for anything.
 """
 
 import doctest
@@ -31,7 +31,8 @@ from capfst.corpus.filters import FILTERS
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *PAGES]
+TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+DOCUMENTS = [*TOP, *PAGES, ROOT / "scripts" / "experiments" / "README.md"]
 COMMANDS = sorted(CLI_COMMANDS)
 FOLDERS = ("capfst", "grammars", "scripts", "tests")
 FENCED = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
@@ -96,11 +97,17 @@ def test_each_command_has_help_with_an_example(name):
     assert re.search(rf"capfst {name}\b", result.output.split("Usage:")[1].split("\n", 1)[1])
 
 
+def script_options(script: Path) -> set[str]:
+    """Return the options in the text of a script, with those that it imports from helpers/corpora.py."""
+    text = text_of(script)
+    if "from helpers.corpora import" in text:
+        text += text_of(ROOT / "scripts" / "experiments" / "helpers" / "corpora.py")
+    return set(re.findall(r'"(--?[\w-]+)"', text))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_no_document_has_an_unknown_command_or_option(document):
-    scripts = {
-        option for path in (ROOT / "scripts").glob("*.py") for option in re.findall(r'"(--[\w-]+)"', text_of(path))
-    }
+    scripts = set().union(*map(script_options, (ROOT / "scripts").rglob("*.py")))
     everywhere = set().union(*OPTIONS.values()) | scripts | {"--help", "--version"}
     for line in code(document):
         for command in re.findall(r"(?:^|[|;&$] |bin/|-m )capfst ([^|;&#`)]*)", line):
@@ -109,8 +116,8 @@ def test_no_document_has_an_unknown_command_or_option(document):
                 continue  # COMMAND, VERB: any
             assert words[0] in COMMANDS, line
             assert {word for word in words if word.startswith("-")} <= OPTIONS[words[0]] | {"--help"}, line
-        for script, arguments in re.findall(r"python (?:\S*/)?scripts/(\w+\.py)([^|;&#`]*)", line):
-            known = set(re.findall(r'"(--?[\w-]+)"', text_of(ROOT / "scripts" / script)))
+        for script, arguments in re.findall(r"python (?:\S*/)?scripts/([\w/]+\.py)([^|;&#`]*)", line):
+            known = script_options(ROOT / "scripts" / script)
             assert {word.strip("[]") for word in shlex.split(arguments) if word.strip("[]").startswith("-")} <= known, (
                 line
             )
@@ -236,6 +243,6 @@ def test_the_notebook_runs_and_shows_what_it_prints(monkeypatch):
     monkeypatch.delenv(models.VARIABLE, raising=False)
     text = text_of(DOCS / "notebook.ipynb")
     notebook = json.loads(text)
-    runpy.run_path(str(ROOT / "scripts" / "run_notebook.py"))["run"](notebook)
+    runpy.run_path(str(ROOT / "scripts" / "maintain" / "run_notebook.py"))["run"](notebook)
     version = re.compile(r"\|v:[^|]+")
     assert version.sub("", json.dumps(notebook)) == version.sub("", json.dumps(json.loads(text)))

@@ -1,8 +1,8 @@
 """Bundled models: each is two files in this folder, `NAME.fst` and `NAME.json`, its model card.
 
 In: the name of a model, or a path. Out: the path of the model's file, its model card, or the opened model. The card
-records the sources and options of the model, so that scripts/ready_model.py can build the same bytes again, and its
-figures and limits. A card may exist without its model.
+records the sources and options of the model, so that scripts/maintain/ready_model.py can build the same bytes again,
+and its figures and limits. A card may exist without its model.
 
 `find` and `card` import nothing but the standard library: the command line's `--help` needs them.
 """

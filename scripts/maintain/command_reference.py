@@ -1,6 +1,6 @@
 """Write the generated part of docs/commands.md: what `--help` prints, as tables.
 
-    python scripts/maintain/command_reference.py
+python scripts/maintain/command_reference.py
 """
 
 from __future__ import annotations

@@ -34,6 +34,6 @@ def test_negative_indices_are_found() -> None:
 
 def test_kernels_have_no_negative_indices() -> None:
     package = Path(capfst.__file__).parent
-    modules = chain(package.rglob("*.py"), (package.parent / "scripts").glob("*.py"))
+    modules = chain(package.rglob("*.py"), (package.parent / "scripts").rglob("*.py"))
     found = {str(path): negative_indices(path.read_text("utf-8")) for path in modules}
     assert {path: lines for path, lines in found.items() if lines} == {}

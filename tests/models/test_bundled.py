@@ -147,7 +147,7 @@ def test_one_note_about_a_model_without_context(tmp_path):
 
 @pytest.mark.slow
 def test_it_is_built_only_from_the_texts_of_its_card(tmp_path):
-    command = [sys.executable, ROOT / "scripts" / "ready_model.py", "make", "en", tmp_path]
+    command = [sys.executable, ROOT / "scripts" / "maintain" / "ready_model.py", "make", "en", tmp_path]
     sources = [source["file"] for source in models.card(models.find("en"))["sources"]]
     for content in None, b"x":
         for source in sources if content else ():

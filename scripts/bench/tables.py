@@ -1,0 +1,112 @@
+"""Make the tables of the documentation from the results of benchmarks.
+
+    \b
+    python scripts/bench/tables.py build/bench.json --document docs/figures.md --plot docs/images/bench.svg
+    python scripts/bench/tables.py build/bench.json build/phases.json --document docs/figures.md
+
+RESULTS are JSON files of bench.py and phases.py. Prints the tables as Markdown; with --document, writes each table into
+the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for `phases`.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
+from helpers.markdown import fill, table
+
+from capfst.cli.exit_status import exit_status
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def bench_table(results: dict[str, Any]) -> str:
+    """Format the results of bench.py: a row per contender, and a line on the machine."""
+    head = [
+        *("", "cores", "tokens/s", "× KenLM", "first line, s", "peak MB", "anonymous MB", "bytes per n-gram"),
+        *("accuracy", "F1"),
+    ]
+    contenders = results["contenders"]
+    yardsticks = {each["size"]: statistics.median(each["rates"]) for each in contenders if each["is_yardstick"]}
+    rows = []
+    for each in contenders:
+        rate, yardstick = statistics.median(each["rates"]), yardsticks.get(each["size"])
+        rows.append(
+            [
+                each["name"],
+                str(each["cores"]),
+                f"{rate:,.0f}",
+                f"{rate / yardstick:.3g}" if yardstick else "",
+                f"{statistics.median(each['starts']):.2f}",
+                *(f"{size / 1e6:,.0f}" for size in each["memory"]),
+                *(
+                    "" if each[name] is None else f"{each[name]:{form}}"
+                    for name, form in (("bytes_per_ngram", ".1f"), ("accuracy", ".2f"), ("f1", ".2f"))
+                ),
+            ]
+        )
+    return f"{table(head, rows)}\n\n{results['machine']}"
+
+
+def phases_table(results: dict[str, Any]) -> str:
+    """Format the results of phases.py: a row per phase, a column per model, and their sums."""
+    columns = results["columns"]
+    rows = [*zip(*(column["ns"] for column in columns), strict=True), [sum(column["ns"]) for column in columns]]
+    named = zip([*results["phases"], "all"], rows, strict=True)
+    return table(
+        ["ns per word", *(column["name"] for column in columns)],
+        [[name, *(f"{figure:.0f}" for figure in row)] for name, row in named],
+    )
+
+
+TABLES = {"bench": bench_table, "phases": phases_table}
+"""The function that formats each kind of results, by the name of its table."""
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Draw the rates of bench.py as bars on a logarithmic axis."""
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    contenders = results["contenders"]
+    figure, axes = pyplot.subplots(figsize=(8, 0.4 * len(contenders) + 1))
+    names = [f"{each['name']}, {each['cores']} cores" if each["cores"] > 1 else each["name"] for each in contenders]
+    colors = ["tab:blue" if name.startswith("capfst") else "tab:gray" for name in names]
+    bars = axes.barh(names, [statistics.median(each["rates"]) for each in contenders], color=colors)
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
+    axes.set(xscale="log", xlabel="tokens per second, text to text")
+    axes.margins(x=0.2)
+    axes.invert_yaxis()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+@click.command(help=__doc__)
+@click.argument("results", nargs=-1, required=True, type=FILE)
+@click.option("--document", type=FILE, help="Document to write the tables into.")
+@click.option(
+    "--plot",
+    "image",
+    type=click.Path(path_type=Path),
+    help="Image file for a chart of bench.py's rates (needs matplotlib).",
+)
+def main(results: tuple[Path, ...], document: Path | None, image: Path | None) -> None:
+    for path in results:
+        result = json.loads(path.read_text("utf-8"))
+        name = result["table"]
+        text = TABLES[name](result)
+        print(f"{text}\n")
+        if document:
+            fill(document, name, text)
+        if image and name == "bench":
+            plot(result, image)
+
+
+if __name__ == "__main__":
+    with exit_status():
+        main(standalone_mode=False)

@@ -1,0 +1,1 @@
+"""Modules that several experiments share; they are not programs."""

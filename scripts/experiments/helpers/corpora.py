@@ -1,0 +1,46 @@
+"""The corpora of the experiments: their folder, and the texts that the bundled model was trained on.
+
+The default folder is `../shared/data`, next to the repository; `--data` of each experiment sets another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from capfst import models
+from capfst.io.blocks import read_blocks
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+data_option = click.option(
+    "--data",
+    default=DATA,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the corpora.  [default: ../shared/data, next to the repository]",
+)
+quick_option = click.option("--quick", is_flag=True, help="Use small parts of the data, for a quick check.")
+document_option = click.option(
+    "--document",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Write the tables into this document, between the marks with their names.",
+)
+
+
+def read_lines(*files: Path) -> list[str]:
+    """Return the lines of files (plain or compressed), without their ends."""
+    return [line for block in read_blocks(files) for line in block.decode().split("\n")[:-1]]
+
+
+def bundled_sources(data: Path) -> list[Path]:
+    """Return the texts that the bundled model was trained on, as its model card lists them."""
+    card = json.loads((models.FOLDER / f"{models.DEFAULT}.json").read_text("utf-8"))
+    return [data / "train" / models.DEFAULT / source["file"] for source in card["sources"]]
+
+
+def bundled_text(data: Path) -> Iterator[bytes]:
+    """Read the texts that the bundled model was trained on, in blocks of whole lines."""
+    return read_blocks(bundled_sources(data))

@@ -1,0 +1,126 @@
+"""Earnings-21 (Del Rio et al. 2021): earnings calls, transcribed by people and by seven recognizers.
+
+In: its archive. Out: for each call, the words of the reference and of each recognizer; the ends of the reference's
+sentences; and the alignment of recognized words with the reference's.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from ast import literal_eval
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.evaluate.alignment import align
+from capfst.io.compression import decompressed
+
+REFERENCE = "reference"
+TITLES = {"mr", "ms", "mrs", "dr"}
+
+
+class Word(NamedTuple):
+    text: str  # as it is cased
+    mark: str  # the punctuation after it, or ""
+    speaker: str
+    tags: tuple[str, ...]  # the numbers (in the call) of the reference's spans that contain it
+
+
+class Call(NamedTuple):
+    texts: dict[str, list[Word]]
+    """The words of `REFERENCE`, and of each recognizer by its name."""
+    types: dict[str, str]
+    """The types of the reference's spans (PERSON, DATE, CONTRACTION, …), by number."""
+
+
+def read(archive: Path) -> dict[str, Call]:
+    """Read the calls; they are sorted by name."""
+    calls: dict[str, Call] = defaultdict(lambda: Call({}, {}))
+    with decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as files:
+        for member in files:
+            if (file := files.extractfile(member)) is None:
+                continue
+            path = PurePath(member.name)
+            call = calls[path.name.partition(".")[0]]
+            text = file.read().decode()
+            if path.suffix == ".json":
+                call.types.update({number: span["entity_type"] for number, span in json.loads(text).items()})
+            elif path.suffix == ".nlp":
+                folders = [part for part in path.parts[1:-1] if part not in ("nlp", "output")]
+                name = REFERENCE if "nlp_references" in folders else " ".join(folders)
+                call.texts[name] = _words(text)
+    return dict(sorted(calls.items()))
+
+
+def _words(text: str) -> list[Word]:
+    """Read the words of a table with one word per line.
+
+    Some recognizers write % as punctuation; here it belongs to its number. TRUE that is marked as lowercase becomes
+    true: a spreadsheet has changed it.
+    """
+    rows = [line.split("|") for line in text.splitlines()[1:]]
+    words = []
+    for (token, speaker, _, _, _, case, _, *tags), mark in zip(rows, _marks(rows), strict=True):
+        if token := "".join(token.split()) + "%" * ("%" in mark):
+            if token == "TRUE" and case == "LC":
+                token = "true"
+            tags_of_word = tuple(literal_eval(tags[0])) if tags else ()
+            words.append(Word(token, mark.replace("%", "").strip(), speaker, tags_of_word))
+    return words
+
+
+def _marks(rows: list[list[str]]) -> list[str]:
+    """Return the punctuation after each word.
+
+    From some line of one call on, punctuation and case are recorded one line too low; this is corrected.
+    """
+    marks = [row[4] for row in rows]
+    is_lower = np.array([row[0] == row[0].lower() for row in rows])
+    said_lower = np.array([row[5] == "LC" for row in rows])
+    here, below = is_lower == said_lower, np.append(is_lower[:-1] == said_lower[1:], False)
+    fitting = np.cumsum(np.append(0, here)) + np.append(
+        np.cumsum(below[::-1])[::-1], 0
+    )  # by the line at which the shift begins
+    begin = len(rows) - int(fitting[::-1].argmax())
+    return marks[:begin] + marks[begin + 1 :] + [""] * (begin < len(rows))
+
+
+def sentence_ends(words: list[Word]) -> list[int]:
+    """Return the ends of sentences: after their marks, and where the speaker changes."""
+    pairs = pairwise(words)
+    ends = (
+        (word.mark[-1:] in (".", "?", "!", "…") and word.text.lower() not in TITLES)
+        or word.speaker != following.speaker
+        for word, following in pairs
+    )
+    return [k for k, end in enumerate(ends, 1) if end] + [len(words)]
+
+
+def positional(words: list[Word]) -> list[bool]:
+    """Return whether each word may have a capital for its position: the first word of a sentence, and the word after
+    a broken-off first word or a remark like <laugh>."""
+    first = np.isin(range(len(words)), [0, *sentence_ends(words)])
+    for k, word in enumerate(words[:-1]):
+        first[k + 1] |= word.text.startswith("<") or (first[k] and word.text.endswith("-"))
+    return list(first)
+
+
+def positions(reference: list[Word], hypothesis: list[Word]) -> npt.NDArray[np.int64]:
+    """Align recognized words with the reference's by the least number of edits, ignoring case.
+
+    Returns int64[len(hypothesis)]: the position of the reference's word, or −1 for an inserted word.
+    """
+    found = np.full(len(hypothesis), -1)
+    pairs = align([word.text for word in reference], [word.text for word in hypothesis])
+    ends = [*pairs.tolist(), [len(reference), len(hypothesis)]]
+    for (i, j), (next_i, next_j) in pairwise([[-1, -1], *ends]):
+        substituted = min(next_i - i, next_j - j) - 1
+        found[j + 1 : j + 1 + substituted] = range(i + 1, i + 1 + substituted)
+        if next_j < len(found):
+            found[next_j] = next_i
+    return found

@@ -1,0 +1,329 @@
+"""Restore the case of recognizers' output (Beaufays & Strope 2013, Table 1, §6.3; Lita et al. 2003, Table 3).
+
+    \b
+    python scripts/experiments/speech.py --document docs/experiments.md --plot docs/images/recognition.svg
+
+Real recognizers: thirty earnings calls (Earnings-21), transcribed by seven recognizers. Word error rate (WER) and
+capitalization error rate (CER) are those of `capfst score --align`, on pieces with about 500 words in common, for
+
+\b
+* the recognizer's own casing, and capfst's, without positional capitals, so
+  that only intrinsic case counts (§3.2.2). capfst reads each call as a
+  document of lines of 100 words, in lower case and without punctuation;
+* the recognizer's own casing, and capfst's with `--sentence-case`, of the
+  text with the recognizer's own punctuation.
+
+The model is unpruned. It is trained on the bundled model's texts without its calls and dialogs, half of them as words
+alone (scripts/data/words_alone.py), and kept in build/speech. The bundled model, which was trained on other calls
+(Earnings-22), shows the gain from text of the domain.
+
+The fraction of misrecognized words is the part of the CER that remains if all recognized words have the reference's
+case (§6.3).
+
+A recognizer built from recased text: flite speaks held-out sentences, and PocketSphinx recognizes them with LMs of
+in-domain text in lower case, recased by capfst, and in true case.
+
+Needs the package pocketsphinx, and flite from Debian: apt-get install flite
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+from helpers import spoken
+from helpers.bootstrap import RESAMPLES, bootstrap
+from helpers.corpora import bundled_sources, bundled_text, data_option, document_option, quick_option
+from helpers.earnings21 import REFERENCE, Call, Word, positional, read
+from helpers.intrinsic_case import inside_case
+from helpers.markdown import fill, table, with_interval
+from helpers.models import kept_model
+from helpers.overlap import overlap
+from helpers.packages import require
+
+import capfst
+from capfst import models
+from capfst.cli.exit_status import exit_status
+from capfst.evaluate.alignment import align, compare_aligned
+from capfst.evaluate.compare import CAPITALS, SUBSTITUTIONS, LineCounts
+from capfst.evaluate.score import ALIGNED_MEASURES, measures
+from capfst.io.blocks import read_blocks
+from capfst.system.progress import progress
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "data"
+WORK = SCRIPTS.parents[1] / "build" / "speech"
+LEFT_OUT = ("earnings_calls.txt.zst", "taskmaster_dialogs.txt.zst")
+"""Sources of the bundled model that are of the same kinds as the test text."""
+QUICK_SOURCES = ("common_voice.txt.zst", "usgov_web.txt.zst", "wikinews.txt.zst")
+LINE = 100
+"""Number of words per line in a call without punctuation, as capfst reads it."""
+PIECE = 500
+"""Calls are cut into pieces with this number of words in common, because aligning shorter texts takes less time."""
+TUNED_ON = 2
+"""Every second call, from the first, was used to choose how to train and to format the text; the first table is of the
+others."""
+WER, CER = (list(ALIGNED_MEASURES).index(name) for name in ("wer", "capitalization_error_rate"))
+SHOUTING = "kaldi_org librispeech"
+"""A recognizer that writes only capitals."""
+RECOGNIZERS = (
+    *("google", "amazon", "microsoft", "speechmatics"),
+    *("rev espnet", "rev kaldi", SHOUTING),
+)
+PUNCTUATING = (REFERENCE, "google", "amazon", "microsoft", "speechmatics")
+"""The recognizers that write punctuation."""
+
+
+def run(script: str, *arguments: str | Path) -> None:
+    """Run a script of scripts/data; end with its exit status if it fails."""
+    if status := subprocess.run([sys.executable, SCRIPTS / script, *arguments], check=False).returncode:
+        sys.exit(status)
+
+
+def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
+    """Return a model trained neither on calls nor on dialogs, and its training texts."""
+    texts = [
+        text
+        for text in bundled_sources(data)
+        if text.name not in LEFT_OUT and (not quick or text.name in QUICK_SOURCES)
+    ]
+
+    def train(path: Path) -> None:
+        card = models.card(models.find(models.DEFAULT))
+        assert card
+        with tempfile.TemporaryDirectory() as temporary:
+            folder, files = Path(temporary), []
+            run("words_alone.py", *texts, "-o", folder)
+            for text in texts:
+                name = text.name.partition(".")[0]
+                files += [folder / f"{name}.txt", folder / f"{name}-words.txt"]
+            for each in card["written"]:
+                files.append(folder / f"{each['kind']}.txt")
+                sources = [texts[0].parent / file for file in each["from"] if file not in LEFT_OUT]
+                run("speech_and_chat.py", each["kind"], *sources, "--one-in", str(each["one_in"]), "-o", files[-1])
+            capfst.train(files, path, progress=partial(progress, quiet=False))
+
+    return kept_model(WORK / ("quick.fst" if quick else "model.fst"), train), texts
+
+
+def plain(words: list[Word]) -> list[str]:
+    return [word.text for word in words]
+
+
+def recased(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
+    """Recase a call's words, in lower case and without punctuation, as lines of a document."""
+    lower = [word.text.lower() for word in words]
+    return recaser("\n".join(" ".join(lower[k : k + LINE]) for k in range(0, len(lower), LINE))).split()
+
+
+def recased_with_marks(recaser: capfst.Recaser, words: list[Word]) -> list[str]:
+    """Recase a call's words with their punctuation, as one line."""
+    tokens = recaser(" ".join(word.text + word.mark for word in words).lower()).split()
+    return [token[: len(token) - len(word.mark)] for token, word in zip(tokens, words, strict=True)]
+
+
+def own_case(texts: list[list[Word]]) -> list[list[str]]:
+    """Return the words of calls in their own casing, without positional capitals."""
+    return inside_case([(plain(words), positional(words)) for words in texts])
+
+
+class Alignment:
+    """The alignment of a call's words with the reference's, ignoring case."""
+
+    def __init__(self, call: Call, name: str) -> None:
+        reference, words = call.texts[REFERENCE], call.texts[name]
+        self.pairs = align(plain(reference), plain(words))
+        ends = [len(reference), len(words)]
+        self._stops = np.concatenate([[[0, 0]], self.pairs[PIECE::PIECE], [ends]])
+
+    def count(self, reference: list[str], words: list[str]) -> LineCounts:
+        """Return the counts of the call, int64[COLUMNS]."""
+        ref, hyp = (
+            [" ".join(text[start:end]) for start, end in itertools.pairwise(stops)]
+            for text, stops in zip((reference, words), self._stops.T.tolist(), strict=True)
+        )
+        counts: LineCounts = np.concatenate(list(compare_aligned(ref, hyp))).sum(axis=0)
+        return counts
+
+    def correct(self, reference: list[str], words: list[str]) -> list[str]:
+        """Return the words, with the reference's case for the words that are recognized."""
+        known = {j: reference[i] for i, j in self.pairs.tolist()}
+        return [known.get(j, word) for j, word in enumerate(words)]
+
+
+def intrinsic(
+    calls: list[Call], recaser: capfst.Recaser, bundled: capfst.Recaser, names: list[str]
+) -> npt.NDArray[np.float64]:
+    """Count the recognizer's own casing, capfst's, the bundled model's, and capfst's with the reference's case for the
+    words that are recognized: float64[calls, names, 4, COLUMNS]."""
+    own = {name: own_case([call.texts[name] for call in calls]) for name in [REFERENCE, *names]}
+    counts = []
+    for k, call in enumerate(calls):
+        reference = own[REFERENCE][k]
+        for name in names:
+            aligned = Alignment(call, name)
+            cased, by_bundled = (recased(each, call.texts[name]) for each in (recaser, bundled))
+            casings = own[name][k], cased, by_bundled, aligned.correct(reference, cased)
+            counts += [aligned.count(reference, words) for words in casings]
+    return np.array(counts, np.float64).reshape(len(calls), len(names), len(casings), -1)
+
+
+def written(calls: list[Call], recaser: capfst.Recaser, names: list[str]) -> npt.NDArray[np.float64]:
+    """Count the recognizer's own casing and capfst's, with positional capitals: float64[calls, names, 2, COLUMNS]."""
+    counts = []
+    for call in calls:
+        for name in names:
+            aligned = Alignment(call, name)
+            cased = recased_with_marks(recaser, call.texts[name])
+            reference = plain(call.texts[REFERENCE])
+            counts += [aligned.count(reference, words) for words in (plain(call.texts[name]), cased)]
+    return np.array(counts, np.float64).reshape(len(calls), len(names), 2, -1)
+
+
+def rates(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return WER, CER, and its deletions, insertions and substitutions, in percent: […, COLUMNS] → […, 5]."""
+    edits = 100 * counts[..., CAPITALS + 1 : SUBSTITUTIONS + 1] / counts[..., CAPITALS, None]
+    return np.concatenate([measures(counts)[..., [WER, CER]], edits], axis=-1)
+
+
+def intrinsic_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> list[list[str]]:
+    values, low, high = bootstrap(counts, rates, resamples)
+    rows = []
+    for k, name in enumerate(names):
+        cells = [f"{values[k, 0, 0]:.1f}"]
+        for casing in range(2):
+            cells.append(with_interval(*(table[k, casing, 1] for table in (values, low, high))))
+            cells.append(" / ".join(f"{edits:.1f}" for edits in values[k, casing, 2:]))
+        cells.append(f"{100 * values[k, 3, 1] / values[k, 1, 1]:.0f} %")
+        cells.append(with_interval(*(table[k, 2, 1] for table in (values, low, high))))
+        rows.append([name, *cells])
+    return rows
+
+
+def written_rows(names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> list[list[str]]:
+    values, low, high = bootstrap(counts, rates, resamples)
+    return [
+        [name, *(with_interval(*(table[k, casing, 1] for table in (values, low, high))) for casing in range(2))]
+        for k, name in enumerate(names)
+    ]
+
+
+def spoken_rows(domain: str, said: spoken.Spoken, recaser: capfst.Recaser, resamples: int) -> list[list[str]]:
+    casings = said.recognized | {"lowercase, its output recased": recaser(said.recognized[spoken.LOWERCASE])}
+    counts = np.stack(
+        [np.concatenate(list(compare_aligned(said.sentences, lines))) for lines in casings.values()], axis=1
+    )
+    values, low, high = bootstrap(counts.astype(np.float64), rates, resamples)
+    return [
+        [
+            domain,
+            name,
+            *(with_interval(*(table[k, rate] for table in (values, low, high))) for rate in range(2)),
+            " / ".join(f"{edits:.1f}" for edits in values[k, 2:]),
+        ]
+        for k, name in enumerate(casings)
+    ]
+
+
+INTRINSIC_HEAD = (
+    "recognizer",
+    "WER",
+    "CER, own case",
+    "del / ins / sub",
+    "CER, capfst",
+    "del / ins / sub",
+    "misrecognized words' share",
+    "CER, ready model",
+)
+WRITTEN_HEAD = ("text with punctuation of", "CER, own case", "CER, capfst")
+SPOKEN_HEAD = ("domain", "text of the LM", "WER", "CER", "del / ins / sub")
+DOMAINS = {"earnings calls": "earnings_calls.txt.zst", "dialogs": "taskmaster_dialogs.txt.zst"}
+SENTENCES = 300
+
+
+def draw(path: Path, names: list[str], counts: npt.NDArray[np.float64], resamples: int) -> None:
+    """Plot the CER of each casing, by recognizer."""
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    values, low, high = (found[:, :3, 1] for found in bootstrap(counts, rates, resamples))
+    figure, axes = pyplot.subplots(figsize=(8, 3.2))
+    for casing, label in enumerate(("own case", "capfst", "capfst, ready model")):
+        value = values[:, casing]
+        positions = np.arange(len(names)) + 0.27 * (casing - 1)
+        axes.bar(positions, value, 0.25, yerr=[value - low[:, casing], high[:, casing] - value], label=label, capsize=2)
+    axes.set(ylabel="CER, %", ylim=(0, 110), xticks=range(len(names)), xticklabels=names)
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend()
+    figure.autofmt_xdate(rotation=20)
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+@click.command(help=__doc__)
+@data_option
+@quick_option
+@click.option("--part", type=click.Choice(["calls", "spoken"]), help="Run only this experiment.  [default: both]")
+@document_option
+@click.option("--plot", type=click.Path(path_type=Path), help="Image file for a plot of the CERs (needs matplotlib).")
+def main(data: Path, quick: bool, part: str | None, document: Path | None, plot: Path | None) -> None:
+    if plot:
+        require("matplotlib")
+    if part != "calls":
+        require("pocketsphinx")
+        spoken.flite("-lv")  # lists voices; fails early if flite is missing
+    resamples = 100 if quick else RESAMPLES
+    lm, texts = model(data, quick)
+    tables: dict[str, str] = {}
+    tested: list[str] = []
+
+    def show(name: str, title: str, text: str) -> None:
+        tables[name] = text
+        click.echo(f"\n{title}\n\n{text}")
+
+    if part != "spoken":
+        calls = list(read(data / "speech" / "earnings21.tar.zst").values())
+        references = [" ".join(plain(call.texts[REFERENCE])) for call in calls]
+        tested += references
+        bundled = itertools.islice(bundled_text(data), 1 if quick else None)
+        click.echo(f"In common with the bundled model's training text: {overlap(references, bundled)}")
+        if quick:
+            calls = calls[:3]
+        names = [REFERENCE, *RECOGNIZERS][: 2 if quick else None]
+        counts = intrinsic(calls, capfst.load(lm, document=True), capfst.load(document=True), names)
+        reported = np.arange(len(calls)) % TUNED_ON > 0
+        for title, of_title in (("reported", counts[reported]), ("all", counts)):
+            rows = intrinsic_rows(names, of_title, resamples)
+            show(f"speech-{title}", f"{len(of_title)} calls, {title}:", table(INTRINSIC_HEAD, rows))
+        if plot:
+            shown = [k for k, name in enumerate(names) if name != SHOUTING]
+            draw(plot, [names[k] for k in shown], counts[:, shown], resamples)
+        names = [name for name in names if name in PUNCTUATING]
+        rows = written_rows(names, written(calls, capfst.load(lm, sentence_case=True), names), resamples)
+        show("speech-written", "with punctuation and first words:", table(WRITTEN_HEAD, rows))
+    if part != "calls":
+        rows = []
+        recaser = capfst.load(lm)
+        with tempfile.TemporaryDirectory() as temporary:
+            for domain, file in DOMAINS.items():
+                number, limit = (10, 3000) if quick else (SENTENCES, None)
+                said = spoken.run(data / "train" / "en" / file, recaser, Path(temporary) / domain, number, limit)
+                tested += said.sentences
+                common = overlap(said.sentences, said.training)
+                click.echo(f"{domain}: {len(said.sentences)} sentences; in common with the LMs' text: {common}")
+                rows += spoken_rows(domain, said, recaser, resamples)
+        show("speech-spoken", "spoken by flite, recognized by PocketSphinx:", table(SPOKEN_HEAD, rows, texts=2))
+    click.echo(f"\nAll test text, in common with the model's training text: {overlap(tested, read_blocks(texts))}")
+    if document:
+        for name, text in tables.items():
+            fill(document, name, text)
+
+
+if __name__ == "__main__":
+    with exit_status():
+        main(standalone_mode=False)

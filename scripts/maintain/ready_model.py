@@ -1,0 +1,219 @@
+"""Build a bundled model from the texts that its model card lists, and measure it.
+
+    \b
+    python scripts/maintain/ready_model.py make en ../corpora/en    # or: make model SOURCES=../corpora/en
+    python scripts/maintain/ready_model.py make multi ../corpora    # or: make model NAME=multi SOURCES=../corpora
+    python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst --sources ../corpora/en
+
+The card is capfst/models/NAME.json. The same texts and options give the same bytes. `measure` writes the model's
+figures into the card, and also prints those of other models: --lm, truecase with its own model, and sacremoses trained
+on a sample of the model's sources (the last two only if they are installed; they are in the extra `bench`).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+import capfst
+from capfst.batch.manifest import sha256
+from capfst.cli.exit_status import exit_status
+from capfst.exceptions import CapfstError, CorpusError, ModelError
+from capfst.io.blocks import read_blocks
+from capfst.models import FOLDER, find
+from capfst.options import ContextOptions
+from capfst.system.atomic import replacing
+from capfst.system.progress import progress
+from capfst.text.unicode import lower
+
+_SAMPLED = 15
+"""sacremoses is trained on every 15th line, because it is slow."""
+_DATA = Path(__file__).resolve().parents[1] / "data"
+
+FILE = click.Path(path_type=Path)
+
+
+def checked(source: dict[str, Any], folder: Path) -> Path:
+    """Return the file of a source.
+
+    Raises:
+        CorpusError: it is missing, or differs from the one that the card describes.
+    """
+    path = folder / source["file"]
+    try:
+        found = path.stat().st_size, sha256(path)
+    except OSError as error:
+        raise CorpusError(f"{path}: {error.strerror}. Get it from {source['origin']}.") from error
+    if found != (source["bytes"], source["sha256"]):
+        raise CorpusError(
+            f"{path}: not the file that the model card describes ({source['bytes']} bytes). "
+            f"Get it from {source['origin']}."
+        )
+    return path
+
+
+def of_language(text: dict[str, Any], path: Path) -> str:
+    """Return the path of a text as `capfst train` reads it, with its language if the card names one."""
+    return f"{text['language']}={path}" if "language" in text else str(path)
+
+
+def read_card(name: str) -> dict[str, Any]:
+    """Read the card of a model, which need not exist yet."""
+    try:
+        card: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    except OSError as error:
+        raise ModelError(f"The model {name} has no model card. Write {FOLDER / name}.json first.") from error
+    return card
+
+
+def write_card(name: str, card: dict[str, Any]) -> None:
+    with replacing(FOLDER / f"{name}.json") as file:
+        file.write(json.dumps(card, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+@click.group()
+def cli() -> None:
+    """Build and measure a bundled model."""
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("folder", type=FILE)
+def make(name: str, folder: Path) -> None:
+    """Build the bundled model NAME from the texts in FOLDER."""
+    card = read_card(name)
+    texts = [of_language(source, checked(source, folder)) for source in card["sources"]]
+    model = FOLDER / f"{name}.fst"
+    options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
+    with tempfile.TemporaryDirectory() as written:
+        texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
+        words = write_words(card["words"], Path(written)) if "words" in card else []
+        trained = capfst.train(texts, model, words=words, progress=partial(progress, quiet=False), **options)
+    print(trained.report())
+    made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
+    if made == card["model"]:
+        print("The same bytes as before.")
+    else:
+        print(f"{made['bytes']:,} bytes, which differ from before. Run `measure` to update the figures of the card.")
+        write_card(name, card | {"model": made, "figures": []})
+
+
+def write(text: dict[str, Any], folder: Path, into: Path) -> Path:
+    """Write the speech or chat text that the card describes, from some of the sources."""
+    path = into / f"{text['kind']}.txt"
+    files = [folder / file for file in text["from"]]
+    run("speech_and_chat.py", text["kind"], *files, "--one-in", str(text["one_in"]), "-o", path)
+    return path
+
+
+def run(script: str, *arguments: str | Path) -> None:
+    """Run a script of scripts/data; end with its exit status if it fails."""
+    if status := subprocess.run([sys.executable, _DATA / script, *arguments], check=False).returncode:
+        sys.exit(status)
+
+
+def write_words(words: dict[str, Any], into: Path) -> list[str]:
+    """Write the word lists that the card describes; return them as `capfst train --words` reads them."""
+    for package, version in words["packages"].items():
+        try:
+            found = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found = "none"
+        if found != version:
+            raise CapfstError(
+                f"Word lists need {package} {version}, found {found}. Run: pip install {package}=={version}"
+            )
+    frequent = [] if words["frequent"] is None else ["--frequent", str(words["frequent"])]
+    run("word_lists.py", *words["languages"], "-o", into, *frequent)
+    return [f"{language}={into / language}.txt" for language in words["languages"]]
+
+
+Recase = Callable[[list[str]], list[str]]
+
+
+def truecase() -> Recase:
+    """Return the truecaser of the package truecase, with its own model; ImportError if it is not installed."""
+    from truecase import get_truecaser  # noqa: PLC0415
+
+    case = get_truecaser().get_true_case_from_tokens
+    return lambda lines: [" ".join(case(line.split())) if line.strip() else "" for line in lines]
+
+
+def sacremoses(texts: list[Path]) -> Recase:
+    """Return sacremoses' truecaser, trained on a sample of texts; ImportError if it is not installed."""
+    from sacremoses import MosesTruecaser  # noqa: PLC0415
+
+    tokens = capfst.load().pipeline.loaded.spaced
+    caser = MosesTruecaser()
+    with tempfile.TemporaryDirectory() as folder:
+        table = f"{folder}/table"
+        caser.train([line.split() for line in _sampled(texts, tokens)], save_to=table)
+        caser = MosesTruecaser(table)
+    return lambda lines: [_spaced_as(line, "".join(caser.truecase(line))) for line in lines]
+
+
+def _spaced_as(line: str, recased: str) -> str:
+    """Return the recased text with the white space of the line; the line itself if sacremoses removed markup."""
+    if lower(recased.replace(" ", "")) != lower("".join(line.split())):
+        return line
+    rest = iter(recased.replace(" ", ""))
+    return "".join(character if character.isspace() else next(rest) for character in line)
+
+
+def _sampled(texts: list[Path], tokens: Callable[[bytes], memoryview]) -> Iterator[str]:
+    for text in texts:
+        for block in read_blocks([text]):
+            lines = block.splitlines(keepends=True)[::_SAMPLED]
+            yield from str(tokens(b"".join(lines)), "utf-8").splitlines()
+
+
+def peers(lms: tuple[Path, ...], sources: list[Path]) -> dict[str, Recase]:
+    """Return the models and programs to compare with, by name."""
+    recasers: dict[str, Recase] = {str(lm): capfst.load(lm, sentence_case=True) for lm in lms}
+    for name, making in (("truecase", truecase), ("sacremoses", partial(sacremoses, sources))):
+        try:
+            recasers[name] = making()
+        except ImportError:
+            print(f"{name} is not installed and left out.")
+    return recasers
+
+
+@cli.command()
+@click.argument("name")
+@click.argument("texts", nargs=-1, required=True, type=FILE)
+@click.option("--lm", "lms", multiple=True, type=FILE, help="Model to compare with (repeatable).")
+@click.option("--sources", type=FILE, help="Folder of the model's sources; sacremoses is trained on a sample of them.")
+def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: Path | None) -> None:
+    """Measure the model NAME on cased TEXTS (one tokenized sentence per line); write the figures into its card."""
+    card = read_card(name)
+    learned = [checked(source, sources) for source in card["sources"]] if sources else []
+    recasers = {name: capfst.load(find(name), sentence_case=True)} | peers(lms, learned)
+    figures = []
+    for text in texts:
+        title = text.name.split(".")[0]
+        if "language" in card["sources"][0]:
+            title = f"{text.parent.name}/{title}"
+        reference = b"".join(read_blocks([text])).decode().split("\n")
+        lowercase = [lower(line) for line in reference]
+        for recaser_name, recase in recasers.items():
+            score = capfst.score(references=reference, hypotheses=recase(lowercase))
+            measures = {"accuracy": score.accuracy, "f1": score.f1, "cer": score.capitalization_error_rate}
+            rounded = {measure: round(value or 0, 2) for measure, value in measures.items()}
+            print(title, recaser_name, *(f"{value:.2f}" for value in rounded.values()), sep=" | ", flush=True)
+            if recaser_name == name:
+                figures.append({"text": title} | rounded)
+    write_card(name, card | {"figures": figures})
+
+
+if __name__ == "__main__":
+    with exit_status():
+        cli(standalone_mode=False)

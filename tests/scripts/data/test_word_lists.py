@@ -1,0 +1,40 @@
+"""scripts/data/word_lists.py: a list of a language's words and names, from packages."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "data" / "word_lists.py"
+
+
+@pytest.mark.slow
+def test_a_list(tmp_path):
+    command = [sys.executable, SCRIPT, "it", "-o", tmp_path / "words", "--frequent", "20000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        assert re.fullmatch(r"capfst: error: .*: \w.*constraints\.txt '\.\[words\]'\n", done.stderr)
+        assert not (tmp_path / "words").exists()
+        pytest.skip("the packages of the extra `words` are not installed")
+    lines = (tmp_path / "words" / "it.txt").read_text("utf-8").splitlines()
+    assert f"{len(set(lines)):,} words and names" in done.stdout
+    assert lines == sorted(lines)
+    assert {"Germania", "gennaio", "lunedì", "La Spezia", "acqua", "Tokyo"} <= set(lines)
+    assert {"2 gennaio 1905", "500 km", "la Seconda guerra mondiale", "dell'Unione Sovietica"} <= set(lines)
+    assert lines.count("acqua") > lines.count("acquario") > lines.count("La Spezia") == 1
+    assert not any("{" in line for line in lines)
+
+
+def test_titles():
+    """Each row has a cell per language, and only blanks that the script fills."""
+    rows = SCRIPT.with_name("titles.tsv").read_text("utf-8").splitlines()
+    header, before, *titles = (row.split("\t") for row in rows if not row.startswith("#"))
+    assert header == sorted(header)
+    assert all(before)
+    for row in titles:
+        assert len(row) == len(header)
+        assert any(row)
+        assert all(set(re.findall(r"\{\w*\}", cell)) <= {"{city}", "{country}"} for cell in row)
+        assert all(cell == " ".join(cell.split()) for cell in row)
