@@ -1,5 +1,4 @@
-"""What pyproject.toml cannot say: how kernels are built; and the description, which is README.md with links to files of
-the source as their names, because there is nothing beside it where packages are listed."""
+"""What pyproject.toml cannot express: how kernels are built, and the long description."""
 
 import os
 import re
@@ -16,33 +15,35 @@ ROOT = Path(__file__).parent
 
 
 class BuildKernels(build_ext):
-    """Build the C module that calls kernels, then the libraries of kernels: for this machine, or for what the variable
-    CAPFST_LEVELS names (`all`, or as capfst.kernels.build has it). `prebuilt` stands for those that are in the source's
-    folder already, for which numba is not needed."""
+    """Build the C module that calls kernels, then the libraries of kernels, for the levels that CAPFST_LEVELS selects.
+
+    CAPFST_LEVELS is as for capfst.kernels.build, or `prebuilt`: then the libraries in the source tree are used, and
+    numba is not needed.
+    """
 
     def run(self) -> None:
         super().run()
         built = ROOT if self.inplace or self.editable_mode else Path(self.build_lib).absolute()
-        command = [sys.executable, "-m", "capfst.kernels.build", "--objects", str(ROOT / "build" / "kernels")]
-        levels = os.environ.get("CAPFST_LEVELS", "").split()
-        if levels == ["prebuilt"]:
+        if os.environ.get("CAPFST_LEVELS") == "prebuilt":
             libraries = Path("capfst", "kernels", "lib")
             if built != ROOT:
                 shutil.copytree(ROOT / libraries, built / libraries, dirs_exist_ok=True)
             return
-        # capfst is imported from where its C module is; what it needs, from where pip has put that.
+        # capfst is imported from where its C module is; the packages that it needs, from where pip has installed them.
         path = os.pathsep.join(filter(None, [str(built), os.environ.get("PYTHONPATH")]))
+        command = [sys.executable, "-m", "capfst.kernels.build", str(ROOT / "build" / "kernels")]
         environment = os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run([*command, *levels], cwd=built, env=environment, check=False)
+        done = subprocess.run(command, cwd=built, env=environment, check=False)
         if done.returncode:
             sys.exit(done.returncode)
 
 
+# README.md without images, and with links to files of the source as their names: package indexes show it on its own.
 readme = (ROOT / "README.md").read_text("utf-8")
 readme = re.sub(r"!\[([^]]*)\]\((?!https:)[^)]*\)", r"\1", readme)
 readme = re.sub(r"\[([^]]*)\]\((?!https:|#)([^)]*)\)", r"\1 (`\2`)", readme)
 
-# One wheel for all versions of Python from this one on.
+# One wheel serves all versions of Python from 3.10 on.
 call = Extension(
     "capfst.kernels._call",
     ["capfst/kernels/_call.c"],

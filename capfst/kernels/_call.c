@@ -1,14 +1,11 @@
 /* Call kernels from Python.
  *
- * A kernel's entry is a C function of a row of slots, seen as integers, as floats and as addresses:
+ * A kernel's entry is a C function (entries.py) that reads its arguments from memory and writes its results to memory:
  *
- *     int32_t entry(int64_t *slots, double *slots, void **slots)      0, or another number if it failed
+ *     int32_t entry(const void *arguments, void *results)      0, or another number if it failed
  *
- * Arguments fill the slots in order: a number one; an array one with its address, one for each dimension and, if it may
- * be strided, one for each stride; a tuple those of its items. Results are there afterwards: a number in one slot; an
- * array in its memory, which give_back (arrays.c) ends, its address and its dimensions. While the kernel runs, other
- * threads of Python do, too. Only the stable C API of Python (the limited one, from 3.10 on) and that of NumPy are used,
- * so that one build is good for all versions.
+ * types.py computes where each number and array is. While the kernel runs, other threads of Python do, too. Only the
+ * limited C API of Python 3.10 and that of NumPy are used, so that one build serves all versions.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_25_API_VERSION
@@ -16,173 +13,163 @@
 #include <Python.h>
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#ifdef _MSC_VER
+#include <windows.h>
+#endif
 
-enum { SLOTS = 256, DIMENSIONS = 3 }; /* at most: entries.py refuses more slots, types.py has no more dimensions */
-enum { ADDRESS, GIVE_BACK, LEAVES, RESULTS, IS_TUPLE, FAILURE, NAME }; /* of an entry: decorators.py */
-enum { DTYPE, NDIM, IS_STRIDED };                                      /* of a leaf: types.py */
+enum { CAPACITY = 8192 };                                    /* of arguments, in bytes: entries.py */
+enum { ENTRY, GIVE_BACK, ARGUMENTS, RESULTS, IS_TUPLE, FAILURE, NAME }; /* items of the description: decorators.py */
+enum { LEAF_NAME, OFFSET, DTYPE, NDIM, IS_STRIDED };                   /* items of a leaf: types.py */
 
-typedef int32_t (*Entry)(int64_t *, double *, void **);
+typedef int32_t (*Entry)(const void *, void *);
 typedef void (*GiveBack)(void *);
-typedef struct {
-    union { int64_t i[SLOTS]; double f[SLOTS]; void *p[SLOTS]; };
-    int n;
-    PyObject *leaves;
-    Py_ssize_t leaf;
-} Row;
+typedef struct { /* as numba has it */
+    void *memory, *parent;
+    int64_t n_items, item_size;
+    void *data;
+    int64_t shape_and_strides[];
+} Array;
 
-/* Put a number in a slot; return whether it is one that the dtype can hold. */
-static int put_number(int64_t *slot, PyArray_Descr *dtype, PyObject *value) {
-    const int spare = 64 - 8 * (int)PyDataType_ELSIZE(dtype);
-    if (PyBool_Check(value) || PyArray_IsScalar(value, Bool)) {
-        *slot = PyObject_IsTrue(value);
-        return dtype->kind == 'b';
-    }
-    if (dtype->kind == 'f' && (PyFloat_Check(value) || PyLong_Check(value) || PyArray_IsScalar(value, Number))) {
+static PyArray_Descr *dtype_of(PyObject *leaf) { return (PyArray_Descr *)PyTuple_GetItem(leaf, DTYPE); }
+static long number_in(PyObject *leaf, int item) { return PyLong_AsLong(PyTuple_GetItem(leaf, item)); }
+
+/* Write a number; return whether the dtype can represent it. */
+static int put_number(void *target, PyArray_Descr *dtype, PyObject *value) {
+    const int is_bool = PyBool_Check(value) || PyArray_IsScalar(value, Bool), size = (int)PyDataType_ELSIZE(dtype);
+    if (is_bool != (dtype->kind == 'b') || PyArray_Check(value)) return 0;
+    if (is_bool) {
+        *(npy_bool *)target = (npy_bool)PyObject_IsTrue(value);
+    } else if (dtype->kind == 'f') {
         const double number = PyFloat_AsDouble(value);
-        memcpy(slot, &number, sizeof number);
+        if (size == sizeof(float)) *(float *)target = (float)number;
+        else *(double *)target = number;
     } else {
-        PyObject *index = dtype->kind == 'i' || dtype->kind == 'u' ? PyNumber_Index(value) : NULL;
-        if (!index) { PyErr_Clear(); return 0; }
-        *slot = dtype->kind == 'u' ? (int64_t)PyLong_AsUnsignedLongLong(index) : PyLong_AsLongLong(index);
+        PyObject *index = PyNumber_Index(value);
+        if (!index) return 0;
+        const int is_signed = dtype->kind == 'i', unused = 64 - 8 * size;
+        const uint64_t bits = is_signed ? (uint64_t)PyLong_AsLongLong(index) : PyLong_AsUnsignedLongLong(index);
+        const uint64_t high = bits << unused;
         Py_DECREF(index);
+        memcpy(target, &bits, size); /* all processors that capfst is built for are little-endian */
+        if (bits != (is_signed ? (uint64_t)((int64_t)high >> unused) : high >> unused)) return 0;
     }
-    if (PyErr_Occurred()) { PyErr_Clear(); return 0; }
-    const uint64_t high = (uint64_t)*slot << spare; /* the bits that the dtype has, at the top */
-    if (dtype->kind == 'u') return (int64_t)(high >> spare) == *slot;
-    return dtype->kind == 'f' || (int64_t)high >> spare == *slot;
+    return !PyErr_Occurred();
 }
 
-/* Put a value in the next slots; return whether it is of the types that are expected. */
-static int put(Row *row, PyObject *value) {
-    if (PyTuple_Check(value)) {
-        for (Py_ssize_t k = 0, n = PyTuple_Size(value); k < n; k++)
-            if (!put(row, PyTuple_GetItem(value, k))) return 0;
-        return 1;
-    }
-    if (row->leaf == PyTuple_Size(row->leaves)) return 0;
-    PyObject *leaf = PyTuple_GetItem(row->leaves, row->leaf++);
-    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(leaf, DTYPE);
-    const long ndim = PyLong_AsLong(PyTuple_GetItem(leaf, NDIM));
-    if (!ndim) return put_number(row->i + row->n++, dtype, value);
-    const int is_strided = PyTuple_GetItem(leaf, IS_STRIDED) == Py_True;
+/* Write an array; return whether it is of the leaf's type. */
+static int put_array(Array *target, PyObject *leaf, PyObject *value) {
+    const long ndim = number_in(leaf, NDIM);
     PyArrayObject *array = (PyArrayObject *)value;
-    if (!PyArray_Check(value) || PyArray_NDIM(array) != ndim || !(is_strided || PyArray_IS_C_CONTIGUOUS(array))
-        || !(PyArray_DESCR(array) == dtype || PyArray_EquivTypes(PyArray_DESCR(array), dtype)))
-        return 0;
-    row->p[row->n++] = PyArray_DATA(array);
-    for (int k = 0; k < ndim; k++) row->i[row->n++] = PyArray_DIM(array, k);
-    for (int k = 0; k < ndim && is_strided; k++) row->i[row->n++] = PyArray_STRIDE(array, k);
+    if (!PyArray_Check(value) || PyArray_NDIM(array) != ndim) return 0;
+    if (!PyArray_IS_C_CONTIGUOUS(array) && !number_in(leaf, IS_STRIDED)) return 0;
+    if (PyArray_DESCR(array) != dtype_of(leaf) && !PyArray_EquivTypes(PyArray_DESCR(array), dtype_of(leaf))) return 0;
+    *target = (Array){.n_items = PyArray_SIZE(array), .item_size = PyArray_ITEMSIZE(array), .data = PyArray_DATA(array)};
+    memcpy(target->shape_and_strides, PyArray_DIMS(array), ndim * sizeof(int64_t));
+    memcpy(target->shape_and_strides + ndim, PyArray_STRIDES(array), ndim * sizeof(int64_t));
     return 1;
 }
 
-static void release(PyObject *capsule) {
+/* Write a value, from leaf `next` on; return the next leaf, or −1 with TypeError. */
+static Py_ssize_t put(char *arguments, PyObject *kernel, Py_ssize_t next, PyObject *value) {
+    PyObject *leaves = PyTuple_GetItem(kernel, ARGUMENTS), *name = PyTuple_GetItem(kernel, NAME);
+    if (PyTuple_Check(value)) {
+        for (Py_ssize_t k = 0; k < PyTuple_Size(value) && next >= 0; k++)
+            next = put(arguments, kernel, next, PyTuple_GetItem(value, k));
+        return next;
+    }
+    if (next == PyTuple_Size(leaves)) {
+        PyErr_Format(PyExc_TypeError, "%U takes %zd numbers and arrays, not more", name, next);
+        return -1;
+    }
+    PyObject *leaf = PyTuple_GetItem(leaves, next);
+    void *target = arguments + number_in(leaf, OFFSET);
+    if (number_in(leaf, NDIM) ? put_array(target, leaf, value) : put_number(target, dtype_of(leaf), value)) return next + 1;
+    PyErr_Clear();
+    PyObject *leaf_name = PyTuple_GetItem(leaf, LEAF_NAME);
+    PyArrayObject *array = (PyArrayObject *)value;
+    if (PyArray_Check(value))
+        PyErr_Format(PyExc_TypeError, "%U: %U must be %S, not an array%s of %S, %d-dimensional", name, leaf_name, leaf,
+                     PyArray_IS_C_CONTIGUOUS(array) ? "" : " with gaps", PyArray_DESCR(array), PyArray_NDIM(array));
+    else PyErr_Format(PyExc_TypeError, "%U: %U must be %S, not %.99R", name, leaf_name, leaf, value);
+    return -1;
+}
+
+static void free_array(PyObject *capsule) {
     ((GiveBack)PyCapsule_GetContext(capsule))(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Make an array of the next slots. If it has no memory of its own, it is one of the arguments. */
-static PyObject *take_array(Row *row, PyArray_Descr *dtype, int ndim, PyObject *args, GiveBack give_back) {
-    void *memory = row->p[row->n], *data = row->p[row->n + 1];
-    npy_intp shape[DIMENSIONS];
-    for (int k = 0; k < ndim; k++) shape[k] = (npy_intp)row->i[row->n + 2 + k];
-    row->n += 2 + ndim;
-    for (Py_ssize_t k = 0; !memory && k < PyTuple_Size(args); k++) {
-        PyObject *value = PyTuple_GetItem(args, k);
-        if (PyArray_Check(value) && PyArray_DATA((PyArrayObject *)value) == data) return Py_NewRef(value);
+/* Make a Python object of an array; one without memory of its own is one of the arguments. */
+static PyObject *take_array(const Array *source, PyObject *leaf, PyObject *arguments, GiveBack give_back) {
+    for (Py_ssize_t k = 0; !source->memory && k < PyTuple_Size(arguments); k++) {
+        PyObject *value = PyTuple_GetItem(arguments, k);
+        if (PyArray_Check(value) && PyArray_DATA((PyArrayObject *)value) == source->data) return Py_NewRef(value);
     }
-    PyObject *capsule = PyCapsule_New(memory, NULL, release); /* SystemError for a part of an argument */
+    PyObject *capsule = PyCapsule_New(source->memory, NULL, free_array); /* ValueError for a part of an argument */
     if (!capsule) return NULL;
     PyCapsule_SetContext(capsule, (void *)give_back);
-    Py_INCREF(dtype);
-    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL, data, NPY_ARRAY_CARRAY, NULL);
+    Py_INCREF(dtype_of(leaf));
+    PyObject *array = PyArray_NewFromDescr(&PyArray_Type, dtype_of(leaf), (int)number_in(leaf, NDIM),
+                                           (npy_intp *)source->shape_and_strides, NULL, source->data, NPY_ARRAY_CARRAY, NULL);
     if (!array) Py_DECREF(capsule);
     else if (PyArray_SetBaseObject((PyArrayObject *)array, capsule)) Py_CLEAR(array);
     return array;
 }
 
-/* Make a result of the next slots. */
-static PyObject *take(Row *row, PyObject *leaf, PyObject *args, GiveBack give_back) {
-    PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GetItem(leaf, DTYPE);
-    const int ndim = (int)PyLong_AsLong(PyTuple_GetItem(leaf, NDIM));
-    if (ndim) return take_array(row, dtype, ndim, args, give_back);
-    const int k = row->n++;
-    switch (dtype->kind) {
-    case 'b': return PyBool_FromLong(row->i[k] != 0);
-    case 'f': return PyFloat_FromDouble(row->f[k]);
-    case 'u': return PyLong_FromUnsignedLongLong((uint64_t)row->i[k]);
-    default: return PyLong_FromLongLong(row->i[k]);
-    }
+/* Make a Python object of a number. */
+static PyObject *take_number(const void *source, PyArray_Descr *dtype) {
+    const int size = (int)PyDataType_ELSIZE(dtype), unused = 64 - 8 * size;
+    if (dtype->kind == 'b') return PyBool_FromLong(*(npy_bool *)source);
+    if (dtype->kind == 'f') return PyFloat_FromDouble(size == sizeof(float) ? *(float *)source : *(double *)source);
+    uint64_t bits = 0;
+    memcpy(&bits, source, size);
+    if (dtype->kind == 'u') return PyLong_FromUnsignedLongLong(bits);
+    return PyLong_FromLongLong((int64_t)(bits << unused) >> unused);
 }
 
-PyDoc_STRVAR(call_doc, "call(entry, arguments): what the kernel returns; NotImplemented for other types of arguments.");
+PyDoc_STRVAR(call_doc, "Call a kernel, given its description and the tuple of its arguments. Raises: TypeError.");
 
 static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-    PyObject *entry = args[0], *leaves = PyTuple_GetItem(entry, LEAVES), *results = PyTuple_GetItem(entry, RESULTS);
-    Row row = {.n = 0, .leaves = leaves, .leaf = 0};
-    if (!put(&row, args[1]) || row.leaf != PyTuple_Size(leaves)) Py_RETURN_NOTIMPLEMENTED;
-    Entry function = (Entry)PyLong_AsVoidPtr(PyTuple_GetItem(entry, ADDRESS));
-    GiveBack give_back = (GiveBack)PyLong_AsVoidPtr(PyTuple_GetItem(entry, GIVE_BACK));
+    PyObject *kernel = args[0], *leaves = PyTuple_GetItem(kernel, RESULTS), *name = PyTuple_GetItem(kernel, NAME);
+    union { char bytes[CAPACITY]; int64_t words[1]; } arguments, results;
+    const Py_ssize_t n = PyTuple_Size(PyTuple_GetItem(kernel, ARGUMENTS)), given = put(arguments.bytes, kernel, 0, args[1]);
+    if (given < 0) return NULL;
+    if (given < n) return PyErr_Format(PyExc_TypeError, "%U takes %zd numbers and arrays, not %zd", name, n, given);
+    Entry entry = (Entry)PyLong_AsVoidPtr(PyTuple_GetItem(kernel, ENTRY));
+    GiveBack give_back = (GiveBack)PyLong_AsVoidPtr(PyTuple_GetItem(kernel, GIVE_BACK));
     int32_t status;
     Py_BEGIN_ALLOW_THREADS
-    status = function(row.i, row.f, row.p);
+    status = entry(&arguments, &results);
     Py_END_ALLOW_THREADS
-    if (status) return PyErr_Format(PyTuple_GetItem(entry, FAILURE), "%U failed", PyTuple_GetItem(entry, NAME));
-    const Py_ssize_t n = PyTuple_Size(results);
-    row.n = 0;
-    if (PyTuple_GetItem(entry, IS_TUPLE) == Py_False)
-        return n ? take(&row, PyTuple_GetItem(results, 0), args[1], give_back) : Py_NewRef(Py_None);
-    PyObject *tuple = PyTuple_New(n);
-    for (Py_ssize_t k = 0; tuple && k < n; k++) {
-        PyObject *item = take(&row, PyTuple_GetItem(results, k), args[1], give_back);
-        if (!item) { Py_DECREF(tuple); return NULL; }
-        PyTuple_SetItem(tuple, k, item);
+    if (status) return PyErr_Format(PyTuple_GetItem(kernel, FAILURE), "%U failed", name);
+    PyObject *values = PyTuple_New(PyTuple_Size(leaves));
+    for (Py_ssize_t k = 0; values && k < PyTuple_Size(leaves); k++) {
+        PyObject *leaf = PyTuple_GetItem(leaves, k);
+        const void *source = results.bytes + number_in(leaf, OFFSET);
+        PyObject *value = number_in(leaf, NDIM) ? take_array(source, leaf, args[1], give_back)
+                                                : take_number(source, dtype_of(leaf));
+        if (value) PyTuple_SetItem(values, k, value);
+        else Py_CLEAR(values);
     }
-    return tuple;
+    if (!values || PyTuple_GetItem(kernel, IS_TUPLE) == Py_True) return values;
+    PyObject *value = Py_NewRef(PyTuple_Size(values) ? PyTuple_GetItem(values, 0) : Py_None);
+    Py_DECREF(values);
+    return value;
 }
 
-PyDoc_STRVAR(fits_doc, "fits(leaf, value): whether a kernel can be called with the value there.");
-
-static PyObject *fits(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-    Row row = {.n = 0, .leaves = PyTuple_Pack(1, args[0]), .leaf = 0};
-    if (!row.leaves) return NULL;
-    const int found = put(&row, args[1]);
-    Py_DECREF(row.leaves);
-    return PyBool_FromLong(found);
-}
-
-PyDoc_STRVAR(level_doc, "level(): 3 if the processor has all of x86-64-v3, 2 if not; 0 on other architectures.");
-
-/* Compilers differ in what they have for this, and zig's always answers no. */
-#if defined(_MSC_VER) && defined(_M_X64)
-#include <intrin.h>
-static void cpuid(unsigned leaf, unsigned *r) { __cpuidex((int *)r, (int)leaf, 0); }
-static unsigned saved(void) { return (unsigned)_xgetbv(0); }
-#elif defined(__x86_64__)
-#include <cpuid.h>
-static void cpuid(unsigned leaf, unsigned *r) { __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]); }
-static unsigned saved(void) {
-    unsigned low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return low;
-}
-#endif
+PyDoc_STRVAR(level_doc, "Return 3 if this is an x86-64 processor of level 3, 2 otherwise.");
 
 static PyObject *level(PyObject *self, PyObject *unused) {
-#if defined(_M_X64) || defined(__x86_64__)
-    enum { FMA = 1 << 12, MOVBE = 1 << 22, OSXSAVE = 1 << 27, AVX = 1 << 28, F16C = 1 << 29, BMI = 1 << 3, AVX2 = 1 << 5 };
-    enum { BMI2 = 1 << 8, LZCNT = 1 << 5, XMM_AND_YMM = 6 };
-    const unsigned first = FMA | MOVBE | OSXSAVE | AVX | F16C, seventh = BMI | AVX2 | BMI2;
-    unsigned leaf0[4], leaf1[4], leaf7[4], extended[4]; /* of eax, ebx, ecx, edx */
-    cpuid(0, leaf0), cpuid(1, leaf1), cpuid(7, leaf7), cpuid(0x80000001, extended);
-    const int is_v3 = leaf0[0] >= 7 && (leaf1[2] & first) == first && (saved() & XMM_AND_YMM) == XMM_AND_YMM
-                      && (leaf7[1] & seventh) == seventh && (extended[2] & LZCNT);
-    return PyLong_FromLong(is_v3 ? 3 : 2);
-#else
-    return PyLong_FromLong(0);
+    int is_v3 = 0;
+    /* All processors with these have the rest of level 3. */
+#if defined(__x86_64__)
+    is_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+#elif defined(_M_X64)
+    is_v3 = IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE);
 #endif
+    return PyLong_FromLong(is_v3 ? 3 : 2);
 }
 
 static PyMethodDef methods[] = {{"call", (PyCFunction)(void (*)(void))call, METH_FASTCALL, call_doc},
-                                {"fits", (PyCFunction)(void (*)(void))fits, METH_FASTCALL, fits_doc},
                                 {"level", level, METH_NOARGS, level_doc},
                                 {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_call", NULL, -1, methods, NULL, NULL, NULL, NULL};

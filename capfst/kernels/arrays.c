@@ -1,8 +1,7 @@
-/* The memory of arrays that kernels make, as numba's code asks for it.
+/* The memory of arrays that kernels create: the functions of numba's runtime that compiled code calls.
  *
- * numba's runtime (numba/core/runtime/nrt.cpp) has these functions, too; here they are, so that the library needs neither
- * numba nor C++. The code that numba emits reads `count` and `data` where they are here (nrtdynmod.py:
- * _meminfo_struct_type); should that change, the tests of kernels that make arrays fail.
+ * With numba's own (numba/core/runtime/nrt.cpp), libraries would need C++ and Python. numba's code reads `count` and `data`
+ * where they are here (nrtdynmod.py: _meminfo_struct_type); if that changes, the tests of kernels that create arrays fail.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,8 +18,8 @@ typedef struct {
 void *NRT_MemInfo_alloc_aligned(size_t size, unsigned align) {
     Memory *memory = size > SIZE_MAX / 2 ? NULL : malloc(sizeof *memory + align + size);
     if (!memory) return NULL;
-    const uintptr_t begin = (uintptr_t)(memory + 1), beyond = align ? begin % align : 0;
-    *memory = (Memory){.count = 1, .data = (void *)(begin + (beyond ? align - beyond : 0)), .size = size};
+    const uintptr_t begin = (uintptr_t)(memory + 1), excess = align ? begin % align : 0;
+    *memory = (Memory){.count = 1, .data = (void *)(begin + (excess ? align - excess : 0)), .size = size};
     return memory;
 }
 
@@ -28,7 +27,7 @@ void *NRT_MemInfo_alloc_safe_aligned(size_t size, unsigned align) { return NRT_M
 
 void NRT_MemInfo_call_dtor(Memory *memory) { free(memory); }
 
-/* End a reference that an array of Python's has had: under Python's lock. */
+/* Drop the reference of a Python array, which holds Python's lock. */
 void give_back(Memory *memory) {
     if (--memory->count == 0) free(memory);
 }

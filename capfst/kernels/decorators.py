@@ -1,79 +1,108 @@
-"""A kernel as Python calls it, and the decorators that make kernels."""
+"""The class of kernels, and the decorators that turn functions into kernels."""
 
 from __future__ import annotations
 
-import reprlib
-import threading
-from collections.abc import Callable, Iterator
+import hashlib
+import re
+from collections.abc import Callable
+from enum import EnumMeta
 from functools import cached_property
+from types import FunctionType, GenericAlias, ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
 from capfst.kernels import _call, library
-from capfst.kernels.declaration import Declaration
-from capfst.kernels.types import Leaf, hints, items, leaves
+from capfst.kernels.types import fields, hints, leaves
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_lock = threading.RLock()
-_LEAVES = 2  # in an entry: see _call.c
+OUTLINED = "_outlined"
+"""The end of the names of functions that LLVM must not inline."""
 
 
-class Kernel(Declaration, Generic[P, R]):
-    """A function that runs as machine code."""
+class Kernel(Generic[P, R]):
+    """A function that runs as machine code; `py_func` is the Python function.
+
+    Args:
+        allocates: whether it creates arrays.
+        is_entry: whether Python calls it.
+        is_inlined: whether its code is copied into its callers; None: LLVM decides.
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        allocates: bool = False,
+        is_entry: bool = True,
+        is_inlined: bool | None = None,
+    ) -> None:
+        self.py_func, self.__doc__ = function, function.__doc__
+        self.allocates, self.is_entry, self.is_inlined = allocates, is_entry, is_inlined
+        self.name = f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}"
+        self.symbol = re.sub(r"\W", "_", self.name)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if kwargs:
-            raise TypeError(f"{self.name}: it takes no keywords")
+            raise TypeError(f"{self.name} takes no keyword arguments")
         result: Any = _call.call(self._entry, args)
-        if result is NotImplemented:
-            raise TypeError(f"{self.name}: {_mismatch(self._entry[_LEAVES], args)}")
         return result
 
     @cached_property
     def _entry(self) -> tuple[Any, ...]:
         """The description of the kernel that _call.c reads."""
-        with _lock:
-            *parameters, (_, result) = hints(self.py_func).items()
-            arguments = tuple(leaf for name, hint in parameters for leaf in leaves(hint, name))
-            results = () if result is type(None) else tuple(leaves(result))
-            types = arguments, results, items(result) is not None
-            return (*library.addresses(self), *types, MemoryError if self.allocates else IndexError, self.name)
+        *parameters, (_, result) = hints(self.py_func).items()
+        results = () if result is type(None) else tuple(leaves({"": result}))
+        types = tuple(leaves(dict(parameters))), results, fields(result) is not None
+        return (*library.addresses(self), *types, MemoryError if self.allocates else IndexError, self.name)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all that determines the machine code: bytecode, types, constants, and the kernels that are called.
+
+        Comments and docstrings do not change it; another version of Python does.
+        """
+        reached: list[Kernel[..., Any]] = [self]
+        for kernel in reached:  # which grows meanwhile
+            called = [value for value in kernel._globals().values() if isinstance(value, Kernel)]
+            reached += [callee for callee in called if callee not in reached]
+        return hashlib.blake2b(repr([kernel._content() for kernel in reached]).encode(), digest_size=16).hexdigest()
+
+    def _globals(self) -> dict[str, Any]:
+        """Return the global values that the function names."""
+        known, code = self.py_func.__globals__, self.py_func.__code__
+        return {name: known[name] for name in sorted(code.co_names) if name in known}
+
+    def _content(self) -> list[Any]:
+        """Return what the machine code depends on, besides the code of other kernels."""
+        code, types = self.py_func.__code__, [_described(hint) for hint in hints(self.py_func).values()]
+        constants = [constant for constant in code.co_consts if constant != self.__doc__]
+        named = [(name, _described(value)) for name, value in self._globals().items()]
+        return [self.name, self.allocates, self.is_inlined, types, code.co_code, constants, code.co_names, named]
 
 
-def _mismatch(expected: tuple[Leaf, ...], args: tuple[Any, ...]) -> str:
-    """Describe the first argument that a kernel cannot be called with."""
-    given = list(_flat(args))
-    for leaf, value in zip(expected, given, strict=False):
-        if not _call.fits(leaf, value):
-            return f"{leaf.name} must be {leaf}, not {_described(value)}"
-    return f"it takes {len(expected)} numbers and arrays, not {len(given)}"
-
-
-def _described(value: Any) -> str:
+def _described(value: Any) -> Any:
+    """Return what a digest contains of a type or of a value that a kernel names: something with a complete repr."""
     if isinstance(value, np.ndarray):
-        contiguous = "a contiguous array" if value.flags.c_contiguous else "an array with gaps"
-        return f"{contiguous} of {value.dtype}, {value.ndim}-dimensional"
-    return f"{type(value).__name__} {reprlib.repr(value)}"
-
-
-def _flat(value: Any) -> Iterator[Any]:
+        return value.dtype, value.shape, value.tobytes()
     if isinstance(value, tuple):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value
+        return [_described(item) for item in value]
+    if isinstance(value, EnumMeta):
+        return list(value)
+    if isinstance(value, (type, GenericAlias)) and (parts := fields(value)) is not None:
+        return value, [_described(part) for part in parts.values()]
+    return None if isinstance(value, (Kernel, ModuleType, FunctionType)) else value
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that Python calls, and that makes no arrays."""
+    """Make a kernel that Python and kernels call."""
     return Kernel(function)
 
 
 def allocating(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that Python calls, and that makes arrays."""
+    """Make a kernel that Python and kernels call, and that creates arrays."""
     return Kernel(function, allocates=True)
 
 
@@ -83,16 +112,17 @@ def inner(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def inner_allocating(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that only kernels call, and that makes arrays."""
+    """Make a kernel that only kernels call, and that creates arrays."""
     return Kernel(function, is_entry=False, allocates=True)
 
 
 def inlined(function: Callable[P, R]) -> Kernel[P, R]:
-    """Make a kernel that only kernels call, as code of their own: for small ones that take large tuples."""
+    """Make a kernel that is copied into the kernels that call it: for small ones that take large tuples."""
     return Kernel(function, is_entry=False, is_inlined=True)
 
 
 def outlined(kernel: Kernel[P, R]) -> Kernel[P, R]:
-    """Keep the code of a kernel out of its callers': for what is seldom run."""
+    """Keep the code of a kernel out of its callers: for code that seldom runs."""
     kernel.is_inlined = False
+    kernel.py_func.__qualname__ += OUTLINED
     return kernel

@@ -1,4 +1,4 @@
-"""The operations of memory.py as LLVM's instructions: for numba, by its low-level extension API."""
+"""The operations of memory.py and of entries as LLVM instructions, by numba's low-level extension API."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numba.extending import intrinsic, lower_builtin, type_callable
 
 from capfst.kernels import memory
 
-_BYTE, _INT, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
+_BYTES, _INT, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
 
 
 def _lowered(function: Callable[..., Any], result: Any, *arguments: Any) -> Callable[[Any], Any]:
-    """Register the decorated function as what makes the code of another one, given its types; None: of any array."""
+    """Register the decorated function, which emits the code of calls of `function`. None: any type of array."""
 
     def register(code: Any) -> Any:
         def types_of(*given: Any) -> Any:
@@ -26,7 +26,7 @@ def _lowered(function: Callable[..., Any], result: Any, *arguments: Any) -> Call
         def implementation(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             return code(context, builder, signature.args, *values) or context.get_dummy_value()
 
-        types_of.pysig = inspect.signature(function)  # type: ignore[attr-defined]  # which numba asks for
+        types_of.pysig = inspect.signature(function)  # type: ignore[attr-defined]  # numba reads it
         type_callable(function)(lambda context: types_of)
         lower_builtin(function, *(wanted or types.Array for wanted in arguments))(implementation)
         return code
@@ -35,16 +35,16 @@ def _lowered(function: Callable[..., Any], result: Any, *arguments: Any) -> Call
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    """Return the address of an item of a contiguous array, counted through all dimensions."""
+    """Return the address of an item of a contiguous array; the index counts through all dimensions."""
     data = context.make_array(array_type)(context, builder, array).data
     size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))  # a record's pointer is one of bytes
-    return cgutils.pointer_add(builder, data, builder.mul(index, _INT64(size)), return_type=_BYTE)
+    return cgutils.pointer_add(builder, data, builder.mul(index, _INT64(size)), return_type=_BYTES)
 
 
 @_lowered(memory.prefetch, types.void, None, types.intp)
 def _prefetch(context: Any, builder: Any, args: Any, array: Any, index: Any) -> None:
-    kind = ir.FunctionType(ir.VoidType(), [_BYTE, _INT, _INT, _INT])
-    function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTE], kind)
+    kind = ir.FunctionType(ir.VoidType(), [_BYTES, _INT, _INT, _INT])
+    function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTES], kind)
     to_read, keep_close, data = _INT(0), _INT(3), _INT(1)
     builder.call(function, [_pointer(context, builder, args[0], array, index), to_read, keep_close, data])
 
@@ -81,23 +81,31 @@ def _part(context: Any, builder: Any, args: Any, array: Any, begin: Any, size: A
     return result._getvalue()
 
 
-@_lowered(memory.release, types.void)
-def _release(context: Any, builder: Any, args: Any) -> None:
-    builder.fence("release")
-
-
-@_lowered(memory.acquire, types.void)
-def _acquire(context: Any, builder: Any, args: Any) -> None:
-    builder.fence("acquire")
+@_lowered(memory.fence, types.void)
+def _fence(context: Any, builder: Any, args: Any) -> None:
+    builder.fence("acq_rel")
 
 
 @intrinsic
-def hand_over(typing_context: Any, array: Any) -> Any:
-    """Return the address of an array's memory (arrays.c), with a reference to it."""
+def load(typing_context: Any, pointer: Any) -> Any:
+    """Return the value at an address. The arrays in it are Python's: numba need not count references to them."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        context.nrt.incref(builder, signature.args[0], arguments[0])
-        view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.ptrtoint(view.meminfo, _INT64)
+        value = context.unpack_value(builder, pointer.dtype, arguments[0])
+        for _, counted in context.nrt.get_meminfos(builder, pointer.dtype, value):
+            builder.assume(builder.icmp_unsigned("==", counted, counted.type(None)))
+        return value
 
-    return types.int64(array), code
+    return pointer.dtype(pointer), code
+
+
+@intrinsic
+def store(typing_context: Any, value: Any, pointer: Any) -> Any:
+    """Write a value to an address, and count this reference to each array in it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        context.nrt.incref(builder, pointer.dtype, arguments[0])
+        context.pack_value(builder, pointer.dtype, *arguments)
+        return context.get_dummy_value()
+
+    return types.void(pointer.dtype, pointer), code

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import acquire, inlined, inner, kernel, prefetch
+from capfst.kernels import fence, inlined, inner, kernel, prefetch
 from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, i64, u8, u32
 from capfst.lm.query import Starts
 from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
@@ -346,7 +346,7 @@ def _look_up_longer(lattice: Lattice, tables: LookupTables, begin: i64, end: i64
         sixteenth = sixteenth_of(buckets, pos, arcs_end, positions[node.position].fraction)
         node.arc = sixteenth = sixteenth if has_buckets(buckets, pos, arcs_end) else 0
         prefetch(buckets.entries, sixteenth >> 4)
-    acquire()  # see what other threads have prepared
+    fence()  # see what other threads have prepared
     for k in range(begin, end):
         node = nodes[queue[k]]
         state, arcs_end = i64(node.state), i64(node.end)

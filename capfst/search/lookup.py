@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from capfst.fst.read import CapFst
 from capfst.fst.write import ArcArray, StateArray
-from capfst.kernels import count_ones, inlined, inner, kernel, outlined, prefetch, release
+from capfst.kernels import count_ones, fence, inlined, inner, kernel, outlined, prefetch
 from capfst.kernels.types import Array, I32Array, Record, U32Array, U32Strided, i64, u32
 from capfst.system.binary_search import lower_bound
 
@@ -140,7 +140,7 @@ def prepare(tables: LookupTables, state: i64, shorter: i64) -> bool:
     if arc.nextstate != shorter:
         return False
     fill_buckets(tables.states, tables.arcs, tables.forms["fraction"], state, state + 1, tables.longer)
-    release()
+    fence()
     tables.contexts[state].backoff_cost = arc.weight
     return True
 

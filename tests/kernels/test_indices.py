@@ -1,4 +1,4 @@
-"""Kernels are compiled without numba's check for negative indices (entries.py): there must be none."""
+"""Kernels are compiled without numba's wraparound handling (entries.py), so no index may be negative."""
 
 import ast
 from itertools import chain
@@ -10,7 +10,7 @@ DECORATORS = {"kernel", "allocating", "inner", "inner_allocating", "inlined", "o
 
 
 def negative_indices(source: str) -> list[int]:
-    """The lines of a module in which a kernel has an index that is negative as it stands there."""
+    """Return the lines of a module in which the index of a kernel has a minus sign."""
     kernels = (
         node
         for node in ast.walk(ast.parse(source))

@@ -1,4 +1,4 @@
-"""Kernels as Python calls them: types are checked, arrays come and go, other threads run."""
+"""Calls of kernels from Python: types are checked, arrays are passed and returned, other threads run meanwhile."""
 
 import threading
 from enum import IntEnum
@@ -113,7 +113,7 @@ def doubled(a: u8) -> i64:
 
 @kernel
 def converted(number: i64) -> i64:
-    return doubled(number)  # which takes its lowest byte
+    return doubled(number)  # converts it to its lowest byte
 
 
 @kernel
@@ -130,7 +130,7 @@ def operate(text: U8Array, room: U8Array, table: F64Matrix) -> tuple[u64, i64]:
 def wait(flags: I64Array) -> None:
     flags[0] = 1
     while flags[1] == 0:
-        flags[flags[2]] += 1  # which could be flags[1], so that it is read again
+        flags[flags[2]] += 1  # which could be flags[1]: the compiler must read it again
 
 
 def test_numbers_of_all_types_that_fit() -> None:
@@ -151,19 +151,19 @@ def test_a_type_variable_is_what_the_caller_has() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((128, 0, 0.5, True), "small must be int8, not int 128"),
-        ((-129, 0, 0.5, True), "small must be int8, not int -129"),
-        ((1.5, 0, 0.5, True), "small must be int8, not float 1.5"),
-        ((True, 0, 0.5, True), "small must be int8, not bool True"),
-        ((1, -1, 0.5, True), "large must be uint64, not int -1"),
+        ((128, 0, 0.5, True), "small must be int8, not 128"),
+        ((-129, 0, 0.5, True), "small must be int8, not -129"),
+        ((1.5, 0, 0.5, True), "small must be int8, not 1.5"),
+        ((True, 0, 0.5, True), "small must be int8, not True"),
+        ((1, -1, 0.5, True), "large must be uint64, not -1"),
         ((1, 2**64, 0.5, True), "large must be uint64"),
-        ((1, 0, "0.5", True), "real must be float32, not str '0.5'"),
-        ((1, 0, 0.5, 1), "flag must be bool, not int 1"),
-        ((1, 0, 0.5), "it takes 4 numbers and arrays, not 3"),
+        ((1, 0, "0.5", True), "real must be float32, not '0.5'"),
+        ((1, 0, 0.5, 1), "flag must be bool, not 1"),
+        ((1, 0, 0.5), "takes 4 numbers and arrays, not 3"),
     ],
 )
 def test_other_numbers_are_refused(arguments: tuple[object, ...], message: str) -> None:
-    with pytest.raises(TypeError, match=f"kinds: {message}"):
+    with pytest.raises(TypeError, match=f"kinds:? {message}"):
         kinds(*arguments)
 
 
@@ -171,7 +171,7 @@ def test_other_numbers_are_refused(arguments: tuple[object, ...], message: str) 
 def test_unsigned_numbers(small: int, middle: int) -> None:
     assert unsigned(255, 2**32 - 1) == (255, 2**32 - 1)
     name, type_, value = ("middle", "uint32", middle) if middle else ("small", "uint8", small)
-    with pytest.raises(TypeError, match=f"unsigned: {name} must be {type_}, not int {value}"):
+    with pytest.raises(TypeError, match=f"unsigned: {name} must be {type_}, not {value}"):
         unsigned(small, middle)
 
 
@@ -181,7 +181,7 @@ def test_unsigned_numbers(small: int, middle: int) -> None:
         np.zeros(3),
         np.zeros((3, 1), ITEM),
         np.zeros(6, ITEM)[::2],
-        np.zeros(3, [("key", "u1"), ("cost", "f8"), ("rank", "i4")]),  # not aligned: of another size
+        np.zeros(3, [("key", "u1"), ("cost", "f8"), ("rank", "i4")]),  # not aligned, so of another size
         np.zeros(3, ITEM.newbyteorder()),
         [1, 2],
         None,
@@ -193,17 +193,17 @@ def test_other_arrays_are_refused(items: object) -> None:
 
 
 def test_what_is_wrong_inside_a_tuple_is_named() -> None:
-    with pytest.raises(TypeError, match=r"total: scale\.ends\[1\] must be int64, not str 'x'"):
+    with pytest.raises(TypeError, match=r"total: scale\.ends\[1\] must be int64, not 'x'"):
         total(np.zeros(3), Scale(1, (0, "x")))
-    with pytest.raises(TypeError, match="total: it takes 4 numbers and arrays, not 2"):
+    with pytest.raises(TypeError, match="total takes 4 numbers and arrays, not 2"):
         total(np.zeros(3), 1)
-    with pytest.raises(TypeError, match="it takes no keywords"):
+    with pytest.raises(TypeError, match="converted takes no keyword"):
         converted(number=1)
 
 
 def test_a_call_that_is_refused_changes_nothing() -> None:
     items = np.zeros(3, ITEM)
-    with pytest.raises(TypeError, match="raise_costs: it takes no keywords"):
+    with pytest.raises(TypeError, match="raise_costs takes no keyword"):
         raise_costs(items, 1, more=2)
     assert items["cost"].tolist() == [0] * 3
 
@@ -211,7 +211,7 @@ def test_a_call_that_is_refused_changes_nothing() -> None:
 def test_messages_are_short() -> None:
     with pytest.raises(TypeError, match="total: values must be a contiguous array of float64") as gaps:
         total(np.zeros(8)[::2], Scale(1, (0, 1)))
-    assert "an array with gaps of float64" in str(gaps.value)
+    assert "not an array with gaps of float64" in str(gaps.value)
     with pytest.raises(TypeError) as long:
         total("x" * 100_000, Scale(1, (0, 1)))
     assert len(str(long.value)) < 200
@@ -258,7 +258,7 @@ def test_no_memory() -> None:
 
 def test_arguments_become_the_types_of_inner_kernels() -> None:
     assert converted(257) == 2
-    assert doubled(7) == 14  # Python may call it, too; it is then compiled
+    assert doubled(7) == 14  # Python can also call it; it is then compiled
 
 
 def test_memory_in_kernels_and_in_python() -> None:
@@ -268,12 +268,12 @@ def test_memory_in_kernels_and_in_python() -> None:
         room[:] = 0
         assert run(text, room, table) == (number, 8)
         assert room.tolist() == [*range(2, 10), *range(4)]
-    assert memory.prefetch(text, 0) is memory.release() is memory.acquire() is None
+    assert memory.prefetch(text, 0) is memory.fence() is None
 
 
 def test_other_threads_run_while_a_kernel_does() -> None:
     flags = np.array([0, 0, 3, 0])
-    wait(np.ones_like(flags))  # which compiles it
+    wait(np.ones_like(flags))  # compiles it
     thread = threading.Thread(target=wait, args=(flags,), daemon=True)
     thread.start()
     while not flags[0]:
@@ -295,7 +295,7 @@ def test_annotations_that_no_kernel_can_have() -> None:
     for function, message in (
         (unannotated, "unannotated: a has no annotation"),
         (of_text, "<class 'str'> is not one of the types in"),
-        (of_a_record, "a: records are passed from kernel to kernel only"),
+        (of_a_record, "is a record, which only kernels"),
         (without_a_result, "return has no annotation"),
     ):
         with pytest.raises(TypeError, match=message):
@@ -317,15 +317,3 @@ def test_what_changes_machine_code_changes_the_digest() -> None:
         first.replace("return g(a)", "return g(a) + 1"),
     ]
     assert len({of(source) for source in [first, *others]}) == 5
-
-
-NAMED = {1: 2}
-
-
-def test_a_constant_that_no_digest_can_hold() -> None:
-    @inner
-    def named(a: i64) -> i64:
-        return a + len(NAMED)
-
-    with pytest.raises(TypeError, match=r"named names NAMED, a dict: make it an argument"):
-        assert named.digest
