@@ -22,7 +22,7 @@ from capfst.casing.types import CasingCosts, LabelPath, Words
 from capfst.context.casing_costs import casing_costs
 from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
-from capfst.exceptions import CapfstError, ModelError, OptionError
+from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
 from capfst.io.alignments import Block, parse
 from capfst.io.documents import PIECE, whole_documents
 from capfst.lm.query import LanguageModel, Starts
@@ -244,7 +244,7 @@ class Pipeline:
         buf = np.frombuffer(text, np.uint8)
         words = self.words(buf)
         if (words.token_types == NEWLINE).any():
-            raise CapfstError(
+            raise CorpusError(
                 "expected a single line without a line break. Call nbest, confidence and sentences once per line."
             )
         return buf, words

@@ -101,7 +101,9 @@ def compare_hypotheses(
     Args:
         references: file of references.
         hypotheses: files of hypotheses.
-        skip_first, in_vocabulary, align: as in `score.score`.
+        skip_first: as in `score.score`.
+        in_vocabulary: as in `score.score`.
+        align: as in `score.score`.
         resamples: number of resamples.
         seed: seed of their random numbers.
 

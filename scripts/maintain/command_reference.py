@@ -49,7 +49,9 @@ def section(name: str) -> str:
 
 def _prose(text: str) -> str:
     paragraphs = (" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n"))
-    return re.sub(r"(?<![`\w])(<unk>|--[a-z][\w-]*)(?![`\w])", r"`\1`", "\n\n".join(paragraphs))
+    parts = "\n\n".join(paragraphs).split("`")  # every other one is code
+    parts[::2] = [re.sub(r"(?<!\w)(<unk>|--[a-z][\w-]*)(?!\w)", r"`\1`", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _row(option: click.Option, context: click.Context) -> str:
