@@ -1,10 +1,12 @@
-"""The documentation says what is there, all of it, and its examples run.
+"""The documentation is complete, names what exists, and its examples run.
 
-README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md and scripts/experiments/README.md are the documents. In docs/, a
-`console` block is a session of a shell, and a `pycon` block one of Python: both are run, page by page, in a folder that
-has docs/examples/ and a model of corpus.txt in it. In what they print, `...` stands for anything.
+README.md, CONTRIBUTING.md, CHANGELOG.md, docs/*.md and scripts/experiments/README.md are the documents. In README.md
+and docs/, a `console` block is a shell session, and a `pycon` block a Python session: both are run, page by page, in a
+folder with the content of docs/examples/ and cap.fst, a model of corpus.txt. In their output, `...` stands for
+anything.
 """
 
+import ast
 import doctest
 import json
 import os
@@ -15,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +38,9 @@ TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 DOCUMENTS = [*TOP, *PAGES, ROOT / "scripts" / "experiments" / "README.md"]
 COMMANDS = sorted(CLI_COMMANDS)
 FOLDERS = ("capfst", "grammars", "scripts", "tests")
+README = ROOT / "README.md"
+EXECUTED = [README, *PAGES]
+"""The documents whose sessions run."""
 FENCED = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
 OPTIONS = {
     name: {spelling for option in command.params if isinstance(option, click.Option) for spelling in option.opts}
@@ -50,7 +56,7 @@ def text_of(document: Path) -> str:
 
 
 def code(document: Path) -> Iterator[str]:
-    """The lines of all code of a document: fenced blocks, indented ones, and spans."""
+    """Yield the lines of all code in a document: fenced and indented blocks, and spans."""
     text = text_of(document)
     for block in FENCED.findall(text):
         yield from block.splitlines()
@@ -59,38 +65,9 @@ def code(document: Path) -> Iterator[str]:
     yield from re.findall(r"`([^`\n]+)`", text)
 
 
-def section(name: str) -> str:
-    """What docs/commands.md says of a command."""
-    found = re.search(rf"^## capfst {name}\n(.*?)(?=^## |\Z)", text_of(DOCS / "commands.md"), re.MULTILINE | re.DOTALL)
-    assert found, f"docs/commands.md has no section on capfst {name}"
-    return found[1]
-
-
-def rows(name: str) -> dict[str, list[str]]:
-    """The cells of each row of a command's table of options, by the spellings of the option."""
-    cells = [line.split("|")[1:-1] for line in section(name).splitlines() if line.startswith("| `-")]
-    return {spelling: row for row in cells for spelling in re.findall(r"`(--?[\w-]+)", row[0])}
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_is_documented_with_its_options_and_no_others(name):
-    assert set(rows(name)) == OPTIONS[name]
-    assert f"](#capfst-{name}) |" in text_of(DOCS / "commands.md")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_choices_and_defaults_are_those_of_the_program(name):
-    for option in cli.get_command(None, name).params:
-        if not isinstance(option, click.Option):
-            continue
-        spelling, _, default = rows(name)[option.opts[0]]
-        if isinstance(option.type, click.Choice):
-            assert f"{{{','.join(option.type.choices)}}}" in spelling
-        assert (default.strip() == "required") == option.required
-        if isinstance(option.default, str | int) and not isinstance(option.default, bool):
-            assert default.strip() == f"`{option.default}`"
-        else:
-            assert not default.strip().startswith("`")
+def test_the_reference_of_commands_is_that_of_the_program():
+    reference = runpy.run_path(str(ROOT / "scripts" / "maintain" / "command_reference.py"))["with_reference"]
+    assert reference(text_of(DOCS / "commands.md")) == text_of(DOCS / "commands.md")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -141,7 +118,45 @@ def test_the_readme_shows_how_to_begin(target):
 
 
 def test_the_readme_is_short():
-    assert len(text_of(ROOT / "README.md").splitlines()) <= 110
+    assert len(text_of(README).splitlines()) <= 100
+
+
+def test_the_blocks_of_the_readme_run_unless_they_install_or_have_files_of_the_reader():
+    languages = re.findall(r"^```(\w+)$", text_of(README), re.MULTILINE)
+    assert {"console", "pycon"} <= set(languages) <= {"console", "pycon", "sh"}
+    for block in sessions(README, "sh"):
+        assert re.fullmatch(r"((make|pip install|capfst (recase|batch|train)) .*\n)+", block), block
+
+
+def test_the_table_of_the_readme_is_that_of_the_benchmark():
+    benchmark = text_of(DOCS / "figures.md").split("<!-- bench -->")[1].split("<!-- /bench -->")[0]
+    rows = [re.findall(r"[\d.,]+", line)[-3:] for line in text_of(README).splitlines() if re.match(r"\| \w", line)]
+    assert len(rows) == 6
+    for accuracy, f1, rate in rows:
+        assert re.search(
+            rf"\| 1 \| {rate} \|.*\| {re.escape(accuracy)} \| {re.escape(f1)} \|$", benchmark, re.MULTILINE
+        )
+
+
+def test_the_picture_of_peers_is_drawn_from_the_benchmark():
+    draw = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_peers.py"))["picture"]
+    assert text_of(DOCS / "images" / "peers.svg") == draw(text_of(DOCS / "figures.md"))
+
+
+def messages() -> Iterator[str]:
+    """Yield the string literals of capfst; in f-strings, the parts between expressions."""
+    for path in (ROOT / "capfst").rglob("*.py"):
+        for node in ast.walk(ast.parse(text_of(path))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_the_messages_in_troubleshooting_are_those_of_the_program():
+    rows = re.findall(r"^\| (.*?) \|", text_of(DOCS / "troubleshooting.md"), re.MULTILINE)
+    quoted = [part.strip() for row in rows for span in re.findall(r"`([^`]*)`", row) for part in span.split("…")]
+    program = "\n".join(messages())
+    assert len(quoted) > 20
+    assert [part for part in quoted if part not in program and not part.startswith("-")] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -160,6 +175,20 @@ def test_the_links_of_a_document_lead_to_files(document):
     for target in re.findall(r"\]\(([^)\s]+)\)", text_of(document)):
         if not re.match("https?://|#", target):
             assert (document.parent / target.split("#")[0]).exists(), target
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as MkDocs makes them."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", text_of(page)), re.MULTILINE)
+    ascii_only = [unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode() for heading in headings]
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in ascii_only}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_anchors_in_links_are_those_of_headings(document):
+    for target, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", text_of(document)):
+        page = (document.parent / target).resolve() if target else document
+        assert anchor in anchors(page), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -191,9 +220,14 @@ def test_the_page_of_models_has_the_scores_and_limits_of_their_cards(name):
     assert [each["origin"] for each in card["sources"] if each["origin"].lower() not in page.lower()] == []
 
 
-def test_each_page_is_in_the_navigation():
-    navigation = text_of(ROOT / "mkdocs.yml")
-    assert [page.name for page in PAGES if f": {page.name}\n" not in navigation] == []
+def test_the_navigation_has_each_page_once_and_no_others():
+    navigation = re.findall(r"^ +- [^:\n]+: (\S+\.md)$", text_of(ROOT / "mkdocs.yml"), re.MULTILINE)
+    assert sorted(navigation) == [page.name for page in PAGES]
+
+
+def test_each_example_is_used():
+    pages = "\n".join(map(text_of, EXECUTED))
+    assert [path.name for path in (DOCS / "examples").rglob("*.*") if path.name not in pages] == []
 
 
 def test_the_changelog_has_this_version():
@@ -202,7 +236,7 @@ def test_the_changelog_has_this_version():
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """docs/examples/, and a model of corpus.txt."""
+    """Return a copy of docs/examples/ with cap.fst, a model of corpus.txt."""
     folder = tmp_path_factory.mktemp("docs") / "examples"
     shutil.copytree(DOCS / "examples", folder)
     capfst.train(folder / "corpus.txt", folder / "cap.fst")
@@ -211,13 +245,14 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the examples, to work in, and commands `capfst` and `python` that are those under test."""
+    """Change to a copy of the examples, where the commands `capfst` and `python` are those under test."""
     shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
     commands = tmp_path / "bin"
     commands.mkdir()
     for name, arguments in (("capfst", "-m capfst"), ("python", "")):
         (commands / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
         (commands / name).chmod(0o755)
+    monkeypatch.delenv(models.VARIABLE, raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
     return tmp_path
@@ -228,7 +263,7 @@ def sessions(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if sessions(page, "console")], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [page for page in EXECUTED if sessions(page, "console")], ids=lambda path: path.name)
 def test_the_shell_sessions_of_a_page_run(page, folder):
     for session in sessions(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
@@ -242,7 +277,7 @@ def test_the_shell_sessions_of_a_page_run(page, folder):
             assert alike, f"$ {command}\nexpected:\n{expected}\nprinted:\n{printed}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if sessions(page, "pycon")], ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [page for page in EXECUTED if sessions(page, "pycon")], ids=lambda path: path.name)
 def test_the_python_sessions_of_a_page_run(page, folder):
     session = "\n".join(sessions(page, "pycon"))
     if re.search(r"pynini|openfst|pywrapfst", session):
