@@ -149,7 +149,7 @@ class Pipeline:
 
         bilingual, guess = self.check_bilingual(), self.options.oov == "guess"
         assert bilingual is not None
-        target, source, links = self._linked(buf, words, block)
+        target, source, links = self._linked(self._annotated(buf, words), block)
         alone = monolingual(words, self._context_costs(buf, words, include_pruned=True))
         return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, guess)
 
@@ -215,21 +215,26 @@ class Pipeline:
     def linked(self, block: Block) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         """Return translations and their source as the bilingual features read them, and int32[words]: the index of each
         word's source word, or −1."""
-        buf = np.frombuffer(block.target, np.uint8)
-        return self._linked(buf, self.words(buf), block)
+        return self._linked(self.annotated(block.target), block)
 
     def _linked(
-        self, buf: Buffer, words: Words, block: Block
+        self, target: AnnotatedText, block: Block
     ) -> tuple[AnnotatedText, AnnotatedText, npt.NDArray[np.int32]]:
         from capfst.bilingual.links import link  # noqa: PLC0415
-        from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
 
-        by_words = self.options.align_words
-        target = annotate(buf, words, by_words)
-        there = np.frombuffer(block.source or b"", np.uint8)
-        source = annotate(there, self.loaded.transducer.words(there), by_words)
+        source = self.annotated(block.source or b"", is_source=True)
         pairs = parse(block.align or b"", len(target.lines), block.names.align, block.line)
         return target, source, link(target, source, pairs, block.names, block.line)
+
+    def annotated(self, text: bytes, is_source: bool = False) -> AnnotatedText:
+        """Return translations, or their source, as the bilingual features read them."""
+        buf = np.frombuffer(text, np.uint8)
+        return self._annotated(buf, self.loaded.transducer.words(buf) if is_source else self.words(buf))
+
+    def _annotated(self, buf: Buffer, words: Words) -> AnnotatedText:
+        from capfst.bilingual.word_facts import annotate  # noqa: PLC0415
+
+        return annotate(buf, words, self.options.align_words)
 
     def monolingual(self, target: AnnotatedText) -> Monolingual:
         """Return the costs of the casings of translations without their source."""

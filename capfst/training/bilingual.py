@@ -42,6 +42,7 @@ from capfst.kernels import allocating, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64, u8, u64
 from capfst.lm.query import SENTENCE_END, step
 from capfst.options import Errors
+from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser, load
 from capfst.system.atomic import refuse_to_replace
 from capfst.system.binary_search import lower_bound
@@ -197,12 +198,35 @@ class _Corpus:
     def texts(self, fold: int | None = None, recaser: Recaser | None = None) -> Iterator[_Texts]:
         """Yield the blocks. fold: selects the lines for the weights; None: no lines. recaser: whose words the texts
         have; None: the model's."""
-        recaser = recaser or self.recaser
         for block in self._blocks():
-            target, source, links = recaser.pipeline.linked(block)
+            target, source, links = self.recaser.pipeline.linked(block)
+            if recaser is not None:
+                links, target, source = _moved(links, target, source, recaser.pipeline, block)
             lines = np.arange(len(target.lines) - 1)
             is_for_weights = (lines + block.line - 1) // self.size % self.stride == (-1 if fold is None else fold)
             yield _Texts(target, source, links, lines[~is_for_weights], lines[is_for_weights])
+
+
+def _moved(
+    links: npt.NDArray[np.int32], target: AnnotatedText, source: AnnotatedText, pipeline: Pipeline, block: Block
+) -> tuple[npt.NDArray[np.int32], AnnotatedText, AnnotatedText]:
+    """Return links, and the two texts that they link, in the words of another model.
+
+    The indices of alignments count the words of the first model. The other one may divide compounds differently.
+    """
+    moved_target, moved_source = (
+        pipeline.annotated(block.target),
+        pipeline.annotated(block.source or b"", is_source=True),
+    )
+    moved = links[_at(target, moved_target.words.starts)]
+    is_linked = moved >= 0
+    moved[is_linked] = _at(moved_source, source.words.starts[moved[is_linked]])
+    return moved, moved_target, moved_source
+
+
+def _at(text: AnnotatedText, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Return the index of the word at each byte offset, int32[n]."""
+    return (np.searchsorted(text.words.starts, offsets, "right") - 1).astype(np.int32)
 
 
 def train_bilingual(

@@ -4,8 +4,9 @@ import re
 
 import pytest
 from support.models import tiny
-from support.translations import Bitext, write
+from support.translations import Bitext, bitext, write
 
+import capfst
 from capfst.exceptions import CorpusError
 from capfst.training import TrainedBilingual, train_bilingual
 
@@ -30,3 +31,22 @@ def test_too_few_pairs(model, tmp_path):
     target, source, align = write(tmp_path, Bitext([], [], []))
     with pytest.raises(CorpusError, match=f"{re.escape(str(target))}, {re.escape(str(source))}"):
         train_bilingual(target, source, align, tmp_path / "bilingual.fst", lm=model)
+
+
+def test_a_stand_in_that_divides_other_compounds_than_the_model(tmp_path):
+    """Indices of alignments count the words of the model, in which "Sous-page" is three, but one in the stand-in."""
+    pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    texts = bitext(300)
+    for i in range(5, 300, 7):
+        n = len(texts.target[i].split())
+        texts.target[i] += " Sous-page Calc"
+        texts.source[i] += " Subpage Calc"
+        texts.align[i] += f" {n}-{n + 2} {n + 1}-{n + 3}"
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(texts.target).replace("Sous-page", "Sous"), "utf-8")
+    capfst.train(corpus, tmp_path / "cap.fst", clean=False)
+    paths = write(tmp_path, texts)
+    trained = train_bilingual(*paths, tmp_path / "b.fst", lm=tmp_path / "cap.fst", align_words=True)
+    assert "stand-in" in str(trained)
+    aligned = trained.load(align_words=True).recase_aligned
+    assert aligned("le sous-page calc", "the Subpage Calc", "0-0 1-3 2-4") == "le Sous-page Calc"
