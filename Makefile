@@ -11,12 +11,13 @@ quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help kernels demo test bounds lint lm model bench docs package clean
+.PHONY: help kernels demo test quick bounds lint lm model bench docs package clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo                       train on Python's language reference, recase sentences, show scores'
 	@echo 'make test                       all tests'
+	@echo 'make quick                      the tests that are not slow, without Spark'
 	@echo 'make kernels                    build changed kernels'
 	@echo 'make bounds                     a part of the tests, with checked array indices'
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob, also compressed'
@@ -52,6 +53,9 @@ demo: $(VENV)/core
 # At most four processes, because each trains its own models.
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4
+
+quick: $(VENV)/dev
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 -m 'not slow and not spark'
 
 # Tests that call most kernels, which are compiled again with index checks; in one process, so that each kernel is compiled
 # once.

@@ -1,17 +1,20 @@
-"""For all tests."""
+"""Set up all tests: markers by path, skips for missing optional packages, and fixtures that every test shares."""
 
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from support import contextual
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from capfst.exceptions import CapfstError
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 sys.path.append(str(Path(__file__).parent.parent))  # for `grammars`; last, so that an installed capfst is preferred
 
@@ -20,18 +23,35 @@ settings.register_profile("capfst", deadline=None)
 settings.load_profile("capfst")
 
 PYNINI = ("pynini", "pywrapfst")  # what its wheel installs
+TESTS = Path(__file__).parent
+MARKERS = {
+    "spark": ("spark/*",),
+    "cli": ("cli/*", "test_cli*.py", "*/test_command_line.py", "test_start.py"),
+    "docs": ("test_docs.py",),
+}
+"""The markers of tests by their files, as patterns of paths below tests/."""
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test the markers that `MARKERS` lists for its file."""
+    for item in items:
+        path = item.path.relative_to(TESTS) if item.path.is_relative_to(TESTS) else item.path
+        for name, patterns in MARKERS.items():
+            if any(path.match(pattern) for pattern in patterns):
+                item.add_marker(name)
+
+
+@pytest.hookimpl(optionalhook=True)  # runs only with xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadScopeScheduling":
+    """With several processes (`-n`), give each the next file, and one of them all tests of Spark."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/spark" if nodeid.startswith("tests/spark/") else nodeid.partition("::")[0]
+
     config.option.loadscopereorder = False
-    return _Scheduling(config, log)
-
-
-class _Scheduling(LoadScopeScheduling):
-    """With several processes (`-n`), each takes the next file, and one takes all of Spark."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return "tests/spark" if nodeid.startswith("tests/spark/") else nodeid.partition("::")[0]
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -45,7 +65,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def _skipped_without_pynini() -> Iterator[None]:
-    """Skips a test that asks for pynini, or for the engine that needs it, where it is not installed."""
+    """Skip a test that needs pynini, or the engine `openfst`, if pynini is not installed."""
     try:
         return (yield)
     except (CapfstError, ModuleNotFoundError) as error:
@@ -57,7 +77,7 @@ def _skipped_without_pynini() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing is remembered in the user's own cache folder."""
+    """Keep capfst from writing to the user's cache folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -65,13 +85,13 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
-    """Ctrl-C stops the processes that are tested, also if it does not stop the tests: a shell has what it runs in the
-    background ignore it, and children inherit that."""
+    """Let Ctrl-C stop the processes under test, even if the tests run in the background, where a shell makes its child
+    processes ignore SIGINT."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def contextual_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with a context model; not to be written to."""
+    """Return a model with a context model, which tests must not overwrite."""
     return contextual.train(tmp_path_factory.mktemp("contextual") / "cap.fst")

@@ -28,8 +28,8 @@ from capfst.lm.arpa_lines import (
     number,
     parse,
 )
-from capfst.lm.count import MAX_ORDER
 from capfst.lm.levels import BadRowError, Level, NgramTable, link
+from capfst.options import MAX_ORDER
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
 
 START, END, UNKNOWN = b"<s>", b"</s>", b"<unk>"

@@ -26,7 +26,6 @@ from capfst.lm.partition import Partition, partition_tokens
 from capfst.system.buckets import Buckets, Store
 from capfst.system.parallel import exhaust, map_in_pool
 
-MAX_ORDER = 5
 _BUCKET = 1 << 18
 _MAX_BUCKETS = 1 << 10
 

@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from capfst.exceptions import OptionError
 from capfst.lm.acceptor import Acceptor, UnprunedAcceptor, lay_out
-from capfst.lm.count import MAX_ORDER, NgramCounts, bucket_size, count
+from capfst.lm.count import NgramCounts, bucket_size, count
 from capfst.lm.kneser_ney import Estimator
 from capfst.lm.levels import Level
 from capfst.lm.prune import Pruner
+from capfst.options import MAX_ORDER
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM
 
