@@ -1,4 +1,4 @@
-"""The table of kinds of characters in docs/languages.md agrees with the program."""
+"""Test that the program recases each row of the table of characters in docs/languages.md as the table shows."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ ROWS = [
     for line in PAGE.read_text("utf-8").partition("## Unicode, case by case")[2].splitlines()
     if line.startswith("| ") and "`" in line
 ]
-"""Training text, text, and the recased text."""
+"""Rows of training text, input and recased text."""
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +25,14 @@ def recaser(tmp_path_factory: pytest.TempPathFactory) -> capfst.Recaser:
     return capfst.load(folder / "cap.fst", sentence_case=True)
 
 
-def test_the_table_is_there() -> None:
+def test_the_table_is_complete_and_not_normalized() -> None:
     assert len(ROWS) > 15
     decomposed = [line for line, _, _ in ROWS if unicodedata.normalize("NFC", line) != line]
     assert len(decomposed) == 1, "an editor has normalized the page"
 
 
 @pytest.mark.parametrize(("trained", "text", "recased"), ROWS)
-def test_characters(recaser: capfst.Recaser, trained: str, text: str, recased: str) -> None:
+def test_each_row_is_recased_as_the_table_shows(recaser: capfst.Recaser, trained: str, text: str, recased: str) -> None:
     assert recaser(text) == recased
     assert recaser(recased) == recased
     assert "\u0307" in text or recased.lower() == text.lower()

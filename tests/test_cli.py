@@ -1,4 +1,4 @@
-"""The command line: what each command prints and returns, what bad input gets, and that nothing half-written stays."""
+"""Test the command line: output and exit status of each command, errors for bad input, and no half-written files."""
 
 import bz2
 import gzip
@@ -7,6 +7,7 @@ import lzma
 import mmap
 import os
 import pty
+import re
 import resource
 import select
 import shutil
@@ -21,7 +22,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from support.command_line import CORPUS, TIMEOUT, message, run, run_process, start
+from support.command_line import CORPUS, TIMEOUT, message, run, run_process, run_python, start
 
 from capfst.io.compression import zstd
 
@@ -52,14 +53,14 @@ def test_train_reports_and_recase_restores(corpus, tmp_path):
     assert run_process("recase", "--lm", path, stdin=text).stdout.decode() == expected
 
 
-def test_sentence_case_and_start_token(model):
+def test_options_capitalize_sentences_and_set_the_start_token(model):
     assert run("recase", "--lm", model, "--sentence-case", stdin='"the mayor').stdout == b'"The mayor'
     assert run("recase", "--lm", model, stdin="the mayor").stdout == b"the mayor"
     assert run("recase", "--lm", model, "--start-token", "<unk>", stdin="new york").stdout == b"New York"
 
 
 @pytest.mark.parametrize("engine", ["fast", "openfst"])
-def test_engines_files_and_output(model, tmp_path, engine):
+def test_files_are_recased_one_after_another_to_an_output(model, tmp_path, engine):
     if engine == "openfst":
         pytest.importorskip("pynini")
     first, second, out = tmp_path / "1", tmp_path / "2", tmp_path / "out"
@@ -76,14 +77,14 @@ def test_jobs_give_the_same_bytes(model):
     assert one.decode().lower() == text
 
 
-def test_nbest(model):
+def test_nbest_lists_casings_by_cost(model):
     lines = run("recase", "--lm", model, "--nbest", 3, stdin="the mayor\n").stdout.decode().splitlines()
     costs, casings = zip(*(line.split("\t") for line in lines), strict=True)
     assert casings == ("the mayor", "The mayor")
     assert [float(cost) for cost in costs] == sorted(map(float, costs))
 
 
-def test_confidence(model):
+def test_confidence_is_json_with_log_odds(model):
     out = run("recase", "--lm", model, "--confidence", stdin="“new york\n\nparis").stdout.decode()
     first, empty, last = map(json.loads, out.splitlines())
     assert first["text"] == "“New York"
@@ -95,10 +96,10 @@ def test_confidence(model):
     assert paris == {"start": 0, "end": 5, "word": "Paris"}
     out = run("recase", "--lm", model, "--confidence", "--no-context", stdin="paris").stdout
     assert json.loads(out)["words"] == [paris | {"log_odds": None}]  # the LM has no other casing
-    assert run("recase", "--lm", model, "--confidence", "--nbest", 2, stdin="x", code=2).stderr
+    assert b"--nbest" in run("recase", "--lm", model, "--confidence", "--nbest", 2, stdin="x", code=2).stderr
 
 
-def test_context_and_unseen_words(model, corpus, tmp_path):
+def test_no_context_equals_training_without_context(model, corpus, tmp_path):
     text = "the xyzzy of new york\n" * 3
 
     def recased(path, *options) -> str:
@@ -112,7 +113,7 @@ def test_context_and_unseen_words(model, corpus, tmp_path):
     assert recased(alone) == recased(model, "--no-context")
 
 
-def test_score(tmp_path):
+def test_score_prints_a_table_or_json(tmp_path):
     reference, hypothesis = tmp_path / "ref", tmp_path / "hyp"
     reference.write_text("Hi Bob\nin Paris\n", "utf-8")
     hypothesis.write_text("Hi bob\nin Paris\n", "utf-8")
@@ -132,7 +133,7 @@ def test_score_of_other_text_names_the_line(tmp_path):
     assert "line 2" in message(run("score", reference, hypothesis, code=1))
 
 
-def test_score_of_aligned_words(tmp_path):
+def test_score_aligns_different_words(tmp_path):
     (tmp_path / "ref").write_text("We met in New York\nYes\n")
     (tmp_path / "hyp").write_text("we met in new yolk\nyes\n")
     table = run("score", "--align", tmp_path / "ref", tmp_path / "hyp").stdout.decode()
@@ -144,14 +145,14 @@ def test_score_of_aligned_words(tmp_path):
     assert "WER" in run("score", "--align", tmp_path / "ref", tmp_path / "hyp", tmp_path / "ref").stdout.decode()
 
 
-def test_score_in_and_out_of_vocabulary(model, tmp_path):
+def test_score_with_a_model_records_its_vocabulary(model, tmp_path):
     reference = tmp_path / "ref"
     reference.write_text("New York's Mayor Xyz\n", "utf-8")
     table = run("score", "--lm", model, reference, reference).stdout.decode()
     assert "vocabulary:yes" in table
 
 
-def test_perplexity_and_tokenize(model, corpus):
+def test_tokenize_and_perplexity_use_the_model(model, corpus):
     assert run("tokenize", "--lm", model, stdin="We don't!\n").stdout == b"We do n't !\n"
     result = json.loads(run("perplexity", "--lm", model, "--json", corpus).stdout)
     assert result["oov"] == 0
@@ -160,7 +161,7 @@ def test_perplexity_and_tokenize(model, corpus):
     assert "OOVs:\t2\nTokens:\t3\n" in text
 
 
-def test_info(model):
+def test_info_prints_the_signature_or_json(model):
     text = run("info", "--lm", model).stdout.decode()
     assert "order:3" in text
     assert json.loads(run("info", "--json", "--lm", model).stdout)["order"] == 3
@@ -177,7 +178,7 @@ def test_train_takes_folders_globs_and_compressed_files(corpus, model, tmp_path)
         (tmp_path / "m.fst").unlink()
 
 
-def test_pretokenized_text_is_taken_as_it_is(tmp_path):
+def test_pretokenized_text_is_split_only_at_white_space(tmp_path):
     (tmp_path / "t").write_text("A U.S.-based don't x-Y 12\n", "utf-8")
     run("train", "-q", "--no-clean", "--pretokenized", tmp_path / "t", "-o", tmp_path / "m.fst")
     text = "a u.s.-based DON'T X-Y 12"
@@ -187,23 +188,22 @@ def test_pretokenized_text_is_taken_as_it_is(tmp_path):
 @pytest.mark.parametrize("seed", ["0", "1", "random"])
 def test_the_same_corpus_gives_the_same_bytes(model, corpus, tmp_path, seed):
     code = "import sys, capfst\nfor jobs in 1, 4: capfst.train(sys.argv[1], f'{sys.argv[2]}/{jobs}', jobs=jobs)"
-    environment = {**os.environ, "PYTHONHASHSEED": seed}
-    subprocess.run([sys.executable, "-c", code, corpus, tmp_path], env=environment, check=True, timeout=TIMEOUT)
+    run_python(code, corpus, tmp_path, env={**os.environ, "PYTHONHASHSEED": seed})
     for jobs in "14":
         assert (tmp_path / jobs).read_bytes() == model.read_bytes()
 
 
-def test_bounded_memory_gives_the_same_bytes_and_tells_the_space(corpus, model, tmp_path):
+def test_bounded_memory_gives_the_same_bytes_and_reports_disk_space(corpus, model, tmp_path):
     (tmp_path / "tmp").mkdir()
     options = ["--memory", "1G", "--tmp", tmp_path / "tmp"]
     done = run_process("train", *options, corpus, "-o", tmp_path / "m.fst")
     assert (tmp_path / "m.fst").read_bytes() == model.read_bytes()
     assert f"temporary files in {tmp_path / 'tmp'}: at most 0.0 GB" in done.stderr.decode()
     assert list((tmp_path / "tmp").iterdir()) == []
-    assert "too little" in message(run("train", "-q", "--memory", "1M", corpus, "-o", tmp_path / "m", code=1))
+    assert "--memory" in message(run("train", "-q", "--memory", "1M", corpus, "-o", tmp_path / "m", code=1))
 
 
-def test_vocabulary_cutoffs_and_pruning(corpus, tmp_path):
+def test_vocabulary_limits_cutoffs_and_pruning_drop_ngrams(corpus, tmp_path):
     def ngrams(*options) -> list[int]:
         run("train", "-q", "--no-context", *options, corpus, "-o", tmp_path / "m.fst")
         return json.loads(run("info", "--json", "--lm", tmp_path / "m.fst").stdout)["ngrams"]
@@ -218,7 +218,7 @@ def test_vocabulary_cutoffs_and_pruning(corpus, tmp_path):
     assert b"0,0,1" in run("train", "--cutoff", "1,0", corpus, "-o", "x", code=2).stderr
 
 
-def test_arpa_there_and_back(model, tmp_path):
+def test_arpa_export_and_import_keep_casings_and_name_bad_lines(model, tmp_path):
     run("export", "--lm", model, "-o", tmp_path / "m.arpa")
     run("import", tmp_path / "m.arpa", "-o", tmp_path / "again.fst")
     text = "new york's mayor met mr. o'neill in paris"
@@ -229,7 +229,7 @@ def test_arpa_there_and_back(model, tmp_path):
     assert "line 5" in message(run("import", tmp_path / "bad.arpa", "-o", tmp_path / "x", code=1))
 
 
-def test_mix(model, corpus, tmp_path):
+def test_mix_takes_or_tunes_weights(model, corpus, tmp_path):
     (tmp_path / "other").write_text("The cat sat in York.\nA dog met a cat.\n", "utf-8")
     run("train", "-q", tmp_path / "other", "-o", tmp_path / "other.fst")
     models = [model, tmp_path / "other.fst"]
@@ -238,7 +238,8 @@ def test_mix(model, corpus, tmp_path):
     done = run("mix", *models, "--tune", corpus, "-o", tmp_path / "mixed.fst")
     assert f"{model} 1.0" in done.stderr.decode()
     assert b"New York" in run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout
-    assert "(0.7, 0.7)" in message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
+    error = message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
+    assert re.search("0.7, ?0.7", error)
     assert b"--tune" in run("mix", *models, "-o", tmp_path / "x", code=2).stderr
 
 
@@ -246,7 +247,7 @@ def test_mix(model, corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_train_tells_what_is_wrong_with_a_corpus(corpus, tmp_path):
+def test_train_diagnoses_a_bad_corpus(corpus, tmp_path):
     text, model = tmp_path / "text", tmp_path / "m.fst"
     text.write_text(CORPUS.lower() * 9, "utf-8")
     done = run_process("train", "--no-clean", text, "-o", model)
@@ -262,40 +263,48 @@ def test_train_tells_what_is_wrong_with_a_corpus(corpus, tmp_path):
 
 
 BAD_TRAIN = [
-    (b"", "no sentence to learn from"),
+    (b"", ""),
     (b"lower case\nno end\n", "start 2"),
-    (b"Good line.\nBad \xff byte.\n", "not UTF-8 at byte 15"),
-    (b"\xff\xfeU\0T\0F\0", "iconv"),
-    (b"\x1f\x8b\x08\0\0\0\0\0truncated", "b"),
+    (b"Good line.\nBad \xff byte.\n", r"line 2\b.*byte 15\b|byte 15\b.*line 2\b"),
+    (b"\xff\xfeU\0T\0F\0", "UTF-16"),
+    (b"\x1f\x8b\x08\0\0\0\0\0truncated", "byte 17"),
 ]
+"""A corpus, and the details in its error besides the name of the file."""
 
 
 @pytest.mark.parametrize(("content", "expected"), BAD_TRAIN)
 def test_a_bad_corpus_leaves_the_old_model(tmp_path, content, expected):
     (tmp_path / "b").write_bytes(content)
     (tmp_path / "old.fst").write_bytes(b"old")
-    assert expected in message(run("train", "-q", tmp_path / "b", "-o", tmp_path / "old.fst", code=1))
+    error = message(run("train", "-q", tmp_path / "b", "-o", tmp_path / "old.fst", code=1))
+    assert f"{tmp_path}/b" in error
+    assert re.search(expected, error)
     assert (tmp_path / "old.fst").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "old.fst"]
 
 
-def test_a_missing_corpus_filter_or_folder(corpus, tmp_path):
+def test_a_missing_corpus_filter_or_folder_is_an_error(corpus, tmp_path):
     assert "nowhere" in message(run("train", "-q", tmp_path / "nowhere", "-o", tmp_path / "m", code=1))
-    assert "repetition" in message(run("train", "-q", "--skip-filter", "x", corpus, "-o", tmp_path / "m", code=1))
-    assert "folder" in message(run("train", "-q", corpus, "-o", tmp_path / "no" / "m", code=1))
+    error = message(run("train", "-q", "--skip-filter", "x", corpus, "-o", tmp_path / "m", code=1))
+    assert "--skip-filter" in error
+    assert "'x'" in error
+    assert "repetition" in error
+    assert f"{tmp_path}/no" in message(run("train", "-q", corpus, "-o", tmp_path / "no" / "m", code=1))
 
 
-def test_a_reserved_word_in_tokenised_text(tmp_path):
+def test_a_reserved_word_in_tokenized_text_is_an_error(tmp_path):
     (tmp_path / "t").write_text("a <s> b\n", "utf-8")
     done = run("train", "-q", "--no-clean", "--pretokenized", tmp_path / "t", "-o", tmp_path / "m", code=1)
-    assert "<s>" in message(done)
+    assert "'<s>'" in message(done)
 
 
-def test_bad_text_to_recase(model, tmp_path):
+def test_invalid_utf8_is_an_error_unless_it_is_replaced(model, tmp_path):
     bad = tmp_path / "bad"
     bad.write_bytes(b"paris\nnew \xffyork\n")
     done = run("recase", "--lm", model, bad, code=1)
-    assert b"bad: not UTF-8 at byte 10" in done.stderr
+    error = done.stderr.decode().splitlines()[-1]
+    assert str(bad) in error
+    assert re.search(r"line 2\b.*byte 10\b|byte 10\b.*line 2\b", error)
     assert run("recase", "--lm", model, "--errors", "replace", bad).stdout.decode() == "Paris\nNew \ufffdYork\n"
     out = tmp_path / "out"
     run("recase", "--lm", model, bad, "-o", out, code=1)
@@ -304,24 +313,25 @@ def test_bad_text_to_recase(model, tmp_path):
     assert run("recase", "--lm", model, stdin=b"").stdout == b""
 
 
-def test_bad_models(model, tmp_path):
+def test_a_bad_model_is_named_in_the_error(model, tmp_path):
     whole = model.read_bytes()
     for name, content in {"cut": whole[: len(whole) // 2], "empty": b"", "text": b"not a model\n"}.items():
         (tmp_path / name).write_bytes(content)
-        assert name in message(run("recase", "--lm", tmp_path / name, stdin="x", code=1))
-    assert "missing" in message(run("info", "--lm", tmp_path / "missing", code=1))
+        assert f"{tmp_path}/{name}" in message(run("recase", "--lm", tmp_path / name, stdin="x", code=1))
+    assert f"{tmp_path}/missing" in message(run("info", "--lm", tmp_path / "missing", code=1))
 
 
-def test_wrong_usage_is_2(model):
-    assert b"Usage" in run_process("batch", code=2).stderr
-    assert b"No such command" in run("recapitalise", code=2).stderr
-    assert b"order" in run("train", "--order", 9, "x", "-o", "y", code=2).stderr
-    assert b"no n-gram is counted so often" in run("train", "--cutoff", f"0,{10**22}", "x", "-o", "y", code=2).stderr
-    assert b"is not an amount of memory" in run("train", "--memory", f"{'9' * 400}G", "x", "-o", "y", code=2).stderr
+def test_invalid_usage_exits_with_2_and_names_the_option(model):
+    assert b"INPUTS" in run_process("batch", code=2).stderr.splitlines()[-1]
+    assert b"'recapitalize'" in run("recapitalize", code=2).stderr
+    for option, value in ("--order", "9"), ("--cutoff", f"0,{10**22}"), ("--memory", f"{'9' * 400}G"):
+        error = run("train", option, value, "x", "-o", "y", code=2).stderr.decode().splitlines()[-1]
+        assert option in error
+        assert value in error
 
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the system has no /dev/full")
-def test_a_full_disk_behind_stdout(model):
+def test_a_full_disk_at_stdout_is_an_error(model):
     with open("/dev/full", "wb") as full:
         done = run_process("recase", "--lm", model, stdin=b"x\n", stdout=full, code=1)
     assert b"No space left" in done.stderr
@@ -350,7 +360,7 @@ def test_signals_end_quietly_and_leave_nothing(model, tmp_path, number, code):
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 @pytest.mark.parametrize("command", ["train", "import", "export", "mix"])
 def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, monkeypatch, command, number):
-    """Whenever they come."""
+    """Send the signal at eight moments of the command."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run("export", "--lm", model, "-o", corpus.with_name("model.arpa"))
     given = {
@@ -365,13 +375,13 @@ def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, mo
             process.send_signal(number)
             status = process.wait(TIMEOUT)
             assert process.stderr and (status < 0 or b"Traceback" not in process.stderr.read())
-        # Python itself, before `main`, is ended by the signal.
+        # Before `main`, the signal ends Python itself.
         assert status in (0, 128 + number, -number)
         assert {path.name for path in tmp_path.iterdir()} <= {"out"}
 
 
-def test_a_model_that_is_cut_off_while_it_is_used(model, tmp_path):
-    """A line says so, where the kernel would have ended the program without a word."""
+def test_a_model_truncated_during_use_is_an_error(model, tmp_path):
+    """The error is one line, although the operating system would end the program without a message."""
     lost = tmp_path / "lost.fst"
     lost.write_bytes(model.read_bytes())
     with start(
@@ -391,8 +401,8 @@ def test_a_model_that_is_cut_off_while_it_is_used(model, tmp_path):
     assert error.count("\n") == 1
 
 
-def test_nothing_is_written_in_place(model, corpus, tmp_path):
-    """Who has the old file open, or mapped, goes on reading the old bytes."""
+def test_outputs_replace_old_files_instead_of_overwriting_them(model, corpus, tmp_path):
+    """A process that has the old file open or mapped still reads the old bytes."""
     arpa = tmp_path / "model.arpa"
     run("export", "--lm", model, "-o", arpa)
     for command in (
@@ -420,8 +430,8 @@ def test_nothing_is_written_in_place(model, corpus, tmp_path):
         path.unlink()
 
 
-def test_nohup(model, tmp_path):
-    """What ignores SIGHUP when it starts goes on."""
+def test_nohup_protects_a_run_from_sighup(model, tmp_path):
+    """A process that ignores SIGHUP when it starts continues after this signal."""
     with start(
         "recase", "--lm", model, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
@@ -435,8 +445,8 @@ def test_nohup(model, tmp_path):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_while_c_code_calls_python(number, code):
-    """It drops exceptions."""
+def test_a_signal_during_a_callback_from_c_ends_the_process(number, code):
+    """The C code drops exceptions of the callback."""
     program = (
         "import ctypes, os, time\n"
         "from capfst.cli.exit_status import exit_status\n"
@@ -445,30 +455,29 @@ def test_a_signal_while_c_code_calls_python(number, code):
         "    called()\n"
         "    time.sleep(60)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=TIMEOUT)
-    assert done.returncode == code
+    done = run_python(program, code=code)
     assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
 
 
 PRINTING = [["recase", "--lm"], ["recase", "--nbest", "2", "--lm"], ["tokenize", "--lm"], ["perplexity", "--lm"]]
 
 
-def without_room_for_stacks() -> None:
+def limit_stacks_to_no_thread() -> None:
     resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, resource.RLIM_INFINITY))
 
 
 @pytest.mark.skipif(
     sys.platform != "linux" or resource.getrlimit(resource.RLIMIT_STACK)[1] != resource.RLIM_INFINITY,
-    reason="the size of threads' stacks cannot be set",
+    reason="the stack size of threads cannot be set",
 )
-def test_a_thread_that_cannot_start(model):
-    done = run_process("recase", "--lm", model, stdin="a b\n", code=1, preexec_fn=without_room_for_stacks)
-    assert "cannot start a thread" in message(done)
+def test_a_thread_that_cannot_start_is_an_error(model):
+    done = run_process("recase", "--lm", model, stdin="a b\n", code=1, preexec_fn=limit_stacks_to_no_thread)
+    assert "thread" in message(done)
 
 
 @pytest.mark.parametrize("command", [*PRINTING, ["info"], ["score"], ["errors"], ["--help"]], ids=" ".join)
 @pytest.mark.parametrize("to", ["nowhere", "/dev/full"])
-def test_a_stdout_that_takes_nothing(model, corpus, command, to):
+def test_an_unwritable_stdout_is_an_error(model, corpus, command, to):
     options = {"stdout": None, "preexec_fn": lambda: os.close(1)}
     files = {"info": ["--lm", model], "score": [corpus, corpus], "errors": [corpus, corpus], "--help": []}
     given = files.get(command[0], [model, corpus])
@@ -478,11 +487,15 @@ def test_a_stdout_that_takes_nothing(model, corpus, command, to):
         with open(to, "wb") as full:
             done = run_process(*command, *given, code=1, stdout=full)
     reason = "Bad file descriptor" if to == "nowhere" else "No space left on device"
-    assert done.stderr.decode() == f"capfst: error: cannot write to stdout: {reason}. Check the pipe or redirection.\n"
+    error = done.stderr.decode()
+    assert error.startswith("capfst: error: ")
+    assert error.count("\n") == 1
+    assert "stdout" in error
+    assert reason in error
 
 
 @pytest.mark.parametrize("command", [["info"], ["score"], ["errors"]], ids=" ".join)
-def test_results_to_a_reader_that_has_gone(model, corpus, command):
+def test_a_closed_reader_ends_a_command_quietly(model, corpus, command):
     reader, writer = os.pipe()
     os.close(reader)
     given = ["--lm", model] if command == ["info"] else [corpus, corpus]
@@ -491,18 +504,18 @@ def test_results_to_a_reader_that_has_gone(model, corpus, command):
 
 
 @pytest.mark.parametrize("command", PRINTING[:1] + PRINTING[2:], ids=" ".join)
-def test_a_closed_stdin(model, corpus, command):
+def test_a_closed_stdin_is_an_error_unless_files_are_given(model, corpus, command):
     done = run_process(*command, model, code=1, preexec_fn=lambda: os.close(0))
-    assert done.stderr.startswith(b"capfst: error: <stdin>: cannot read: Bad file descriptor. ")
-    assert done.stderr.count(b"\n") == 1
+    assert "<stdin>" in message(done)
+    assert "Bad file descriptor" in message(done)
     named = run_process(*command, model, corpus, preexec_fn=lambda: os.close(0))
     assert named.stdout == run_process(*command, model, corpus).stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", [[0], [1], [2], [0, 1, 2]], ids=str)
-def test_what_needs_no_standard_stream_does_without(corpus, model, tmp_path, closed):
-    """Nothing that they would get is written to the files that are opened in their place."""
+def test_commands_with_files_run_without_standard_streams(corpus, model, tmp_path, closed):
+    """A file that is opened with the number of a closed stream gets none of the stream's output."""
     without = {"preexec_fn": lambda: [os.close(number) for number in closed]}
     out = {name: tmp_path / name for name in ("cap.fst", "text", "arpa", "imported.fst", "mixed.fst", "folder")}
     run_process("train", corpus, "-o", out["cap.fst"], **without)
@@ -530,7 +543,7 @@ def test_a_closed_pipe_ends_quietly(model, tmp_path):
         assert process.stderr.read() == b""
 
 
-def test_lines_come_out_as_they_come_in(model):
+def test_each_line_is_written_before_the_next_is_read(model):
     with start("recase", "--lm", model, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin and process.stdout
         for _ in range(3):
@@ -541,7 +554,8 @@ def test_lines_come_out_as_they_come_in(model):
 
 @contextmanager
 def on_terminal(*arguments, **options) -> Iterator[tuple[subprocess.Popen, int]]:
-    """A process of capfst, and the other end of a terminal: the streams that `options` do not say are that terminal."""
+    """Start capfst on a new terminal, to which the streams that are not in `options` lead. Return the process and the
+    other end of the terminal."""
     ours, theirs = pty.openpty()
     attributes = termios.tcgetattr(theirs)
     attributes[3] &= ~termios.ECHO
@@ -557,9 +571,9 @@ def on_terminal(*arguments, **options) -> Iterator[tuple[subprocess.Popen, int]]
 
 
 def shown(terminal: int, until: str = "") -> str:
-    """What a terminal shows, until this or the end."""
+    """Return the text that a terminal shows up to `until` or to its end."""
     text = b""
-    with suppress(OSError):  # EIO: nobody holds the other end any more
+    with suppress(OSError):  # EIO: no process holds the other end
         while not until or until not in text.decode(errors="replace"):
             assert select.select([terminal], [], [], TIMEOUT)[0]
             text += os.read(terminal, 1 << 16)
@@ -567,9 +581,9 @@ def shown(terminal: int, until: str = "") -> str:
 
 
 @pytest.mark.slow
-def test_a_terminal_is_told_that_lines_are_awaited_and_answered_line_by_line(model):
+def test_a_terminal_shows_a_prompt_and_recases_line_by_line(model):
     with on_terminal("recase", "--lm", model) as (process, terminal):
-        assert "reading from the keyboard: type lines, end with Ctrl-D\r\n" in shown(terminal, "Ctrl-D\r\n")
+        assert "Ctrl-D" in shown(terminal, "\n")
         for _ in range(2):
             os.write(terminal, b"new york\n")
             assert shown(terminal, "\n") == "New York\r\n"
@@ -582,8 +596,8 @@ def test_a_terminal_is_told_that_lines_are_awaited_and_answered_line_by_line(mod
 
 
 @pytest.mark.slow
-def test_progress_on_a_terminal_and_only_beside_the_text(model, tmp_path):
-    """Of a file, as soon as it takes longer than `_BAR_AFTER`."""
+def test_a_terminal_shows_progress_unless_it_shows_the_text(model, tmp_path):
+    """The bar appears for a file that takes longer than `_BAR_AFTER`."""
     text, out = tmp_path / "long", tmp_path / "out"
     text.write_bytes(b"the mayor of new york\n" * 200_000)
     impatient = "import capfst.cli.recase as r, capfst.cli as c; r._BAR_AFTER = 0.0; c.main()"
@@ -620,7 +634,7 @@ def test_progress_on_a_terminal_and_only_beside_the_text(model, tmp_path):
         ("", bytes),
     ],
 )
-def test_output_is_compressed_as_its_name_says(model, tmp_path, suffix, decompress):
+def test_the_file_extension_selects_the_compression(model, tmp_path, suffix, decompress):
     out = tmp_path / f"out{suffix}"
     run("recase", "--lm", model, "-o", out, stdin="new york\n" * 9)
     assert decompress(out.read_bytes()) == b"New York\n" * 9
@@ -628,9 +642,10 @@ def test_output_is_compressed_as_its_name_says(model, tmp_path, suffix, decompre
     assert again == b"New York\n" * 9
 
 
-def test_a_compression_that_is_not_written(model, tmp_path):
+def test_output_in_an_unsupported_compression_is_an_error(model, tmp_path):
     done = run("recase", "--lm", model, "-o", tmp_path / "out.lz4", stdin="x", code=1)
-    assert "out.lz4: cannot write .lz4 files" in message(done)
+    assert f"{tmp_path}/out.lz4: " in message(done)
+    assert " .lz4 " in message(done)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -643,7 +658,7 @@ def test_a_compression_that_is_not_written(model, tmp_path):
         ("a.tsv.gz", "column of .tsv"),
     ],
 )
-def test_a_hint_at_batch(model, tmp_path, name, part):
+def test_files_with_fields_get_a_hint_to_use_batch(model, tmp_path, name, part):
     path = tmp_path / name
     path.write_bytes(gzip.compress(b"paris\n") if path.suffix == ".gz" else b"paris\n")
     done = run("recase", "--lm", model, path, path)
@@ -658,10 +673,10 @@ def test_a_hint_at_batch(model, tmp_path, name, part):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('{"a": "paris"}', "looks like .jsonl"),
-        ("[{", "looks like .jsonl"),
-        ("id\tname\n" * 3, "looks like .tsv"),
-        ("id,name,of\n" * 3, "looks like .csv"),
+        ('{"a": "paris"}', " .jsonl"),
+        ("[{", " .jsonl"),
+        ("id\tname\n" * 3, " .tsv"),
+        ("id,name,of\n" * 3, " .csv"),
         ("id,name,of\n" * 2, ""),
         ("one, two, three.\n" * 3, ""),
         ("id,name\n" * 3, ""),
@@ -670,26 +685,28 @@ def test_a_hint_at_batch(model, tmp_path, name, part):
         ("", ""),
     ],
 )
-def test_a_hint_at_batch_for_text_with_fields(model, text, hint):
+def test_text_that_looks_like_fields_gets_a_hint_to_use_batch(model, text, hint):
     done = run("recase", "--lm", model, stdin=text)
     assert done.stdout.lower() == text.encode().lower()
     notes = done.stderr.decode().splitlines()
     assert len(notes) == bool(hint)
-    assert all(hint in line and "use capfst batch" in line for line in notes)
+    assert all(hint in line and "capfst batch" in line for line in notes)
     assert run("recase", "-q", "--lm", model, stdin=text).stderr == b""
 
 
-def test_one_hint_at_batch(model, tmp_path):
+def test_the_hint_is_printed_once(model, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": "paris"}\n')
     assert len(run("recase", "--lm", model, tmp_path / "a.jsonl").stderr.splitlines()) == 1
 
 
-def test_parquet_is_no_text(model, tmp_path):
+def test_parquet_is_an_error_that_names_batch(model, tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    assert "capfst batch" in message(run("recase", "--lm", model, tmp_path / "a.parquet", code=1))
+    error = message(run("recase", "--lm", model, tmp_path / "a.parquet", code=1))
+    assert f"{tmp_path}/a.parquet: " in error
+    assert "capfst batch" in error
 
 
-def test_python_api(corpus, tmp_path):
+def test_training_and_loading_in_python(corpus, tmp_path):
     import capfst  # noqa: PLC0415
 
     trained = capfst.train(corpus, tmp_path / "m.fst", order=2)
@@ -722,7 +739,7 @@ def test_python_api(corpus, tmp_path):
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_what_is_read_is_not_written_over(model, tmp_path, monkeypatch, command, read):
+def test_an_output_that_is_also_an_input_is_refused(model, tmp_path, monkeypatch, command, read):
     if command[0] == "train-bilingual":
         pytest.importorskip("scipy", reason="training on translations needs SciPy")
     monkeypatch.chdir(tmp_path)
@@ -731,20 +748,20 @@ def test_what_is_read_is_not_written_over(model, tmp_path, monkeypatch, command,
     Path("words").write_text("Paris\n")
     Path("link").symlink_to("text")
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert f"also an input ({read})" in message(run(*command, code=1))
+    assert f"({read})" in message(run(*command, code=1))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_recase_over_its_input_and_to_stdout(model, tmp_path):
+def test_recase_can_replace_its_input_and_write_to_stdout(model, tmp_path):
     (tmp_path / "a").write_text("new york\n")
     run("recase", "--lm", model, tmp_path / "a", "-o", tmp_path / "a")
     assert (tmp_path / "a").read_text() == "New York\n"
     assert run("recase", "--lm", model, tmp_path / "a", "-o", "-").stdout == b"New York\n"
 
 
-def test_a_report_that_cannot_be_written_is_told_first(model, tmp_path):
+def test_an_unwritable_report_stops_batch_before_any_output(model, tmp_path):
     (tmp_path / "a").write_text("new york\n")
     report, out = tmp_path / "nowhere" / "r.json", tmp_path / "out"
     done = run("batch", "--lm", model, tmp_path / "a", "--output", out, "--report", report, code=1)
-    assert "r.json: No such file or directory" in message(done)
+    assert f"{report}: " in message(done)
     assert not out.exists()

@@ -1,5 +1,5 @@
-"""Texts of 0 to 40 bytes with words at the very end: kernels access buffers eight bytes at a time, unchecked, but never
-beyond the end. `make bounds` also checks indices."""
+"""Test texts of 0 to 40 bytes with words at the very end: kernels access buffers eight bytes at a time, unchecked, but
+never beyond the end. `make bounds` also checks indices."""
 
 import random
 from types import SimpleNamespace
@@ -50,7 +50,7 @@ def in_guarded_memory(text: bytes) -> np.ndarray:
     return buf
 
 
-def test_guarded_memory_is_guarded():
+def test_access_beyond_guarded_memory_ends_the_process():
     assert in_child(lambda: None) == 0
     assert in_child(lambda: np.lib.stride_tricks.as_strided(guarded(3), (4,))[3]) < 0
 
@@ -74,7 +74,7 @@ def test_no_text_is_read_or_written_beyond_its_end(contextual_model, monkeypatch
 
 
 def many_forms(n_forms: int):
-    """Build a bigram model with this many forms of one word, each after each."""
+    """Build a bigram model with this many forms of one word, each of which can follow each."""
     letters = "abcdef"
     forms = ["".join(c.upper() if k >> i & 1 else c for i, c in enumerate(letters)) for k in range(n_forms)]
     words = ["<unk>", *forms]
@@ -85,8 +85,8 @@ def many_forms(n_forms: int):
 
 @pytest.mark.parametrize("n_forms", [1, 2, 17, 18, 19, 33])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_lattice_of_any_capacity(tmp_path, n_forms, weighted):
-    """The lattice is complete or out of capacity; nothing is written beyond its capacity."""
+def test_a_lattice_is_complete_or_out_of_capacity(tmp_path, n_forms, weighted):
+    """Nothing is written beyond the capacity."""
     recaser = Recaser(many_forms(n_forms).save(tmp_path / "m.fst"))
     words: Words = recaser.pipeline.loaded.transducer.words(np.frombuffer(b"abcdef abcdef xyz abcdef", np.uint8))
     costs = np.zeros(int(words.n_forms.sum()), np.float32) if weighted else None

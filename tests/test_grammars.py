@@ -1,4 +1,4 @@
-"""The lowering grammar: goldens, agreement with `str.lower` and the model's `lower`, and properties of the FSTs."""
+"""Test the lowering grammar: golden outputs, agreement with `str.lower` and the model's `lower`, and FST properties."""
 
 import string
 import unicodedata
@@ -78,7 +78,7 @@ sigma_words = st.text(st.sampled_from("ΣσςΑαaİǅⅧ0'.·[]\\\u00ad\u0301\u
         ("漢字かな", "漢字かな"),
     ],
 )
-def test_golden(surface: str, lowercase: str) -> None:
+def test_golden_outputs(surface: str, lowercase: str) -> None:
     assert lower(surface) == lowercase
 
 
@@ -102,20 +102,20 @@ def test_agrees_with_str_lower_and_with_the_model(word: str) -> None:
 
 @settings(deadline=None)
 @given(words | sigma_words)
-def test_is_a_function(word: str) -> None:
+def test_each_word_has_one_lowercase_form(word: str) -> None:
     paths = pynini.compose(pynini.escape(word), lowering()).paths()
     assert list(paths.ostrings()) == [word.lower()]
 
 
 @settings(deadline=None)
 @given(words | sigma_words)
-def test_is_idempotent(word: str) -> None:
+def test_lowering_is_idempotent(word: str) -> None:
     assert lower(lower(word)) == lower(word)
 
 
 @settings(deadline=None)
 @given(words | sigma_words)
-def test_raising_holds_every_surface_form(word: str) -> None:
+def test_raising_includes_every_surface_form(word: str) -> None:
     related = pynini.escape(word.lower()) @ raising() @ pynini.escape(word)
     assert related.num_states() > 0
 
@@ -134,7 +134,7 @@ def test_raising_holds_every_surface_form(word: str) -> None:
         ("US", []),
     ],
 )
-def test_raising(lowercase: str, surfaces: list[str]) -> None:
+def test_raising_lists_all_surface_forms(lowercase: str, surfaces: list[str]) -> None:
     raised = pynini.compose(pynini.escape(lowercase), raising()).paths().ostrings()
     assert sorted(raised) == surfaces
 
@@ -144,7 +144,7 @@ def test_nul_is_refused() -> None:
         lower("A\0B")
 
 
-def test_fst_properties() -> None:
+def test_the_fst_is_valid_unweighted_and_small() -> None:
     fst = lowering()
     assert fst.verify()
     assert fst.properties(pynini.UNWEIGHTED, True) == pynini.UNWEIGHTED

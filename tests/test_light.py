@@ -1,12 +1,12 @@
-"""Without pynini everything works except the engine `openfst` and the grammars, whose errors name the package."""
+"""Test capfst without pynini: only the engine `openfst` and the grammars fail, and their errors name the package."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
-from support.command_line import TIMEOUT, message
+from support.command_line import message, run_python
 from support.models import tiny
 
 WITHOUT_PYNINI = "import sys; sys.modules.update(pynini=None, pywrapfst=None)\n"
@@ -29,15 +29,12 @@ MODULES = [
 ]
 
 
-def python(program: str, *arguments: str | Path, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-c", WITHOUT_PYNINI + program, *map(str, arguments)]
-    done = subprocess.run(command, input=stdin.encode(), capture_output=True, check=False, timeout=TIMEOUT)
-    assert done.returncode == code, done.stderr.decode()
-    return done
+def python(program: str, *arguments: str | Path, **options: Any) -> CompletedProcess[bytes]:
+    return run_python(WITHOUT_PYNINI + program, *arguments, **options)
 
 
 @pytest.mark.slow
-def test_modules_that_need_pynini() -> None:
+def test_only_openfst_and_the_grammars_need_pynini() -> None:
     for extra in "pyarrow", "pyspark":
         pytest.importorskip(extra)
     failed = json.loads(python(IMPORT_ALL, ROOT, *MODULES).stdout)

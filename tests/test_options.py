@@ -1,4 +1,4 @@
-"""The options: each defined once, checked, and the same in Python and on the command line."""
+"""Test the options: each is defined once, checked, and the same in Python and on the command line."""
 
 import inspect
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""The source distribution and the wheel hold all that they should, and setuptools has nothing to say against it."""
+"""Test that the source distribution and the wheel are complete, and that setuptools builds them without warnings."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from capfst.kernels.library import level, path_of
 ROOT = Path(__file__).parent.parent
 FOLDERS = (".ci", "capfst", "docs", "grammars", "scripts", "tests")
 FILES = """
-    CHANGELOG.md CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md
+    CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md
     constraints.txt mkdocs.yml pyproject.toml setup.py
 """.split()  # noqa: SIM905
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_{}(sys.argv[1]))"
@@ -29,9 +29,10 @@ pytestmark = pytest.mark.slow
 
 
 def build(kind: str, tree: Path, out: Path) -> Path:
-    """Builds as `python -m build` does, but without fetching setuptools."""
+    """Build as `python -m build` does, but without fetching setuptools. Return the path of the archive."""
     command = [sys.executable, "-c", BUILD.format(kind), str(out)]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # it warns
+    # setuptools warns if PYTHONDONTWRITEBYTECODE is set.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         command, cwd=tree, env=environment, capture_output=True, text=True, check=False, timeout=10 * TIMEOUT
     )
@@ -42,7 +43,7 @@ def build(kind: str, tree: Path, out: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source, without what was made beside it."""
+    """Return a copy of the source without build outputs."""
     pytest.importorskip("setuptools", minversion="77")
     tree = tmp_path_factory.mktemp("tree")
     for name in FOLDERS:
@@ -59,12 +60,12 @@ def files(tree: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def unpacked(tree: Path, files: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution, unpacked."""
+    """Return the folder of the unpacked source distribution."""
     folder = tmp_path_factory.mktemp("sdist")
     with tarfile.open(build("sdist", tree, folder)) as archive:
-        archive.extractall(folder)  # made here
+        archive.extractall(folder)  # trusted: the archive was just built
     unpacked = next(path for path in folder.iterdir() if path.is_dir())
-    if (ROOT / "build" / "kernels").exists():  # those that have not changed need not be compiled again
+    if (ROOT / "build" / "kernels").exists():  # saves compiling unchanged kernels
         shutil.copytree(ROOT / "build" / "kernels", unpacked / "build" / "kernels")
     return unpacked
 
@@ -79,7 +80,7 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
     return Parser().parsestr(wheel.read(name).decode())
 
 
-def test_the_source_distribution_has_the_source(files: set[str], unpacked: Path) -> None:
+def test_the_source_distribution_has_all_source_files(files: set[str], unpacked: Path) -> None:
     assert [name for name in sorted(files) if not (unpacked / name).is_file()] == []
 
 
@@ -96,7 +97,7 @@ def test_the_wheel_has_the_code_and_its_data(files: set[str], wheel: zipfile.Zip
     assert any(name.endswith("/licenses/LICENSE") for name in wheel.namelist())
 
 
-def test_the_core_is_light(wheel: zipfile.ZipFile) -> None:
+def test_the_core_has_few_dependencies(wheel: zipfile.ZipFile) -> None:
     needed = [line for line in metadata(wheel).get_all("Requires-Dist", []) if "extra ==" not in line]
     assert {re.match(r"[\w.-]+", line)[0] for line in needed} == {"backports.zstd", "click", "numpy", "tqdm"}
 
@@ -110,8 +111,8 @@ def test_the_description_is_readable_outside_the_source(wheel: zipfile.ZipFile) 
     assert [target for target in re.findall(r"\]\(([^)]+)\)", text) if not target.startswith("https://")] == []
 
 
-def test_the_folder_of_a_checkout_has_all_of_the_package() -> None:
-    """Python takes what is in the current folder before what is installed."""
+def test_the_package_runs_from_a_checkout() -> None:
+    """Python prefers modules in the current folder to installed ones."""
     hidden = "import sys; sys.meta_path = [each for each in sys.meta_path if 'editable' not in repr(each)]; "
     program = f"{hidden}sys.path.insert(0, {str(ROOT)!r}); from capfst.text.facts import rows; assert rows('names.tsv')"
     subprocess.run([sys.executable, "-c", program], check=True, cwd="/")

@@ -1,11 +1,9 @@
 """Test the public names: each exists whatever is imported, and no module of the same name hides it."""
 
 import pkgutil
-import subprocess
-import sys
 
 import pytest
-from support.command_line import TIMEOUT
+from support.command_line import run_python
 
 import capfst
 
@@ -13,8 +11,7 @@ NAMES = sorted(capfst.__all__)
 
 
 def printed(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=TIMEOUT)
-    return done.stdout
+    return run_python(code).stdout.decode()
 
 
 def test_no_module_has_a_public_name():

@@ -1,4 +1,4 @@
-"""recase.py: the whole way with both engines: what holds of any text, goldens, and the ways to call it."""
+"""Test the Recaser end to end with both engines: invariants, golden outputs and the public call forms."""
 
 import inspect
 import io
@@ -29,7 +29,7 @@ ENGINES = ("fast", "openfst")
 
 
 def model(costs: Mapping[str, float], bigrams: str = "") -> Model:
-    """A unigram model of these forms and `<unk>`, or with bigrams "a b, c d", each of the cost 0.1."""
+    """Return a unigram model of these forms and `<unk>`, or with bigrams "a b, c d", which cost 0.1 each."""
     words = sorted([*costs, "<unk>"], key=lambda form: (lower(form).encode(), costs.get(form, 0.0)))
     label = {form: i for i, form in enumerate(words, 1)} | {"<s>": 0}
     arcs = {(i,): costs.get(form, 9.0) for form, i in label.items() if i}
@@ -44,7 +44,7 @@ def recaser(path: Path, made: Model, pretokenized: bool = False, **options) -> R
     return Recaser(opened, **options)
 
 
-# ---- what holds of any text
+# Invariants
 
 SETTINGS = [
     {"start_token": "and"},
@@ -94,7 +94,7 @@ texts = st.lists(lines, max_size=3).map("\n".join) | pieces.map("".join) | st.te
 
 @pytest.fixture(scope="module", params=range(len(SETTINGS)), ids=str)
 def engines(request, tmp_path_factory) -> list[Recaser]:
-    """Recasers of a random trigram model, with each engine."""
+    """Return Recasers of a random trigram model, one per engine."""
     rng = random.Random(request.param)
     made = random_model(rng, order=3, forms=len(FORMS) + 1, ngrams=400)
     path = tmp_path_factory.mktemp("recase") / "m.fst"
@@ -105,15 +105,15 @@ def engines(request, tmp_path_factory) -> list[Recaser]:
 @given(text=texts)
 @example("οδος's ΟΔΟΣ. It's “don’t” X@Y.Z İ\n\nUS")
 @example("aaA")
-def test_any_text(engines, text):
+def test_invariants_of_any_text(engines, text):
     fast, slow = engines
     out = fast(text)
     assert slow(text) == out
     assert lower(out) == lower(text)
     assert out.count("\n") == text.count("\n")
-    # Lines do not know of each other.
+    # Lines are independent.
     assert "\n".join(fast(line) for line in text.split("\n")) == out
-    # All casings of a text are recased to one, a fixed point, but for what passes through as it is.
+    # All casings of a text are recased to the same text, a fixed point, except for protected text.
     assert fast(out) == out
     in_lowercase, transducer = lower(text), fast.pipeline.loaded.transducer
     if len(parts(in_lowercase, transducer)[0]) == len(parts(text, transducer)[0]):  # no CamelCase
@@ -121,7 +121,7 @@ def test_any_text(engines, text):
     assert parts(out, transducer)[1] == parts(text, transducer)[1]
 
 
-# ---- goldens
+# Golden outputs
 
 FORMS_OF_COST = {
     1.0: "us it iPhone McDonald O'Neill U.S. do n't and the Bill , 's new told York York-based they 're all senators",
@@ -170,7 +170,7 @@ def golden_file(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_golden(golden_file, engine):
+def test_golden_outputs(golden_file, engine):
     recaser = capfst.load(golden_file, engine=engine)
     assert {text: recaser(text) for text in GOLDEN} == GOLDEN
     recaser = capfst.load(golden_file, engine=engine, sentence_case=True)
@@ -184,16 +184,16 @@ def test_golden(golden_file, engine):
         ("And", "us", "US"),
         ("the", "us", "US"),
         ("<unk>", "us", "Us"),
-        ("what the model does not know", "us", "Us"),
+        ("unknown words", "us", "Us"),
         ("New", "york", "York"),
     ],
 )
-def test_start_token(golden_file, start_token, text, expected):
+def test_the_first_word_depends_on_the_start_token(golden_file, start_token, text, expected):
     for engine in ENGINES:
         assert capfst.load(golden_file, start_token=start_token, engine=engine)(text) == expected
 
 
-def test_pretokenized(tmp_path):
+def test_pretokenized_text_is_split_only_at_white_space(tmp_path):
     costs = {"Don't": 1.0, "A-10": 1.0, '"Us': 1.0, "1990": 1.0, "U.S": 1.0, "HTTP://x": 1.0, "’Tis": 1.0}
     for engine in ENGINES:
         plain = recaser(tmp_path / "p.fst", model(costs), pretokenized=True, engine=engine)
@@ -201,7 +201,7 @@ def test_pretokenized(tmp_path):
         assert out == "Don't don’t A-10 a-11 \"Us 1990 U.S HTTP://x ’Tis\0'tis <unk>"
 
 
-# ---- ways to call it
+# Call forms
 
 
 @pytest.fixture(scope="module")
@@ -211,13 +211,13 @@ def golden(golden_file) -> Recaser:
 
 @settings(deadline=None, max_examples=60)
 @given(batch=st.lists(texts | lines.map("{}\n".format), max_size=8), ahead=st.integers(1, 4))
-def test_lines(golden, batch, ahead):
+def test_recase_lines_equals_one_call_per_line(golden, batch, ahead):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recase, "_LINES", ahead)
         assert list(golden.recase_lines(batch)) == [golden(line) for line in batch]
 
 
-def test_a_text_or_a_list_of_texts(golden):
+def test_a_text_gives_a_text_and_a_list_gives_a_list(golden):
     assert golden("THE US") == golden("THE US") == "the US"
     assert golden(["THE US\nIT", "", "it\n"]) == ["the US\nit", "", "it\n"]
     assert golden(("THE US",)) == ["the US"]
@@ -226,7 +226,7 @@ def test_a_text_or_a_list_of_texts(golden):
 
 @pytest.mark.parametrize("ahead", [1, 5, 300])
 def test_a_line_does_not_wait_for_the_next_one(golden, ahead):
-    """However many lines have come at once before."""
+    """This holds for any number of lines that were ready before."""
     come = Event()
 
     def transcript():
@@ -256,7 +256,7 @@ def test_an_iterator_is_not_read_to_its_end(golden):
     assert taken <= 2 * recase._LINES + 2
 
 
-def test_an_error_of_the_iterator_comes_behind_its_lines(golden):
+def test_an_error_of_the_iterator_is_raised_after_its_lines(golden):
     def broken():
         yield "US"
         raise ZeroDivisionError
@@ -268,27 +268,27 @@ def test_an_error_of_the_iterator_comes_behind_its_lines(golden):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "named"),
     [
-        (lambda recaser: recaser(None), "a str or a list of str, not NoneType"),
-        (lambda recaser: recaser(b"us"), "not bytes: decode it first"),
-        (lambda recaser: recaser(line for line in ["us"]), "not generator: use recase_lines"),
-        (lambda recaser: recaser(["us", 1]), "text 2 .* must be a str, not int"),
-        (lambda recaser: list(recaser.recase_lines(iter([b"us"]))), "text 1 .* must be a str, not bytes: decode"),
-        (lambda recaser: recaser.recase_lines("one string"), "an iterable of lines, not one str"),
-        (lambda recaser: recaser.recase_lines(b"one string"), "an iterable of lines, not one bytes"),
-        (lambda recaser: recaser.recase_lines(None), "not iterable"),
-        (lambda recaser: recaser.nbest(b"us", 1), "must be a str, not bytes"),
-        (lambda recaser: recaser.confidence(["us"]), "must be a str, not list"),
-        (lambda recaser: recaser.knows(None), "must be a str, not NoneType"),
+        (lambda recaser: recaser(None), "str .*NoneType"),
+        (lambda recaser: recaser(b"us"), "str .*bytes"),
+        (lambda recaser: recaser(line for line in ["us"]), "str .*generator.*recase_lines"),
+        (lambda recaser: recaser(["us", 1]), r"text 2 .*str\b.*int"),
+        (lambda recaser: list(recaser.recase_lines(iter([b"us"]))), r"text 1 .*str\b.*bytes"),
+        (lambda recaser: recaser.recase_lines("one string"), r"recase_lines .*\bstr\b"),
+        (lambda recaser: recaser.recase_lines(b"one string"), r"recase_lines .*\bbytes\b"),
+        (lambda recaser: recaser.recase_lines(None), "'NoneType'"),
+        (lambda recaser: recaser.nbest(b"us", 1), r"\bstr\b.*bytes"),
+        (lambda recaser: recaser.confidence(["us"]), r"\bstr\b.*list"),
+        (lambda recaser: recaser.knows(None), r"\bstr\b.*NoneType"),
     ],
 )
-def test_what_is_no_text_is_a_type_error(golden, call, said):
-    with pytest.raises(TypeError, match=said):
+def test_arguments_other_than_text_raise_a_type_error(golden, call, named):
+    with pytest.raises(TypeError, match=named):
         call(golden)
 
 
-def test_repr(golden_file, contextual_model):
+def test_repr_shows_the_model_and_the_options(golden_file, contextual_model):
     shown = repr(capfst.load(golden_file, sentence_case=True))
     assert f"{golden_file}: order 3, " in shown
     assert f"{len(COSTS) + 1} words, no context; " in shown
@@ -296,7 +296,7 @@ def test_repr(golden_file, contextual_model):
     assert "context of 2 domains" in repr(capfst.load(contextual_model))
 
 
-def test_options_of_a_call(golden_file, contextual_model):
+def test_options_of_a_call_override_those_of_load(golden_file, contextual_model):
     recaser = capfst.load(golden_file)
     assert recaser("it is the us", sentence_case=True) == capfst.load(golden_file, sentence_case=True)("it is the us")
     assert recaser("it is the us") != recaser("it is the us", sentence_case=True)
@@ -311,7 +311,7 @@ def test_options_of_a_call(golden_file, contextual_model):
 
 
 @pytest.mark.parametrize("call", ["__call__", "recase_lines", "recase_aligned", "nbest", "confidence", "sentences"])
-def test_unknown_and_unsupported_options_of_a_call(golden, call):
+def test_unknown_and_unsupported_options_of_a_call_are_refused(golden, call):
     arguments = {"nbest": ("it", 1), "recase_lines": (["it"],), "recase_aligned": ("it", "it")}.get(call, ("it",))
     with pytest.raises(TypeError, match="sentence_cases"):
         getattr(golden, call)(*arguments, sentence_cases=True)
@@ -343,8 +343,8 @@ def test_lines_are_taken_as_needed(golden):
     jobs=st.sampled_from([1, 3]),
     last=st.sampled_from(["", "\n"]),
 )
-def test_blocks(golden, batch, ends, jobs, last):
-    """Whatever the blocks and the threads, the text is the same; blocks keep their order and their number."""
+def test_blocks_are_recased_like_the_whole_text(golden, batch, ends, jobs, last):
+    """The text is the same for all blocks and numbers of threads; blocks keep their order and number."""
     text = "\n".join(batch) + last
     whole = text.encode().splitlines(keepends=True)
     blocks = [b"".join(whole[i:j]) for i, j in zip([0, *ends], [*ends, len(whole)], strict=True)]
@@ -370,7 +370,7 @@ def test_blocks_are_taken_as_needed(golden, jobs):
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_an_error_of_the_source_comes_through(golden, jobs):
+def test_an_error_of_the_source_of_blocks_is_raised(golden, jobs):
     def broken():
         yield b"US\n"
         raise CapfstError("bad input")
@@ -379,7 +379,7 @@ def test_an_error_of_the_source_comes_through(golden, jobs):
         list(golden.pipeline.recase_blocks(broken(), jobs))
 
 
-def test_lone_surrogates(golden):
+def test_lone_surrogates_pass_unchanged(golden):
     text, recased = "US \ud800 THE\udfff US", "us \ud800 the\udfff US"
     assert golden(text) == recased
     assert list(golden.recase_lines([text])) == [recased]
@@ -390,15 +390,15 @@ def test_lone_surrogates(golden):
     ]
 
 
-def test_long_lines(golden):
-    """A line of many words, and a word of many letters, with a path that is open to its end."""
+def test_long_lines_and_words_are_recased(golden):
+    """Recase a line of many words, a word of many letters, and a compound of many parts."""
     assert golden("THE US " * 50_000) == "the US " * 50_000
     word = "X" * 1_000_000
     assert golden(f"US {word}, THE US") == f"us {word.lower()}, the US"
     assert golden("IT-" * 300_000) == "it-" * 300_000
 
 
-def test_nbest(golden):
+def test_nbest_lists_all_casings_by_cost(golden):
     found = golden.nbest("us it", 20)
     costs = [cost for cost, _ in found]
     assert {casing for _, casing in found} == {f"{a} {b}" for a in ("us", "US", "Us") for b in ("it", "It", "IT")}
@@ -411,13 +411,13 @@ def test_nbest(golden):
     assert golden.nbest("Oov", 3) == [(pytest.approx(11.0), "oov")]
     casings = [casing for _, casing in golden.nbest("“us” HTTP://X", 9)]
     assert casings == ["“Us” HTTP://X", "“us” HTTP://X", "“US” HTTP://X"]
-    with pytest.raises(CapfstError, match="single line"):
+    with pytest.raises(CapfstError, match="nbest"):
         golden.nbest("us\n", 1)
-    with pytest.raises(CapfstError, match="1 or more"):
+    with pytest.raises(capfst.OptionError, match="`n` is 0"):
         golden.nbest("us", 0)
 
 
-def test_costs(golden):
+def test_path_costs_are_those_of_each_line(golden):
     assert golden.pipeline.path_costs(b"us it\nOov\n\n").tolist() == pytest.approx([4, 11, 2])
     assert golden.pipeline.path_costs(b"us it\nOov").tolist() == pytest.approx([4, 11])
     assert golden.pipeline.path_costs(b"").tolist() == pytest.approx([2])
@@ -432,7 +432,7 @@ def test_costs(golden):
         ("", "", []),
     ],
 )  # fmt: skip
-def test_confidence(golden, line, text, changes):
+def test_confidence_lists_each_change_with_its_log_odds(golden, line, text, changes):
     found = golden.confidence(line)
     assert found[0] == text
     assert [change[:3] for change in found[1]] == [change[:3] for change in changes]
@@ -440,11 +440,11 @@ def test_confidence(golden, line, text, changes):
 
 
 def test_confidence_takes_one_line(golden):
-    with pytest.raises(CapfstError, match="single line"):
+    with pytest.raises(CapfstError, match="confidence"):
         golden.confidence("us\n")
 
 
-def test_knows(golden):
+def test_words_of_the_vocabulary_are_known_in_any_casing(golden):
     assert golden.knows("IPHONE")
     assert golden.knows("don't")
     assert golden.knows("O’Neill's")
@@ -453,12 +453,12 @@ def test_knows(golden):
     assert not golden.knows("us!")
 
 
-def test_errors(golden_file, tmp_path):
+def test_an_unsupported_engine_and_a_missing_model_are_errors(golden_file, tmp_path):
     with pytest.raises(CapfstError, match=r"`engine` is 'slow'.*fast, openfst"):
         capfst.load(golden_file, engine="slow")
     with pytest.raises(CapfstError, match=r"none\.fst"):
         capfst.load(tmp_path / "none.fst")
 
 
-def test_file_objects_are_lines(golden):
+def test_a_file_object_is_recased_line_by_line(golden):
     assert list(golden.recase_lines(io.StringIO("THE US\nIT"))) == ["the US\n", "it"]

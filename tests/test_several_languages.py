@@ -1,4 +1,4 @@
-"""One model for several languages: named when it is trained, found sentence by sentence, or named again."""
+"""Test models of several languages, which are named in training and detected per sentence or given as an option."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file for each language."""
+    """Return a folder with a file per language."""
     folder = tmp_path_factory.mktemp("languages")
     rng = np.random.default_rng(7)
     for language, (words, nouns) in WORDS.items():
@@ -41,12 +41,12 @@ def model(texts: Path) -> Path:
 LINES = ["der wind hat die rose und mast", "the wind has the rose and mast"]
 
 
-def test_the_language_of_a_line_is_found(model: Path) -> None:
+def test_the_language_of_a_line_is_detected(model: Path) -> None:
     assert capfst.load(model)(LINES) == ["der Wind hat die Rose und Mast", LINES[1]]
     assert CapFst.open(model).signature.lowercasing == "de+en"
 
 
-def test_a_line_of_two_languages(model: Path) -> None:
+def test_languages_are_detected_per_sentence(model: Path) -> None:
     german, english = LINES
     joined = f"{german}. {english}. {german}.\n{english}. {german}."
     recased = joined.replace(german, "der Wind hat die Rose und Mast")
@@ -54,7 +54,7 @@ def test_a_line_of_two_languages(model: Path) -> None:
         assert capfst.load(model, engine=engine)(joined) == recased
 
 
-def test_the_language_is_named(model: Path) -> None:
+def test_a_given_language_applies_to_all_text(model: Path) -> None:
     ambiguous = "rose wind mast rose"
     assert capfst.load(model, language="de")(ambiguous) == "Rose Wind Mast Rose"
     assert capfst.load(model, language="en")(ambiguous) == ambiguous
@@ -67,7 +67,7 @@ def test_engines_agree(model: Path) -> None:
         assert fast(LINES) == slow(LINES)
 
 
-def test_oov_words_are_written_as_what_they_are_without_diacritics(model: Path) -> None:
+def test_oov_words_get_the_shapes_that_they_have_without_diacritics(model: Path) -> None:
     lines = ["der hünd sieht die stâdt und nïcht der wînd", "the dög sees the cïty and nòt the wînd"]
     for engine in "fast", "openfst":
         recaser = capfst.load(model, engine=engine)
@@ -85,7 +85,7 @@ def test_folders_name_languages(texts: Path, model: Path, tmp_path: Path) -> Non
     assert (tmp_path / "cap.fst").read_bytes() == model.read_bytes()
 
 
-def test_what_is_stored(model: Path, texts: Path, tmp_path: Path) -> None:
+def test_the_context_model_stores_the_number_of_languages(model: Path, texts: Path, tmp_path: Path) -> None:
     context = Context.of(CapFst.open(model))
     assert context is not None and context.n_languages == context.n_domains == 2
     assert not context.words["domain_log_odds"].any()
@@ -94,10 +94,10 @@ def test_what_is_stored(model: Path, texts: Path, tmp_path: Path) -> None:
     assert one is not None and one.n_languages == 0
 
 
-def test_refused(model: Path, texts: Path, tmp_path: Path) -> None:
+def test_unsupported_languages_are_refused(model: Path, texts: Path, tmp_path: Path) -> None:
     with pytest.raises(CapfstError, match=r"`language` is 'fr'.* fr=FILE"):
         capfst.load(model, language="fr")
     with pytest.raises(CapfstError, match=r"`language` is 'de'.*en\.fst"):
         capfst.load("en", language="de")
-    with pytest.raises(CapfstError, match="`language` is de, but"):
+    with pytest.raises(CapfstError, match=r"`language` is '?de\b"):
         capfst.train(f"de={texts}/de", tmp_path / "cap.fst", language="de")

@@ -1,4 +1,4 @@
-"""Protected text: the table of docs/recase.md passes through unchanged, and similar text does not."""
+"""Test protected text: the examples of docs/recase.md pass through unchanged, and similar text does not."""
 
 import re
 from pathlib import Path
@@ -48,28 +48,28 @@ TEXT = {  # text that is recased although it looks like code
 
 @pytest.fixture(scope="module", params=["fast", "openfst"])
 def recaser(request, tmp_path_factory) -> Recaser:
-    """A recaser that knows three words, and lowercases all others."""
+    """Return a recaser with three words in its vocabulary, which lowercases all others."""
     made = build(["<unk>", "it", "US"], {(1,): 5.0, (2,): 1.0, (3,): 2.0}, {}, {(): 1.0})
     return Recaser(made.save(tmp_path_factory.mktemp("untouched") / "m.fst"), engine=request.param)
 
 
-def test_there_are_examples():
+def test_the_page_has_examples():
     assert len(EXAMPLES) > 40
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_code_passes_untouched(recaser, example):
+def test_protected_text_passes_unchanged(recaser, example):
     for text, expected in FRAMES:
         assert recaser(text.replace("{}", example)) == expected.replace("{}", example)
 
 
 @pytest.mark.parametrize("text", TEXT)
-def test_text_is_recased(recaser, text):
+def test_text_that_looks_like_code_is_recased(recaser, text):
     assert recaser(text) == recaser(text.lower()) == TEXT[text]
 
 
-def test_versions_pass_for_any_numbers_in_the_model(tmp_path):
-    """A model has all digits as 0."""
+def test_versions_pass_unchanged_whatever_numbers_the_model_has(tmp_path):
+    """Models store every digit as 0."""
     made = build(["<unk>", "v0", "v0.0"], {(1,): 5.0, (2,): 1.0, (3,): 2.0}, {}, {(): 1.0})
     recaser = Recaser(made.save(tmp_path / "m.fst"))
     assert recaser("V2.0 V2") == "V2.0 v2"

@@ -157,7 +157,7 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
         if size <= _FEW:
             raise OptionError(
                 f"`memory` is {memory >> 20} MiB, too little for a context model. Allow"
-                f" {needed + _MEMORY_MARGIN >> 20} MiB, or train without a context model (--no-context)."
+                f" {needed + _MEMORY_MARGIN >> 20} MiB, or train without a context model (`context`)."
             )
         size, max_bits = size // 2, max(MIN_BITS, max_bits - 1)
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from capfst.io.documents import documents as split
 from capfst.recaser import Recaser, load
 
 SIZES = [2, 7, 3, 40, 2, 1, 60, 3, 5, 30]  # lines of the documents
-TELLING, OTHER = "the painter galters lived in rome.", "some galters left."
+EVIDENT, OTHER = "the painter galters lived in rome.", "some galters left."
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +46,14 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def documents() -> list[list[str]]:
     """Return lines of documents. In every other document, most lines show that a word of its other lines is a name."""
-    return [[OTHER if k % 2 or i % 3 == 1 else TELLING for i in range(size)] for k, size in enumerate(SIZES)]
+    return [[OTHER if k % 2 or i % 3 == 1 else EVIDENT for i in range(size)] for k, size in enumerate(SIZES)]
 
 
 def batch(model: Path, file: Path, *options: object, jobs: int = 2, code: int = 0) -> tuple[bytes, str]:
     """Return the output of a file, and stderr."""
     out = file.parent / f"out-{jobs}"
     done = run("batch", "--lm", model, "--jobs", jobs, "--output", out, *options, file, code=code)
-    return ((out / file.name).read_bytes() if code == 0 else b""), str(done.stderr)
+    return ((out / file.name).read_bytes() if code == 0 else b""), done.stderr.decode()
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -72,12 +73,12 @@ def test_text_is_the_same_as_from_recase(model: Path, recaser: Recaser, tmp_path
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_lines_in_python_are_the_same_as_text(recaser: Recaser, end: str) -> None:
-    """With and without line ends. A line of non-ASCII white space does not separate documents."""
-    lines = [line for document in documents() for line in [*document, "", " \t"]] + ["\xa0", "\u2003", *[TELLING] * 3]
+    """This holds with and without line ends. A line of non-ASCII white space does not separate documents."""
+    lines = [line for document in documents() for line in [*document, "", " \t"]] + ["\xa0", "\u2003", *[EVIDENT] * 3]
     expected = recaser("\n".join(lines)).split("\n")
     assert list(recaser.recase_lines(line + end for line in lines)) == [line + end for line in expected]
     assert list(recaser.recase_lines(["1\n\n2", "3\n", "\n", "\n\n", ""])) == ["1\n\n2", "3\n", "\n", "\n\n", ""]
-    with pytest.raises(TypeError, match="text 2 of those to recase must be a str, not NoneType"):
+    with pytest.raises(TypeError, match=r"text 2 .*NoneType"):
         list(recaser.recase_lines(["a", None]))  # type: ignore[list-item]
 
 
@@ -156,36 +157,38 @@ def test_the_lines_of_a_record_are_a_document(model: Path, recaser: Recaser, tmp
     written = ["\n".join(lines) for lines in documents()]
     file = tmp_path / "a.jsonl"
     file.write_bytes(jsonl([(None, text) for text in written]))
-    recased, said = batch(model, file, "--document")
+    recased, printed = batch(model, file, "--document")
     assert texts(file, recased) == [recaser(text) for text in written]
-    assert f"{sum(SIZES):,} lines" in said
+    assert f"{sum(SIZES):,} lines" in printed
     by_null, _ = batch(model, file, "--document-field", "id", "--force")
-    assert by_null != recased  # [null] is the same in all of them
+    assert by_null != recased  # all records have the same id, [null]
 
 
-def test_other_documents_are_recased_again(model: Path, tmp_path: Path) -> None:
+def test_another_choice_of_documents_recases_a_file_again(model: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(jsonl([(1, "x")]))
-    for options, status in (((), "1 done"), (("--document",), "1 done"), (("--document-field", "id"), "1 done")):
-        assert status in batch(model, file, *options)[1]
-    assert "1 done before" in batch(model, file, "--document-field", "id")[1]
+    for options in (), ("--document",), ("--document-field", "id"):
+        assert " 1 done, 0 done before" in batch(model, file, *options)[1]
+    assert " 0 done, 1 done before" in batch(model, file, "--document-field", "id")[1]
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "said"),
+    ("name", "options", "named"),
     [
-        ("a.txt", ["--document-field", "id"], "a.txt: text has no fields"),
-        ("a.jsonl", ["--document-field", "no"], "a.jsonl: line 1: the object has no field 'no'"),
-        ("a.tsv", ["--document-field", "no"], "called 'no'"),
-        ("a.parquet", ["--document-field", "no"], "called 'no'"),
+        ("a.txt", ["--document-field", "id"], r"a\.txt\b"),
+        ("a.jsonl", ["--document-field", "no"], r"a\.jsonl[:,] line 1: .*'no'"),
+        ("a.tsv", ["--document-field", "no"], r"a\.tsv\b.*'no'"),
+        ("a.parquet", ["--document-field", "no"], r"a\.parquet\b.*'no'"),
     ],
 )
-def test_missing_fields(model: Path, tmp_path: Path, name: str, options: list[str], said: str) -> None:
+def test_a_missing_field_is_an_error(model: Path, tmp_path: Path, name: str, options: list[str], named: str) -> None:
     (tmp_path / name).write_bytes(FORMATS.get(name, lambda rows: b"x\n")([(1, "x")]))
-    assert said in batch(model, tmp_path / name, *options, code=1)[1]
+    assert re.search(f"capfst: error: .*{named}", batch(model, tmp_path / name, *options, code=1)[1])
 
 
 @pytest.mark.parametrize("options", [["--no-context"], ["--source-field", "id"]])
-def test_options_that_exclude_each_other(model: Path, tmp_path: Path, options: list[str]) -> None:
+def test_options_that_exclude_each_other_are_refused(model: Path, tmp_path: Path, options: list[str]) -> None:
     (tmp_path / "a.jsonl").write_bytes(jsonl([(1, "x")]))
-    assert "--document cannot be used" in batch(model, tmp_path / "a.jsonl", "--document", *options, code=2)[1]
+    error = batch(model, tmp_path / "a.jsonl", "--document", *options, code=2)[1].splitlines()[-1]
+    assert "--document " in error
+    assert options[0] in error

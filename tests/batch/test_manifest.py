@@ -61,13 +61,13 @@ def test_lines_that_are_not_entries_are_ignored(tmp_path, line):
     assert read(tmp_path) == {"a": entry("a")}
 
 
-def test_a_folder_that_cannot_be_written(tmp_path):
+def test_a_manifest_that_cannot_be_opened_is_an_error(tmp_path):
     (tmp_path / MANIFEST).mkdir()
     with pytest.raises(CapfstError, match=MANIFEST):
         Manifest(tmp_path)
 
 
-def test_stamps(tmp_path):
+def test_a_stamp_is_refreshed_only_while_the_content_is_the_same(tmp_path):
     file = tmp_path / "f"
     file.write_bytes(b"abc")
     stamp = Stamp.of(file, sha256(file))

@@ -1,4 +1,4 @@
-"""Test batches: many files, how a run ends, and that killed runs and faulty files lose and damage nothing."""
+"""Test batches: many files, the end of a run, and that killed runs and faulty files lose and damage nothing."""
 
 import fcntl
 import gzip
@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from contextlib import redirect_stderr
+from functools import partial
 from pathlib import Path
 from threading import Barrier, Event
 
@@ -22,6 +24,8 @@ import pytest
 from support.command_line import CORPUS, TIMEOUT, run, run_process, start
 from support.contextual import UNHEARD
 from support.disk import mounted
+from support.folders import contents
+from support.messages import names
 from support.models import in_two_files, tiny
 
 import capfst
@@ -38,7 +42,9 @@ from capfst.io.protocol import RecaseCounts
 from capfst.options import ContextOptions
 from capfst.system.atomic import replacing
 
-TEACHES = "We said that the mayor met us.\n"
+files = partial(contents, without=MANIFEST)
+
+ADDED = "We said that the mayor met us.\n"
 TEXT = "we said that the mayor of new york met mr. o'neill in paris\n\nan ibm xyzzy"
 CASED = "We said that the mayor of New York met Mr. O'Neill in Paris\n\nan IBM xyzzy"
 
@@ -46,7 +52,7 @@ CASED = "We said that the mayor of New York met Mr. O'Neill in Paris\n\nan IBM x
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
-    (folder / "corpus").write_text((CORPUS + TEACHES) * 3, "utf-8")
+    (folder / "corpus").write_text((CORPUS + ADDED) * 3, "utf-8")
     capfst.train(folder / "corpus", folder / "cap.fst", context=False)
     return folder / "cap.fst"
 
@@ -63,15 +69,6 @@ def tree(tmp_path):
     (folder / "t.tsv").write_text("text\tid\nnew york\tibm\n")
     pq.write_table(pa.table({"text": [TEXT, None]}), folder / "p.parquet")
     return folder
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """Return the content of all files except the manifest."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != MANIFEST
-    }
 
 
 def batch(model, *arguments, code=0) -> tuple[dict, list[str]]:
@@ -93,7 +90,7 @@ def batch(model, *arguments, code=0) -> tuple[dict, list[str]]:
     return json.loads(report.read_text()), lines
 
 
-def test_a_tree(model, tree, tmp_path):
+def test_a_tree_with_each_format_is_recased(model, tree, tmp_path):
     (tree / ".hidden").write_text("x")
     (tree / "picture.png").write_bytes(b"x")
     report, lines = batch(model, tree, "--output", tmp_path / "out")
@@ -111,10 +108,10 @@ def test_a_tree(model, tree, tmp_path):
     assert (report["tokens"], report["changed"], report["oov"], report["lines"]) == (5 * 17 + 2, 5 * 7 + 2, 5, 16)
     assert any(line.startswith(f"{tree}/a.txt: 3 lines, 17 tokens, 7 changed, 1 unknown (file ") for line in lines)
     assert [f"(file {i} of 6, " in line for i, line in enumerate(lines, 1)] == [True] * 6 + [False] * 2
-    assert lines[6] == "files: 6 done, 0 done before, 0 failed, 1 left out: not text, by their names"
+    assert lines[6].startswith("files: 6 done, 0 done before, 0 failed, 1 left out")
 
 
-def test_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
+def test_batch_writes_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
     texts = [TEXT * 20_000, TEXT, "", TEXT * 3000]
     (tmp_path / "in").mkdir()
     for i, text in enumerate(texts):
@@ -126,7 +123,7 @@ def test_the_same_bytes_as_recase_with_any_number_of_jobs(model, tmp_path):
             assert (tmp_path / str(jobs) / f"{i}").read_text() == recaser(text)
 
 
-def test_casing_options(model, tmp_path):
+def test_casing_options_change_the_output(model, tmp_path):
     (tmp_path / "a").write_text("paris\nthe mayor")
     batch(model, tmp_path / "a", "--output", tmp_path / "o", "--sentence-case")
     assert (tmp_path / "o" / "a").read_text() == "Paris\nThe mayor"
@@ -183,7 +180,7 @@ def test_other_options_or_another_model_recase_the_affected_files(model, tree, t
     again = tmp_path / "copy.fst"
     shutil.copy(model, again)
     assert redone("--column", "1", "--sentence-case", lm=again) == set()
-    (tmp_path / "corpus").write_text((CORPUS + TEACHES) * 4)
+    (tmp_path / "corpus").write_text((CORPUS + ADDED) * 4)
     capfst.train(tmp_path / "corpus", again, context=False)
     assert redone("--column", "1", "--sentence-case", lm=again) == everything
 
@@ -217,7 +214,7 @@ def test_a_changed_context_model_recases_files_again(contextual_model, tmp_path)
 def test_a_context_model_of_an_old_format_stops_the_run(tmp_path):
     path = in_two_files(tiny(), tmp_path / "cap.fst")
     (tmp_path / "a").write_text("it works")
-    with pytest.raises(CapfstError, match="whose models had two files"):
+    with pytest.raises(CapfstError, match=r"/cap\.fst\.context\b"):
         cli.main(["batch", "--lm", f"{path}", f"{tmp_path}/a", "--output", f"{tmp_path}/o"], standalone_mode=False)
     batch(path, tmp_path / "a", "--output", tmp_path / "o", "--no-context")
 
@@ -227,7 +224,7 @@ def test_a_context_model_of_an_old_format_stops_the_run(tmp_path):
 
 @pytest.mark.slow
 def test_killed_runs_resume_to_the_same_bytes(model, tmp_path):
-    """SIGKILL at random moments, from the first read of a file to the last entry."""
+    """Send SIGKILL at random moments, from the first read of a file to the last entry."""
     (tmp_path / "in").mkdir()
     chance = random.Random(5)
     for i in range(12):
@@ -297,25 +294,25 @@ def faulty(tmp_path):
     return folder
 
 
-def test_faults(model, faulty, tmp_path):
+def test_faulty_files_fail_and_the_others_are_recased(model, faulty, tmp_path):
     out = tmp_path / "out"
     report, lines = batch(model, faulty, tmp_path / "gone.txt", "--output", out, code=1)
     assert files(out) == {"7.txt": CASED.encode()}
     errors = {Path(file["input"]).name: file["error"] for file in report["files"]}
-    for name, said in {
-        "1.txt": "line 2: not UTF-8, 0xff",
-        "2.gz": "ends early",
-        "3.jsonl": "line 2: invalid JSON, column 10: Unterminated",
+    for name, detail in {
+        "1.txt": "line 2: .*0xff",
+        "2.gz": r"byte \d+",
+        "3.jsonl": "line 2: .*column 10: Unterminated",
         "4.parquet": "Parquet",
         "5.txt": "No such file",
         "6.txt": "not a regular file",
         "gone.txt": "No such file",
     }.items():
-        assert f"{name}: " in errors[name]
-        assert said in errors[name]
+        assert f"/{name}" in errors[name]
+        assert re.search(detail, errors[name])
         assert f"capfst: error: {errors[name]}" in lines
     assert errors["7.txt"] is None
-    assert lines[-1].startswith("capfst: error: 7 of 8 files failed")
+    assert lines[-1].startswith("capfst: error: 7 of 8 ")
     report, _ = batch(model, faulty, "--output", out, "--on-error", "drop", code=1)
     assert files(out) == {"1.txt": b"New York\n", "3.jsonl": b'{"text": "IBM"}\n', "7.txt": CASED.encode()}
     assert (report["failed"], report["malformed"]) == (4, 2)
@@ -327,7 +324,7 @@ def test_faults(model, faulty, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["shrinks", "grows", "is written to", "is replaced", "goes"])
-def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, change):
+def test_an_input_that_changes_while_it_is_read_fails(model, tmp_path, monkeypatch, change):
     path, out = tmp_path / "in.txt", tmp_path / "out"
     path.write_text(TEXT * 3)
     out.mkdir()
@@ -353,7 +350,7 @@ def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, ch
     with monkeypatch.context() as patch:
         patch.setattr(formats, "raw_blocks", read_and_change)
         _, lines = batch(model, path, "--output", out, code=1)
-    assert ("No such file" if change == "goes" else f"{path}: changed while") in lines[0]
+    assert ("No such file" if change == "goes" else f"{path}: changed ") in lines[0]
     assert files(out) == {"in.txt": b"of an earlier run"}
     path.write_text(TEXT)
     assert batch(model, path, "--output", out)[0]["done"] == 1
@@ -362,7 +359,7 @@ def test_an_input_that_changes_while_it_is_read(model, tmp_path, monkeypatch, ch
 def test_strict_stops_at_once(model, faulty, tmp_path):
     report, lines = batch(model, faulty, "--output", tmp_path / "out", "--strict", "--jobs", 1, code=1)
     assert [file["status"] for file in report["files"]] == ["failed"]
-    assert "1.txt: line 2" in lines[0]
+    assert re.search(r"/1\.txt[:,] line 2\b", lines[0])
     assert "--strict" in lines[-1]
     assert files(tmp_path / "out") == {}
 
@@ -391,7 +388,7 @@ def limited_files() -> None:
 
 
 @pytest.mark.slow
-def test_an_output_that_cannot_be_written(model, tree, tmp_path):
+def test_an_output_that_cannot_be_written_fails_and_the_others_are_written(model, tree, tmp_path):
     (tree / "long").write_text(TEXT * 1000)
     pq.write_table(pa.table({"text": [str(i) for i in range(9999)]}), tree / "long.parquet")
     done = run_process("batch", "-q", "--lm", model, tree, "-o", tmp_path / "out", code=1, preexec_fn=limited_files)
@@ -420,7 +417,7 @@ def test_two_runs_do_not_share_a_folder(model, tree, tmp_path):
     descriptor = os.open(out, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
-        with pytest.raises(CapfstError, match="another capfst batch"):
+        with pytest.raises(CapfstError, match=re.escape(str(out))):
             cli.main(["batch", "--lm", str(model), str(tree), "--output", str(out)], standalone_mode=False)
     finally:
         os.close(descriptor)
@@ -471,38 +468,39 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("names", "outputs"), PLANS)
-def test_where_outputs_go(here, names, outputs):
-    Path("[x].txt").unlink() if "*" in names else None
-    found = plan(names, Path("out"), Path("m.fst")).files
+@pytest.mark.parametrize(("inputs", "outputs"), PLANS)
+def test_outputs_have_the_relative_paths_of_their_inputs(here, inputs, outputs):
+    if "*" in inputs:
+        Path("[x].txt").unlink()
+    found = plan(inputs, Path("out"), Path("m.fst")).files
     assert [file.output.as_posix() for file in found] == [f"out/{name}" for name in outputs]
     for file in found:
         assert file.input.name == file.output.name
 
 
 BAD_PLANS = [
-    (["d", "f"], "out", "f/a.txt would both become out/a.txt"),
-    (["d"], "d", "inside the input folder d"),
-    (["d"], "d/e/x", "inside the input folder d"),
-    (["f.txt"], ".", "would overwrite the input f.txt"),
-    (["d/e/b.txt", "l"], "l", "inside the input folder l"),
-    (["d/e/b.txt"], "l", "would overwrite the input d/e/b.txt"),
-    (["m.fst/m"], "m.fst", "would overwrite the model"),
-    (["n*"], "out", "no file matches"),
-    (["empty"], "out", "no text"),
-    (["e", "d"], "out", "would become out/e, a folder of"),
-    (["d/*/../../f.txt"], "out", r"lead out of out\. Name d/e/\.\./\.\./f\.txt "),
-    (["*/../d/*.txt"], "out", r"'\.\.' after a wildcard"),
-    (["d/*/.."], "out", r"'\.\.' after a wildcard"),
-    (["d/a.txt"], "s", r"s/a\.txt would be written to .*/elsewhere, outside of s"),
-    (["d"], "s", r"s/e/b\.txt would be written to .*/f/b\.txt, outside of s"),
-    (["f/.capfst-batch.jsonl"], "out", "has the name of the manifest in out"),
-    ([""], "out", "an empty name"),
+    (["d", "f"], "out", ["d/a.txt", "f/a.txt", "out/a.txt"]),
+    (["d"], "d", ["d", "folder"]),
+    (["d"], "d/e/x", ["d/e/x", "d"]),
+    (["f.txt"], ".", ["f.txt", "input"]),
+    (["d/e/b.txt", "l"], "l", ["l", "folder"]),
+    (["d/e/b.txt"], "l", ["l/b.txt", "d/e/b.txt"]),
+    (["m.fst/m"], "m.fst", ["m.fst/m", "model"]),
+    (["n*"], "out", ["n*"]),
+    (["empty"], "out", ["text"]),
+    (["e", "d"], "out", ["e", "out/e", "out/e/b.txt"]),
+    (["d/*/../../f.txt"], "out", ["out", "d/e/../../f.txt"]),
+    (["*/../d/*.txt"], "out", ["*/../d/*.txt", "'..'"]),
+    (["d/*/.."], "out", ["d/*/..", "'..'"]),
+    (["d/a.txt"], "s", ["s/a.txt", "{here}/elsewhere", "s"]),
+    (["d"], "s", ["s/e/b.txt", "{here}/f/b.txt", "s"]),
+    (["f/.capfst-batch.jsonl"], "out", ["f/.capfst-batch.jsonl", "out"]),
+    ([""], "out", ["empty"]),
 ]
 
 
-@pytest.mark.parametrize(("names", "out", "said"), BAD_PLANS)
-def test_plans_that_are_refused(here, names, out, said):
+@pytest.mark.parametrize(("inputs", "out", "details"), BAD_PLANS)
+def test_outputs_that_would_damage_inputs_are_refused(here, inputs, out, details):
     Path("f").mkdir()
     Path("f/a.txt").touch()
     Path("empty").mkdir()
@@ -511,17 +509,20 @@ def test_plans_that_are_refused(here, names, out, said):
     if out == "s":
         Path("s").mkdir()
         Path("s/e").symlink_to("../f")
-        Path("s/a.txt").symlink_to("../elsewhere") if names == ["d/a.txt"] else None
-    with pytest.raises(CapfstError, match=said):
-        plan(names, Path(out), Path("m.fst/m"))
+        if inputs == ["d/a.txt"]:
+            Path("s/a.txt").symlink_to("../elsewhere")
+    with pytest.raises(CapfstError) as raised:
+        plan(inputs, Path(out), Path("m.fst/m"))
+    assert names(str(raised.value), *(detail.replace("{here}", str(here)) for detail in details))
 
 
 @pytest.mark.parametrize(("to", "what"), [("f.txt", "input"), ("m.fst", "model")])
 def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out").mkdir()
     Path("out/f.txt").symlink_to(f"../{to}")
-    with pytest.raises(CapfstError, match=f"would overwrite the {what}"):
+    with pytest.raises(CapfstError) as raised:
         plan(["f.txt"], Path("out"), Path("m.fst"))
+    assert names(str(raised.value), "out/f.txt", what)
 
 
 def test_the_output_folder_may_be_a_link(here):
@@ -538,7 +539,7 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
     report, lines = batch(model, folder, "--output", tmp_path / "out", code=1)
     assert sorted(files(tmp_path / "out")) == ["a\nb\x1b.txt"]
     both = "\n".join(lines[:2])  # in the order of completion
-    assert "in\\u2028/a\\nb.jsonl: line 1: invalid JSON" in both
+    assert re.search(r"in\\u2028/a\\nb\.jsonl[:,] line 1: ", both)
     assert "in\\u2028/a\\nb\\x1b.txt: 3 lines" in both
     assert len(lines) == 5
     assert {Path(file["input"]).name for file in report["files"]} == {"a\nb\x1b.txt", "a\nb.jsonl"}
@@ -587,7 +588,7 @@ def test_a_terminal_gets_one_bar(monkeypatch, capsys):
     assert "in/a" not in shown
 
 
-def test_quiet(model, tree, tmp_path):
+def test_quiet_prints_nothing(model, tree, tmp_path):
     assert batch(model, tree, "--output", tmp_path / "out", "-q")[1] == []
 
 

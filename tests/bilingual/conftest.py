@@ -25,3 +25,9 @@ def bilingual_model(monolingual_model: Path, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("bilingual")
     train_bilingual(*write(folder, bitext(600)), folder / "bilingual.fst", lm=monolingual_model)
     return folder / "bilingual.fst"
+
+
+@pytest.fixture(scope="module")
+def recaser(bilingual_model: Path) -> capfst.Recaser:
+    """Return a Recaser of the bilingual model with the default options."""
+    return capfst.load(bilingual_model)

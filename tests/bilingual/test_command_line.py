@@ -1,4 +1,4 @@
-"""`train-bilingual`, `recase --source`, `batch --source-field`: their output, and errors of bad input."""
+"""Test the output and the errors of `train-bilingual`, `recase --source` and `batch --source-field`."""
 
 import csv
 import json
@@ -25,21 +25,16 @@ def paths(tmp_path, texts):
     return write(tmp_path, texts)
 
 
-@pytest.fixture(scope="module")
-def recaser(bilingual_model):
-    return capfst.load(bilingual_model)
-
-
-def test_train_recase_and_info(tmp_path, monolingual_model):
+def test_training_is_reproducible_and_its_model_recases_with_the_source(tmp_path, monolingual_model):
     pytest.importorskip("scipy", reason="training on translations needs SciPy")
     target, source, align = write(tmp_path, bitext(120))
     done = run("train-bilingual", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "b.fst")
-    assert "learned from 120 pairs of lines" in done.stderr.decode()
-    assert "with a stand-in for the model" in done.stderr.decode()
+    assert " 120 pairs" in done.stderr.decode()
+    assert str(tmp_path / "b.fst") in done.stderr.decode()
     again = run("train-bilingual", "-q", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "c.fst")
     assert again.stderr == b""
     assert (tmp_path / "b.fst").read_bytes() == (tmp_path / "c.fst").read_bytes()
-    assert "120 pairs of lines" in run("info", "--lm", tmp_path / "b.fst").stdout.decode()
+    assert "120 pairs" in run("info", "--lm", tmp_path / "b.fst").stdout.decode()
     (tmp_path / "low").write_text("ouvrez le menu dans calc\n")
     (tmp_path / "cased").write_text("Open the Menu in Calc\n")
     recased = run("recase", "--lm", tmp_path / "b.fst", "--source", tmp_path / "cased", tmp_path / "low").stdout
@@ -62,7 +57,7 @@ def test_recase_agrees_with_python(tmp_path, bilingual_model, recaser, texts, pa
     assert [json.loads(line)["text"] for line in sure] == expected.decode().splitlines()
 
 
-def test_several_files_are_one_translation(tmp_path, bilingual_model, recaser, texts, paths):
+def test_several_files_are_parallel_to_one_source(tmp_path, bilingual_model, recaser, texts, paths):
     _, source, align = paths
     parts = [tmp_path / "a", tmp_path / "b"]
     parts[0].write_text("\n".join(texts.target[:7]))  # its last line has no end
@@ -74,14 +69,14 @@ def test_several_files_are_one_translation(tmp_path, bilingual_model, recaser, t
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"source": lambda lines: lines[:-1]}, r"source\.txt.* 29\b"),
-        ({"source": lambda lines: [*lines, "x"]}, r"source\.txt.* more lines|source\.txt has more"),
-        ({"align": lambda lines: lines[:3]}, r"align\.txt.* 3\b"),
+        ({"source": lambda lines: lines[:-1]}, r"source\.txt\b[^/]*\b29\b"),
+        ({"source": lambda lines: [*lines, "x"]}, r"source\.txt\b.*target\.txt\b[^/]*\b30\b"),
+        ({"align": lambda lines: lines[:3]}, r"align\.txt\b[^/]*\b3\b"),
         (
             {"align": lambda lines: [*lines[:5], "3-x", *lines[6:]]},
             r"align\.txt, line 6: '3-x'",
         ),
-        ({"align": lambda lines: [*lines[:5], "0-77", *lines[6:]]}, r"align\.txt, line 6: the pair 0-77\b"),
+        ({"align": lambda lines: [*lines[:5], "0-77", *lines[6:]]}, r"align\.txt, line 6: .*\b0-77\b"),
     ],
 )
 @pytest.mark.parametrize("how", ["text", "nbest", "train"])
@@ -99,25 +94,28 @@ def test_bad_input_is_one_error_and_nothing_is_written(tmp_path, bilingual_model
     assert not output.exists()
 
 
-def test_wrong_commands(tmp_path, bilingual_model, monolingual_model, paths):
+def test_invalid_usage_and_unusable_files_are_named(tmp_path, bilingual_model, monolingual_model, paths):
     target, source, align = paths
-    assert "--align requires --source" in run("recase", "--align", align, target, code=2).stderr.decode()
-    assert "--source and --align must be files" in run("recase", "--source", "-", target, code=2).stderr.decode()
+    usage = {
+        ("recase", "--align", align, target): "--align .*--source",
+        ("recase", "--source", "-", target): r"--source .*\(-\)",
+        ("batch", target, "--align-field", "x", "--output", tmp_path / "o"): "--align-field .*--source-field",
+    }
+    for arguments, named in usage.items():
+        assert re.search(named, run(*arguments, code=2).stderr.decode().splitlines()[-1])
     done = run("recase", "--lm", monolingual_model, "--source", source, target, code=1)
-    assert "has learned nothing from translations" in message(done)
+    assert str(monolingual_model) in message(done)
     done = run("recase", "--lm", bilingual_model, "--source", tmp_path / "none", target, code=1)
-    assert "none" in message(done)
-    done = run("batch", target, "--align-field", "x", "--output", tmp_path / "o", code=2)
-    assert "--align-field requires --source-field" in done.stderr.decode()
+    assert f"{tmp_path}/none" in message(done)
 
 
-def test_nothing_to_learn_from(tmp_path, monolingual_model):
+def test_empty_translations_are_an_error(tmp_path, monolingual_model):
     pytest.importorskip("scipy")
     empty = [tmp_path / name for name in "abc"]
     for path in empty:
         path.write_text("")
     done = run("train-bilingual", "--lm", monolingual_model, *empty, "-o", tmp_path / "out", code=1)
-    assert "too few pairs of lines to learn from" in message(done)
+    assert f"{empty[0]}, {empty[1]}: " in message(done)
 
 
 def test_mix_keeps_the_bilingual_part_of_the_heaviest_model(
@@ -126,7 +124,7 @@ def test_mix_keeps_the_bilingual_part_of_the_heaviest_model(
     run("mix", bilingual_model, monolingual_model, "--weights", "0.9,0.1", "-o", tmp_path / "mixed.fst")
     assert capfst.load(tmp_path / "mixed.fst").recase_aligned(*texts) == recaser.recase_aligned(*texts)
     run("mix", bilingual_model, monolingual_model, "--weights", "0.1,0.9", "-o", tmp_path / "other.fst")
-    with pytest.raises(CapfstError, match="has learned nothing from translations"):
+    with pytest.raises(CapfstError, match=r"/other\.fst\b"):
         capfst.load(tmp_path / "other.fst").recase_aligned(*texts)
 
 
@@ -168,7 +166,7 @@ def batch(model, path, *more, code=0):
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.tsv", "a.csv", "a.parquet"])
-def test_batch(tmp_path, bilingual_model, recaser, texts, name):
+def test_batch_recases_each_format_with_its_source(tmp_path, bilingual_model, recaser, texts, name):
     rows = rows_of(texts)
     _, out = batch(bilingual_model, written(tmp_path, name, rows))
     expected = recaser.recase_aligned(*texts)
@@ -177,19 +175,19 @@ def test_batch(tmp_path, bilingual_model, recaser, texts, name):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 @pytest.mark.parametrize(
-    ("wrong", "why"),
+    ("wrong", "detail"),
     [
-        ({"en": "Two\nlines"}, "the source has 2 lines, but the text has 1"),
-        ({"pairs": "0-x"}, "its alignment, line 1: '0-x'"),
-        ({"pairs": "0-99"}, "the pair 0-99"),
+        ({"en": "Two\nlines"}, "2 lines.* 1"),
+        ({"pairs": "0-x"}, "line 1: '0-x'"),
+        ({"pairs": "0-99"}, r"\b0-99\b"),
     ],
 )
-def test_batch_of_malformed_records(tmp_path, bilingual_model, recaser, texts, name, wrong, why):
+def test_batch_fails_passes_or_drops_malformed_records(tmp_path, bilingual_model, recaser, texts, name, wrong, detail):
     rows = rows_of(texts)
     rows[3] |= wrong
     path = written(tmp_path, name, rows)
     done, _ = batch(bilingual_model, path, code=1)
-    assert why in done.stderr.decode()
+    assert re.search(detail, done.stderr.decode())
     position = "row 4" if name == "a.parquet" else "line 4" if name == "a.jsonl" else "line 5"
     assert position in done.stderr.decode()
     expected = [{**row, "text": line} for row, line in zip(rows, recaser.recase_aligned(*texts), strict=True)]
@@ -199,7 +197,7 @@ def test_batch_of_malformed_records(tmp_path, bilingual_model, recaser, texts, n
     assert read(out) == [*expected[:3], *expected[4:]]
 
 
-def test_batch_of_nulls_and_records_of_several_lines(tmp_path, bilingual_model, recaser):
+def test_batch_keeps_nulls_and_recases_records_of_several_lines(tmp_path, bilingual_model, recaser):
     rows = [
         {"text": None, "en": "Open", "pairs": ""},
         {"text": "ouvrez\nle menu", "en": "Open\nthe Menu", "pairs": "0-0\n0-0 1-1"},
@@ -211,7 +209,7 @@ def test_batch_of_nulls_and_records_of_several_lines(tmp_path, bilingual_model, 
         assert texts == [None, "Ouvrez\nle Menu", recaser("calc")]
 
 
-def test_batch_of_text_has_no_fields(tmp_path, bilingual_model):
+def test_batch_of_text_with_a_source_field_is_an_error(tmp_path, bilingual_model):
     (tmp_path / "a.txt").write_text("ouvrez\n")
     done, _ = batch(bilingual_model, tmp_path / "a.txt", code=1)
-    assert "a.txt: text has no fields" in done.stderr.decode()
+    assert f"{tmp_path}/a.txt: " in done.stderr.decode()

@@ -21,11 +21,6 @@ from capfst.recaser import Recaser
 from capfst.text.unicode import lower
 
 
-@pytest.fixture(scope="module")
-def recaser(bilingual_model):
-    return capfst.load(bilingual_model)
-
-
 def aligned(line: str) -> str:
     return " ".join(f"{i}-{i}" for i in range(len(line.split())))
 

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.transducers import transducer_of
 
 from capfst.casing import encode
-from capfst.casing.transducer import Transducer
-from capfst.fst.symbols import Symbols, check
 from capfst.text.tokenizer import NEWLINE, PROTECTED, canonical
-from capfst.text.unicode import lower
 
 VOCABULARY = [
     *[
@@ -40,12 +38,7 @@ TEXT = st.lists(
 ).map(" ".join)
 
 
-def transducer(pretokenized: bool) -> Transducer:
-    symbols = Symbols.from_words(sorted(VOCABULARY, key=lambda form: (lower(form).encode(), VOCABULARY.index(form))))
-    return Transducer(symbols, check(symbols), pretokenized)
-
-
-TRANSDUCERS = {plain: transducer(plain) for plain in (False, True)}
+TRANSDUCERS = {plain: transducer_of(VOCABULARY, plain) for plain in (False, True)}
 
 
 @pytest.mark.slow

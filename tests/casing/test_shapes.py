@@ -10,7 +10,7 @@ from support.spelling import spelled
 
 from capfst.casing.shapes import AS_FORM, Shape, shape_of, shapes
 from capfst.fst.symbols import Symbols
-from capfst.text.unicode import INFO, lower
+from capfst.text.unicode import INFO, IS_CASED, lower
 
 REVISED = "\u1734"  # as in test_unicode.py
 characters = st.characters(codec="utf-8", exclude_categories=["Cs", "Cn"], exclude_characters=REVISED)
@@ -165,7 +165,7 @@ def test_every_letter_and_its_capital() -> None:
         if 0xD800 <= code < 0xE000 or unicodedata.category(chr(code)) == "Cn":
             continue
         small = chr(code).lower()
-        if INFO[code] & 16 and len(small) == 1 and small == chr(code):
+        if INFO[code] & IS_CASED and len(small) == 1 and small == chr(code):
             assert spelled(small, Shape.UPPER) == spell_twin(small, Shape.UPPER), hex(code)
             assert spelled(small, Shape.CAPITALIZED) == spell_twin(small, Shape.CAPITALIZED), hex(code)
 

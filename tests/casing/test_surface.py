@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.models import FORMS
 from support.spelling import spelled
+from support.transducers import transducer_of
 from support.untouched import parts
 
 from capfst.casing import surface
@@ -17,7 +18,6 @@ from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.surface import _changes, write
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import LabelPath
-from capfst.fst.symbols import Symbols, check
 from capfst.recaser import load
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
@@ -39,13 +39,8 @@ pieces = st.lists(cased_words | st.sampled_from(BETWEEN) | st.characters(codec="
 texts = pieces.map("".join) | pieces.map(" ".join) | st.text(max_size=20)
 
 
-def transducer(forms: list[str], pretokenized: bool) -> Transducer:
-    symbols = Symbols.from_words(sorted(set(forms), key=lambda form: (lower(form).encode(), forms.index(form))))
-    return Transducer(symbols, check(symbols), pretokenized)
-
-
-TRANSDUCERS = {plain: transducer(VOCABULARY, plain) for plain in (False, True)}
-UNKNOWING = {plain: transducer(["<unk>"], plain) for plain in (False, True)}
+TRANSDUCERS = {plain: transducer_of(VOCABULARY, plain) for plain in (False, True)}
+UNKNOWING = {plain: transducer_of(["<unk>"], plain) for plain in (False, True)}
 
 
 def one_sentence(labels: npt.NDArray[np.uint32]) -> LabelPath:
@@ -177,7 +172,7 @@ def test_skipped_words_do_not_change(text, plain, sentence_case, by_shapes, rng)
     ],
 )
 def test_shapes(text, shape, expected):
-    t = transducer(["US", "us"], False)
+    t = transducer_of(["US", "us"], False)
     buf = np.frombuffer(text.encode(), np.uint8)
     for rest in (b"", b"\n" + b" " * 8):  # at the end of the text, and before it
         longer = np.concatenate([buf, np.frombuffer(rest, np.uint8)])
@@ -188,7 +183,7 @@ def test_shapes(text, shape, expected):
 
 
 def test_another_form_than_the_first_is_not_written_in_a_shape():
-    t = transducer(["US", "us"], False)
+    t = transducer_of(["US", "us"], False)
     buf = np.frombuffer(b"us Us US", np.uint8)
     words = t.words(buf)
     shapes = np.full(3, Shape.CAPITALIZED, np.uint8)
@@ -236,7 +231,7 @@ def test_sentence_case_comes_after_shapes(text, shape, expected):
 )
 def test_golden(text, forms, expected):
     """All words are in their first form."""
-    t = transducer(forms, False)
+    t = transducer_of(forms, False)
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)
     assert bytes(write(buf, words, one_sentence(words.first_labels), t.symbols, False, False)).decode() == expected
@@ -338,7 +333,7 @@ def test_sentence_case_of_pretokenized_text(text, expected):
 
 
 def test_a_word_with_a_capital_keeps_it():
-    t = transducer(["iPhone", "McDonald", "eBay's", "US"], False)
+    t = transducer_of(["iPhone", "McDonald", "eBay's", "US"], False)
     text = "iphone\n“mcdonald\nebay's\nus\nunknown"
     buf = np.frombuffer(text.encode(), np.uint8)
     words = t.words(buf)

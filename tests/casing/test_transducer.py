@@ -7,17 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import FORMS
+from support.transducers import transducer_of
 
 from capfst.casing.transducer import Transducer
 from capfst.fst.symbols import Symbols, check
 from capfst.text.code import is_identifier
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD, canonical, tokenize
-from capfst.text.unicode import INFO, LOWERING, lower, lower_bytes, lower_into
-
-
-def transducer_of(forms: list[str], pretokenized: bool = False, costs: np.ndarray | None = None) -> Transducer:
-    symbols = Symbols.from_words(sorted(forms, key=lambda form: (lower(form).encode(), forms.index(form))))
-    return Transducer(symbols, check(symbols), pretokenized, costs)
+from capfst.text.unicode import INFO, LOWERING, lower_bytes, lower_into
 
 
 def forms_of(t: Transducer, text: str) -> list[tuple[str, list[str]]]:

@@ -1,7 +1,6 @@
 """context/casing_costs.py: its arithmetic, and its costs of whole texts against a slow reference implementation."""
 
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,11 +46,6 @@ UNSEEN_CASINGS = "as normal assignments. Similarly,\nCustomizing attribute acces
 """Words that the model has only with a capital."""
 PROXIES = "thè pythōn ümodulé, of ðe pÿthons\nø çlasses Ìf ñumbers ΐf xyzzyš\n"
 """Words that the model has without diacritics, and some others."""
-
-
-@pytest.fixture(scope="module")
-def recaser(contextual_model: Path) -> Recaser:
-    return load(contextual_model)
 
 
 def test_the_model_has_two_domains_and_all_rows_of_a_slot(recaser: Recaser) -> None:

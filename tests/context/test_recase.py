@@ -51,11 +51,6 @@ def engines(request: pytest.FixtureRequest, contextual_model: Path) -> list[Reca
     return [load(contextual_model, engine=engine, **OPTIONS[request.param]) for engine in ("fast", "openfst")]
 
 
-@pytest.fixture(scope="module")
-def recaser(contextual_model: Path) -> Recaser:
-    return load(contextual_model)
-
-
 @settings(deadline=None, max_examples=15)
 @given(lines=st.lists(lines | real, max_size=3), n=st.integers(1, 5))
 def test_both_engines_agree(engines: list[Recaser], lines: list[str], n: int) -> None:

@@ -3,20 +3,18 @@
 import os
 import textwrap
 from pathlib import Path
-from pydoc_data.topics import topics
 from threading import Thread
 
 import pytest
+from support.corpora import corpus
+from support.prose import POEM, PROSE, SENTENCES
 
 from capfst.corpus import diagnose as module
 from capfst.corpus.diagnose import beginnings, diagnose
 from capfst.io.blocks import read_blocks
 from capfst.io.wrapped import wrapped_at
 
-PROSE = " ".join(" ".join(topics[name].split()) for name in ("objects", "assignment", "class", "import"))
-SENTENCES = PROSE.replace(". ", ".\n")
 JAPANESE = "ニューヨークは大きな都市です。IBMの本社もあります。\n" * 50
-POEM = "Season of mists and mellow fruitfulness,\nClose bosom-friend\nof the maturing sun;\n" * 50
 
 
 def lenient(file, size):
@@ -47,12 +45,9 @@ def test_causes(texts, message):
     assert bool(message) == bool(cause)
 
 
-@pytest.mark.parametrize("name", ["en/wikipedia_abstracts", "en/frus", "de/gesetze", "fr/common_voice"])
+@pytest.mark.parametrize("name", ["en/wikipedia_abstracts", "en/state_union", "de/gesetze", "fr/common_voice"])
 def test_real_corpora_look_well(name):
-    file = Path(__file__).parents[3] / "shared/data/train" / f"{name}.txt.zst"
-    if not file.exists():
-        pytest.skip(f"{file} does not exist")
-    texts = beginnings([file], lenient)
+    texts = beginnings([corpus(name)], lenient)
     assert diagnose(texts) == ""
     assert not any(map(wrapped_at, texts))
 

@@ -30,7 +30,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_model_knows_the_words_in_their_case(corpus: Path) -> None:
+def test_the_words_of_a_list_enter_the_vocabulary_in_their_case(corpus: Path) -> None:
     capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
     for engine in "fast", "openfst":
         for context in True, False:

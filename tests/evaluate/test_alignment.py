@@ -9,18 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
+from support.scoring import score
 
 from capfst.evaluate import alignment
 from capfst.evaluate.alignment import align
 from capfst.evaluate.bootstrap import compare_hypotheses
 from capfst.evaluate.compare import STRETCH
 from capfst.evaluate.score import MEASURES, Scores, score_files
-from capfst.evaluate.score import score as score_lines
 from capfst.exceptions import CorpusError
-
-
-def score(references, hypotheses, **options):
-    return score_lines(references=references, hypotheses=hypotheses, **options)
 
 
 def by_matrix(reference, hypothesis):

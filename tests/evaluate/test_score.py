@@ -8,17 +8,13 @@ from hypothesis import strategies as st
 from support.capitals import capitalization_errors
 from support.line_pairs import line_pairs
 from support.packing import gzipped
+from support.scoring import score
 
 from capfst.evaluate import compare
 from capfst.evaluate.score import Scores, score_files
-from capfst.evaluate.score import score as score_lines
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import zstd
 from capfst.text.unicode import lower
-
-
-def score(references, hypotheses, **options):
-    return score_lines(references=references, hypotheses=hypotheses, **options)
 
 
 def plain(reference, hypothesis, skip_first=False, in_vocabulary=None):

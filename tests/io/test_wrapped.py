@@ -6,12 +6,9 @@ from pydoc_data.topics import topics
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.prose import POEM, PROSE, SENTENCES
 
 from capfst.io.wrapped import paragraphs, wrapped_at
-
-PROSE = " ".join(" ".join(topics[name].split()) for name in ("objects", "assignment", "class", "import"))
-SENTENCES = PROSE.replace(". ", ".\n")
-POEM = "Season of mists and mellow fruitfulness,\nClose bosom-friend\nof the maturing sun;\n" * 50
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_other_arrays_are_refused(items: object) -> None:
         raise_costs(items, 1)
 
 
-def test_what_is_wrong_inside_a_tuple_is_named() -> None:
+def test_an_error_inside_a_tuple_is_named() -> None:
     with pytest.raises(TypeError, match=r"total: scale\.ends\[1\] must be int64, not 'x'"):
         total(np.zeros(3), Scale(1, (0, "x")))
     with pytest.raises(TypeError, match="total takes 4 numbers and arrays, not 2"):

@@ -1,17 +1,18 @@
-"""A batch on Spark writes the same files as on one machine."""
+"""Test that a batch on Spark writes the same files as on one machine."""
 
 import gzip
 import json
-from pathlib import Path
+from functools import partial
 
 import pytest
 from support import java, translations
 from support.command_line import run, run_process
+from support.folders import contents
 from support.spark import CORPUS
 
 import capfst
 from capfst.batch.run import run_batch
-from capfst.io.outputs import plan
+from capfst.io.outputs import MANIFEST, plan
 from capfst.io.protocol import BatchOptions
 
 if reason := java.missing():
@@ -20,6 +21,9 @@ if reason := java.missing():
 from capfst.spark import batch as spark_batch
 
 pytestmark = pytest.mark.slow
+
+
+outputs = partial(contents, without=MANIFEST)
 
 
 class Quiet:
@@ -51,10 +55,6 @@ def tree(tmp_path):
     return tree
 
 
-def outputs(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
-
-
 def test_a_batch_is_recased_as_on_one_machine(spark, model, tree, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_batch, "PART", 200)
     recaser = capfst.load(model)
@@ -79,12 +79,12 @@ def test_a_batch_is_recased_as_on_one_machine(spark, model, tree, tmp_path, monk
         assert [file["status"] for file in batch(where, "there").values()].count("skipped") == 6
 
 
-def test_command(environment, model, tree, tmp_path):
+def test_the_command_writes_the_same_files_on_spark(environment, model, tree, tmp_path):
     """This is the only test of a command that starts Spark."""
     batch = "batch", "--lm", model, tree / "a.txt", "--output"
-    assert "1 done" in run(*batch, tmp_path / "here").stderr.decode()
+    assert " 1 done, " in run(*batch, tmp_path / "here").stderr.decode()
     there = run_process(*batch, tmp_path / "there", "--runner", "spark", "--master", "local[2]")
-    assert "1 done" in there.stderr.decode()
+    assert " 1 done, " in there.stderr.decode()
     assert outputs(tmp_path / "there") == outputs(tmp_path / "here")
 
 

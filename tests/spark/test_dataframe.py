@@ -1,6 +1,7 @@
-"""A column of a DataFrame is recased as by a Recaser."""
+"""Test that a column of a DataFrame is recased as by a Recaser."""
 
 import pickle
+import re
 
 import pytest
 from support import java
@@ -44,8 +45,8 @@ def test_an_empty_frame_is_recased(spark, model):
     assert recase(spark.createDataFrame([], "t string"), "t", model).collect() == []
 
 
-def test_options_travel(spark, model):
-    """Each option changes the output, so the test above would fail if one got lost."""
+def test_each_option_changes_the_output(spark, model):
+    """Each option changes the output, so the test above fails if an option is lost on the way to the workers."""
     texts = [text for text in TEXTS if text is not None]
     options = {"context": False}, {"oov": "pass"}, {}
     assert len({tuple(map(capfst.load(model, **some), texts)) for some in options}) == 3
@@ -70,20 +71,20 @@ def test_a_model_without_context_is_enough(spark, model, tmp_path, ship):
 
 
 @pytest.mark.parametrize(
-    ("column", "lm", "options", "message"),
+    ("column", "lm", "options", "named"),
     [
-        ("k", "cap.fst", {}, "'k' is of type (bigint|long)"),
-        ("no", "cap.fst", {}, "'no' is not among k, t"),
-        ("t", "no.fst", {}, "no model .*no.fst"),
+        ("k", "cap.fst", {}, "'k' .*(bigint|long)"),
+        ("no", "cap.fst", {}, "'no' .* k, t"),
+        ("t", "no.fst", {}, r"/no\.fst"),
         ("t", "cap.fst", {"engine": "no"}, "`engine` is 'no'"),
     ],
 )
-def test_unusable_arguments_are_refused_at_once(spark, model, column, lm, options, message):
-    with pytest.raises(CapfstError, match=message):
+def test_unusable_arguments_are_refused_at_once(spark, model, column, lm, options, named):
+    with pytest.raises(CapfstError, match=named):
         recase(spark.createDataFrame([(1, "a")], "k long, t string"), column, model.with_name(lm), **options)
 
 
 def test_a_worker_refuses_another_model(model):
     sent = Sent(str(model), "0" * 16, (), None)
-    with pytest.raises(CapfstError, match="changed since the run started"):
+    with pytest.raises(CapfstError, match=re.escape(str(model))):
         pickle.loads(pickle.dumps(sent)).recaser()

@@ -1,4 +1,4 @@
-"""Reasons are found in the text of Spark's errors. These tests do not start Spark."""
+"""Test that the reason is extracted from the text of a Spark error. These tests do not start Spark."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from capfst.spark.session import reason
 
 
 @pytest.mark.parametrize("kind", [CapfstError, NotUtf8Error])
-def test_the_reason_of_a_task_that_has_failed(kind: type[CapfstError]) -> None:
-    raised = f"{kind.__module__}.{kind.__qualname__}: the model m.fst is not there: make one"
+def test_the_reason_of_a_failed_task_is_the_message_of_its_error(kind: type[CapfstError]) -> None:
+    raised = f"{kind.__module__}.{kind.__qualname__}: there is no model m.fst. Make one."
     text = f"An exception was thrown from the Python worker.\nTraceback:\n  File x\n{raised}\n\n\tat org.apache.spark"
-    assert reason(Exception(text)) == "the model m.fst is not there: make one"
-    assert reason(Exception("\nJava says this\nand more")) == "Java says this"
+    assert reason(Exception(text)) == "there is no model m.fst. Make one."
+    assert reason(Exception("\njava.lang.Error: first line\nsecond line")) == "java.lang.Error: first line"

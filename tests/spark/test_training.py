@@ -1,8 +1,8 @@
-"""Training on Spark writes the same bytes as on one machine."""
+"""Test that training on Spark writes the same bytes as on one machine."""
 
-import filecmp
 import gzip
 import json
+import re
 import textwrap
 from contextlib import nullcontext
 
@@ -53,7 +53,7 @@ def sources(tmp_path_factory):
     ],
     ids=str,
 )
-def test_training_gives_the_same_model(spark, corpus, tmp_path, monkeypatch, options):
+def test_training_gives_the_same_model_and_report(spark, corpus, tmp_path, monkeypatch, options):
     monkeypatch.setattr(spark_corpus, "_PART", 900)
     here = capfst.train(corpus, tmp_path / "cap.fst", **options)
     there = capfst.train(corpus, tmp_path / "spark.fst", spark=spark, **options)
@@ -94,23 +94,23 @@ def test_the_last_new_word_is_found_in_any_part(spark, tmp_path, monkeypatch):
     text.write_text("\n".join(lines))
     for name, where in ("here", None), ("there", spark):
         capfst.train(text, tmp_path / name, clean=False, order=4, spark=where)
-    assert filecmp.cmp(tmp_path / "here", tmp_path / "there", shallow=False)
+    assert same_models(tmp_path / "here", tmp_path / "there")
 
 
-def test_errors_in_a_corpus_are_the_same(spark, tmp_path, monkeypatch):
+def test_an_error_in_a_corpus_is_the_same(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(spark_corpus, "_PART", 100)
     text = tmp_path / "bad.txt"
     text.write_bytes(CORPUS.encode() + b"caf\xe9\n" + CORPUS.encode())
     messages = []
     for where in None, spark:
-        with pytest.raises(CapfstError, match="not UTF-8 at byte") as raised:
+        with pytest.raises(CapfstError, match=r"/bad\.txt\b.*\(0xe9\)") as raised:
             capfst.train(text, tmp_path / "cap.fst", spark=where)
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
     assert not (tmp_path / "cap.fst").exists()
 
 
-def test_files_of_any_format(spark, tmp_path, monkeypatch, caplog):
+def test_files_of_any_format_give_the_same_model_and_errors(spark, tmp_path, monkeypatch, caplog):
     """Each file is one task, and so is wrapped text."""
     monkeypatch.setattr(spark_corpus, "_PART", 900)
     folder = tmp_path / "corpus"
@@ -127,21 +127,21 @@ def test_files_of_any_format(spark, tmp_path, monkeypatch, caplog):
         capfst.train(folder, tmp_path / name, spark=where, **options)
         warnings.append(caplog.messages[0])
     assert same_models(tmp_path / "here", tmp_path / "there")
-    assert "b.txt: its lines are wrapped at about" in warnings[0]
+    assert re.search(r"/b\.txt: .*\b(5\d|60) characters", warnings[0])
     assert warnings[0] == warnings[1]
     with open(folder / "c.jsonl", "a") as out:
         out.write("{}\n")
     for where in None, spark:
-        with pytest.raises(CapfstError, match=rf"c\.jsonl: line {len(lines) + 1}: the object has no field 'text'"):
+        with pytest.raises(CapfstError, match=rf"c\.jsonl[:,] line {len(lines) + 1}: .*'text'"):
             capfst.train(folder, tmp_path / "cap.fst", spark=where, **options)
 
 
-def test_command(spark, corpus, prose, model, tmp_path, monkeypatch):
+def test_the_command_trains_the_same_model_on_spark(spark, corpus, prose, model, tmp_path, monkeypatch):
     """The command uses the session of the other tests, and does not close it."""
     masters = []
     monkeypatch.setattr("capfst.spark.session.session", lambda master: nullcontext(masters.append(master) or spark))
     out = tmp_path / "spark.fst"
     done = run("train", corpus, prose, "-o", out, "--runner", "spark", "--master", "local[2]")
-    assert "kept" in done.stderr.decode()
+    assert re.search(r"[\d,]+ of [\d,]+ lines", done.stderr.decode())
     assert masters == ["local[2]"]
     assert same_models(model, out)

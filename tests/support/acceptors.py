@@ -1,4 +1,4 @@
-"""What every model that is estimated or compiled must be; and labels, and models made of them in memory."""
+"""Random labels, models that are estimated from labels in memory, and checks that hold for every estimated model."""
 
 import math
 from dataclasses import dataclass
@@ -16,21 +16,22 @@ UNPRUNED = EstimationOptions()
 
 @dataclass
 class Model:
-    """A model's acceptor, and its numbers of n-grams."""
+    """The acceptor of a model, and its number of n-grams per order."""
 
     states: npt.NDArray  # STATE[n]
     arcs: npt.NDArray  # ARC[m]
     start: int
-    ngrams: list[int]  # of each order; order 1 counts </s>, not <s>
+    ngrams: list[int]  # per order; order 1 counts </s>, not <s>
 
 
 def build(labels: npt.NDArray, words: int, order: int, options: EstimationOptions = UNPRUNED) -> Model:
-    """The model of `acceptor` in memory."""
+    """Estimate a model in memory."""
     with acceptor(labels, words, order, options) as chunked:
         return Model(*assemble(chunked), chunked.ngrams)
 
 
 def check_conventions(model: Model, words: int) -> None:
+    """Check the order of states and arcs, and that each state except the root has one backoff arc, its first."""
     states, arcs = model.states, model.arcs
     assert states["pos"].tolist() == (np.cumsum(states["narcs"]) - states["narcs"]).tolist()
     assert states["narcs"].sum() == len(arcs)
@@ -48,12 +49,14 @@ def check_conventions(model: Model, words: int) -> None:
 
 
 def sum_to_one(model: Model, words: int) -> None:
+    """Check that the probabilities of all words and </s> sum to 1 in each state."""
     for state in range(len(model.states)):
         total = sum(math.exp(-step(model.states, model.arcs, state, label)[0]) for label in range(words + 1))
         assert total == pytest.approx(1, abs=1e-6)
 
 
 def random_labels(words: int = 300, tokens: int = 20_000) -> np.ndarray:
+    """Return labels with a Zipf distribution; 0 is </s>, the last label."""
     rng = np.random.default_rng(7)
     labels = np.minimum(rng.zipf(1.3, tokens) - 1, words).astype(np.uint32)
     labels[-1] = 0

@@ -1,10 +1,10 @@
-"""Capitalization errors of whole texts, by the kernel."""
+"""Count capitalization errors of whole texts with the kernel."""
 
 from capfst.evaluate.edit_distance import code_points, edits
 from capfst.text.unicode import INFO, IS_UPPER
 
 
 def capitalization_errors(reference, hypothesis):
-    """(upper-case characters of the reference, deletions, insertions, substitutions)."""
+    """Return (uppercase characters of the reference, deletions, insertions, substitutions)."""
     ref, hyp = (codes[INFO[codes] & IS_UPPER != 0] for codes in map(code_points, (reference, hypothesis)))
     return len(ref), *edits(ref, len(ref), hyp, len(hyp))

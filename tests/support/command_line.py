@@ -1,4 +1,4 @@
-"""Runs capfst as users do: `run` in this process; `run_process` and `start` where the process is what is tested."""
+"""Run capfst as users do: `run` in this process; `run_process` and `start` in a process of its own, to test that."""
 
 import io
 import os
@@ -8,13 +8,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from subprocess import CompletedProcess
 from unittest.mock import patch
 
 from capfst.cli import main
 
 CAPFST = [sys.executable, "-m", "capfst"]
 TIMEOUT = 120
-"""Seconds after which a process that is tested has hung, be it on a busy machine."""
+"""Seconds after which a process under test counts as hung, even on a busy machine."""
 CORPUS = """\
 In New York, the mayor met Mr. O'Neill and an IBM engineer.
 The mayor of New York said that China's iPhone was made in China.
@@ -23,8 +24,9 @@ The president of the U.S. met the president of France.
 """
 
 
-def run(*arguments, stdin: bytes | str = b"", code: int = 0) -> subprocess.CompletedProcess:
-    """What `main` prints and returns, in this process: NumPy and the models are not loaded anew."""
+def run(*arguments, stdin: bytes | str = b"", code: int = 0) -> CompletedProcess:
+    """Run `main` in this process, so that NumPy and the models are loaded once. Return its output; check that its exit
+    status is `code`."""
     command = ["capfst", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     status = 0
@@ -41,12 +43,12 @@ def run(*arguments, stdin: bytes | str = b"", code: int = 0) -> subprocess.Compl
             status = ended.code
     for stream in out, err:
         stream.flush()
-    return _checked(subprocess.CompletedProcess(command, status, out.buffer.getvalue(), err.buffer.getvalue()), code)
+    return _checked(CompletedProcess(command, status, out.buffer.getvalue(), err.buffer.getvalue()), code)
 
 
 @contextmanager
 def _delivered(stdin: bytes | str) -> Iterator[None]:
-    """File descriptor 0, which commands read, delivers `stdin`."""
+    """Let file descriptor 0, which commands read, deliver `stdin`."""
     before = os.dup(0)
     with tempfile.TemporaryFile() as source:
         source.write(stdin.encode() if isinstance(stdin, str) else stdin)
@@ -71,15 +73,24 @@ def _signals_kept() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def run_process(*arguments, stdin: bytes | str = b"", code: int = 0, **options) -> subprocess.CompletedProcess:
-    """The same in a process of its own, which takes the options of `subprocess.run`."""
+def run_process(*arguments, stdin: bytes | str = b"", code: int = 0, **options) -> CompletedProcess:
+    """Run capfst in a process of its own, with the options of `subprocess.run`."""
+    return _run([*CAPFST, *map(str, arguments)], stdin, code, **options)
+
+
+def run_python(program: str, *arguments, stdin: bytes | str = b"", code: int = 0, **options) -> CompletedProcess:
+    """Run a program in Python in a process of its own, with the options of `subprocess.run`."""
+    return _run([sys.executable, "-c", program, *map(str, arguments)], stdin, code, **options)
+
+
+def _run(command: list[str], stdin: bytes | str, code: int, **options) -> CompletedProcess:
     if isinstance(stdin, str):
         stdin = stdin.encode()
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": TIMEOUT} | options
-    return _checked(subprocess.run([*CAPFST, *map(str, arguments)], input=stdin, check=False, **options), code)
+    return _checked(subprocess.run(command, input=stdin, check=False, **options), code)
 
 
-def _checked(done: subprocess.CompletedProcess, code: int) -> subprocess.CompletedProcess:
+def _checked(done: CompletedProcess, code: int) -> CompletedProcess:
     assert done.returncode == code, done.stderr.decode()
     assert b"Traceback" not in done.stderr
     return done
@@ -87,7 +98,7 @@ def _checked(done: subprocess.CompletedProcess, code: int) -> subprocess.Complet
 
 @contextmanager
 def start(*arguments, **options) -> Iterator[subprocess.Popen]:
-    """A process of capfst, which outlives no test. It takes the options of `subprocess.Popen`. SIGHUP ends it, even if
+    """Start a process of capfst with the options of `subprocess.Popen`, and kill it in the end. SIGHUP ends it, even if
     the tests run under nohup."""
     options = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)} | options
     with subprocess.Popen([*CAPFST, *map(str, arguments)], **options) as process:
@@ -97,8 +108,8 @@ def start(*arguments, **options) -> Iterator[subprocess.Popen]:
             process.kill()
 
 
-def message(done: subprocess.CompletedProcess) -> str:
-    """The one line of an error."""
+def message(done: CompletedProcess) -> str:
+    """Return the error message; check that it is one line on stderr, and that stdout is empty."""
     assert done.stdout == b""
     lines = done.stderr.decode().splitlines()
     assert len(lines) == 1

@@ -1,4 +1,4 @@
-"""A disk that gets full."""
+"""A small disk that becomes full."""
 
 import shutil
 import subprocess
@@ -11,12 +11,12 @@ import pytest
 
 @contextmanager
 def mounted(folder: Path, size: int) -> Iterator[None]:
-    """`folder` is a file system of `size` bytes; the test is skipped where none can be mounted."""
+    """Mount a file system of `size` bytes at `folder`. Skip the test if that is impossible."""
     mount = shutil.which("mount")
     folder.mkdir()
     command = [mount, "-t", "tmpfs", "-o", f"size={size}", "x", folder]
     if not mount or subprocess.run(command, check=False, capture_output=True, timeout=60).returncode:
-        pytest.skip("no file system can be mounted here")
+        pytest.skip("cannot mount a file system")
     try:
         yield
     finally:

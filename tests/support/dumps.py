@@ -1,4 +1,4 @@
-"""A dump of a wiki, in the format that Wikimedia's have."""
+"""Build a wiki dump in Wikimedia's format."""
 
 from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
@@ -27,7 +27,7 @@ version="0.11" xml:lang="de">
 
 
 def page(title: str, *texts: str, ns: int = 0, redirect: str = "", model: str = "wikitext") -> str:
-    """A page with a revision for each text, the last of which is the newest."""
+    """Return a page with a revision per text; the last one is the newest."""
     lines = ["  <page>", f"    <title>{escape(title)}</title>", f"    <ns>{ns}</ns>", "    <id>7</id>"]
     if redirect:
         lines.append(f"    <redirect title={quoteattr(redirect)} />")

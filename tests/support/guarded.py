@@ -1,4 +1,4 @@
-"""Memory behind which nobody may read or write: the processor ends a process that does."""
+"""Memory with a protected page after it: a process that reads or writes beyond the end is killed."""
 
 import ctypes
 import faulthandler
@@ -17,19 +17,19 @@ _kept: list[mmap.mmap] = []
 
 
 def guarded(size: int, dtype: npt.DTypeLike = np.uint8) -> npt.NDArray:
-    """An array whose last byte is the last one of a page, before one that is not to be touched."""
+    """Return an array whose last byte is the last one of a page, before a protected page."""
     n_bytes = size * np.dtype(dtype).itemsize
-    room = -(-max(n_bytes, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
-    memory = mmap.mmap(-1, room + mmap.PAGESIZE)
-    _kept.append(memory)  # the page stays forbidden: its address is not to be used again
+    capacity = -(-max(n_bytes, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, capacity + mmap.PAGESIZE)
+    _kept.append(memory)  # the page stays protected, so its address must not be used again
     start = np.frombuffer(memory, np.uint8).ctypes.data
-    if _LIBC.mprotect(start + room, mmap.PAGESIZE, 0) != 0:
+    if _LIBC.mprotect(start + capacity, mmap.PAGESIZE, 0) != 0:
         raise OSError(ctypes.get_errno(), "mprotect")
-    return np.frombuffer(memory, dtype, size, room - n_bytes)
+    return np.frombuffer(memory, dtype, size, capacity - n_bytes)
 
 
 def in_child(function: Callable[[], object]) -> int:
-    """Calls a function in a process of its own; its exit status, negative if a signal has ended it."""
+    """Call a function in a child process. Return its exit status, which is negative if a signal ended it."""
     sys.stdout.flush()
     child = os.fork()
     if child == 0:

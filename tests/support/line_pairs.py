@@ -1,4 +1,4 @@
-"""Lines in two casings, for hypothesis."""
+"""Hypothesis strategy for lines in two casings."""
 
 from hypothesis import strategies as st
 
@@ -28,6 +28,6 @@ UNITS = [
 
 @st.composite
 def line_pairs(draw):
-    """A line and the same line in another casing."""
+    """Draw a line, and the same line in another casing."""
     units = draw(st.lists(st.sampled_from(UNITS), max_size=25))
     return tuple("".join(draw(st.sampled_from(unit)) for unit in units) for _ in range(2))

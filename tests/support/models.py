@@ -1,4 +1,4 @@
-"""Small backoff models for tests: states, arcs and symbols as lm/acceptor.py makes them, any weights."""
+"""Small backoff models for tests: states, arcs and symbols as lm/acceptor.py makes them, with any weights."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ in_one_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixt
 
 
 class Model(NamedTuple):
-    """The arguments of `write_fst`, and what was put in."""
+    """The arguments of `write_fst`, and the contexts and numbers of n-grams that they were made from."""
 
     states: npt.NDArray
     arcs: npt.NDArray
@@ -51,8 +51,8 @@ class Model(NamedTuple):
 
 
 def in_two_files(model: Model, path: Path) -> Path:
-    """Writes the model as capfst 0.1 did: without a trailer, and with a context model beside it, of which it does not
-    matter what it is."""
+    """Write the model as capfst 0.1 did: without a trailer, and with a separate context model, whose content does not
+    matter."""
     size = trailer_start(model.save(path))
     path.write_bytes(path.read_bytes()[:size])
     path.with_name(f"{path.name}.context").touch()
@@ -60,22 +60,22 @@ def in_two_files(model: Model, path: Path) -> Path:
 
 
 def without_context(source: Path, target: Path) -> Path:
-    """Writes the model in a file to another one, without what its trailer holds."""
+    """Copy a model to another file without the contents of its trailer."""
     model = CapFst.open(source)
     write_fst(target, model.states, model.arcs, model.symbols, model.start, model.signature)
     return target
 
 
 def trailer_start(model: CapFst) -> int:
-    """Where the arcs end in a model's file."""
+    """Return the offset in a model's file at which the arcs end."""
     return Path(model.path).read_bytes().index(model.arcs.tobytes()) + model.arcs.nbytes
 
 
 def build(words: list[str], arcs: dict, backoffs: dict, finals: dict) -> Model:
-    """The model of these tables, keyed by tuples of labels: n-gram → cost, context → backoff, context → final cost.
+    """Build a model from tables keyed by tuples of labels: n-gram → cost, context → backoff, context → final cost.
 
-    The contexts are the keys of `backoffs`, and () for the root, where `arcs` must have each label. `</s>` is not
-    listed behind a context that `finals` lacks.
+    The contexts are the keys of `backoffs`, and () for the root, where `arcs` must have each label. A context that
+    `finals` lacks has no n-gram with `</s>`.
     """
     contexts = [(), *sorted(backoffs, key=lambda context: (len(context), context))]
     number = {context: state for state, context in enumerate(contexts)}
@@ -110,10 +110,10 @@ def build(words: list[str], arcs: dict, backoffs: dict, finals: dict) -> Model:
 
 
 def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 20, ties: bool = False) -> Model:
-    """A model with n-grams up to `order`, of `forms` surface forms (`<unk>` among them), from `ngrams` longer n-grams.
+    """Return a model of order 1 … `order`, of `forms` surface forms including `<unk>`, from `ngrams` longer n-grams.
 
-    With `ties`, costs are of a few values, so that paths tie. Some costs are infinite, some backoff costs negative. The
-    costs are no probabilities, and multiples of 2⁻²⁰, so that sums are the same in any order.
+    With `ties`, costs have only a few values, so that paths tie. Some costs are infinite, some backoff costs negative.
+    The costs do not correspond to probabilities; they are multiples of 2⁻²⁰, so that sums are the same in any order.
     """
     chosen = [*rng.sample(FORMS, min(forms, len(FORMS)) - 1), UNKNOWN]  # in the order of their counts
     words = sorted(chosen, key=lambda word: (lower(word).encode(), chosen.index(word)))
@@ -128,14 +128,14 @@ def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 
         for _ in range(rng.randint(0, ngrams)):
             gram = tuple(rng.randint(1, len(words)) for _ in range(rng.randint(2, order)))
             if rng.randint(0, 3) == 0:
-                gram = (0, *gram[1:])  # behind <s>
-            # As in any ARPA file: with an n-gram also what it begins and ends with.
+                gram = (0, *gram[1:])  # after <s>
+            # As in any ARPA file, each n-gram comes with all n-grams inside it.
             for i in range(len(gram)):
                 grams |= {gram[i:j] for j in range(i + 2, len(gram) + 1)}
     contexts = {gram[:-1] for gram in grams}
     if order > 1:
         contexts.add((0,))  # the start state
-        # States without any arc but the backoff, as pruning leaves them.
+        # States that have only the backoff arc, which pruning can produce.
         contexts |= {gram for gram in grams if len(gram) < order and rng.randint(0, 9) == 0}
     arcs = {(label,): cost(0) for label in range(1, len(words) + 1)} | {gram: cost(0) for gram in sorted(grams)}
     backoffs = {context: cost(-1) for context in sorted(contexts)}
@@ -145,7 +145,7 @@ def random_model(rng: random.Random, order: int, forms: int = 12, ngrams: int = 
 
 
 def backoff_models(max_order: int = 5) -> st.SearchStrategy[Model]:
-    """Random models of order 1 … max_order, for hypothesis: they shrink."""
+    """Return a hypothesis strategy for random models of order 1 … max_order, which shrink."""
     return st.builds(
         random_model,
         st.randoms(use_true_random=False),
@@ -157,7 +157,7 @@ def backoff_models(max_order: int = 5) -> st.SearchStrategy[Model]:
 
 
 def tiny() -> Model:
-    """a bigram model: P(It | <s>), P(works | It), </s> after works."""
+    """Return a bigram model with P(It | <s>), P(works | It), and </s> after works."""
     unk, it, big_it, works = 1, 2, 3, 4
     return build(
         ["<unk>", "it", "It", "works"],
@@ -168,8 +168,8 @@ def tiny() -> Model:
 
 
 def vector(model: Model) -> pynini.Fst:
-    """The same acceptor, added to OpenFst arc by arc."""
-    import pynini  # noqa: PLC0415  (not all tests of models need it)
+    """Build the same acceptor in OpenFst, arc by arc."""
+    import pynini  # noqa: PLC0415  (most tests of models do not need it)
 
     fst = pynini.Fst()
     fst.add_states(len(model.states))
@@ -187,7 +187,7 @@ def vector(model: Model) -> pynini.Fst:
 
 
 def openfst(command: str, *arguments: str | Path) -> bytes:
-    """The output of one of OpenFst's own programs (Debian: libfst-tools)."""
+    """Return the output of one of OpenFst's own programs (Debian: libfst-tools)."""
     if shutil.which(command) is None:
         pytest.skip(f"{command} is not installed")
     done = subprocess.run([command, *map(str, arguments)], capture_output=True, check=False, timeout=60)
@@ -196,12 +196,12 @@ def openfst(command: str, *arguments: str | Path) -> bytes:
 
 
 def arcs_of(model: CapFst, state: int) -> npt.NDArray:
-    """ARC[narcs]: the state's arcs, the backoff (if it has one) in front."""
+    """Return ARC[narcs]: the arcs of a state, its backoff arc (if it has one) first."""
     first = int(model.states["pos"][state])
     return model.arcs[first : first + int(model.states["narcs"][state])]
 
 
 def backoff_of(model: CapFst, state: int) -> tuple[float, int]:
-    """(cost, backoff state) of a state other than 0."""
+    """Return (cost, backoff state) of a state other than 0."""
     arc = arcs_of(model, state)[0]
     return float(arc["weight"]), int(arc["nextstate"])

@@ -1,4 +1,4 @@
-"""Compressed data that is the same in each run: it names tests."""
+"""Compress data to the same bytes in each run, because parameters become test names."""
 
 import gzip
 from functools import partial

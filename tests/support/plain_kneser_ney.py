@@ -1,4 +1,4 @@
-"""Plain-Python twins of the estimation: interpolated modified Kneser-Ney with dictionaries of tuples of words."""
+"""Reference implementation of the estimation: interpolated modified Kneser-Ney with dictionaries of tuples of words."""
 
 import math
 from collections import Counter
@@ -19,7 +19,7 @@ def labels_of(corpus: list[list[str]]) -> npt.NDArray[np.uint32]:
 
 
 def raw_counts(corpus: list[list[str]], order: int) -> list[Counter]:
-    """[n]: the n-grams of order n, <s> only as first word (not counted alone)."""
+    """Return a list whose item n counts the n-grams of order n, with <s> only as first word (not counted alone)."""
     counts: list[Counter] = [Counter() for _ in range(order + 1)]
     for line in corpus:
         words = [BEGIN, *line, END]
@@ -30,7 +30,7 @@ def raw_counts(corpus: list[list[str]], order: int) -> list[Counter]:
 
 
 def adjusted_counts(raw: list[Counter]) -> list[Counter]:
-    """Of the highest order and behind <s> the occurrences; of others the different words before."""
+    """Count occurrences for the highest order and after <s>, and distinct preceding words for all other n-grams."""
     adjusted = [
         Counter(),
         *(Counter({g: c for g, c in level.items() if g[0] == BEGIN}) for level in raw[1:-1]),
@@ -43,7 +43,7 @@ def adjusted_counts(raw: list[Counter]) -> list[Counter]:
 
 
 def last_of_lmplz(corpus: list[list[str]], raw: list[Counter]) -> tuple[str, ...]:
-    """The n-gram whose suffixes lmplz counts by occurrences: the last one by the words' first places."""
+    """Return the n-gram whose suffixes lmplz counts by occurrences: the last by the first positions of its words."""
     seen = [BEGIN, END, *dict.fromkeys(word for line in corpus for word in line)]
     longest = [gram for level in raw[1:] for gram in level if len(gram) == len(raw) - 1 or gram[0] == BEGIN]
     return max(longest, key=lambda gram: [seen.index(word) for word in reversed(gram)])
@@ -59,7 +59,7 @@ def discounts(counts: Counter) -> list[float]:
 
 
 def discounts_of(corpus: list[list[str]], order: int) -> list[list[float]]:
-    """[n]: those of order n."""
+    """Return a list whose item n has the discounts of order n."""
     raw = raw_counts(corpus, order)
     adjusted = adjusted_counts(raw)
     last = last_of_lmplz(corpus, raw)
@@ -69,7 +69,7 @@ def discounts_of(corpus: list[list[str]], order: int) -> list[list[float]]:
 
 
 def kneser_ney(corpus: list[list[str]], order: int) -> tuple[dict, dict]:
-    """P of each n-gram, and the backoff weight of each context."""
+    """Return the probability of each n-gram, and the backoff weight of each context."""
     adjusted = adjusted_counts(raw_counts(corpus, order))
     amounts = discounts_of(corpus, order)
     prob: dict[tuple[str, ...], float] = {}
@@ -92,7 +92,7 @@ def kneser_ney(corpus: list[list[str]], order: int) -> tuple[dict, dict]:
 
 
 def grams_of(levels: list[Level], words: list[str] = WORDS) -> tuple[dict, dict]:
-    """The probabilities and the backoff weights (not those of 1) in levels, as of `kneser_ney`."""
+    """Return the probabilities and the backoff weights (except those that are 1) in levels, as `kneser_ney` does."""
     prob: dict[tuple[str, ...], float] = {}
     weight: dict[tuple[str, ...], float] = {}
     contexts = [()]

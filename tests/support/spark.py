@@ -1,4 +1,4 @@
-"""Texts and Spark settings that the tests of Spark share."""
+"""Texts and Spark settings that Spark tests share."""
 
 import filecmp
 from pathlib import Path
@@ -13,7 +13,7 @@ The president of the U.S. met the president of France, état-major and Ⱥⱥ.
 A state-of-the-art plan was met by an engineer of the U.S. in New York.
 """
 PROSE = "\n".join(" ".join(some.split()) for text in topics.values() for some in text.split("\n\n"))
-# With these settings Spark starts fast, and needs no network.
+# With these settings Spark starts fast and does not use the network.
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",

@@ -1,8 +1,8 @@
 """The parent of Spark's Python workers: PySpark's daemon, with workers and tasks that start faster.
 
 capfst is imported before the workers are forked. Zip files are removed from Python's path: before each task the workers
-look for new modules, for which Python would read the directory of each zip file. That takes 0.2 s for PySpark's own
-zip file, which is not needed, because PySpark is installed.
+look for new modules, so Python would read the directory of each zip file. That takes 0.2 s for PySpark's own zip file,
+which is unnecessary because PySpark is installed.
 """
 
 import sys

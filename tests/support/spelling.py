@@ -1,4 +1,4 @@
-"""A word in a shape, as the kernel writes it."""
+"""Write a word in a shape with the kernel."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from capfst.text.unicode import GROWTH
 
 
 def spelled(word: str, in_shape: int, language: Language = DEFAULT) -> str:
-    """The kernel's spelling, which must not leave its place."""
+    """Return the spelling by the kernel; check that it does not write outside of its buffers."""
     data = word.encode()
     longest = len(data) * 3 // 2 if language is DEFAULT else GROWTH * len(data)
     out = np.full(2 + longest + 2, 7, np.uint8)
     out[2 : 2 + len(data)] = list(data)
-    room = np.full(len(data) + longest + 1, 7, np.uint8)
-    end = spell(out, 2, 2 + len(data), in_shape, room, spelling_of(language))
+    scratch = np.full(len(data) + longest + 1, 7, np.uint8)
+    end = spell(out, 2, 2 + len(data), in_shape, scratch, spelling_of(language))
     assert (out[:2] == 7).all()
     assert (out[max(end, 2 + len(data)) :] == 7).all()
-    assert room[-1] == 7
+    assert scratch[-1] == 7
     return out[2:end].tobytes().decode()

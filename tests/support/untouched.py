@@ -1,4 +1,4 @@
-"""Text as what recasing may change and what it must not."""
+"""Split text into the words, which recasing can change, and protected text."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from capfst.text.tokenizer import COMPOUND, WORD
 
 
 def parts(text: str, transducer: Transducer) -> tuple[list[str], list[str]]:
-    """The words of a text, which may change, and what stands between them, which passes untouched: blanks, tags, marks
-    and protected tokens."""
+    """Return the words of a text, which can change, and the text between them, which passes unchanged: blanks, tags,
+    marks and protected tokens."""
     data = text.encode()
     words, between, end = [], [], 0
     for s, e, kind in zip(*transducer.words(np.frombuffer(data, np.uint8))[:3], strict=True):

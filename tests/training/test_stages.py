@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 from support import contextual
-from support.command_line import TIMEOUT
+from support.command_line import TIMEOUT, run_python
 from support.disk import mounted
+from support.folders import contents
 from support.models import trailer_start
 
 import capfst
@@ -46,10 +47,6 @@ def old(unheard, tmp_path):
     return tmp_path / "models"
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def test_the_signature_and_the_docstring_list_the_options():
     parameters = inspect.signature(capfst.train).parameters
     for each in fields(TrainOptions):
@@ -60,7 +57,7 @@ def test_the_signature_and_the_docstring_list_the_options():
         capfst.train("corpus.txt", "cap.fst", oder=3)
 
 
-def test_one_value_or_many(tmp_path):
+def test_an_option_takes_one_value_or_many(tmp_path):
     (tmp_path / "a.txt").write_text("The cat met Tom.\nno start\nNo end\n" * 9, "utf-8")
     (tmp_path / "words").write_text("Xyzzy\nNew York\n", "utf-8")
     models = []
@@ -87,18 +84,18 @@ def test_one_value_or_many(tmp_path):
         ({"max_words": 0}, "`max_words` is 0"),
     ],
 )
-def test_unsupported_values_are_refused_before_the_corpus_is_looked_for(tmp_path, options, named):
+def test_unsupported_values_are_refused_before_the_corpus_is_read(tmp_path, options, named):
     with pytest.raises(OptionError, match=named):
         capfst.train(tmp_path / "nowhere", tmp_path / "cap.fst", **options)
 
 
-def test_classes_of_errors(tmp_path):
+def test_each_kind_of_error_has_its_class(tmp_path):
     (tmp_path / "a.txt").write_text("lower case\n", "utf-8")
-    with pytest.raises(CorpusError, match=r"a\.txt: no sentence .*start 1"):
+    with pytest.raises(CorpusError, match=r"a\.txt: .*start 1"):
         capfst.train(tmp_path / "a.txt", tmp_path / "cap.fst")
-    with pytest.raises(OptionError, match=r"`min_count` is 2, but no word in .*a\.txt"):
+    with pytest.raises(OptionError, match=r"`min_count` is 2\b.*/a\.txt"):
         capfst.train(tmp_path / "a.txt", tmp_path / "cap.fst", clean=False, min_count=2)
-    with pytest.raises(OptionError, match=r"`language` is fr, but .* de"):
+    with pytest.raises(OptionError, match=r"`language` is '?fr\b.* de\b"):
         capfst.train(f"de={tmp_path}/a.txt", tmp_path / "cap.fst", language="fr")
 
 
@@ -110,7 +107,7 @@ def test_the_report_opens_the_model(tmp_path):
 
 
 @pytest.mark.parametrize("way", ["train", "import", "mix"])
-def test_a_model_without_context(old, tmp_path, way):
+def test_a_model_without_context_replaces_one_with_context(old, tmp_path, way):
     path = old / "cap.fst"
     other = tmp_path / "other.fst"
     shutil.copy(path, other)
@@ -129,15 +126,15 @@ def test_a_model_without_context(old, tmp_path, way):
 def test_a_failure_leaves_the_old_model(old, tmp_path):
     before = contents(old)
     (tmp_path / "bad").write_bytes(b"lower case\n")
-    for fails in (
-        lambda: capfst.train(tmp_path / "bad", old / "cap.fst"),
-        lambda: capfst.train(tmp_path / "bad", old / "cap.fst", context=False),
-        lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, max_ngrams=9),
-        lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, min_count=10**9),
-        lambda: import_arpa(tmp_path / "bad", old / "cap.fst"),
-        lambda: mix_models([old / "cap.fst"], old / "cap.fst", weights=[0.5]),
+    for fails, named in (
+        (lambda: capfst.train(tmp_path / "bad", old / "cap.fst"), "/bad: .*start 1"),
+        (lambda: capfst.train(tmp_path / "bad", old / "cap.fst", context=False), "/bad: .*start 1"),
+        (lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, max_ngrams=9), r"\b9\b"),
+        (lambda: capfst.train(tmp_path / "old.txt", old / "cap.fst", clean=False, min_count=10**9), r"/old\.txt"),
+        (lambda: import_arpa(tmp_path / "bad", old / "cap.fst"), "/bad, line 1:"),
+        (lambda: mix_models([old / "cap.fst"], old / "cap.fst", weights=[0.5]), r"\b0\.5\b"),
     ):
-        with pytest.raises(CapfstError):
+        with pytest.raises(CapfstError, match=named):
             fails()
         assert contents(old) == before
 
@@ -147,7 +144,7 @@ def test_a_failure_leaves_no_file_open(tmp_path):
     (tmp_path / "bad").write_bytes(b"A good line of it.\n" * 9 + b"\xff\n")
     left = set()
     for _ in range(3):
-        with pytest.raises(CapfstError, match="not UTF-8"):
+        with pytest.raises(CapfstError, match=r"/bad\b.*\b171\b.*\(0xff\)"):
             capfst.train(tmp_path / "bad", tmp_path / "cap.fst")
         gc.collect()
         left.add(len(os.listdir("/proc/self/fd")))
@@ -171,11 +168,10 @@ capfst.train(sys.argv[3:], sys.argv[2], clean=False)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", [0, 1])
-def test_killed_after_so_many_files_were_renamed(contextual_model, corpus, old, files):
+def test_a_killed_training_leaves_the_old_or_the_new_model(contextual_model, corpus, old, files):
     path = old / "cap.fst"
     before = contents(old)
-    done = subprocess.run([sys.executable, "-c", _KILLING, str(files), path, *corpus], check=False, timeout=TIMEOUT)
-    assert done.returncode == (0 if files else -signal.SIGKILL)
+    run_python(_KILLING, files, path, *corpus, code=0 if files else -signal.SIGKILL)
     assert path.read_bytes() == (contextual_model.read_bytes() if files else before["cap.fst"])
     assert capfst.load(path).pipeline.context is not None
 
@@ -193,7 +189,7 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_stopped_before_the_new_model_is_renamed(corpus, old, number, code):
+def test_a_signal_before_the_new_model_is_renamed_leaves_the_old_one(corpus, old, number, code):
     before = contents(old)
     command = [sys.executable, "-c", _WAITING, "train", "-q", "--no-clean", *corpus, "-o", old / "cap.fst"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -209,7 +205,7 @@ def test_stopped_before_the_new_model_is_renamed(corpus, old, number, code):
 
 @pytest.mark.parametrize("memory", [None, 8 << 30])
 @pytest.mark.parametrize("part", ["arcs", "trailer"])
-def test_a_full_disk(contextual_model, corpus, tmp_path, part, memory):
+def test_a_full_disk_is_an_error_and_leaves_no_file(contextual_model, corpus, tmp_path, part, memory):
     begin = trailer_start(CapFst.open(contextual_model))
     disk = tmp_path / "disk"
     with mounted(disk, begin // 2 if part == "arcs" else begin + (contextual_model.stat().st_size - begin) // 2):
@@ -242,14 +238,14 @@ def test_the_memory_that_the_error_names_is_enough_and_not_exceeded(corpus, tmp_
     path.parent.mkdir()
 
     def train(memory: int) -> str:
-        command = [sys.executable, "-c", _MEASURING, str(memory), path, *files]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
+        return run_python(_MEASURING, memory, path, *files).stdout.decode()
 
     refused = train(170)
-    assert "--no-context" in refused
+    assert "`context" in refused
     assert list(path.parent.iterdir()) == []
-    (needed,) = re.findall(r"allow (\d+) MiB \(--memory\)", refused)
-    assert int(train(int(needed))) <= int(needed) << 10
+    needed = max(map(int, re.findall(r"(\d+) MiB", refused)))
+    assert needed > 170
+    assert int(train(needed)) <= needed << 10
     assert capfst.load(path).pipeline.context is not None
 
 
@@ -266,7 +262,7 @@ def test_a_model_follows_its_language(tmp_path):
     assert recaser("ırmak") == "Irmak"
     assert recaser("istanbul'a IZGARA") == "İstanbul'a ızgara"
     assert capfst.load(tmp_path / "default.fst")("ısparta'dan istanbul'a") == "ısparta'dan istanbul'a"
-    with pytest.raises(CapfstError, match=r"\(default, tr\).*--language"):
+    with pytest.raises(CapfstError, match=r"\(default, tr\)"):
         mix_models([tmp_path / "tr.fst", tmp_path / "default.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
     mix_models([tmp_path / "tr.fst", tmp_path / "tr.fst"], tmp_path / "m.fst", weights=[0.5, 0.5])
     assert capfst.load(tmp_path / "m.fst")("ısparta'dan istanbul'a") == "Isparta'dan İstanbul'a"
@@ -285,12 +281,12 @@ def test_unseen_words_have_the_shapes_of_their_language(tmp_path):
         assert (recaser("ijburg") == "IJburg") == (language == "nl")
 
 
-def test_an_unknown_language(tmp_path):
+def test_an_unknown_language_is_an_error(tmp_path):
     (tmp_path / "a.txt").write_text(TURKISH, "utf-8")
-    with pytest.raises(CapfstError, match=r"language 'turkish'.* az "):
+    with pytest.raises(CapfstError, match=r"language.*'turkish'.* az\b"):
         capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="turkish")
     capfst.train(tmp_path / "a.txt", tmp_path / "a.fst", language="tr", context=False)
     data = (tmp_path / "a.fst").read_bytes()
     (tmp_path / "b.fst").write_bytes(data.replace(b"lowercasing:tr", b"lowercasing:zz"))
-    with pytest.raises(CapfstError, match="its lowercasing is 'zz'"):
+    with pytest.raises(CapfstError, match=r"/b\.fst: .*'zz'"):
         capfst.load(tmp_path / "b.fst")
