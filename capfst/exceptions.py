@@ -1,4 +1,9 @@
-"""Errors that users can act on: the problem, its place, and a remedy, in one line."""
+"""Errors that users can act on: the problem, its place, and a remedy, in one line.
+
+A message is `FILE, line N: problem: detail. Remedy.`, as far as it has these parts. It begins in lower case or with
+a name; remedies are sentences. Options are arguments in backticks, such as `order` or `errors='replace'`, which the
+command line turns into flags (`options.with_flags`); other commands and code in backticks stay as they are.
+"""
 
 import re
 

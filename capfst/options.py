@@ -254,9 +254,7 @@ class TrainOptions(_Validated):
         kind="size",
         group=RUNNING,
     )
-    tmp: Path | None = option(
-        None, "Directory for temporary files.  [default: the system's]", kind="file", group=RUNNING
-    )
+    tmp: Path | None = option(None, "Folder for temporary files.  [default: the system's]", kind="file", group=RUNNING)
     jobs: int | None = option(None, "Number of threads.  [default: one per core]", least=1, group=RUNNING)
 
     def __post_init__(self) -> None:
@@ -273,6 +271,40 @@ class TrainOptions(_Validated):
                 f"`cutoffs` is {given}. Use at most {self.order} numbers in ascending order, of which the first is 0,"
                 " such as 0,0,1. To drop rare words, use `min_count`."
             )
+
+
+def flag_of(option: Field[Any]) -> str:
+    """Return the flag of an option on the command line."""
+    flag: str | None = option.metadata["flag"]
+    return flag or "--" + option.name.replace("_", "-")
+
+
+_ELSEWHERE = {
+    "align": "--align",
+    "master": "--master",
+    "score": "capfst score",
+    "train_bilingual": "capfst train-bilingual",
+    "tune_on": "--tune",
+    "weights": "--weights",
+}
+"""Arguments and functions that messages name, besides the options above, as the command line has them."""
+
+
+def with_flags(message: str) -> str:
+    """Return a message for the command line: the options that it names in backticks, as Python has them, become flags.
+
+    `order` becomes --order, `restore='both'` --restore both, and `clean=False` --no-clean.
+    """
+    flags = {each.name: flag_of(each) for kind in (TrainOptions, RecaseOptions) for each in fields(kind)} | _ELSEWHERE
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in flags:
+            return found[0]
+        value = value and value.strip("'")
+        return flags[name] if value in (None, "True", "False") else f"{flags[name]} {value}"
+
+    return re.sub(r"`(\w+)(?:=([^`]+))?`", flag, message)
 
 
 def merged(options: Options, changes: Mapping[str, Any], call: str) -> Options:

@@ -87,13 +87,13 @@ class Pipeline:
         restored = model.symbols.language.restored
         if options.restore not in (None, restored):
             raise OptionError(
-                f"`restore` is {options.restore}, but the model {model.path} restores {restored}. Use a model trained"
-                f" with `restore` {options.restore}."
+                f"`restore` is {options.restore!r}, but the model {model.path} restores {restored}. Use a model trained"
+                f" with `restore={options.restore!r}`."
             )
         if options.sentence_case and not model.symbols.language.restores_case:
             raise OptionError(
                 f"`sentence_case` needs a model that restores case, but {model.path} restores {restored}. Leave it out,"
-                " or train a model with `restore` both."
+                " or train a model with `restore='both'`."
             )
 
     def _load(self) -> None:
@@ -207,8 +207,8 @@ class Pipeline:
             raise OptionError("`document` cannot be used with a source: translations are recased line by line.")
         if self.loaded.bilingual is None:
             raise ModelError(
-                f"{self.loaded.model.path} has learned nothing from translations. Make a model that has, with capfst"
-                " train-bilingual."
+                f"{self.loaded.model.path}: the model has learned nothing from translations. Make one that has with"
+                " `train_bilingual`."
             )
         return self.loaded.bilingual
 
@@ -328,6 +328,6 @@ def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
     try:
         from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
     except ModuleNotFoundError as error:
-        raise CapfstError("the engine openfst needs pynini. Run pip install 'capfst[openfst]'.") from error
+        raise CapfstError("`engine='openfst'` needs pynini. Run `pip install 'capfst[openfst]'`.") from error
 
     return openfst.Engine(lm, starts)

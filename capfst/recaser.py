@@ -72,6 +72,8 @@ class Recaser:
         self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options, self.pipeline))
 
     def _with(self, options: Mapping[str, Any], call: str) -> Pipeline:
+        if not options:
+            return self.pipeline
         changed = merged(self.options, options, call)
         return self.pipeline if changed == self.options else self._pipelines(changed)
 
@@ -118,7 +120,7 @@ class Recaser:
         """
         if isinstance(lines, (str, bytes, bytearray)):
             kind = type(lines).__name__
-            raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}: call the Recaser, or split it")
+            raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}. Call the Recaser, or split it.")
         pipeline = self._with(options, "recase_lines")
         checked = map(_text, count(1), lines)
         if pipeline.options.document:
@@ -145,7 +147,7 @@ class Recaser:
         texts = [_lines_of(given) for given in (target, source, alignment) if given is not None]
         if len(set(map(len, texts))) > 1:
             numbers = ", ".join(map(str, map(len, texts)))
-            raise CorpusError(f"the lists must have the same number of lines, not {numbers}")
+            raise CorpusError(f"the lists have {numbers} lines. Give one source and one alignment per line.")
         joined = ["".join(f"{line}\n" for line in lines) for lines in texts]
         return _recase_aligned(pipeline, *joined).split("\n")[:-1]
 
@@ -222,7 +224,7 @@ def _recase_aligned(pipeline: Pipeline, target: str, source: str, alignment: str
 
 def _line_block(text: str, source: str | None, alignment: str | None) -> Block:
     if source is not None and "\n" in source + (alignment or ""):
-        raise CorpusError("source and alignment must be single lines without line breaks, as the text is")
+        raise CorpusError("source and alignment must be single lines without line breaks, like the text.")
     there, pairs = (None if given is None else _utf8(given) for given in (source, alignment))
     return Block(_utf8(text), there, pairs)
 
@@ -235,7 +237,7 @@ def _line_blocks(text: str) -> Iterator[bytes]:
 
 def _text(number: int, text: object) -> str:
     if not isinstance(text, str):
-        raise _no_str(text, f"text {number} of those to recase must be a str")
+        raise _no_str(text, f"text {number} must be a str")
     return text
 
 
@@ -252,9 +254,9 @@ def _lines_of(lines: object) -> list[str]:
 
 
 def _no_str(value: object, wanted: str) -> TypeError:
-    advice = ": decode it first" if isinstance(value, (bytes, bytearray)) else ""
+    advice = ". Decode it." if isinstance(value, (bytes, bytearray)) else ""
     if isinstance(value, Iterable) and not advice:
-        advice = ": use recase_lines"
+        advice = ". Use recase_lines."
     return TypeError(f"{wanted}, not {type(value).__name__}{advice}")
 
 

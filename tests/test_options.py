@@ -8,9 +8,7 @@ import pytest
 
 import capfst
 from capfst.cli import cli
-from capfst.cli.exit_status import with_flags
-from capfst.cli.options import flag_of
-from capfst.options import RecaseOptions, TrainOptions, merged
+from capfst.options import RecaseOptions, TrainOptions, flag_of, merged, with_flags
 
 COMMANDS = [("recase", RecaseOptions), ("batch", RecaseOptions), ("train", TrainOptions)]
 
@@ -53,4 +51,7 @@ def test_unsupported_values_are_refused_with_what_is_supported(kind, options, na
 def test_messages_name_flags_on_the_command_line():
     assert with_flags("`skip_filters`, `breaks` and `order`, not `n` or `here`") == (
         "--skip-filter, --no-breaks and --order, not `n` or `here`"
+    )
+    assert with_flags("`clean=False`, `errors='replace'`, `jobs=1`, `cd here`") == (
+        "--no-clean, --errors replace, --jobs 1, `cd here`"
     )

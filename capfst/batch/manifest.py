@@ -128,7 +128,7 @@ class Manifest:
                 self._file.close()
 
     def _failure(self, error: OSError) -> CapfstError:
-        return CapfstError(f"{self.path}: cannot be updated: {error.strerror}. Check its permissions and the disk.")
+        return CapfstError(f"{self.path}: cannot write: {error.strerror}. Check its permissions and the disk.")
 
 
 def sha256(path: Path) -> str:

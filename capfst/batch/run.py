@@ -28,6 +28,7 @@ from capfst.io.compression import OnRead
 from capfst.io.formats import format_of
 from capfst.io.outputs import Plan, PlannedFile, clear, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
+from capfst.options import with_flags
 from capfst.recaser import Recaser
 from capfst.system.atomic import replacing
 from capfst.system.parallel import map_stream
@@ -132,9 +133,9 @@ class LocalRunner(NamedTuple):
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
                 raise
-            reason = str(error)
+            reason = with_flags(str(error))
             if isinstance(error, OSError):
-                reason = f"{file.input}: {error.strerror}. Check that the file exists and that you may read it."
+                reason = f"{file.input}: {error.strerror}. Check the path and its permissions."
             elif isinstance(error, MemoryError):
                 reason = f"{file.input}: out of memory. Split very long lines, or use fewer threads (--jobs 1)."
             seconds = time.monotonic() - begin
@@ -161,7 +162,7 @@ class LocalRunner(NamedTuple):
             if self.stopped.is_set():
                 raise _Stopped
             if not before.is_of(file.input):
-                raise CorpusError(f"{file.input}: changed while it was being read. Run this again when it is complete.")
+                raise CorpusError(f"{file.input}: changed while it was being read. Run again when it is complete.")
         read = before._replace(hash=digest.hexdigest())
         written = Stamp.of(file.output, sink.hash())
         self.manifest.add(ManifestEntry(self._name(file), str(file.input), made_by, read, written, counts))
@@ -291,7 +292,7 @@ def recase_all(
                     except _Stopped:
                         continue
                     except (CapfstError, OSError) as reason:
-                        error = error or str(reason)
+                        error = error or with_flags(str(reason))
                         continue
                     take(report)
                     if strict and report.status == FAILED:

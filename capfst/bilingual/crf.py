@@ -310,7 +310,7 @@ def prior_mean() -> npt.NDArray[np.float64]:
 def check_scipy() -> None:
     """Raise CapfstError if SciPy is not installed."""
     if find_spec("scipy") is None:
-        raise CapfstError("training on translations needs SciPy. Run: pip install 'capfst[bilingual]'")
+        raise CapfstError("training on translations needs SciPy. Run `pip install 'capfst[bilingual]'`.")
 
 
 def fit(

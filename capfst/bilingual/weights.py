@@ -39,8 +39,8 @@ class Bilingual(NamedTuple):
             return None
         if part.settings.get("format") != _FORMAT:
             raise ModelError(
-                f"{model.path}: the bilingual part was made by another version of capfst. Train it again with capfst"
-                " train-bilingual."
+                f"{model.path}: the bilingual part was made by another version of capfst. Train it again with"
+                " `train_bilingual`."
             )
         try:
             weights = part.arrays["weights"].view(np.float32)
@@ -52,7 +52,7 @@ class Bilingual(NamedTuple):
             return cls(weights, classifier, int(part.settings["pairs"]))
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise ModelError(
-                f"{model.path}: the bilingual part is damaged ({error}). Train it again with capfst train-bilingual."
+                f"{model.path}: the bilingual part is damaged ({error}). Train it again with `train_bilingual`."
             ) from error
 
     def part(self) -> Part:

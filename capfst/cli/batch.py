@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 @command(short_help="Restore the case of corpora, file by file.")
 @click.argument("inputs", nargs=-1, required=True)
 @lm_option
-@option("-o", "--output", required=True, type=FILE, help="Output directory, which gets the tree of the inputs.")
+@option(
+    "-o", "--output", required=True, type=FILE, help="Output folder, which gets the same tree of files as the inputs."
+)
 @option("--field", default="text", show_default=True, help="Field to recase in the objects of .jsonl files.")
 @option(
     "--column",
@@ -102,7 +104,7 @@ def batch(
 ) -> None:
     """Restore the case of whole corpora, file by file.
 
-    INPUTS are files, directories or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst, .bz2, .xz),
+    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst, .bz2, .xz),
     and .parquet. The outputs have the same formats and the same tree below --output. Files that an earlier run
     finished are skipped.
 
@@ -152,7 +154,8 @@ def batch(
         raise CapfstError(done.error)
     if failed := done.number(FAILED):
         raise CapfstError(
-            f"{failed} of {len(done.files)} files failed, see above. Fix them and run again: finished files are skipped"
+            f"{failed} of {len(done.files)} files failed (see above). Fix them and run again; finished files are"
+            " skipped."
         )
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -18,7 +16,7 @@ import click
 
 from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_streams
 from capfst.exceptions import CapfstError, one_line
-from capfst.options import RecaseOptions, TrainOptions
+from capfst.options import with_flags
 
 _SOON = 0.05  # seconds
 
@@ -54,14 +52,6 @@ def _bus_error(number: int) -> None:
     """Handle SIGBUS in C: a Python handler would wait for the kernel that cannot read on."""
     os.write(2, _MODEL_LOST)
     os._exit(1)
-
-
-def with_flags(message: str) -> str:
-    """Return an error message with the flags of the options that it names as Python arguments, in backticks."""
-    from capfst.cli.options import flag_of
-
-    flags = {each.name: flag_of(each) for kind in (TrainOptions, RecaseOptions) for each in fields(kind)}
-    return re.sub(r"`(\w+)`", lambda found: flags.get(found[1], found[0]), message)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
     """Print a note if the LM alone decides although a context model was wanted."""
     pipeline = recaser.pipeline
     if recaser.options.context and pipeline.context is None and pipeline.spellings is None:
-        note(f"{recaser.model.path} has no context model: only the LM decides", quiet)
+        note(f"{recaser.model.path}: no context model, so only the LM decides", quiet)
 
 
 def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
@@ -29,16 +29,18 @@ def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
     from capfst.io.files import suffix_of
 
     for file in files:
+        if file.is_dir():
+            raise CorpusError(f"{file}: a folder, not a file. Recase the files of a folder with `capfst batch`.")
         suffix = suffix_of(file.name)
         if suffix in ("", ".txt"):
             continue
         from capfst.io.formats import FORMATS  # not needed for text, and slow to import
 
         if suffix == ".parquet":
-            raise CorpusError(f"{file}: Parquet is not text. Recase a column of it with capfst batch --column NAME.")
+            raise CorpusError(f"{file}: Parquet is not text. Recase a column of it with `capfst batch --column NAME`.")
         if suffix in FORMATS:
             part = "field" if "json" in suffix else "column"
-            note(f"{file}: recasing whole lines. To recase one {part} of {suffix} files, use capfst batch.", quiet)
+            note(f"{file}: recasing whole lines. To recase one {part} of {suffix} files, use `capfst batch`.", quiet)
             return True
     return False
 
@@ -52,7 +54,7 @@ def hint_at_fields(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
                 part, suffix = found
                 note(
                     f"the text looks like {suffix}; recasing whole lines. To recase one {part} of {suffix} files, use"
-                    " capfst batch."
+                    " `capfst batch`."
                 )
         yield block
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from capfst.cli.options import FILE, command, model_output_option, option, options_of
+from capfst.cli.streams import note
 from capfst.options import TrainOptions
 
 
@@ -31,4 +32,4 @@ def import_(arpa: Path, output: Path, pretokenized: bool, **options: Any) -> Non
     from capfst.models.convert import import_arpa
 
     import_arpa(arpa, output, pretokenized=pretokenized, **options)
-    click.echo(f"{output} has no context model, which only `capfst train` makes: only the LM decides", err=True)
+    note(f"{output}: no context model, so only the LM decides. Only `capfst train` makes context models.")

@@ -36,4 +36,4 @@ def mix(
     mixed = mix_models(lms, output, weights=weights, tune_on=text, context=not no_context)
     shares = zip(lms, mixed.weights, strict=True)
     click.echo("weights: " + ", ".join(f"{lm} {weight:.4f}" for lm, weight in shares), err=True)
-    click.echo(f"context model: {mixed.context or 'none: only the LM decides'}", err=True)
+    click.echo(f"context model: {mixed.context or 'none, so only the LM decides'}", err=True)

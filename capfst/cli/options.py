@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.options import RUNNING
+from capfst.options import RUNNING, flag_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +29,7 @@ class Bytes(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
         match = re.fullmatch(r"(\d{1,99}(?:\.\d+)?)([kmgt]?)b?", str(value).lower())
         if not match:
-            self.fail(f"{value!r} is not an amount of memory: write 500M or 2G", param, context)
+            self.fail(f"{value!r} is not an amount of memory. Use a number such as 500M or 2G.", param, context)
         return int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
 
 
@@ -42,11 +42,11 @@ class Cutoffs(click.ParamType):
         try:
             numbers = tuple(map(int, str(value).split(",")))
         except ValueError:
-            self.fail(f"{value!r} is not a list of numbers: write 0,0,1", param, context)
+            self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0,0,1.", param, context)
         if numbers[0] != 0 or list(numbers) != sorted(numbers):
-            self.fail(f"{value}: the first number must be 0, and none less than the one before: 0,0,1", param, context)
+            self.fail(f"{value} is not in ascending order from 0. Use numbers such as 0,0,1.", param, context)
         if numbers[-1] >= 1 << 63:
-            self.fail(f"{value}: no n-gram is counted so often", param, context)
+            self.fail(f"{value} is too large. Use numbers less than 2^63.", param, context)
         return numbers
 
 
@@ -59,7 +59,7 @@ class Weights(click.ParamType):
         try:
             return tuple(map(float, str(value).split(",")))
         except ValueError:
-            self.fail(f"{value!r} is not a list of numbers: write 0.7,0.3", param, context)
+            self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.", param, context)
 
 
 class Model(click.ParamType):
@@ -147,12 +147,6 @@ def together(*options: Decorator) -> Decorator:
         return command
 
     return decorate
-
-
-def flag_of(field: Field[Any]) -> str:
-    """Return the flag of an option of capfst/options.py."""
-    flag: str | None = field.metadata["flag"]
-    return flag or "--" + field.name.replace("_", "-")
 
 
 def options_of(kind: type, *names: str) -> Decorator:

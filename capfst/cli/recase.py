@@ -101,7 +101,7 @@ def recase(
     recaser = _load(lm, options)
     note_lack_of_context(recaser, quiet)
     if os.isatty(0) and (not files or Path("-") in files):
-        note("reading from the keyboard: type lines, end with Ctrl-D", quiet)
+        note("reading from the keyboard. Type lines, and end with Ctrl-D.", quiet)
     n_read = 0
 
     def on_read(data: bytes) -> None:

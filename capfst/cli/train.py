@@ -10,7 +10,15 @@ from typing import Any
 import click
 
 from capfst.cli.options import command, model_output_option, option, options_of, runner_options, spark_session
-from capfst.options import RUNNING, TrainOptions
+from capfst.options import RUNNING, TrainOptions, with_flags
+
+
+class _Formatter(logging.Formatter):
+    """Formats what training logs as the other notes on stderr."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = "warning: " if record.levelno >= logging.WARNING else ""
+        return f"capfst: {level}{with_flags(record.getMessage())}"
 
 
 @command(short_help="Train a capitalization LM on cased text.")
@@ -22,7 +30,7 @@ from capfst.options import RUNNING, TrainOptions
 def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None, quiet: bool, **options: Any) -> None:
     """Train a capitalization LM on cased text, one sentence or paragraph per line.
 
-    CORPUS names files, directories or quoted glob patterns: text, .jsonl, .tsv, .csv and Wikimedia dumps (.xml), plain
+    CORPUS names files, folders or quoted glob patterns: text, .jsonl, .tsv, .csv and Wikimedia dumps (.xml), plain
     or compressed (.gz, .zst, .bz2, .xz), and .parquet. de=NAME sets their language; the model distinguishes several.
 
     \b
@@ -34,7 +42,9 @@ def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None
     from capfst.system.progress import progress
     from capfst.training import train as run
 
-    logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.INFO)
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter())
+    logging.basicConfig(handlers=[handler], level=logging.ERROR if quiet else logging.INFO)
     with spark_session(runner, master) as spark:
         trained = run(corpus, output, spark=spark, progress=partial(progress, quiet=quiet), **options)
     if not quiet:

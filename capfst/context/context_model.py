@@ -117,7 +117,7 @@ class Context(NamedTuple):
         if part.settings.get("format") != _FORMAT:
             raise ModelError(
                 f"{model.path}: the context model was made by another version of capfst. Train the model again, or use"
-                " it without context (--no-context)."
+                " it with `context=False`."
             )
         try:
             return cls._read(part, len(model.symbols))
@@ -178,8 +178,8 @@ def _refuse_two_files(model: CapFst) -> None:
     beside = f"{model.path}.context"
     if model.trailer is None and os.path.exists(beside):
         raise ModelError(
-            f"{beside} is no longer read: {model.path} is of capfst 0.1, whose models had two files. Train the model"
-            " again, or use it without context (--no-context)."
+            f"{model.path}: made by capfst 0.1, whose models had two files; {beside} is no longer read. Train the model"
+            " again, or use it with `context=False`."
         )
 
 

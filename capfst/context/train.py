@@ -121,8 +121,8 @@ def fit(
     size, rows = _affordable(size, options.max_bits, _KERNELS + per_word * len(starts), memory)
     if size < wanted:
         _log.warning(
-            "warning: memory is limited: the context model learns from %s of %s tokens, in smaller tables, and restores"
-            " case less well. Allow more memory (--memory).",
+            "memory is limited: the context model learns from %s of %s tokens, in smaller tables, and restores"
+            " case less well. Raise `memory`.",
             f"{size:,}",
             f"{wanted:,}",
         )
@@ -157,7 +157,7 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
         if size <= _FEW:
             raise OptionError(
                 f"`memory` is {memory >> 20} MiB, too little for a context model. Allow"
-                f" {needed + _MEMORY_MARGIN >> 20} MiB, or train without a context model (`context`)."
+                f" {needed + _MEMORY_MARGIN >> 20} MiB, or train with `context=False`."
             )
         size, max_bits = size // 2, max(MIN_BITS, max_bits - 1)
 

@@ -245,10 +245,10 @@ class Report:
         rejected = "; ".join(
             f"{filter.name} rejected {_percent(counts[filter], lines)} ({filter.rejects})" for filter in most
         )
-        skip = " ".join(f"--skip-filter {filter.name}" for filter in most)
+        skip = ", ".join(filter.name for filter in most)
         return (
             f"only {_percent(self.kept, lines)} of the lines were kept: {rejected}. Write one sentence per line or, if"
-            f" these lines are good, use {skip}."
+            f" these lines are good, disable filters with `skip_filters`: {skip}."
         )
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ def find_corpus(names: Iterable[str], taken: Callable[[str], bool] = is_text) ->
     languages = [language for _, language in named.values() if language]
     if languages and len(languages) < len(files):
         file = next(file for file, language in named.values() if not language)
-        raise CorpusError(f"{file} has no language, but other files do. Name it, as in de={file}.")
+        raise CorpusError(f"{file}: no language, but other inputs have one. Name it, as in de={file}.")
     return files, languages
 
 

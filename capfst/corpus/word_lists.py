@@ -49,9 +49,9 @@ def read_word_lists(
     files, of_files = find_corpus([os.fspath(name) for name in names])
     if bool(of_files) != bool(languages):
         raise CorpusError(
-            f"{files[0]} has no language, but the corpus does. Name it, as in {languages[0]}={files[0]}."
+            f"{files[0]}: no language, but the corpus has languages. Name it, as in {languages[0]}={files[0]}."
             if languages
-            else f"{files[0]} has the language {of_files[0]}, but the corpus has none. Leave out the language."
+            else f"{files[0]}: has the language {of_files[0]}, but the corpus has none. Leave out the language."
         )
     lists = WordLists(Interner(rules), [])
     for file, language in zip(files, of_files or [""] * len(files), strict=True):

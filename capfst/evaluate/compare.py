@@ -99,8 +99,8 @@ def compare(
             raise CorpusError(
                 f"{names[1]}, line {first + line}: differs from {names[0]} in more than case: from column "
                 f"{ref_column + 1} on, the reference has {_excerpt(ref_line, ref_column)} and the hypothesis "
-                f"{_excerpt(hyp_line, hyp_column)}. Recase the reference's own text, or align words that may differ "
-                "(capfst score --align; in Python, align=True)."
+                f"{_excerpt(hyp_line, hyp_column)}. Recase the reference's own text, or use `score` with "
+                "`align=True`, which allows different words."
             )
         yield counts
         first += len(pairs)
@@ -130,8 +130,7 @@ def batches(
                 yield batch  # an error in an earlier line locates a lost line more precisely
             ended, other = names if pair[0] is _Missing else names[::-1]
             raise CorpusError(
-                f"{ended} has fewer lines ({number - 1:,}) than {other}. Both must have the same number of lines; "
-                "write an empty line where one has no text."
+                f"{ended}: fewer lines ({number - 1:,}) than {other}. Write an empty line where a text is missing."
             )
         ref, hyp = (_text(line, name, number) for line, name in zip(pair, names, strict=True))
         batch.append((ref, hyp))

@@ -133,7 +133,8 @@ class ErrorAnalysis:
     def note(self) -> str:
         """Return a sentence on the accuracy of the counts of wrong words; empty if they are exact."""
         missed = self.wrong_words.missed
-        return f"There are more wrong words than fit: a count may be too low by up to {missed:,}." if missed else ""
+        note = f"Too many different wrong words to count exactly: a count may be too low by up to {missed:,}."
+        return note if missed else ""
 
     def text(self, top: int = TOP) -> str:
         """Format the analysis as lines of text, without a final newline."""

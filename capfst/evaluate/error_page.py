@@ -25,7 +25,7 @@ footer { color: #666; font-size: 85% }
 
 def page(analysis: ErrorAnalysis, top: int, names: tuple[str, str]) -> str:
     """Return the page, with the `top` most frequent wrong words. names: of the references and the hypotheses."""
-    title = escape(f"Case errors of {names[1]} against {names[0]}")
+    title = escape(f"Case errors in {names[1]}, compared with {names[0]}")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -36,7 +36,7 @@ def page(analysis: ErrorAnalysis, top: int, names: tuple[str, str]) -> str:
 </head>
 <body>
 <h1>{title}</h1>
-<h2>Shapes: the reference's down, the hypothesis's across</h2>
+<h2>Shapes: reference (rows) and hypothesis (columns)</h2>
 {_table(analysis.shape_table())}
 <h2>Kinds of words</h2>
 {_table(analysis.kind_table())}
@@ -58,7 +58,8 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 def _wrong_words(analysis: ErrorAnalysis, top: int) -> str:
     head = "<th>count</th>" + "".join(f'<th class="text">{name}</th>' for name in ("reference", "hypothesis", "kind"))
-    rows = [f'<p>{analysis.note()}</p>\n<table>\n<tr>{head}<th class="text">in the reference</th></tr>']
+    note = f"<p>{analysis.note()}</p>\n" if analysis.note() else ""
+    rows = [f'{note}<table>\n<tr>{head}<th class="text">context in the reference</th></tr>']
     for word, entry in analysis.wrong_words.top(top):
         texts = (word.reference, word.hypothesis, analysis.kinds[word.kind])
         cells = "".join(f'<td class="text">{escape(text)}</td>' for text in texts)

@@ -34,9 +34,9 @@ GRAMMAR = "grammar"
 """Name of the part of a model that maps characters as a user's grammar does."""
 
 _FOREIGN = {
-    b"\x1f\x8b": "a gzip file. Decompress it first",
-    b"\x28\xb5\x2f\xfd": "a zstd file. Decompress it first",
-    b"mmap lm http://kheafield.com/code": "a KenLM binary. Train a model with capfst",
+    b"\x1f\x8b": "a gzip file, not a model. Decompress it.",
+    b"\x28\xb5\x2f\xfd": "a zstd file, not a model. Decompress it.",
+    b"mmap lm http://kheafield.com/code": "a KenLM binary, not a model. Convert its ARPA file with `capfst import`.",
 }
 
 
@@ -75,9 +75,11 @@ class CapFst:
                 verified.remember(file, self.ngrams)
             _check_properties(header, self.states)
         except OSError as error:
-            raise ModelError(f"cannot read the model {self.path}: {error.strerror}. Check the path.") from error
+            raise ModelError(
+                f"{self.path}: cannot read the model: {error.strerror}. Check the path and its permissions."
+            ) from error
         except ModelError as error:  # errors of the kernel library pass
-            raise ModelError(f"cannot use the model {self.path}: {error}") from error
+            raise ModelError(f"{self.path}: {error}") from error
 
     def _checked(self, known: tuple[int, ...]) -> tuple[npt.NDArray[np.int32], tuple[int, ...]]:
         """Check the file's contents; return `starts` and `ngrams`, which may be `known`."""
@@ -137,11 +139,11 @@ def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
     """Map a file; return the map and the file's status."""
     # Before opening: a pipe would wait for its writer.
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ModelError("it is not a regular file, so it cannot be memory-mapped. Give the path of a file.")
+        raise ModelError("not a regular file, so it cannot be memory-mapped. Give the path of a file.")
     with open(path, "rb") as file:
         state = os.fstat(file.fileno())
         if state.st_size == 0:
-            raise ModelError("the file is empty. Copy it again, or train the model again.")
+            raise ModelError("an empty file, not a model. Copy it again, or train the model again.")
         return mmap.mmap(file.fileno(), state.st_size, access=mmap.ACCESS_READ), state
 
 
@@ -166,21 +168,22 @@ def _header(mapped: mmap.mmap) -> _Header:
     start_of_file = mapped[:64]
     for magic, file_type in _FOREIGN.items():
         if start_of_file.startswith(magic):
-            raise ModelError(f"it is {file_type}.")
+            raise ModelError(file_type)
     if take("<i") != (fst.FST_MAGIC,):
-        file_type = "an ARPA file" if b"\\data\\" in start_of_file else "not an OpenFst file"
-        raise ModelError(f"it is {file_type}. Train a model with capfst.")
+        if b"\\data\\" in start_of_file:
+            raise ModelError("an ARPA file, not a model. Convert it with `capfst import`.")
+        raise ModelError("not a model, because it is not an OpenFst file. Give the path of a model.")
     fst_type, arc_type = string(), string()
     version, flags, properties = take("<iiQ")
     # Version 1 of const files is the aligned one, with or without the flag.
     if (fst_type, arc_type, version) != (fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION):
         names = [name.decode(errors="replace") for name in (fst_type, arc_type)]
         raise ModelError(
-            f"it is an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>. "
+            f"an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>. "
             "Convert it with `fstconvert --fst_type=const --fst_align`."
         )
     if flags & (fst.HAS_ISYMBOLS | fst.HAS_OSYMBOLS) != fst.HAS_ISYMBOLS:
-        raise ModelError("it must have input symbols and no output symbols. Set them with `fstsymbols`.")
+        raise ModelError("a model must have input symbols and no output symbols. Set them with `fstsymbols`.")
     start, states, arcs = take("<qqq")
     if take("<i") != (fst.SYMBOLS_MAGIC,):
         raise DamagedModelError("there is no symbol table after its header")

@@ -205,7 +205,7 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     """Read the table of `size` entries at buffer[start:], whose keys must be 0, 1, …; return it and the position after
     it."""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
-        raise DamagedModelError(f"its symbol table cannot have {size} symbols")
+        raise DamagedModelError(f"its symbol table cannot have {size} symbols in {len(buffer) - start} bytes")
     data = sparse(len(buffer) - start - ENTRY * size + 8, np.uint8)  # the rest of the file may exceed memory
     strings = Strings(data, np.empty(size + 1, np.int64))
     after = _unpack(buffer, start, strings)

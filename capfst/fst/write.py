@@ -111,8 +111,8 @@ def write_chunks(
     """
     if model.states > MAX_STATES or model.arcs > MAX_ARCS:
         raise OptionError(
-            f"cannot write {path}: {model.states} states and {model.arcs} arcs are more than a model file can hold. "
-            "Lower `max_ngrams` or `order`."
+            f"{path}: cannot write: {model.states:,} states and {model.arcs:,} arcs are more than a model file holds."
+            " Lower `max_ngrams` or `order`."
         )
     written = [0, 0]
     with replacing(path) as file:

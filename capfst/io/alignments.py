@@ -171,12 +171,12 @@ def side_by_side(
         taken = [lines.take(n) for lines in others]
         for lines, name in zip(others, names[1:], strict=False):
             if lines.taken < line - 1 + n:
-                raise CorpusError(f"{name} has {lines.taken} lines, but {names[0]} has more. {_PARALLEL}")
+                raise CorpusError(f"{name}: fewer lines ({lines.taken}) than {names[0]}. {_PARALLEL}")
         yield Block(block, taken[0], taken[1] if align is not None else None, line, names)
         line += n
     for lines, name in zip(others, names[1:], strict=False):
         if not lines.is_over():
-            raise CorpusError(f"{name} has more lines than {names[0]}, which has {line - 1}. {_PARALLEL}")
+            raise CorpusError(f"{name}: more lines than {names[0]} ({line - 1}). {_PARALLEL}")
 
 
 def _completed(blocks: Iterable[bytes]) -> Iterator[bytes]:

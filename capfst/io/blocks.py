@@ -28,9 +28,9 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 # First bytes that UTF-8 text cannot have, with the problem and the remedy.
 _FOREIGN = {
-    b"\xff\xfe": "the text is UTF-16 or UTF-32, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8",
-    b"\xfe\xff": "the text is UTF-16, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8",
-    b"PK\x03\x04": "the file is a ZIP archive. Unpack it: unzip",
+    b"\xff\xfe": "the text is UTF-16 or UTF-32, not UTF-8. Convert it with `iconv -f UTF-16 -t UTF-8`.",
+    b"\xfe\xff": "the text is UTF-16, not UTF-8. Convert it with `iconv -f UTF-16 -t UTF-8`.",
+    b"PK\x03\x04": "the file is a ZIP archive. Unpack it with `unzip`.",
 }
 
 
@@ -111,7 +111,7 @@ def refuse_foreign(head: bytes, name: str) -> None:
     text."""
     remedy = next((remedy for start, remedy in _FOREIGN.items() if head.startswith(start)), None)
     if compression := compression_of(head):
-        remedy = f"the data is compressed. Decompress it: {compression.program} -dc"
+        remedy = f"the data is compressed. Decompress it with `{compression.program} -dc`."
     if remedy:
         raise CorpusError(f"{name}: {remedy}")
 
@@ -124,7 +124,9 @@ def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -
                 on_read(piece)
             yield piece
     except OSError as error:
-        raise CorpusError(f"{name}: cannot read: {error.strerror or error}. Check the source.") from error
+        raise CorpusError(
+            f"{name}: cannot read: {error.strerror or error}. Check that the source is available."
+        ) from error
 
 
 def _pieces(file: Path, on_read: OnRead | None = None) -> Iterator[bytes]:
@@ -147,7 +149,7 @@ def _whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[byte
             parts.append(piece[end:])
             held += len(piece) - end
         if held > LONGEST:
-            raise CorpusError(f"{name}: a line has more than {LONGEST >> 20} MB. Split it, or check that this is text.")
+            raise CorpusError(f"{name}: a line has more than {LONGEST >> 20} MiB. Split it, if this is text.")
     if parts:
         yield b"".join(parts)
 
@@ -191,10 +193,11 @@ def _valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[b
         except UnicodeDecodeError as error:
             if errors != "replace":
                 line = lines + block.count(b"\n", 0, error.start) + 1
+                other = ", or use `errors='replace'`" if errors == "strict" else ""
                 raise CorpusError(
-                    f"{name}: not UTF-8 at byte {offset + error.start} (0x{block[error.start]:02x}) in line"
-                    f" {line}: {error.reason}. Convert the text (iconv -t UTF-8)"
-                    f"{', or use --errors replace' * (errors == 'strict')}."
+                    f"{name}, line {line}: not UTF-8 at byte {offset + error.start} of the text"
+                    f" (0x{block[error.start]:02x}): {error.reason}. Convert the text with"
+                    f" `iconv -f ENCODING -t UTF-8`{other}."
                 ) from error
             yield block.decode(errors="replace").encode()
         else:

@@ -73,12 +73,12 @@ class Csv(LineFormat):
                 size += len(data) - end
             if size > LONGEST:
                 raise CorpusError(
-                    f"{self.path}: line {line}: a record has more than {LONGEST >> 20} MB. Close its quote."
+                    f"{self.path}, line {line}: a record has more than {LONGEST >> 20} MiB. Close its quote."
                 )
         if held:
             whole = b"".join(held)
             if self.on_error == "drop" and b"\n" in whole[:-1] and not _raw_last(whole):
-                raise CorpusError(f"{self.path}: line {line}: a quote is not closed before the file's end. Close it.")
+                raise CorpusError(f"{self.path}, line {line}: a quote is not closed before the file's end. Close it.")
             yield whole
 
     def begin(self, data: bytes) -> None:
@@ -90,7 +90,7 @@ class Csv(LineFormat):
         try:
             return [self.unescape(header[field]) for field in _fields(header, 1)]
         except MalformedError as error:
-            raise CorpusError(f"{self.path}: line 1: {error}. Fix it.") from error
+            raise CorpusError(f"{self.path}, line 1: {error}. Fix it.") from error
 
     def _take(self, index: int) -> None:
         """Select the column by its index, from 0."""

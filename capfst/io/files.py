@@ -54,7 +54,7 @@ def expand(name: str) -> Iterator[ExpandedFile]:
         CorpusError: an empty name, a pattern without matches, or a folder without read permission.
     """
     if not name:
-        raise CorpusError(f"an empty name. {_NAME}")
+        raise CorpusError(f"the name of an input is empty. {_NAME}")
     if os.path.isdir(name):
         yield from (ExpandedFile(file, Path(name), Path(name)) for file in _below(name))
     elif os.path.lexists(name) or not glob.has_magic(name):
@@ -110,14 +110,14 @@ def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_te
         matches = [file for file, _, folder in expand(path) if folder is None or taken(file.name)]
         if not matches:
             no_text = (
-                "no text files in this folder. Add some, or select the text of its files with --field or --column."
+                "no text files in this folder. Add some, or select the text of its files with `field` or `column`."
             )
             raise CorpusError(f"{path}: {no_text if os.path.isdir(path) else _NO_MATCH}")
         for file in matches:
             if not os.path.exists(file):
                 raise CorpusError(f"{file}: no such file or folder. Check the name.")
             if not os.access(file, os.R_OK):
-                raise CorpusError(f"{file}: cannot be read. Change its permissions, or leave it out.")
+                raise CorpusError(f"{file}: cannot read: permission denied. Change its permissions, or leave it out.")
             files.setdefault(os.path.realpath(file), file)
     if not files:
         raise CorpusError(f"no corpus given. {_NAME}")

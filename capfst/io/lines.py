@@ -111,7 +111,9 @@ class LineFormat:
         """
         if name is None:
             names = ", ".join(self.names(next(self.blocks(lambda piece: None), b"")))[:200] or "none"
-            raise OptionError(f"{self.path}: select the text's {part} with `{part}`. The file's {part}s: {names}.")
+            raise OptionError(
+                f"{self.path}: no {part} is chosen for the text. Use `{part}` with one of these {part}s: {names}."
+            )
         return name
 
     def find(self, line: str, number: int) -> slice | None:
@@ -202,7 +204,7 @@ class LineFormat:
             except MalformedError as error:
                 position, malformed = None, True
                 if self.on_error == "fail":
-                    raise CorpusError(f"{self.path}: line {number}: {error}. {self.remedy}") from error
+                    raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}") from error
             yield LineRecord(line, position, malformed, others, key)
 
     def _others(self, line: str, number: int, position: slice) -> OtherTexts:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from capfst.exceptions import CapfstError, OptionError
+from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.io.files import expand
 from capfst.io.formats import can_recase
 from capfst.system.locks import lock, open_folder
@@ -61,11 +61,11 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
             other = items.setdefault(output, file)
             if os.path.realpath(other) != os.path.realpath(file):
                 raise OptionError(
-                    f"{other} and {file} would both become {output}. Name the folder that contains both, or recase them"
-                    " into different folders."
+                    f"{file}: would become {output}, as would {other}. Name the folder that contains both, or recase"
+                    " them into different folders."
                 )
     if not items:
-        raise OptionError("no text files in the inputs. Name files, folders or quoted glob patterns.")
+        raise CorpusError("no text files in the inputs. Name files, folders or quoted glob patterns.")
     _refuse_overwriting(items, out, os.path.realpath(model))
     _refuse_outside(items, out)
     return Plan([PlannedFile(file, output) for output, file in items.items()], left_out)
@@ -73,7 +73,9 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
 
 def _refuse_inside(folder: Path, out: Path) -> None:
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(folder)):
-        raise OptionError(f"the output folder {out} is inside the input folder {folder}. Choose one outside of it.")
+        raise OptionError(
+            f"{out}: the output folder is inside the input folder ({folder}). Choose another output folder."
+        )
 
 
 def _refuse_outside(items: dict[Path, Path], out: Path) -> None:
@@ -81,7 +83,7 @@ def _refuse_outside(items: dict[Path, Path], out: Path) -> None:
     inside = os.path.realpath(out)
     for output in items:
         if not Path(real := os.path.realpath(output)).is_relative_to(inside):
-            raise OptionError(f"the output {output} would be written to {real}, outside of {out}. Remove the link.")
+            raise OptionError(f"{output}: the output would be written to {real}, outside of {out}. Remove the link.")
 
 
 def _refuse_overwriting(items: dict[Path, Path], out: Path, lm: str) -> None:
@@ -89,14 +91,14 @@ def _refuse_overwriting(items: dict[Path, Path], out: Path, lm: str) -> None:
     for output, file in items.items():
         real = os.path.realpath(output)
         if output == out / MANIFEST:
-            raise OptionError(f"{file} has the name of the manifest in {out}. Rename it.")
+            raise OptionError(f"{file}: has the name of the manifest in {out}. Rename the file.")
         if real == lm or real in sources:
             what = "the model" if real == lm else f"the input {sources[real]}"
-            raise OptionError(f"the output {output} would overwrite {what}. Choose another output folder.")
+            raise OptionError(f"{output}: the output would overwrite {what}. Choose another output folder.")
         above = next((parent for parent in output.parents if parent in items), None)
         if above is not None:
             raise OptionError(
-                f"{items[above]} would become {above}, a folder of the output {output}. Recase one of them at a time."
+                f"{items[above]}: would become {above}, a folder of the output {output}. Recase one of them at a time."
             )
 
 
@@ -105,7 +107,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CapfstError(f"cannot create the folder {folder}: {error.strerror}. Choose another one.") from error
+        raise CapfstError(f"{folder}: cannot create the folder: {error.strerror}. Choose another folder.") from error
 
 
 @contextmanager
@@ -115,7 +117,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         with suppress(OSError):
             if not lock(descriptor):
-                raise CapfstError(f"another capfst batch is writing to {folder}. Wait for it, or stop it.")
+                raise CapfstError(f"{folder}: another `capfst batch` is writing here. Wait for it, or stop it.")
         yield
     finally:
         os.close(descriptor)

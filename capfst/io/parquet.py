@@ -21,13 +21,14 @@ try:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 except ImportError as error:
-    raise CapfstError("Parquet files need pyarrow. Run: pip install 'capfst[parquet]'") from error
+    raise CapfstError("Parquet files need pyarrow. Run `pip install 'capfst[parquet]'`.") from error
 
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.arrow import NotUtf8Error, recase_array
 from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+from capfst.io.tsv import no_single_column
 
 
 class RowSlice(NamedTuple):
@@ -58,7 +59,8 @@ class Parquet:
         names = self.schema.names
         if options.column is None:
             raise OptionError(
-                f"{path}: select the text's column with `column`. The file's columns: {', '.join(names)[:200]}."
+                f"{path}: no column is chosen for the text. Use `column` with one of these columns:"
+                f" {', '.join(names)[:200]}."
             )
         self.column = options.column
         self.index = self._index(self.column)
@@ -91,10 +93,7 @@ class Parquet:
         if column.isdecimal() and 1 <= int(column) <= len(names):
             return int(column) - 1
         if names.count(column) != 1:
-            raise CorpusError(
-                f"{self.path}: the file has {names.count(column)} columns called {column!r} ({', '.join(names)[:200]})."
-                " Select a column by another name, or by its number."
-            )
+            raise CorpusError(f"{self.path}: {no_single_column(names, column)}")
         return int(names.index(column))
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
@@ -200,12 +199,12 @@ class Parquet:
             return value.decode(errors=self.errors)
         except UnicodeDecodeError as error:
             why = f"not UTF-8 at byte {error.start}"
-            raise self._malformed(row, why, f"{self.remedy.removesuffix('.')}, or use --errors replace.") from error
+            raise self._malformed(row, why, f"{self.remedy.removesuffix('.')}, or use `errors='replace'`.") from error
 
     def _malformed(self, row: int, why: str, remedy: str) -> Exception:
         """Return the exception for a malformed row: CorpusError if it fails the file, else MalformedError."""
         fails = self.on_error == "fail"
-        return CorpusError(f"{self.path}: row {row}: {why}. {remedy}") if fails else MalformedError(why)
+        return CorpusError(f"{self.path}, row {row}: {why}. {remedy}") if fails else MalformedError(why)
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:

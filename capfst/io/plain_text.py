@@ -17,8 +17,8 @@ class PlainText(LineFormat):
 
     def other(self, options: TextOptions) -> LineFormat:
         raise OptionError(
-            f"{self.path}: text has no fields. Pass its source to capfst recase --source, or separate its documents by"
-            " blank lines (--document)."
+            f"{self.path}: text has no fields. Use `capfst recase --source` for its source, or --document for documents"
+            " that blank lines separate."
         )
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:

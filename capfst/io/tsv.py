@@ -50,12 +50,14 @@ def index_of(path: Path, number: str) -> int:
     return int(number) - 1
 
 
+def no_single_column(names: list[str], column: str) -> str:
+    """Return the message that not exactly one of the columns has this name."""
+    found = f"{names.count(column)} columns are called" if column in names else "no column is called"
+    return f"{found} {column!r}. Choose one of {', '.join(names)[:200] or 'none'}, or use a number from 1."
+
+
 def index_among(path: Path, names: list[str], column: str) -> int:
     """Return the index, from 0, of the column of this name; CorpusError unless there is exactly one."""
     if names.count(column) != 1:
-        shown = ", ".join(names)[:200]
-        raise CorpusError(
-            f"{path}: the first line has {names.count(column)} columns called {column!r} ({shown}). Select a column by"
-            " another name, or by its number."
-        )
+        raise CorpusError(f"{path}, line 1: {no_single_column(names, column)}")
     return names.index(column)

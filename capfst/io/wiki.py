@@ -25,7 +25,7 @@ try:
     from mwxml.element_iterator import ElementIterator
     from mwxml.errors import MalformedXML
 except ImportError as error:
-    raise CapfstError("Wikimedia dumps need mwxml and mwparserfromhell. Run: pip install 'capfst[wiki]'") from error
+    raise CapfstError("Wikimedia dumps need mwxml and mwparserfromhell. Run `pip install 'capfst[wiki]'`.") from error
 
 _ARTICLES = 0  # number of this namespace in all wikis
 _HIDDEN = (-2, 6, 14)  # Media, File, Category: links to them are not text, but pictures or labels of the page

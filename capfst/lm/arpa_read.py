@@ -74,9 +74,9 @@ class _Reader:
             text = self.stream.read(_BLOCK)
             rest = self.stream.readline(_LONGEST)
         except (OSError, *DAMAGED) as error:
-            self.fail(self.line + 1, f"cannot read the file any further: {error}")
+            self.fail(self.line + 1, f"cannot read: {error}")
         if len(rest) == _LONGEST and not rest.endswith(b"\n"):
-            self.fail(self.line + text.count(b"\n") + 1, f"it is longer than {_LONGEST >> 20} MB")
+            self.fail(self.line + text.count(b"\n") + 1, f"longer than {_LONGEST >> 20} MB")
         text += rest
         if not text:
             return False

@@ -103,8 +103,8 @@ def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
     given = cutoffs or (0,)
     if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
         raise OptionError(
-            f"`cutoffs` are {','.join(map(str, given))}. Give at most {order} numbers, the first 0, none less than the "
-            "one before, such as 0,0,1; to drop rare words, use `min_count`."
+            f"`cutoffs` is {','.join(map(str, given))}. Use at most {order} numbers in ascending order, the first of"
+            " which is 0, such as 0,0,1. To drop rare words, use `min_count`."
         )
     return np.array((0, *given, *[given[-1]] * (order - len(given))), np.int64)
 
@@ -139,7 +139,7 @@ class Collector:
         largest = max(int(first_nodes[-1]) for first_nodes in counts.first_nodes)
         if largest >= 2**32 - 1:
             raise CorpusError(
-                f"the text has {largest} n-grams of one order; at most 2^32 fit. Use less text, or a lower order."
+                f"the text has {largest:,} n-grams of one order, but at most 2^32 fit. Use less text, or lower `order`."
             )
 
 

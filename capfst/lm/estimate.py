@@ -72,10 +72,10 @@ def _counted(
     if options.threshold is not None and math.isnan(options.threshold):
         raise OptionError("`prune_threshold` is not a number. Use 0 or more.")
     if words >= 2**31 - 1:
-        raise OptionError(f"the text has {words} different words; at most 2^31 fit. Drop rare words with `min_count`.")
+        raise OptionError(f"the text has {words:,} words, but at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:
         raise OptionError(
-            f"`max_ngrams` is {options.max_ngrams}, but the {words} words alone are more n-grams. "
+            f"`max_ngrams` is {options.max_ngrams}, but the {words:,} words alone are more n-grams. "
             "Raise it, or drop rare words with `min_count`."
         )
     threads = options.threads or os.cpu_count() or 1
@@ -97,8 +97,8 @@ def _memory_for_data(options: EstimationOptions, words: int, tokens: int, thread
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
     if options.memory < used:
         raise OptionError(
-            f"`memory` is {options.memory >> 20} MiB, but {words} words and {tokens} tokens need at least "
-            f"{-(-used >> 20)} MiB. Raise it, or use fewer `jobs`, a smaller `max_ngrams` or a larger `min_count`."
+            f"`memory` leaves {options.memory >> 20} MiB for n-grams, but {words:,} words and {tokens:,} tokens need at"
+            f" least {-(-used >> 20)} MiB. Raise it, use fewer `jobs`, lower `max_ngrams`, or raise `min_count`."
         )
     return options.memory - used
 

@@ -29,8 +29,9 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
         OptionError: the number of weights is not the number of models, a weight is negative, or the sum is not 1.
     """
     if len(weights) != len(models) or not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-6):  # or NaN
+        given = ",".join(map(str, weights))
         raise OptionError(
-            f"`weights` are {weights}. Give {len(models)} weights, one per model, with the sum 1, such as 0.7,0.3."
+            f"`weights` is {given}. Use {len(models)} numbers, one per model, with a sum of 1, such as 0.7,0.3."
         )
     unigram: dict[str, float] = {}
     for (words, levels), weight in zip(models, weights, strict=True):

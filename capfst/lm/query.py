@@ -86,7 +86,7 @@ class LanguageModel:
             for label in symbols.forms(lower(known, symbols.language.lowering), starts):
                 if symbols[label] == known:
                     return label
-        raise ModelError(f"the model {self.model.path} has no {UNKNOWN}. Train it again.")
+        raise ModelError(f"{self.model.path}: the model has no {UNKNOWN}. Train it again.")
 
     def arc(self, state: int, label: int) -> tuple[float, int]:
         """Return the cost of `label` in `state`, and the next state."""

@@ -48,13 +48,11 @@ def find(model: str | os.PathLike[str] | None = None) -> Path:
     if not path.exists():
         if name and (FOLDER / f"{name}.json").exists():
             raise ModelError(
-                f"the model {name} has not been built. "
+                f"{name}: this bundled model has not been built. "
                 f"Run `make model NAME={name} SOURCES=folder` in a checkout of capfst."
             )
         ready = ", ".join(names()) or "none"
-        raise ModelError(
-            f"there is no model {name}. Give the path of a file, or the name of a bundled model (there are: {ready})."
-        )
+        raise ModelError(f"{name}: no such model. Give the path of a file, or the name of a bundled model ({ready}).")
     return path
 
 

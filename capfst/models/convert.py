@@ -114,7 +114,7 @@ def mix_models(
         each = ", ".join(sorted({model.signature.lowercasing for model in models}))
         raise ModelError(
             f"the models are for different languages ({each}). "
-            "Only models with the same --language, --restore and --grammar can be mixed."
+            "Only models with the same `language`, `restore` and `grammar` can be mixed."
         )
     language = models[0].symbols.language
     if weights is None:
@@ -177,5 +177,5 @@ def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.fl
             rows.append(row)
         parts.append(np.stack(rows))
     if not parts:
-        raise CorpusError("the text to tune the weights on is empty. Give text with lines, or the weights themselves.")
+        raise CorpusError("the text of `tune_on` is empty. Use text with lines, or `weights`.")
     return np.concatenate(parts, axis=1)

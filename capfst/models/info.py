@@ -65,7 +65,7 @@ def _context(model: CapFst, name: str) -> dict[str, Any] | None:
 
 def _describe_context(context: dict[str, Any] | None) -> str:
     if context is None:
-        return "none: the LM alone"
+        return "none, so only the LM decides"
     if "error" in context:
         return f"cannot be used: {context['error']}"
     return f"{context['bytes']:,} bytes, domains: {context['domains']}"
@@ -104,7 +104,7 @@ def render(description: dict[str, Any]) -> str:
         ("lowercase words", f"{description['words']:,} ({description['ambiguous_words']:,} with several forms)"),
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
         ("context model", _describe_context(description["context"])),
-        *([("of spellings", _describe_context(spellings))] if spellings else []),
+        *([("spelling model", _describe_context(spellings))] if spellings else []),
         *from_translations,
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]
@@ -123,11 +123,11 @@ def _render_card(card: dict[str, Any]) -> list[str]:
     words = card.get("words")
     return [
         card["about"],
-        "learned from:",
+        "trained on:",
         *(f"  {source['file']}: {source['origin']} ({source['licence']})" for source in card["sources"]),
         *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
         *([f"  word lists: {', '.join(words['languages'])} ({words['origin']})"] if words else []),
-        "figures (--sentence-case):",
+        "scores (with --sentence-case):",
         *(
             f"  {row['text']}: accuracy {row['accuracy']:.2f}, F1 {row['f1']:.2f}, CER {row['cer']:.2f}"
             for row in card["figures"]

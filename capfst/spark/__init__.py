@@ -11,7 +11,7 @@ try:
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
 except ImportError as error:
-    raise CapfstError("Spark is not installed. Run: pip install 'capfst[spark]'") from error
+    raise CapfstError("Spark is not installed. Run `pip install 'capfst[spark]'`.") from error
 
 from capfst.spark.dataframe import recase
 

@@ -62,7 +62,7 @@ class _Raw(io.FileIO):
 
 def _failure(path: Path, error: OSError) -> CapfstError:
     advice = _ADVICE.get(error.errno or 0, "Check the folder and the disk.")
-    return CapfstError(f"cannot write {path}: {error.strerror} (in folder {path.parent}). {advice}")
+    return CapfstError(f"{path}: cannot write: {error.strerror} (in folder {path.parent}). {advice}")
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -71,9 +71,9 @@ def _target(path: str | os.PathLike[str]) -> Path:
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(path).st_mode  # not of `target`: the real path of a pipe does not exist
         if stat.S_ISDIR(mode):
-            raise CapfstError(f"cannot write {path}: it is a folder. Give the path of a file in it.")
+            raise CapfstError(f"{path}: cannot write: it is a folder. Give the path of a file in it.")
         if not stat.S_ISREG(mode):
-            raise CapfstError(f"cannot write {path}: it is not a regular file. Choose another path.")
+            raise CapfstError(f"{path}: cannot write: it is not a regular file. Choose another path.")
         if not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return target

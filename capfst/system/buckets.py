@@ -130,11 +130,11 @@ class Store:
             raise self._failure("read temporary data", error) from error
 
     def _failure(self, action: str, error: OSError) -> CapfstError:
-        advice = "Choose another folder (--tmp)."
+        advice = "Choose another folder with `tmp`."
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             used = f"{self.filed >> 20} MiB are in use"
-            advice = f"Free some space there ({used}), choose another folder (--tmp), or raise --memory."
-        return CapfstError(f"cannot {action} in {self.folder}: {error.strerror}. {advice}")
+            advice = f"Free some space there ({used}), choose another folder with `tmp`, or raise `memory`."
+        return CapfstError(f"{self.folder}: cannot {action}: {error.strerror}. {advice}")
 
 
 def _bytes(records: npt.NDArray) -> memoryview:

@@ -125,7 +125,7 @@ def _amount(done: float, total: float, rate: float, unit: str) -> str:
 def _scaled(amount: float, unit: str) -> str:
     for prefix, size in ("G", 1e9), ("M", 1e6), ("k", 1e3):
         if amount >= size:
-            return f"{amount / size:.1f} {prefix}{unit}"
+            return f"{amount / size:.1f} {prefix}{' ' * (unit != 'B')}{unit}"
     return f"{amount:.0f} {unit}"
 
 

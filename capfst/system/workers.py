@@ -47,7 +47,7 @@ class _Worker:
             self._send(item)
             result, error = pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as lost:
-            raise CapfstError("a worker process died, possibly for lack of memory. Try fewer --jobs.") from lost
+            raise CapfstError("a worker process died, possibly for lack of memory. Use fewer `jobs`.") from lost
         if error is not None:
             raise error
         return result

@@ -35,7 +35,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     file = Path(path)
     if not file.is_file():
-        raise CorpusError("no such file. Name a grammar, .far or .py.")
+        raise CorpusError("no such file. Give the path of a grammar, .far or .py.")
     if file.suffix == ".py":
         fst = _run(file)
     elif file.suffix == ".far":

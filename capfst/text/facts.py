@@ -15,7 +15,7 @@ def _folder() -> Path:
     for folder in (package / "grammars", package.parent / "grammars"):
         if folder.is_dir():
             return folder
-    raise CapfstError(f"The installation is damaged: {package / 'grammars'} is missing. Reinstall capfst.")
+    raise CapfstError(f"{package / 'grammars'}: not found, so the installation is damaged. Reinstall capfst.")
 
 
 def rows(name: str) -> list[list[str]]:

@@ -74,8 +74,8 @@ def check_known(name: str) -> None:
     """Raise OptionError if the language has no grammar."""
     if name not in known():
         raise OptionError(
-            f"There is no grammar for the language {name!r}. Use one of {' '.join(known())}, or omit `language` for "
-            "Unicode's default."
+            f"there is no grammar for the language {name!r}. Use one of {', '.join(known())}, or omit `language` for "
+            "Unicode's rules."
         )
 
 

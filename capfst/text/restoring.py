@@ -57,7 +57,7 @@ def restoring(names: str, restore: str = CASE, grammar: Map | None = None) -> La
     if restore not in RESTORED:
         raise OptionError(f"`restore` is {restore!r}. Use one of {', '.join(RESTORED)}.")
     if restore == CASE and grammar is not None:
-        raise OptionError(f"`grammar` has no effect with `restore` {CASE}. Restore {BOTH}, or omit `grammar`.")
+        raise OptionError(f"`grammar` has no effect with `restore={CASE!r}`. Use `restore={BOTH!r}`, or omit it.")
     language = languages(names)
     if grammar is None:
         return language if restore == CASE else _without_diacritics(language.name, restore)
@@ -82,7 +82,7 @@ def rules_of(
     try:
         from capfst.text import character_map  # noqa: PLC0415  (pynini is optional)
     except ModuleNotFoundError as error:
-        raise CapfstError("A grammar needs pynini. Install it: pip install 'capfst[openfst]'") from error
+        raise CapfstError("`grammar` needs pynini. Run `pip install 'capfst[openfst]'`.") from error
 
     try:
         left = character_map.read(grammar)
@@ -103,7 +103,7 @@ def of_name(name: str, grammar: Iterable[tuple[str, str]] = ()) -> Language:
         return languages(names)
     language = restoring(names, rest[0], dict(grammar) if len(rest) > 1 else None)
     if language.name != name:
-        raise ModelError(f"The grammar of {name} is missing. Train the model again.")
+        raise ModelError(f"the grammar of {name} is missing. Train the model again.")
     return language
 
 

@@ -83,7 +83,7 @@ class TrainedBilingual:
         return load(self.path, **options)
 
     def __str__(self) -> str:
-        stand_in = ", with a stand-in for the model, which has been trained on them" if self.known >= _KNOWN else ""
+        stand_in = " and a temporary LM, as the model has seen these translations" if self.known >= _KNOWN else ""
         return (
             f"learned from {self.pairs:,} pairs of lines; the weights from {self.taught:,} of them, with a prior of"
             f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.rows:,} rows of weights"

@@ -38,7 +38,7 @@ class Trained:
         lines = [str(self.cleaning)] if self.cleaning.lines else []
         lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
         if self.listed:
-            lines.append(f"and {self.listed:,} surface forms of word lists")
+            lines.append(f"added {self.listed:,} surface forms that occur only in word lists")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
         if self.domains:

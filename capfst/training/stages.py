@@ -174,7 +174,7 @@ def collect(
     files, languages = find_corpus(given, partial(can_train, options=text))
     if languages and options.language:
         raise OptionError(
-            f"`language` is {options.language}, but the inputs are tagged with their languages, such as {languages[0]}."
+            f"`language` is {options.language!r}, but the inputs name their languages, such as {languages[0]}."
             " Leave out `language`."
         )
     rules = rules_of(options.language or ",".join(languages), options.restore, options.grammar)
@@ -185,7 +185,7 @@ def collect(
     lenient = replace(text, errors="replace")
     cause = diagnose(beginnings(files, lambda file, size: text_blocks([file], lenient, size)))
     if cause:
-        _log.warning("warning: %s: %s", name, cause)
+        _log.warning("%s: %s", name, cause)
     return Inputs(name, sources(files, languages), languages, rules, filters, text, cause)
 
 
@@ -219,11 +219,11 @@ def count(lists: Lists | None, read: ReadCorpus, inputs: Inputs) -> Counted:
     vocabulary, labels = build_vocabulary(read.interners, read, inputs.rules, lists.words if lists else None)
     report = cleaning.Report(inputs.filters, read.verdicts)
     if read.wrapped:
-        _log.warning("warning: %s", _on_wrapped(read.wrapped))
+        _log.warning("%s", _on_wrapped(read.wrapped))
     if labels.size == vocabulary.counts[0]:
         raise CorpusError(f"{inputs.name}: no sentence to learn from: {_reason(report, inputs.cause)}")
     if advice := report.advice():
-        _log.warning("warning: %s: %s", inputs.name, advice)
+        _log.warning("%s: %s", inputs.name, advice)
     return Counted(vocabulary, check(vocabulary.symbols), labels, report, digest)
 
 
@@ -321,7 +321,7 @@ def estimate(text: Counted, job: Job) -> AbstractContextManager[Acceptor]:
     free = shutil.disk_usage(job.store.folder).free
     _log.info("temporary files in %s: at most %.1f GB, %.1f GB are free", job.store.folder, space / 1e9, free / 1e9)
     if space > free:
-        _log.warning("warning: the disk may be too small: choose another folder (--tmp) or allow more --memory")
+        _log.warning("%s: the disk may be too small. Choose another with `tmp`, or raise `memory`.", job.store.folder)
     return acceptor(text.labels.countable, n_words, options.order, estimation)
 
 
@@ -359,10 +359,10 @@ def _on_wrapped(widths: dict[Path, int]) -> str:
     """Return a message on files whose lines are wrapped at these widths."""
     file, width = next(iter(widths.items()))
     if len(widths) == 1:
-        return f"{file}: its lines are wrapped at about {width} characters: the lines of each paragraph were joined"
+        return f"{file}: lines are wrapped at about {width} characters, so the lines of each paragraph were joined"
     return (
-        f"the lines of {len(widths):,} files are wrapped, those of {file} at about {width} characters: the lines of"
-        " each paragraph were joined"
+        f"{file} and {len(widths) - 1:,} other files: lines are wrapped, in the first at about {width} characters, so"
+        " the lines of each paragraph were joined"
     )
 
 
@@ -373,7 +373,7 @@ def _reason(report: cleaning.Report, cause: str) -> str:
     reasons = ", ".join(f"{name} {count:,}" for name, count in rejected.items() if count)
     if not reasons:
         return "it contains no words. Use another file."
-    remedy = f": {cause}" if cause else ". Use --no-clean, or --skip-filter NAME."
+    remedy = f"; {cause}" if cause else ". Disable filters with `skip_filters`, or all with `clean=False`."
     return f"all lines were rejected (by filter: {reasons}){remedy}"
 
 

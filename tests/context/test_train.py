@@ -182,7 +182,7 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
     assert sum(done) == sum(totals) == len(labels)
     assert fitted.lexicon.domain_log_odds.shape == (3, 1)
     assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
-    with pytest.raises(OptionError, match=r"^`memory` is 1 MiB, .* \d+ MiB.*`context`"):
+    with pytest.raises(OptionError, match=r"^`memory` is 1 MiB, .* \d+ MiB.*`context=False`"):
         fit(*arguments, 1 << 20, silent, ContextOptions())
     assert caplog.text == ""
     monkeypatch.setattr(train, "_FEW", 1)

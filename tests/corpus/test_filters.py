@@ -225,4 +225,4 @@ def test_advice_if_few_lines_are_kept():
     assert text.startswith("only 16.7 % of the lines were kept: start rejected 66.7 % (no upper-case letter")
     assert "; end rejected 11.1 % (no . ?" in text
     assert "control" not in text
-    assert text.endswith("use --skip-filter start --skip-filter end.")
+    assert text.endswith("`skip_filters`: start, end.")

@@ -50,7 +50,7 @@ def test_languages(folder: Path, names: list[str], files: list[str], languages: 
     ("names", "message"),
     [
         ([], "^no corpus"),
-        (["de=e.txt", "mixed"], "^mixed/de/a.txt has no language, .*de=mixed/de/a.txt"),
+        (["de=e.txt", "mixed"], "^mixed/de/a.txt: no language, .*de=mixed/de/a.txt"),
         (["xx=e.txt"], "'xx'"),
         (["de=none.txt"], "^none.txt: no such file"),
     ],

@@ -55,7 +55,7 @@ def test_single_words_have_no_context(corpus: Path) -> None:
     assert listed.ngrams[0] == plain.ngrams[0] + len(new)
     assert (listed.sentences, listed.tokens) == (plain.sentences, plain.tokens)
     assert (listed.listed, plain.listed) == (len(new), 0)
-    assert f"\nand {len(new)} surface forms of word lists\n" in listed.report()
+    assert f"\nadded {len(new)} surface forms " in listed.report()
     assert listed.signature.corpus != plain.signature.corpus
 
 
@@ -114,11 +114,11 @@ def test_lists_of_each_language(corpus: Path) -> None:
     label = CapFst.open(out).symbols.forms("gift", CapFst.open(out).starts)[0]
     assert context.language_evidence[label].tolist() == [31, 1]
     assert not np.delete(context.language_evidence, CapFst.open(out).starts[:-1], 0).any()
-    with pytest.raises(CorpusError, match=r"words\.txt has no language, .*de=.*words\.txt"):
+    with pytest.raises(CorpusError, match=r"words\.txt: no language, .*de=.*words\.txt"):
         capfst.train([f"de={corpus}/de"], out, words=corpus / "words.txt")
     with pytest.raises(CorpusError, match=r"words\.txt: the corpus has no text in its language, fr"):
         capfst.train([f"de={corpus}/de"], out, words=f"fr={corpus}/words.txt")
-    with pytest.raises(CorpusError, match=r"words\.txt has the language de, but the corpus has none"):
+    with pytest.raises(CorpusError, match=r"words\.txt: has the language de, but the corpus has none"):
         capfst.train(corpus / "de", out, words=f"de={corpus}/words.txt")
 
 

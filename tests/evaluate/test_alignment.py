@@ -182,12 +182,12 @@ def test_files_and_bootstrap(tmp_path):
 
 
 def test_errors(monkeypatch):
-    with pytest.raises(CorpusError, match=r"^hypotheses .*\(1\).* references"):
+    with pytest.raises(CorpusError, match=r"^hypotheses: .*\(1\).* references"):
         score(["a", "b"], ["x"], align=True)
     with pytest.raises(TypeError, match=r"^references, line 2: .* NoneType"):
         score(["a", None], ["x", "y"], align=True)
     monkeypatch.setattr(alignment, "MOST_WORDS", 3)
     with pytest.raises(CorpusError, match=r"^hypotheses, line 2: 4 words, .* 3 "):
         score(["a", "a b"], ["x", "x y z w"], align=True)
-    with pytest.raises(CorpusError, match="score --align"):
+    with pytest.raises(CorpusError, match="`score` with `align=True`"):
         score(["a"], ["b"])

@@ -242,9 +242,9 @@ def test_page_escapes_and_needs_nothing_else():
     lines = [f"a {evil} Paris & <b>", f"b {evil} Paris"]
     analysis = errors(lines, map(str.lower, lines))
     page = Page(error_page.page(analysis, 9, ("<ref>", '"hyp"&')))
-    assert page.tags == {*"html head meta title style body h1 h2 p table tr th td mark br footer".split()}  # noqa: SIM905
+    assert page.tags == {*"html head meta title style body h1 h2 table tr th td mark br footer".split()}  # noqa: SIM905
     assert page.attributes == {"lang", "charset", "name", "content", "class"}
-    assert 'Case errors of "hyp"& against <ref>' in page.text
+    assert 'Case errors in "hyp"&, compared with <ref>' in page.text
     assert "a <Script>Alert('&amp;')</Script> Paris & <b>" in page.text
     assert analysis.signature in page.text
 
@@ -273,7 +273,7 @@ def test_bad_input(tmp_path):
     assert "nowhere" in message(run("errors", tmp_path / "ref", tmp_path / "nowhere", code=1))
     page = tmp_path / "no" / "page.html"
     assert "folder" in message(run("errors", tmp_path / "ref", tmp_path / "ref", "--html", page, code=1))
-    with pytest.raises(CorpusError, match=r"^hypotheses .*\(1\).* references"):
+    with pytest.raises(CorpusError, match=r"^hypotheses: .*\(1\).* references"):
         errors(["a", "b"], ["a"])
 
 

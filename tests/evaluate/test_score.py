@@ -261,10 +261,10 @@ def test_empty_files(tmp_path):
         ("a\nKIZ ISI x\n", "A\nkız ısı y\n", r"hyp, line 2: .*column 9 "),
         (f"{'x ' * 99}é\n", f"{'x ' * 99}e\n", r"column 199 .*'…(x ){10}é' "),
         ("a\nb\nc\n", "a\nc\n", r"hyp, line 2: .*'b' .*'c'"),
-        ("a\nb\n", "A\n", r"hyp .*\(1\).*ref"),
-        ("a\n", "A\n\n", r"ref .*\(1\).*hyp"),
-        ("", "A\n", r"ref .*\(0\).*hyp"),
-        ("a\n", b"\xff\n", r"hyp: not UTF-8 at byte 0"),
+        ("a\nb\n", "A\n", r"hyp: .*\(1\).*ref"),
+        ("a\n", "A\n\n", r"ref: .*\(1\).*hyp"),
+        ("", "A\n", r"ref: .*\(0\).*hyp"),
+        ("a\n", b"\xff\n", r"hyp, line 1: not UTF-8 at byte 0"),
     ],
 )
 def test_errors(tmp_path, reference, hypothesis, message):

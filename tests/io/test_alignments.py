@@ -67,11 +67,11 @@ def test_lines_stay_together_whatever_the_blocks(lines, ended, rng):
 @pytest.mark.parametrize(
     ("source", "align", "message"),
     [
-        (b"a\nb\n", b"\n\n\n", "en.txt has 2 lines, but fr.txt has more"),
-        (b"a\nb\nc\n", b"\n", "pairs has 1 lines, but fr.txt has more"),
-        (b"a\nb\nc\nd", b"\n\n\n", "en.txt has more lines than fr.txt, which has 3"),
-        (b"a\nb\nc\n", b"\n\n\n\n", "pairs has more lines than fr.txt, which has 3"),
-        (b"", b"", "en.txt has 0 lines, but fr.txt has more"),
+        (b"a\nb\n", b"\n\n\n", r"en.txt: fewer lines \(2\) than fr.txt"),
+        (b"a\nb\nc\n", b"\n", r"pairs: fewer lines \(1\) than fr.txt"),
+        (b"a\nb\nc\nd", b"\n\n\n", r"en.txt: more lines than fr.txt \(3\)"),
+        (b"a\nb\nc\n", b"\n\n\n\n", r"pairs: more lines than fr.txt \(3\)"),
+        (b"", b"", r"en.txt: fewer lines \(0\) than fr.txt"),
     ],
 )
 def test_texts_of_different_lengths_are_refused(source, align, message):

@@ -88,8 +88,8 @@ def test_find(tree, paths, found):
         ([], "^no corpus"),
         (["c", "nothing"], "^nothing: no such file"),
         (["*.nothing"], r"^\*\.nothing: no file"),
-        (["empty"], "^empty: .*--field or --column"),
-        ([""], "^an empty name"),
+        (["empty"], "^empty: .*`field` or `column`"),
+        ([""], "^the name of an input is empty"),
     ],
 )
 def test_find_nothing(tree, paths, message):
@@ -168,7 +168,7 @@ def test_ends(tmp_path, data, text):
 
 def test_a_line_that_does_not_end(tmp_path, monkeypatch):
     monkeypatch.setattr("capfst.io.blocks.LONGEST", 3 << 20)
-    message = "a line has more than 3 MB"
+    message = "a line has more than 3 MiB"
     with pytest.raises(CorpusError, match=f"^/dev/zero: {message}"):
         list(read_stream(Path("/dev/zero")))
     with open("/dev/zero", "rb", 0) as zeros, pytest.raises(CorpusError, match=f"^<stdin>: {message}"):
@@ -192,7 +192,9 @@ def test_long_line(tmp_path):
 def test_not_utf8(tmp_path, pack):
     before = b"\xef\xbb\xbf" + "Añb.\n".encode() * 5000
     file = write(tmp_path, "a.txt", pack(before + b"A \xff b.\nC."))
-    with pytest.raises(CorpusError, match=rf"a.txt: .* byte {len(before) + 2} \(0xff\) in line 5001: .*--errors"):
+    with pytest.raises(
+        CorpusError, match=rf"a.txt, line 5001: .* byte {len(before) + 2} .*\(0xff\): .*`errors='replace'`"
+    ):
         text_of(file, size=1000)
     assert text_of(file, size=1000, errors="replace") == before[3:] + "A \ufffd b.\nC.\n".encode()
 
@@ -219,8 +221,8 @@ def test_not_utf8(tmp_path, pack):
         (zstd.compress(b"A b.\n")[:4] + b"\xff" * 20, "damaged"),
         ("A b.\n".encode("utf-16"), "UTF-16"),
         (gzipped("A b.\n".encode("utf-16")), "UTF-16"),
-        (gzipped(gzipped(b"A b.\n")), "compressed.*: gzip -dc"),
-        (gzipped(lzma.compress(b"A b.\n")), "compressed.*: xz -dc"),
+        (gzipped(gzipped(b"A b.\n")), "compressed.*`gzip -dc`"),
+        (gzipped(lzma.compress(b"A b.\n")), "compressed.*`xz -dc`"),
     ],
 )
 @pytest.mark.parametrize("errors", ["strict", "replace"])
@@ -270,7 +272,7 @@ def test_stream_does_not_wait_for_more():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"A b.\n\xe9t\xe9.\n", r"<stdin>: not UTF-8 at byte 5 \(0xe9\) in line 2: .*--errors replace"),
+        (b"A b.\n\xe9t\xe9.\n", r"<stdin>, line 2: not UTF-8 at byte 5 .*\(0xe9\): .*`errors='replace'`"),
         (zstd.compress(b"A b.\n"), "<stdin>: .*zstd -dc"),
         (gzipped(b"A b.\n"), "<stdin>: .*gzip -dc"),
         (bz2.compress(b""), "<stdin>: .*bzip2 -dc"),
@@ -285,4 +287,4 @@ def test_stream_errors(data, message):
 def test_commands_without_the_option_do_not_recommend_it():
     with pytest.raises(CorpusError, match="not UTF-8 at byte 0") as error:
         list(read_stream(io.BytesIO(b"\xe9\n"), errors="refuse"))
-    assert "--errors" not in str(error.value)
+    assert "`errors=" not in str(error.value)

@@ -224,7 +224,7 @@ def test_a_csv_record_that_never_ends(tmp_path, recaser, monkeypatch):
     monkeypatch.setattr("capfst.io.csv.LONGEST", 1000)
     path = tmp_path / "a.csv"
     path.write_bytes(b'text\nibm\n"ibm\n' + b"ibm\n" * 999)
-    with pytest.raises(CorpusError, match=r"a\.csv: line 3: a record has more than"):
+    with pytest.raises(CorpusError, match=r"a\.csv, line 3: a record has more than"):
         recased(path, recaser, on_error="pass")
 
 
@@ -389,9 +389,9 @@ BAD_FILES = [
     ("a", "ibm".encode("utf-16"), "UTF-16"),
     ("a.json", b"ibm", r"cannot read \.json"),
     ("a.xlsx.gz", b"ibm", r"cannot read \.xlsx"),
-    ("a.tsv", b"a\tb\n", r"0 columns called 'text' \(a, b\)"),
-    ("a.tsv", b"text\ttext\n", "2 columns called 'text'"),
-    ("a.csv", b'a,"b,""c"\n', r"0 columns called 'text' \(a, b,\"c\)"),
+    ("a.tsv", b"a\tb\n", r"no column is called 'text'.* a, b, or"),
+    ("a.tsv", b"text\ttext\n", "2 columns are called 'text'"),
+    ("a.csv", b'a,"b,""c"\n', r"no column is called 'text'.* a, b,\"c, or"),
     ("a.csv", b'"a\n', "line 1: a quote is not closed"),
     ("a.parquet", b"PAR1", "Parquet"),
 ]
@@ -400,7 +400,7 @@ BAD_FILES = [
 @pytest.mark.parametrize(("name", "content", "problem"), BAD_FILES)
 def test_files_that_cannot_be_read(tmp_path, recaser, name, content, problem):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(CorpusError, match=rf"{name}: .*{problem}"):
+    with pytest.raises(CorpusError, match=rf"{name}[:,] .*{problem}"):
         recased(tmp_path / name, recaser, on_error="drop")
 
 
@@ -499,7 +499,7 @@ def test_parquet_with_values_that_are_not_utf8(tmp_path, recaser):
     path, out = tmp_path / "a.parquet", tmp_path / "out"
     texts = pa.array([b"ibm", b"\xff ibm", None, b"paris"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"id": range(4), "text": texts}), path)
-    with pytest.raises(CorpusError, match=r"row 2: not UTF-8 at byte 0.*--on-error.*--errors replace"):
+    with pytest.raises(CorpusError, match=r"row 2: not UTF-8 at byte 0.*--on-error.*`errors='replace'`"):
         recased(path, recaser)
     for options, ids, values, malformed in [
         ({"on_error": "pass"}, [0, 1, 2, 3], [b"IBM", b"\xff ibm", None, b"Paris"], 1),
@@ -522,7 +522,7 @@ def test_parquet_without_rows(tmp_path, recaser, table):
 
 @pytest.mark.parametrize(
     ("column", "problem"),
-    [("id", "'id' has the type int16"), ("x", "0 columns called 'x'"), ("nested", "'nested' has the type list")],
+    [("id", "'id' has the type int16"), ("x", "no column is called 'x'"), ("nested", "'nested' has the type list")],
 )
 def test_parquet_without_such_a_column(tmp_path, recaser, table, column, problem):
     pq.write_table(table, tmp_path / "a.parquet")

@@ -102,7 +102,7 @@ def test_text_that_is_not_utf8(tmp_path, name):
     else:
         path.write_bytes({"a.jsonl": b'{"text": "A"}\n\n{"text": "caf\xe9"}', "a.tsv": b"text\nA\ncaf\xe9"}.get(
             name, b'text\n"A"\n"caf\xe9"'))  # fmt: skip
-    with pytest.raises(CorpusError, match=rf"{name}: (line|row) 3: not UTF-8"):
+    with pytest.raises(CorpusError, match=rf"{name}, (line|row) 3: not UTF-8"):
         text_of(path)
     assert text_of(path, TextOptions("text", "text", "replace")) == "A\ncaf\ufffd\n"
 
@@ -119,7 +119,7 @@ WRONG = [
      r"line 3: .* no field 'text' \(it has id, body\)"),
     ("a.jsonl", b'{"text": "A."}\n{"text": 7}\n', {"field": "text"}, CorpusError, "line 2: .*'text' is not a string"),
     ("a.jsonl", b'{"text": "A."}\n{"text": "A.\n', {"field": "text"}, CorpusError, "line 2: invalid JSON, column 10: "),
-    ("a.csv", b"id,body\n1,A\n", {"column": "text"}, CorpusError, r".* 0 columns called 'text' \(id, body\)"),
+    ("a.csv", b"id,body\n1,A\n", {"column": "text"}, CorpusError, r".* no column is called 'text'.* id, body, or"),
     ("a.tsv", b"id\tbody\n1\tA\n2\n", {"column": "body"}, CorpusError, "line 3: no column 2: the line has 1"),
     ("a.json", b'{"text": "A."}', {"field": "text"}, CorpusError, r"cannot read \.json files\. .*\.jsonl"),
     ("a.pdf.gz", b"", {}, CorpusError, r"cannot read \.pdf files"),
@@ -131,9 +131,9 @@ WRONG = [
 def test_files_that_cannot_be_read(tmp_path, name, content, options, error, message):
     (tmp_path / name).write_bytes(content)
     (tmp_path / "out").mkdir()
-    with pytest.raises(error, match=rf"{name}: {message}"):
+    with pytest.raises(error, match=rf"{name}[:,] {message}"):
         text_of(tmp_path / name, TextOptions(**options))
-    with pytest.raises(error, match=rf"{name}: {message}"):
+    with pytest.raises(error, match=rf"{name}[:,] {message}"):
         capfst.train(tmp_path / name, tmp_path / "out" / "cap.fst", clean=False, **options)
     assert not os.listdir(tmp_path / "out")
 
@@ -214,7 +214,7 @@ def test_files_of_a_folder(tmp_path):
     write(folder, "a.jsonl", ["It is jsonl."])
     write(folder, "b.csv", ["It is csv."])
     (folder / "c.xml").write_text("<html/>")
-    with pytest.raises(CapfstError, match=r"corpus: .*--field or --column"):
+    with pytest.raises(CapfstError, match=r"corpus: .*`field` or `column`"):
         capfst.train(folder, tmp_path / "cap.fst")
     (folder / "d.txt").write_text("It is text.\n")
     for options, tokens in (
@@ -234,11 +234,11 @@ def test_a_warning_that_lines_were_joined(tmp_path, caplog):
     for files, message in (
         (
             [names[0], names[2]],
-            rf"warning: {names[0]}: its lines are wrapped at about 6\d characters: the lines of each",
+            rf"{names[0]}: lines are wrapped at about 6\d characters, so the lines of each",
         ),
         (
             names[:2],
-            rf"warning: the lines of 2 files are wrapped, those of {names[0]} at about 6\d characters: .* joined",
+            rf"{names[0]} and 1 other files: lines are wrapped, in the first at about 6\d characters, .* joined",
         ),
         ([names[2]], "$"),
     ):

@@ -60,7 +60,8 @@ def test_words_of_only_one_model() -> None:
 @pytest.mark.parametrize("weights", [(1.0,), (0.7, 0.7), (-0.1, 1.1), (math.nan, math.nan), (math.inf, 0.0)])
 def test_invalid_weights(weights: tuple[float, ...]) -> None:
     model = test_of([list("ab")], 2, None)
-    with pytest.raises(OptionError, match=f"`weights` are {re.escape(str(weights))}"):
+    given = ",".join(map(str, weights))
+    with pytest.raises(OptionError, match=rf"`weights` is {re.escape(given)}\. "):
         mix([model, model], weights)
 
 

@@ -17,7 +17,7 @@ def test_a_context_model(contextual_model):
 def test_no_context_model(tmp_path):
     description = describe(tiny().save(tmp_path / "cap.fst"))
     assert description["context"] is None
-    assert "context model    none: the LM alone" in render(description).splitlines()
+    assert "context model    none, so only the LM decides" in render(description).splitlines()
 
 
 def test_an_unusable_context_model(tmp_path):

@@ -41,7 +41,7 @@ def test_a_reader_that_stops_ends_the_processes():
 
 
 def test_a_worker_that_dies_is_an_error():
-    with pytest.raises(CapfstError, match="--jobs"):
+    with pytest.raises(CapfstError, match="`jobs`"):
         list(map_in_processes(str, [_Deadly()], 2))
 
 

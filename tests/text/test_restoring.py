@@ -275,20 +275,20 @@ def test_commands(folder: Path, tmp_path: Path) -> None:
         done = run("recase", "-q", "--lm", model, "--sentence-case", *options, stdin=text)
         assert done.stdout.decode() == "Où est le garçon de Saint Étienne"
     assert "fr/both" in run("info", "--lm", model).stdout.decode()
-    assert "of spellings " in run("info", "--lm", model).stdout.decode()
+    assert "spelling model " in run("info", "--lm", model).stdout.decode()
 
 
 def test_a_model_that_does_not_restore_it(folder: Path) -> None:
     diacritics = folder / "diacritics.fst"
     refused = run("recase", "--lm", diacritics, "--restore", "both", stdin="x", code=1)
-    assert f"capfst: error: --restore is both, but the model {diacritics} restores diacritics" in message(refused)
+    assert f"capfst: error: --restore is 'both', but the model {diacritics} restores diacritics" in message(refused)
     refused = run("recase", "--lm", diacritics, "--sentence-case", stdin="x", code=1)
     assert "--sentence-case needs a model that restores case" in message(refused)
 
 
 def test_translations_need_a_model_that_restores_case(folder: Path) -> None:
     pytest.importorskip("scipy")
-    with pytest.raises(CapfstError, match=r"`restore` is case.*both\.fst restores both"):
+    with pytest.raises(CapfstError, match=r"`restore` is 'case'.*both\.fst restores both"):
         train_bilingual("a", "b", "c", "d.fst", lm=folder / "both.fst")
 
 
@@ -413,7 +413,7 @@ def test_maps_that_models_cannot_use(left: dict[str, str], error: str) -> None:
 
 
 def test_options_without_effect() -> None:
-    with pytest.raises(OptionError, match=r"`grammar` .* `restore` case"):
+    with pytest.raises(OptionError, match=r"`grammar` .* `restore='case'`"):
         restoring("default", CASE, {"ä": "a"})
     with pytest.raises(OptionError, match=r"`restore` is 'all'.* case, diacritics, both"):
         restoring("default", "all")
@@ -471,7 +471,7 @@ def test_without_pynini(folder: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
     )
-    assert "grammar needs pynini" in done.stderr
+    assert "`grammar` needs pynini" in done.stderr
 
 
 @pytest.mark.slow
