@@ -225,7 +225,7 @@ def test_one_name_for_languages_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("xx", "language 'xx'.* az be .*`language`"),
+        ("xx", "language 'xx'.* az, be, .*`language`"),
         ("de,", "language ''"),
     ],
 )

@@ -171,12 +171,12 @@ def test_urls_that_end_in_no_name(site, path, monkeypatch, end):
 
 
 def test_files_that_cannot_be_written(site, path):
-    refused("x{300}: File name too long", site.url, "-o", str(path.with_name("x" * 300)))
-    refused("/no/x: No such file", site.url, "-o", str(path / "no" / "x"))
+    refused("x{300}.*: File name too long", site.url, "-o", str(path.with_name("x" * 300)))
+    refused("/no/x.*: No such file", site.url, "-o", str(path / "no" / "x"))
     refused(f"{path.parent}: .*folder", site.url, "-o", str(path.parent))
     refused("/dev/full: .*not a regular file", site.url, "-o", "/dev/full")
     site.files["/" + "x" * 300] = BODY
-    refused("x{300}: File name too long", site.url.replace("corpus.txt", "x" * 300))
+    refused("x{300}.*: File name too long", site.url.replace("corpus.txt", "x" * 300))
 
 
 @pytest.mark.parametrize(
