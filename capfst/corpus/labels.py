@@ -78,7 +78,7 @@ def names(entries: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     return entries[np.repeat(sizes > 2, sizes)]
 
 
-def relabelled(
+def relabeled(
     labels: npt.NDArray, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32], store: Store
 ) -> npt.NDArray[np.uint32]:
     """Return the corpus with each label l replaced by new_labels[l], and `more` sentences, in a temporary file."""

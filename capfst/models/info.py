@@ -124,7 +124,7 @@ def _render_card(card: dict[str, Any]) -> list[str]:
     return [
         card["about"],
         "trained on:",
-        *(f"  {source['file']}: {source['origin']} ({source['licence']})" for source in card["sources"]),
+        *(f"  {source['file']}: {source['origin']} ({source['license']})" for source in card["sources"]),
         *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
         *([f"  word lists: {', '.join(words['languages'])} ({words['origin']})"] if words else []),
         "scores (with --sentence-case):",

@@ -64,7 +64,7 @@ class _PartIds(NamedTuple):
     failed: str | None  # why the part could not be read
 
 
-_LabelledPart = tuple[int, npt.NDArray[np.uint32]]
+_LabeledPart = tuple[int, npt.NDArray[np.uint32]]
 """The number of a part, and its labels."""
 _Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """The indices of nonzero values, ascending, and these values: a part has only a few of the corpus's words."""
@@ -125,7 +125,7 @@ class SparkText:
 
     def rewrite(self, label: Label) -> SparkLabels:
         """Return the corpus as labels, after `count`."""
-        return SparkLabels(self.streams, partial(_labelled, self._words, label), self.size, self.sources)
+        return SparkLabels(self.streams, partial(_labeled, self._words, label), self.size, self.sources)
 
 
 class SparkLabels:
@@ -134,7 +134,7 @@ class SparkLabels:
     def __init__(
         self,
         streams: RDD[_PartIds],
-        label: Callable[[_PartIds], _LabelledPart],
+        label: Callable[[_PartIds], _LabeledPart],
         size: int,
         sources: npt.NDArray[np.int64],
     ) -> None:
@@ -164,10 +164,10 @@ class SparkLabels:
         self.rdd.unpersist()
         return counts
 
-    def relabelled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> SparkLabels:
-        """Return the corpus of `corpus.labels.relabelled`. The old labels can no longer be counted."""
+    def relabeled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> SparkLabels:
+        """Return the corpus of `corpus.labels.relabeled`. The old labels can no longer be counted."""
         again, context = copy.copy(self), self.rdd.context
-        with_new_labels = self.rdd.map(partial(_relabelled, context.broadcast(new_labels)))
+        with_new_labels = self.rdd.map(partial(_relabeled, context.broadcast(new_labels)))
         again.rdd = _kept(with_new_labels.union(context.parallelize([(len(self.sources), more)], 1)))
         again.size += len(more)
         return again
@@ -280,15 +280,15 @@ def _tallied(words: Broadcast[Interner], tally: Tally, size: int, made: _PartIds
     return counts
 
 
-def _labelled(words: Broadcast[Interner], label: Label, made: _PartIds) -> _LabelledPart:
+def _labeled(words: Broadcast[Interner], label: Label, made: _PartIds) -> _LabeledPart:
     return made.number, label(0, _ids(words, made)).copy()
 
 
-def _relabelled(new_labels: Broadcast[npt.NDArray[np.uint32]], part: _LabelledPart) -> _LabelledPart:
+def _relabeled(new_labels: Broadcast[npt.NDArray[np.uint32]], part: _LabeledPart) -> _LabeledPart:
     return part[0], new_labels.value[part[1]]
 
 
-def _histogram(words: int, part: _LabelledPart) -> tuple[npt.NDArray, npt.NDArray]:
+def _histogram(words: int, part: _LabeledPart) -> tuple[npt.NDArray, npt.NDArray]:
     """Count the occurrences of each label; also return a number that increases with its first position, by label."""
     number, labels = part
     if not labels.size:
@@ -302,7 +302,7 @@ def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray
 
 
 def _shape_counts(
-    word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool, part: _LabelledPart
+    word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool, part: _LabeledPart
 ) -> _Sparse:
     counts = shape_counts(part[1], word_of, shapes, positional).reshape(-1)
     indices = np.flatnonzero(counts)
@@ -316,15 +316,15 @@ def _summed(a: _Sparse, b: _Sparse) -> _Sparse:
     return indices, values
 
 
-def _sizes(part: _LabelledPart) -> tuple[int, int]:
+def _sizes(part: _LabeledPart) -> tuple[int, int]:
     return part[1].size, int(np.count_nonzero(part[1] == 0))
 
 
-def _selected(rules: list[tuple[int, int, int]], part: _LabelledPart) -> npt.NDArray[np.uint32]:
+def _selected(rules: list[tuple[int, int, int]], part: _LabeledPart) -> npt.NDArray[np.uint32]:
     return select(part[1], *rules[part[0]])
 
 
-def _windows(parts: Partition, layout: WindowLayout, part: _LabelledPart) -> Iterator[tuple[int, bytes]]:
+def _windows(parts: Partition, layout: WindowLayout, part: _LabeledPart) -> Iterator[tuple[int, bytes]]:
     """Yield the windows of a part of the corpus, each with its bucket."""
     for piece, n_before in pieces(part[1], layout.order - 1):
         packed, bounds = pack_windows(piece, n_before, parts, layout)
@@ -340,7 +340,7 @@ def _nodes(
     yield len(packed), count_bucket(packed, layout)
 
 
-def _before(word: int, order: int, part: _LabelledPart) -> npt.NDArray[np.uint32]:
+def _before(word: int, order: int, part: _LabeledPart) -> npt.NDArray[np.uint32]:
     """Return the order − 1 words before each occurrence of a word, nearest first; 0 before the part's first."""
     positions = np.flatnonzero(part[1] == word)[:, None] - np.arange(1, order)
     padded = np.concatenate((np.zeros(1, np.uint32), part[1]))

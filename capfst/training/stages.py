@@ -285,7 +285,7 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
     labels = text.labels
     if is_restricted or vocabulary.listed:
         more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
-        labels = labels.relabelled(new_labels, more)
+        labels = labels.relabeled(new_labels, more)
     return text._replace(vocabulary=vocabulary, starts=starts, labels=labels)
 
 

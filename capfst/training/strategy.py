@@ -22,7 +22,7 @@ import numpy.typing as npt
 from capfst.context.train import LabeledCorpus, LocalCorpus
 from capfst.corpus import filters as cleaning
 from capfst.corpus.intern import Interner
-from capfst.corpus.labels import relabelled
+from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import IdStreams, Label, StreamedCorpus, Tally
 from capfst.io.blocks import Hash
 from capfst.io.files import Source
@@ -46,7 +46,7 @@ class CorpusLabels(LabeledCorpus, Protocol):
     def countable(self) -> npt.NDArray[np.uint32] | DistributedLabels:
         """Return the labels as `lm.estimate` takes them, which it does once."""
 
-    def relabelled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> CorpusLabels:
+    def relabeled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> CorpusLabels:
         """Return the corpus with new_labels[l] instead of each label l, and `more` sentences after it.
 
         The result can only be counted; the old labels must no longer be used.
@@ -88,8 +88,8 @@ class LocalLabels:
         self.sample = corpus.sample
         self.store = store
 
-    def relabelled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> LocalLabels:
-        labels = relabelled(self.countable, new_labels, more, self.store)
+    def relabeled(self, new_labels: npt.NDArray[np.uint32], more: npt.NDArray[np.uint32]) -> LocalLabels:
+        labels = relabeled(self.countable, new_labels, more, self.store)
         return LocalLabels(self.corpus._replace(labels=labels), self.store)
 
 

@@ -109,7 +109,7 @@ def reference(line: str) -> str:
 
     head = "".join(visible).lstrip(OPENS)
     tail = "".join(visible).rstrip(CLOSES)
-    capitalised = sum(is_upper(word[0]) for word in spelled[1:])
+    capitalized = sum(is_upper(word[0]) for word in spelled[1:])
     inner = sum(is_upper(c) for word in spelled for c in word[1:])
     repeated = sum(word in words[max(0, n - 4) : n] for n, word in enumerate(words))
     runs = [(c, len(list(run))) for c, run in groupby(visible)]
@@ -121,7 +121,7 @@ def reference(line: str) -> str:
         "start": not (head and is_upper(head[0])),
         "end": not (tail and tail[-1] in ENDS),
         "punctuation": len(marks) > 6 + 0.15 * len(visible),
-        "capitals": capitalised > 2 + 0.6 * (len(spelled) - 1),
+        "capitals": capitalized > 2 + 0.6 * (len(spelled) - 1),
         "shouting": inner > 6 + 0.3 * len(letters),
         "repetition": any(n > 4 for what, n in runs if what not in alphanumeric) or repeated > 2 + 0.4 * len(words),
     }

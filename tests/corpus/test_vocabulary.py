@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst.corpus.intern import Interner, _find_slot, _Table
-from capfst.corpus.labels import relabelled
+from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import (
     ABBREVIATION,
     COMPOUND_COUNT,
@@ -119,7 +119,7 @@ def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -
     if cuts:
         full = vocabulary
         vocabulary, new_labels, old_labels = restricted(full, starts, *cuts)
-        labels = relabelled(labels, new_labels, np.zeros(0, np.uint32), Store(None))
+        labels = relabeled(labels, new_labels, np.zeros(0, np.uint32), Store(None))
         check(vocabulary.symbols)
         assert [full.symbols[label] for label in old_labels] == list(vocabulary.symbols)
     forms = [vocabulary.symbols.utf8(label) for label in range(1, len(vocabulary.symbols))]

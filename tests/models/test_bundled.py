@@ -110,7 +110,7 @@ def test_the_card_describes_this_model(name, tmp_path):
     if "words" not in card:  # max_words does not apply to word lists
         assert len(model.symbols) - 2 <= card["training"]["max_words"]
     assert sum(model.ngrams) <= card["training"]["max_ngrams"]
-    assert all(len(source["sha256"]) == 64 and source["licence"] for source in card["sources"])
+    assert all(len(source["sha256"]) == 64 and source["license"] for source in card["sources"])
     assert {"text", "accuracy", "f1", "cer"} == set(card["figures"][0])
 
 
