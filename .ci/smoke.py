@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import capfst
-from capfst.kernels.library import level
+from capfst.kernels.levels import own_level
 
 CORPUS = Path(__file__).parents[1] / "docs" / "examples" / "corpus.txt"
 
@@ -20,4 +20,4 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # Windo
     model = Path(folder, "cap.fst")
     capfst.train(CORPUS, model, clean=False)
     check(capfst.load(model)("an it meeting in new york"), "an IT meeting in New York")
-print(f"capfst {capfst.__version__} works, with the kernels for {level()}")
+print(f"capfst {capfst.__version__} works, with the kernels for {own_level()}")

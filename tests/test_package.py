@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support.command_line import TIMEOUT
 
-from capfst.kernels.library import level, path_of
+from capfst.kernels.levels import own_level, path_of
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = (".ci", "capfst", "docs", "grammars", "scripts", "tests")
@@ -92,7 +92,7 @@ def test_the_wheel_has_the_code_and_its_data(files: set[str], wheel: zipfile.Zip
     packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
     suffix = next(suffix for suffix in EXTENSION_SUFFIXES if suffix in (".abi3.so", ".pyd"))
     made = {f"capfst/kernels/_call{suffix}", "capfst/kernels/lib/digests.json"}
-    assert packed == code | made | {f"capfst/kernels/lib/{path_of(level()).name}"}
+    assert packed == code | made | {f"capfst/kernels/lib/{path_of(own_level()).name}"}
     assert "-cp310-abi3-" in str(wheel.filename)
     assert any(name.endswith("/licenses/LICENSE") for name in wheel.namelist())
 

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from capfst.exceptions import CapfstError
-from capfst.kernels import library
-from capfst.kernels.decorators import Kernel
+from capfst.kernels.function import KernelFunction
+from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
 
 _HERE = Path(__file__).parent
 _LINKER_OPTIONS = {
@@ -46,13 +46,13 @@ def _tools() -> str:
     return f"{version('numba')} {version('llvmlite')} {sys.version} {os.environ.get('NUMBA_BOUNDSCHECK')} {sources}"
 
 
-def object_file(kernel: Kernel[..., Any], level: str, folder: Path) -> Path:
+def object_file(kernel: KernelFunction[..., Any], level: str, folder: Path) -> Path:
     """Return the path of a kernel's object file, whose name contains a digest of all that it depends on."""
     key = hashlib.blake2b(f"{kernel.digest} {_tools()}".encode(), digest_size=8).hexdigest()
     return folder / f"{kernel.symbol}-{level}-{key}.o"
 
 
-def compile_kernels(kernels: Sequence[Kernel[..., Any]], levels: Sequence[str], folder: Path) -> None:
+def compile_kernels(kernels: Sequence[KernelFunction[..., Any]], levels: Sequence[str], folder: Path) -> None:
     """Make the object files of kernels that do not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     for kernel in kernels:
@@ -87,7 +87,7 @@ def link(files: Sequence[Path], path: Path) -> None:
         linked.replace(path)
 
 
-def library_of(kernel: Kernel[..., Any], level: str, folder: Path) -> Path:
+def library_of(kernel: KernelFunction[..., Any], level: str, folder: Path) -> Path:
     """Make a library of one kernel, unless it exists; return its path."""
     path = object_file(kernel, level, folder).with_suffix(".so")
     if not path.exists():
@@ -104,9 +104,9 @@ def modules() -> list[str]:
     return [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in paths if path.parent != _HERE]
 
 
-def kernels_of(module: str) -> list[Kernel[..., Any]]:
+def kernels_of(module: str) -> list[KernelFunction[..., Any]]:
     """Return the kernels of a module that Python calls."""
-    kernels = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, Kernel)]
+    kernels = [value for value in vars(importlib.import_module(module)).values() if isinstance(value, KernelFunction)]
     return [kernel for kernel in kernels if kernel.is_entry and kernel.py_func.__module__ == module]
 
 
@@ -117,7 +117,7 @@ def _compile_module(module: str, levels: Sequence[str], folder: Path) -> None:
 def build(levels: Sequence[str], folder: Path) -> None:
     """Build the libraries of these levels. Raises: CapfstError if that is not possible."""
     compiler()  # if it is missing, this fails now, not after a minute
-    library.FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(exist_ok=True)
     names = modules()
     kernels = [kernel for name in names for kernel in kernels_of(name)]
     files = {level: [object_file(kernel, level, folder) for kernel in kernels] for level in levels}
@@ -131,12 +131,12 @@ def build(levels: Sequence[str], folder: Path) -> None:
             problem = "the kernels cannot be compiled: a process was killed"
             raise CapfstError(f"{problem}. Free 0.6 GB of memory for each processor.") from error
     for level, made in files.items():
-        link(sorted(made), library.path_of(level))
-    library.DIGESTS.write_text(json.dumps({kernel.name: kernel.digest for kernel in kernels}, indent=0), "utf-8")
+        link(sorted(made), path_of(level))
+    DIGESTS.write_text(json.dumps({kernel.name: kernel.digest for kernel in kernels}, indent=0), "utf-8")
 
 
 if __name__ == "__main__":
-    selected, own = os.environ.get("CAPFST_LEVELS", "").split(), library.level()
+    selected, own = os.environ.get("CAPFST_LEVELS", "").split(), own_level()
     if selected == ["all"]:
         selected = ["x86-64-v2", "x86-64-v3"] if own.startswith("x86-64") else [own]
     try:

@@ -1,48 +1,18 @@
-"""The class of kernels, and the decorators that turn functions into kernels."""
+"""Kernels that Python calls, and the decorators that turn functions into kernels."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable
-from enum import EnumMeta
 from functools import cached_property
-from types import FunctionType, GenericAlias, ModuleType
-from typing import Any, Generic, ParamSpec, TypeVar
-
-import numpy as np
+from typing import Any
 
 from capfst.kernels import _call, library
+from capfst.kernels.function import OUTLINED, KernelFunction, P, R
 from capfst.kernels.types import fields, hints, leaves
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-OUTLINED = "_outlined"
-"""The end of the names of functions that LLVM must not inline."""
-
-
-class Kernel(Generic[P, R]):
-    """A function that runs as machine code; `py_func` is the Python function.
-
-    Args:
-        allocates: whether it creates arrays.
-        is_entry: whether Python calls it.
-        is_inlined: whether its code is copied into its callers; None: LLVM decides.
-    """
-
-    def __init__(
-        self,
-        function: Callable[P, R],
-        *,
-        allocates: bool = False,
-        is_entry: bool = True,
-        is_inlined: bool | None = None,
-    ) -> None:
-        self.py_func, self.__doc__ = function, function.__doc__
-        self.allocates, self.is_entry, self.is_inlined = allocates, is_entry, is_inlined
-        self.name = f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}"
-        self.symbol = re.sub(r"\W", "_", self.name)
+class Kernel(KernelFunction[P, R]):
+    """A function that runs as machine code."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if kwargs:
@@ -57,43 +27,6 @@ class Kernel(Generic[P, R]):
         results = () if result is type(None) else tuple(leaves({"": result}))
         types = tuple(leaves(dict(parameters))), results, fields(result) is not None
         return (*library.addresses(self), *types, MemoryError if self.allocates else IndexError, self.name)
-
-    @cached_property
-    def digest(self) -> str:
-        """A hash of all that determines the machine code: bytecode, types, constants, and the kernels that are called.
-
-        Comments and docstrings do not change it; another version of Python does.
-        """
-        reached: list[Kernel[..., Any]] = [self]
-        for kernel in reached:  # which grows meanwhile
-            called = [value for value in kernel._globals().values() if isinstance(value, Kernel)]
-            reached += [callee for callee in called if callee not in reached]
-        return hashlib.blake2b(repr([kernel._content() for kernel in reached]).encode(), digest_size=16).hexdigest()
-
-    def _globals(self) -> dict[str, Any]:
-        """Return the global values that the function names."""
-        known, code = self.py_func.__globals__, self.py_func.__code__
-        return {name: known[name] for name in sorted(code.co_names) if name in known}
-
-    def _content(self) -> list[Any]:
-        """Return what the machine code depends on, besides the code of other kernels."""
-        code, types = self.py_func.__code__, [_described(hint) for hint in hints(self.py_func).values()]
-        constants = [constant for constant in code.co_consts if constant != self.__doc__]
-        named = [(name, _described(value)) for name, value in self._globals().items()]
-        return [self.name, self.allocates, self.is_inlined, types, code.co_code, constants, code.co_names, named]
-
-
-def _described(value: Any) -> Any:
-    """Return what a digest contains of a type or of a value that a kernel names: something with a complete repr."""
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.tobytes()
-    if isinstance(value, tuple):
-        return [_described(item) for item in value]
-    if isinstance(value, EnumMeta):
-        return list(value)
-    if isinstance(value, (type, GenericAlias)) and (parts := fields(value)) is not None:
-        return value, [_described(part) for part in parts.values()]
-    return None if isinstance(value, (Kernel, ModuleType, FunctionType)) else value
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import platform
 import sys
 import threading
 from functools import lru_cache
@@ -18,30 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capfst.exceptions import CapfstError
-from capfst.kernels import _call
+from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
 
 if TYPE_CHECKING:
-    from capfst.kernels.decorators import Kernel
+    from capfst.kernels.function import KernelFunction
 
-FOLDER = Path(__file__).parent / "lib"
-DIGESTS = FOLDER / "digests.json"
 _PACKAGE = FOLDER.parents[1]
 _IS_CHECKOUT = (_PACKAGE.parent / "pyproject.toml").exists()
 _lock = threading.Lock()
 
 
-def level() -> str:
-    """Return the level of this machine's processor."""
-    machine = platform.machine().lower().replace("amd64", "x86_64").replace("arm64", "aarch64")
-    return f"x86-64-v{_call.level()}" if machine == "x86_64" else machine
-
-
-def path_of(level: str) -> Path:
-    """Return the path of the library of a level, the same on all systems."""
-    return FOLDER / f"{level}.so"
-
-
-def addresses(kernel: Kernel[..., Any]) -> tuple[int, int]:
+def addresses(kernel: KernelFunction[..., Any]) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that frees the arrays it returns."""
     with _lock:
         library, digests = _built()
@@ -60,7 +46,7 @@ def _address(functions: ctypes.CDLL, name: str) -> int:
 @lru_cache(1)
 def _built() -> tuple[ctypes.CDLL | None, dict[str, str] | None]:
     """Load the library, if one is to be used; if sources are newer, also the digests of the kernels in it."""
-    selected, own = os.environ.get("CAPFST_KERNELS"), level()
+    selected, own = os.environ.get("CAPFST_KERNELS"), own_level()
     names = [selected] if selected else [own, own.replace("v3", "v2")]
     path = next((file for name in names if (file := path_of(name)).exists()), None)
     if selected == "jit" or (_IS_CHECKOUT and not path and not selected):
@@ -79,14 +65,14 @@ def _load(path: Path) -> ctypes.CDLL:
         raise CapfstError(f"the compiled kernels cannot be loaded: {error}. Install capfst again.") from error
 
 
-def _compiled(kernel: Kernel[..., Any]) -> ctypes.CDLL:
+def _compiled(kernel: KernelFunction[..., Any]) -> ctypes.CDLL:
     """Load a library of one kernel, compiling it unless that was done before."""
     if not _IS_CHECKOUT:
         raise CapfstError(f"{kernel.name} is not in the library. Use a checkout of capfst, which can compile it.")
     try:
         from capfst.kernels import build  # noqa: PLC0415  (seldom needed)
 
-        return _load(build.library_of(kernel, level(), _PACKAGE.parent / "build" / "kernels"))
+        return _load(build.library_of(kernel, own_level(), _PACKAGE.parent / "build" / "kernels"))
     except ModuleNotFoundError as error:
         reason = f"{kernel.name} must be compiled, but {error.name} is not installed"
         raise CapfstError(f"{reason}. Run `make kernels`, or install numba.") from error

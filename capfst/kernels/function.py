@@ -1,0 +1,81 @@
+"""The function of a kernel, and a digest of all that its machine code depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from enum import EnumMeta
+from functools import cached_property
+from types import FunctionType, GenericAlias, ModuleType
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+from capfst.kernels.types import fields, hints
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OUTLINED = "_outlined"
+"""The end of the names of functions that LLVM must not inline."""
+
+
+class KernelFunction(Generic[P, R]):
+    """A function that is compiled to machine code; `py_func` is the Python function.
+
+    Args:
+        allocates: whether it creates arrays.
+        is_entry: whether Python calls it.
+        is_inlined: whether its code is copied into its callers; None: LLVM decides.
+    """
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        allocates: bool = False,
+        is_entry: bool = True,
+        is_inlined: bool | None = None,
+    ) -> None:
+        self.py_func, self.__doc__ = function, function.__doc__
+        self.allocates, self.is_entry, self.is_inlined = allocates, is_entry, is_inlined
+        self.name = f"{function.__module__.removeprefix('capfst.')}.{function.__qualname__}"
+        self.symbol = re.sub(r"\W", "_", self.name)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all that determines the machine code: bytecode, types, constants, and the kernels that are called.
+
+        Comments and docstrings do not change it; another version of Python does.
+        """
+        reached: list[KernelFunction[..., Any]] = [self]
+        for kernel in reached:  # which grows meanwhile
+            called = [value for value in kernel._globals().values() if isinstance(value, KernelFunction)]
+            reached += [callee for callee in called if callee not in reached]
+        return hashlib.blake2b(repr([kernel._content() for kernel in reached]).encode(), digest_size=16).hexdigest()
+
+    def _globals(self) -> dict[str, Any]:
+        """Return the global values that the function names."""
+        known, code = self.py_func.__globals__, self.py_func.__code__
+        return {name: known[name] for name in sorted(code.co_names) if name in known}
+
+    def _content(self) -> list[Any]:
+        """Return what the machine code depends on, besides the code of other kernels."""
+        code, types = self.py_func.__code__, [_described(hint) for hint in hints(self.py_func).values()]
+        constants = [constant for constant in code.co_consts if constant != self.__doc__]
+        named = [(name, _described(value)) for name, value in self._globals().items()]
+        return [self.name, self.allocates, self.is_inlined, types, code.co_code, constants, code.co_names, named]
+
+
+def _described(value: Any) -> Any:
+    """Return what a digest contains of a type or of a value that a kernel names: something with a complete repr."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, tuple):
+        return [_described(item) for item in value]
+    if isinstance(value, EnumMeta):
+        return list(value)
+    if isinstance(value, (type, GenericAlias)) and (parts := fields(value)) is not None:
+        return value, [_described(part) for part in parts.values()]
+    return None if isinstance(value, (KernelFunction, ModuleType, FunctionType)) else value
