@@ -64,6 +64,8 @@ class _Validated:
             value, rules = getattr(self, each.name), each.metadata
             if value is None and each.default is None:
                 continue
+            if isinstance(each.default, bool) and not isinstance(value, (bool, ContextOptions)):
+                raise OptionError(f"`{each.name}` is {value!r}. Use True or False.")
             choices, least, most = rules["choices"], rules["least"], rules["most"]
             if choices and value not in choices:
                 raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")

@@ -34,6 +34,7 @@ def test_python_has_all_options_with_their_defaults(called, kind):
 @pytest.mark.parametrize(
     ("kind", "options", "named"),
     [
+        (RecaseOptions, {"sentence_case": "no"}, "`sentence_case` is 'no'.*True or False"),
         (RecaseOptions, {"oov": "drop"}, "`oov` is 'drop'.*guess, pass"),
         (RecaseOptions, {"restore": "accents"}, "`restore` is 'accents'.*case, diacritics, both"),
         (TrainOptions, {"order": 6}, "`order` is 6.*1 to 5"),
