@@ -65,6 +65,8 @@ class Recaser:
     """
 
     def __init__(self, model: CapFst, **options: Any) -> None:
+        if not isinstance(model, CapFst):
+            raise TypeError(f"a Recaser takes an open model, not {model!r}. Use capfst.load.")
         self.model = model
         self.options = merged(RecaseOptions(), options, "load")
         loaded = LoadedModel(model)

@@ -220,7 +220,10 @@ def test_vocabulary_limits_cutoffs_and_pruning_drop_ngrams(corpus, tmp_path):
 
 def test_arpa_export_and_import_keep_casings_and_name_bad_lines(model, tmp_path):
     run("export", "--lm", model, "-o", tmp_path / "m.arpa")
-    run("import", tmp_path / "m.arpa", "-o", tmp_path / "again.fst")
+    done = run("import", tmp_path / "m.arpa", "-o", tmp_path / "again.fst")
+    assert "context model" in done.stderr.decode()
+    quiet = run("import", "--quiet", tmp_path / "m.arpa", "-o", tmp_path / "again.fst")
+    assert quiet.stderr == b""
     text = "new york's mayor met mr. o'neill in paris"
     assert run("recase", "--lm", tmp_path / "again.fst", stdin=text).stdout == (
         run("recase", "--lm", model, stdin=text).stdout

@@ -55,3 +55,31 @@ def test_the_engine_names_the_extra_with_pynini(tmp_path: Path) -> None:
     done = python(main, "recase", "--lm", model, "--engine", "openfst", stdin="it works", code=1)
     error = message(done)
     assert "openfst" in error and "pip install 'capfst[openfst]'" in error
+
+
+def test_parquet_without_pyarrow_is_one_error_in_all_threads() -> None:
+    program = """
+import sys; sys.modules["pyarrow"] = None
+from pathlib import Path
+from threading import Barrier, Thread
+from capfst.exceptions import CapfstError
+from capfst.io.formats import format_of
+from capfst.io.protocol import BatchOptions
+
+errors, together = [], Barrier(8)
+
+def read():
+    together.wait()
+    try:
+        format_of(Path("a.parquet"), BatchOptions("text", "text"))
+    except Exception as error:
+        errors.append(repr(error))
+
+threads = [Thread(target=read) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(*errors, sep="\\n")
+"""
+    printed = run_python(program).stdout.decode().splitlines()
+    assert len(printed) == 8
+    assert all("CapfstError" in line and "capfst[parquet]" in line for line in printed)

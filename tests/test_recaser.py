@@ -319,6 +319,12 @@ def test_unknown_and_unsupported_options_of_a_call_are_refused(golden, call):
         getattr(golden, call)(*arguments, oov="gues")
 
 
+def test_a_recaser_of_a_name_is_a_type_error(golden_file):
+    for model in "en", golden_file:
+        with pytest.raises(TypeError, match=r"capfst\.load"):
+            Recaser(model)
+
+
 def test_the_signature_lists_the_options():
     for called in capfst.load, capfst.Recaser:
         parameters = inspect.signature(called).parameters

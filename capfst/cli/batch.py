@@ -117,7 +117,7 @@ def batch(
     from capfst.io.outputs import plan
     from capfst.io.protocol import BatchOptions
     from capfst.recaser import load
-    from capfst.system.atomic import refuse_to_replace, refuse_unwritable, replacing
+    from capfst.system.atomic import refuse_to_replace, refuse_unwritable, writing
 
     todo = plan(inputs, output, lm)
     if report:
@@ -146,7 +146,7 @@ def batch(
             runner=_spark_runner(spark, recaser),
         )  # fmt: skip
     if report:
-        with replacing(report) as file:
+        with writing(report) as file:
             file.write(json.dumps(done.to_dict(), indent=1).encode())
     if not quiet:
         click.echo(done, err=True)

@@ -30,12 +30,12 @@ def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None
     from capfst.evaluate.error_analysis import analyze_files
     from capfst.evaluate.error_page import page
     from capfst.recaser import load
-    from capfst.system.atomic import refuse_to_replace, replacing
+    from capfst.system.atomic import refuse_to_replace, writing
 
     if html:
         refuse_to_replace(html, reference, hypothesis, lm)
     analysis = analyze_files(references=reference, hypotheses=hypothesis, recaser=load(lm) if lm else None)
     if html:
-        with replacing(html) as file:
+        with writing(html) as file:
             file.write(page(analysis, top, (str(reference), str(hypothesis))).encode("utf-8", "replace"))
     show(json.dumps(analysis.to_dict(top), ensure_ascii=False) if as_json else analysis.text(top))

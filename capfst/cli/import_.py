@@ -21,7 +21,8 @@ from capfst.options import TrainOptions
     help="The words of the ARPA model are separated by white space in text; they are not capfst's tokens.",
 )
 @options_of(TrainOptions, "language", "restore", "grammar")
-def import_(arpa: Path, output: Path, pretokenized: bool, **options: Any) -> None:
+@option("-q", "--quiet", is_flag=True, help="Print errors only, no notes.")
+def import_(arpa: Path, output: Path, pretokenized: bool, quiet: bool, **options: Any) -> None:
     """Compile an ARPA model whose words are surface forms.
 
     ARPA is a file of another toolkit (KenLM, SRILM, IRSTLM, OpenGrm): plain, .gz, .zst, .bz2 or .xz.
@@ -32,4 +33,4 @@ def import_(arpa: Path, output: Path, pretokenized: bool, **options: Any) -> Non
     from capfst.models.convert import import_arpa
 
     import_arpa(arpa, output, pretokenized=pretokenized, **options)
-    note(f"{output}: no context model, so only the LM decides. Only `capfst train` makes context models.")
+    note(f"{output}: no context model, so only the LM decides. Only `capfst train` makes context models.", quiet)

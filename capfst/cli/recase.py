@@ -175,9 +175,9 @@ def _write(recased: Iterable[bytes | memoryview], output: Path | None) -> None:
     if not output:
         return write_text(recased, sys.stdout.buffer)
     from capfst.io.compression import compressing, compression_of_name
-    from capfst.system.atomic import replacing
+    from capfst.system.atomic import writing
 
-    with replacing(output) as out, compressing(compression_of_name(output), out) as write:
+    with writing(output) as out, compressing(compression_of_name(output), out) as write:
         for block in recased:
             write(block)
 

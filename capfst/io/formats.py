@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
+from threading import Lock
 
 from capfst.exceptions import CorpusError
 from capfst.io.csv import Csv
@@ -18,15 +19,20 @@ from capfst.io.plain_text import PlainText
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
 from capfst.io.tsv import Tsv
 
+_importing = Lock()
+"""If the import of a module fails in one thread, Python gives another thread an ImportError without the reason."""
+
 
 def _parquet(path: Path, options: TextOptions) -> Format:
-    from capfst.io.parquet import Parquet  # noqa: PLC0415  (pyarrow is optional, and slow to import)
+    with _importing:
+        from capfst.io.parquet import Parquet  # noqa: PLC0415  (pyarrow is optional, and slow to import)
 
     return Parquet(path, options)
 
 
 def _wiki(path: Path, options: TextOptions) -> Reader:
-    from capfst.io.wiki import Wiki  # noqa: PLC0415  (mwxml and mwparserfromhell are optional)
+    with _importing:
+        from capfst.io.wiki import Wiki  # noqa: PLC0415  (mwxml and mwparserfromhell are optional)
 
     return Wiki(path, options)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from capfst.exceptions import ModelError
 from capfst.fst.symbols import EPSILON
+from capfst.io.blocks import UTF8_MARK
 from capfst.io.compression import DAMAGED, decompressed
 from capfst.lm.arpa_lines import (
     BAD_FIELDS,
@@ -174,7 +175,7 @@ def _read(reader: _Reader, lowering: Lowering) -> Arpa:
 
 def _header(reader: _Reader) -> list[int]:
     """Read the number of n-grams per order."""
-    while (line := reader.next()) != b"\\data\\":
+    while (line := reader.next()) not in (b"\\data\\", UTF8_MARK + b"\\data\\"):  # editors add a mark
         if line is None:
             reader.fail(reader.line, "there is no \\data\\ line, so this is not an ARPA model")
     numbers: list[int] = []

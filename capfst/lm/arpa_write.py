@@ -20,7 +20,7 @@ from capfst.io.compression import compressing, compression_of_name
 from capfst.kernels import allocating, inner, kernel
 from capfst.kernels.types import U8Array, f64, i64
 from capfst.lm.decompile import Histories, histories
-from capfst.system.atomic import replacing
+from capfst.system.atomic import writing
 from capfst.text.strings import Strings
 
 _LOG10 = 1 / math.log(10)
@@ -156,6 +156,6 @@ def write_arpa(
     Raises:
         CapfstError: the file cannot be written.
     """
-    with replacing(path) as file, compressing(compression_of_name(Path(path)), file) as write:
+    with writing(path) as file, compressing(compression_of_name(Path(path)), file) as write:
         for part in _sections(states, arcs, start, symbols):
             write(part)

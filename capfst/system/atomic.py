@@ -23,6 +23,7 @@ _ADVICE = {
     errno.ENOSPC: "Free some space, or choose another folder.",
     errno.EDQUOT: "Free some space, or choose another folder.",
     errno.EFBIG: "Raise the limit on file sizes (ulimit -f), or choose another file system.",
+    errno.EPIPE: "The program that reads it has ended.",
     errno.EACCES: "Choose a writable file in a writable folder.",
     errno.EPERM: "Choose a writable folder.",
     errno.EROFS: "Choose a writable folder.",
@@ -44,14 +45,11 @@ def _clear() -> None:
 
 
 class _Raw(io.FileIO):
-    """A new file, locked while it is open; write errors are reported against `target`."""
+    """A file whose write errors are reported against `target`."""
 
-    def __init__(self, temporary: Path, target: Path) -> None:
+    def __init__(self, file: Path, mode: str, target: Path) -> None:
         self.target = target
-        # "x" creates it with the permissions of any new file (tempfile's would be private).
-        super().__init__(temporary, "x+")
-        with contextlib.suppress(OSError):  # some file systems have no locks
-            lock(self.fileno())
+        super().__init__(file, mode)
 
     def write(self, data: Any) -> int:
         try:
@@ -106,11 +104,41 @@ def _checked(path: str | os.PathLike[str]) -> Path:
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:
-    """Raise the CapfstError that `replacing` would raise, as far as it can be foreseen."""
+    """Raise the CapfstError that `writing` would raise, as far as it can be foreseen."""
+    if _is_stream(path):
+        return
     target = _checked(path)
     if not os.access(target.parent, os.W_OK):
         missing = errno.EACCES if target.parent.exists() else errno.ENOENT
         raise _failure(target, OSError(missing, os.strerror(missing)))
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a binary file to write without seeking: a device or pipe is written to at once, else as by `replacing`.
+
+    Raises:
+        CapfstError: the file cannot be written.
+    """
+    if not _is_stream(path):
+        with replacing(path) as replaced:
+            yield replaced
+        return
+    target = Path(path)
+    try:
+        raw = _Raw(target, "w", target)
+    except OSError as error:
+        raise _failure(target, error) from error
+    with raw, io.BufferedWriter(raw, 1) as file:  # completes partial writes, and keeps nothing back
+        yield file
+
+
+def _is_stream(path: str | os.PathLike[str]) -> bool:
+    """Return whether the path is that of a device or pipe."""
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+    return False
 
 
 @contextlib.contextmanager
@@ -129,7 +157,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     raw = None
     try:  # begins before the file exists: Ctrl-C may arrive right after that
         try:
-            raw = _Raw(temporary, target)
+            # "x" creates it with the permissions of any new file (tempfile's would be private).
+            raw = _Raw(temporary, "x+", target)
+            with contextlib.suppress(OSError):  # some file systems have no locks
+                lock(raw.fileno())
             with contextlib.suppress(OSError):  # no such file, or a file system without permissions
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
         except OSError as error:

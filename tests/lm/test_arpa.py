@@ -298,6 +298,11 @@ def test_a_line_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
         read_arpa(io.BytesIO(edit("-0.3\tB b", "-0.3\tB b" + " " * (2 << 20)).encode()))
 
 
+@pytest.mark.parametrize("before", ["\ufeff", "\ufeff\n", "a comment\n"])
+def test_text_and_marks_before_the_data(before: str) -> None:
+    assert read_arpa(io.BytesIO((before + KENLM).encode())).words == FORMS
+
+
 def test_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """The size of blocks does not affect the model."""
     text = KENLM.replace("\n\n", "\n \n\t\n").encode()

@@ -6,12 +6,13 @@ import re
 import resource
 import signal
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from capfst.exceptions import CapfstError
-from capfst.system.atomic import replacing
+from capfst.system.atomic import replacing, writing
 
 OLD, NEW = b"what was there", b"what is new"
 
@@ -148,3 +149,41 @@ def test_a_pipe(folder: Path) -> None:
     finally:
         os.close(reader)
         os.close(writer)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_written_to_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    read: list[bytes] = []
+    first = threading.Event()
+
+    def reader() -> None:
+        with open(tmp_path / "pipe", "rb", 0) as pipe:
+            while data := pipe.read(1 << 20):
+                read.append(data)
+                first.set()
+
+    thread = threading.Thread(target=reader)
+    thread.start()
+    with writing(tmp_path / "pipe") as file:
+        file.write(b"one line\n")
+        assert first.wait(60)
+        file.write(b"x" * 300_000)
+    thread.join(60)
+    assert b"".join(read) == b"one line\n" + b"x" * 300_000
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_devices_are_written_to(tmp_path):
+    with writing("/dev/null") as file:
+        file.write(b"x" * 300_000)
+    with pytest.raises(CapfstError, match=r"/dev/full: .*No space left"), writing("/dev/full") as file:
+        file.write(b"x")
+
+
+def test_other_files_are_replaced(tmp_path):
+    with pytest.raises(KeyError), writing(tmp_path / "out") as file:
+        file.write(b"x")
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
