@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import json
 import os
 import platform
 import shutil
@@ -34,7 +33,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
-from tables import bench_table
+from tables import bench_table, save
 
 import capfst
 from capfst.cli.exit_status import exit_status
@@ -44,7 +43,6 @@ from capfst.fst.read import CapFst
 from capfst.io.blocks import read_blocks
 from capfst.io.files import find_files
 from capfst.recaser import load
-from capfst.system.atomic import replacing
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
 CALLS = """
@@ -319,8 +317,7 @@ def main(
         measure(everyone, lowered, tokens, folder, repeat, runs, cpu_time)
         figures = [as_json(contender, cased) for contender in everyone]
     results = {"table": "bench", "machine": machine(), "contenders": figures}
-    with replacing(output) as file:
-        file.write(json.dumps(results, indent=1, ensure_ascii=False).encode() + b"\n")
+    save(results, output)
     print(bench_table(results))
 
 

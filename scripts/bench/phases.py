@@ -12,7 +12,6 @@ Prints a table. With --json, also writes the results to a file from which script
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,12 +19,11 @@ from typing import Any, TypeVar
 
 import click
 import numpy as np
-from tables import phases_table
+from tables import phases_table, save
 
 from capfst.cli.exit_status import exit_status
 from capfst.io.blocks import read_blocks
 from capfst.recaser import Recaser, load
-from capfst.system.atomic import replacing
 
 Result = TypeVar("Result")
 PHASES = "S and T: words, forms", "weights on S ∘ T: context", "∘, bestpath: search", "P: the text again"
@@ -69,8 +67,7 @@ def main(text: Path, models: tuple[str, ...], repeat: int, quick: bool, output: 
             columns.append({"name": name, "ns": phases(recaser, lowered, repeat)})
     results = {"table": "phases", "phases": PHASES, "columns": columns}
     if output:
-        with replacing(output) as file:
-            file.write(json.dumps(results, indent=1, ensure_ascii=False).encode() + b"\n")
+        save(results, output)
     print(phases_table(results))
 
 

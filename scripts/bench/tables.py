@@ -22,8 +22,15 @@ sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from helpers.markdown import fill, table
 
 from capfst.cli.exit_status import exit_status
+from capfst.system.atomic import replacing
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def save(results: dict[str, Any], path: Path) -> None:
+    """Write results as JSON."""
+    with replacing(path) as file:
+        file.write(json.dumps(results, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def bench_table(results: dict[str, Any]) -> str:
