@@ -35,6 +35,7 @@ from capfst.text.tokenizer import NEWLINE
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Monolingual
+    from capfst.bilingual.weights import Bilingual
     from capfst.bilingual.word_facts import AnnotatedText
 
 Buffer = npt.NDArray[np.uint8]
@@ -97,13 +98,18 @@ class Pipeline:
             )
 
     def _load(self) -> None:
-        """Load what the options need, and the tables of its kernels, while the engine is built."""
+        """Load the parts that the options need, and call their kernels once, while the engine is built."""
         self.context = self.loaded.context if self.options.context else None
         self.spellings = self.loaded.spellings if self.options.context else None
         line = np.frombuffer(b"\n", np.uint8)
         words = self.loaded.transducer.words(line)
         path = LabelPath(words.first_labels, words.may_begin)
         self.surface(line, words, path, self._context_costs(line, words))
+
+    @property
+    def guesses(self) -> bool:
+        """Whether the case of OOV words is guessed."""
+        return self.options.oov == "guess"
 
     def _number_of(self, language: str) -> int:
         """Return the context model's number of a language, or ANY if it is the model's only one."""
@@ -144,24 +150,21 @@ class Pipeline:
         """
         if block is None or block.source is None:
             return self._context_costs(buf, words, include_pruned)
-        from capfst.bilingual.candidates import monolingual  # noqa: PLC0415  (few texts are translations)
-        from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415
+        from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415  (few texts are translations)
 
-        bilingual, guess = self.check_bilingual(), self.options.oov == "guess"
-        assert bilingual is not None
+        bilingual = self.check_bilingual()
         target, source, links = self._linked(self._annotated(buf, words), block)
-        alone = monolingual(words, self._context_costs(buf, words, include_pruned=True))
-        return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, guess)
+        alone = self.monolingual(target)
+        return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, self.guesses)
 
     def _context_costs(self, buf: Buffer, words: Words, include_pruned: bool = False) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
         begins = self.loaded.boundaries.expected(words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
-        guess = self.options.oov == "guess"
         return casing_costs(
-            self.context, buf, words, self.loaded.transducer, guess, include_pruned, begins, memory, self.language,
-            self.spellings,
+            self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
+            self.language, self.spellings,
         )  # fmt: skip
 
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
@@ -196,7 +199,7 @@ class Pipeline:
         """Recase translated lines as `recase_blocks` does."""
         return map_stream(lambda block: self.recase_block(block)[1], blocks, jobs)
 
-    def check_bilingual(self) -> Any:
+    def check_bilingual(self) -> Bilingual:
         """Return the bilingual part of the model.
 
         Raises:

@@ -54,7 +54,7 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True)
 class ManifestEntry:
-    """A complete output, and what it was made from."""
+    """A complete output, with its input, model and options."""
 
     output: str  # path relative to the folder of the manifest
     input: str

@@ -80,7 +80,7 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
 
 
 def counting(recaser: Recaser) -> Recase:
-    """Return a function that recases whole lines, with or without their source, and counts what it did."""
+    """Return a function that recases whole lines, with or without their source, and counts tokens and changes."""
 
     def recase(
         text: bytes, source: bytes | None = None, align: bytes | None = None, /

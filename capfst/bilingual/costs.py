@@ -122,7 +122,7 @@ def bilingual_costs(
     costs: Monolingual,
     guess: bool,
 ) -> CasingCosts:
-    """Return what the casings of a translation's words cost in addition to the LM, given the source.
+    """Return the costs of the casings of a translation's words, given the source, in addition to the LM's.
 
     costs: those without the source, which are overwritten. guess: as in `context.casing_costs`. The scale is the LM's
     weight, or 1 if the first line's source has no contrast.

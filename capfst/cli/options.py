@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.options import RUNNING, flag_of
+from capfst.options import RUNNING, TrainOptions, flag_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +63,7 @@ class Weights(click.ParamType):
 
 
 class Model(click.ParamType):
-    """A model: its file, or the name of a ready model."""
+    """A model: its file, or the name of a bundled model."""
 
     name = "model"
 
@@ -126,16 +126,6 @@ output_option = option(
 )
 model_output_option = option("-o", "--output", required=True, type=FILE, help="Model file to write.")
 json_option = option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-jobs_option = option(
-    "--jobs", type=click.IntRange(1), help="Number of threads.  [default: one per core]", group=RUNNING
-)
-errors_option = option(
-    "--errors",
-    type=click.Choice(["strict", "replace"]),
-    default="strict",
-    show_default=True,
-    help="Bytes that are not UTF-8: raise an error, or replace them with U+FFFD.",
-)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -176,6 +166,8 @@ def _click_option(field: Field[Any]) -> Decorator:
 
 _TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE}
 
+jobs_option = options_of(TrainOptions, "jobs")
+errors_option = options_of(TrainOptions, "errors")
 runner_options = together(
     option(
         "--runner",

@@ -40,7 +40,7 @@ def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None
     capfst train nieuws/ --words /usr/share/dict/dutch -o cap.fst
     """
     from capfst.system.progress import progress
-    from capfst.training import train as run
+    from capfst.training.stages import train as run
 
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter())

@@ -1,4 +1,4 @@
-"""`capfst train-bilingual`: what the source of translations reveals of their case."""
+"""`capfst train-bilingual`: weights for the case of translations, given their source."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def train_bilingual(
     capfst train-bilingual --lm french.fst french.txt english.txt english-french.align -o bilingual.fst
     capfst recase --lm bilingual.fst --source new.english.txt --align new.align new.french.txt
     """
-    from capfst.training import train_bilingual as run
+    from capfst.training.bilingual import train_bilingual as run
 
     trained = run(target, source, align, output, lm=lm, align_words=align_words, errors=errors)
     if not quiet:

@@ -202,8 +202,8 @@ def casing_costs(
     language: int = ANY,
     spellings: Context | None = None,
 ) -> CasingCosts:
-    """Return what the casings of a buffer's words cost in addition to the LM: SCALE · −ln p(shape | word, context),
-    less that of the word's likeliest shape.
+    """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
+    context), less that of the word's likeliest shape.
 
     An unseen casing also costs the `unseen_penalty` of the word's record. Pruned surface forms cost +inf.
 

@@ -72,7 +72,7 @@ class BatchOptions(TextOptions):
 
 @dataclass(frozen=True)
 class RecaseCounts:
-    """What was recased in a block, a file or all files."""
+    """Counts of the text recased in a block, a file or all files."""
 
     records: int = 0  # lines of a file, objects or rows
     malformed: int = 0  # records that were passed unchanged or dropped

@@ -61,7 +61,7 @@ class KernelFunction(Generic[P, R]):
         return {name: known[name] for name in sorted(code.co_names) if name in known}
 
     def _content(self) -> list[Any]:
-        """Return what the machine code depends on, besides the code of other kernels."""
+        """Return everything that determines the machine code, except the code of other kernels."""
         code, types = self.py_func.__code__, [_described(hint) for hint in hints(self.py_func).values()]
         constants = [constant for constant in code.co_consts if constant != self.__doc__]
         named = [(name, _described(value)) for name, value in self._globals().items()]
@@ -69,7 +69,7 @@ class KernelFunction(Generic[P, R]):
 
 
 def _described(value: Any) -> Any:
-    """Return what a digest contains of a type or of a value that a kernel names: something with a complete repr."""
+    """Return a value whose repr describes completely a type, or a value that a kernel names."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The levels of processors, and where the library of each is."""
+"""The levels of processors, and the path of the library for each."""
 
 import platform
 from pathlib import Path

@@ -337,14 +337,14 @@ def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: ProblemColle
     """Collect a fold's lines for the weights, with the labels and costs that they have in a model."""
     seen = np.zeros(1 << _SEEN_BITS - 3, np.uint8)
     classifier = _classifier(corpus, corpus.texts(fold), seen)
-    pipeline, guess = model.pipeline, model.options.oov == "guess"
+    pipeline = model.pipeline
     loaded = pipeline.loaded
     search = loaded.lm.unknown, pipeline.engine.starts, pipeline.engine.tables
     for target, source, links, _, for_weights in corpus.texts(fold, model):
         new = for_weights[_unseen(target, source, for_weights, seen)].tolist()
         gold = encode.labels(target.buf, target.words, model.model.symbols, loaded.lm.unknown, loaded.pretokenized)
         costs = pipeline.monolingual(target)
-        collector.add(target, source, links, new, gold, costs, loaded.forms, classifier, guess, search)
+        collector.add(target, source, links, new, gold, costs, loaded.forms, classifier, pipeline.guesses, search)
 
 
 def _lines(text: AnnotatedText, lines: npt.NDArray[np.int64]) -> bytes:

@@ -1,4 +1,4 @@
-"""The report of a training run: what the corpus contained, and what the model contains."""
+"""The report of a training run: the contents of the corpus and of the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(repr=False)
 class Trained:
-    """What a model was trained on, and its size."""
+    """The size of a trained model and of its training text."""
 
     path: str
     signature: Signature

@@ -8,7 +8,7 @@ from support.translations import Bitext, bitext, write
 
 import capfst
 from capfst.exceptions import CorpusError
-from capfst.training import TrainedBilingual, train_bilingual
+from capfst.training.bilingual import TrainedBilingual, train_bilingual
 
 
 @pytest.fixture
