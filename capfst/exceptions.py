@@ -13,6 +13,11 @@ def one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", lambda found: ascii(found[0])[1:-1], text)
 
 
+def quantity(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: `1 line`, `2,000 lines`. plural: if it is not the noun and an s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 class CapfstError(Exception):
     """An error in the user's input or environment. The command line prints it as one line and exits with status 1."""
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from textwrap import fill
 from typing import Any, Literal, TypeVar
 
-from capfst.exceptions import OptionError
+from capfst.exceptions import OptionError, quantity
 
 Value = TypeVar("Value")
 Options = TypeVar("Options", "RecaseOptions", "TrainOptions")
@@ -64,7 +65,8 @@ class _Validated:
             value, rules = getattr(self, each.name), each.metadata
             if value is None and each.default is None:
                 continue
-            if isinstance(each.default, bool) and not isinstance(value, (bool, ContextOptions)):
+            accepted = (bool, ContextOptions) if "ContextOptions" in str(each.type) else bool
+            if isinstance(each.default, bool) and not isinstance(value, accepted):
                 raise OptionError(f"`{each.name}` is {value!r}. Use True or False.")
             choices, least, most = rules["choices"], rules["least"], rules["most"]
             if choices and value not in choices:
@@ -163,8 +165,8 @@ class ContextOptions(_Validated):
 class TrainOptions(_Validated):
     """How a model is trained.
 
-    `words`, `skip_filters` and `cutoffs` also accept one value, or any iterable of values. `context` also accepts
-    `ContextOptions`.
+    `words`, `skip_filters`, `field`, `column` and `cutoffs` also accept one value, or any iterable of values. `context`
+    also accepts `ContextOptions`.
 
     Raises:
         OptionError: a value that is not supported.
@@ -242,9 +244,25 @@ class TrainOptions(_Validated):
         kind="file",
         group=TEXT,
     )
-    field: str | None = option(None, "Field of .jsonl objects that holds the text.", group=TEXT)
-    column: str | None = option(
-        None, "Column of .tsv, .csv and .parquet files that holds the text: its name, or its number from 1.", group=TEXT
+    field: tuple[str, ...] = option(
+        (),
+        "Field of .jsonl and .json objects that holds text: its name, or a path such as a.b[].c (repeatable).",
+        kind="names",
+        group=TEXT,
+    )
+    column: tuple[str, ...] = option(
+        (),
+        "Column of .tsv, .csv and .parquet files that holds text: its name, or its number from 1 (repeatable).",
+        kind="names",
+        group=TEXT,
+    )
+    delimiter: str | None = option(
+        None,
+        "Character between the fields of .csv and .tsv files, such as ; or \\t.  [default: a comma, or a tab]",
+        group=TEXT,
+    )
+    encoding: str = option(
+        "utf-8", "Encoding of the text, such as latin-1, cp1252 or utf-16; what is written has the same.", group=TEXT
     )
     errors: Errors = option(
         "strict", "Bytes that are not UTF-8: raise an error, or replace them with U+FFFD.",
@@ -270,8 +288,8 @@ class TrainOptions(_Validated):
         if cutoffs and (cutoffs[0] != 0 or len(cutoffs) > self.order or list(cutoffs) != sorted(cutoffs)):
             given = ",".join(map(str, cutoffs))
             raise OptionError(
-                f"`cutoffs` is {given}. Use at most {self.order} numbers in ascending order, of which the first is 0,"
-                " such as 0,0,1. To drop rare words, use `min_count`."
+                f"`cutoffs` is {given}. Use at most {quantity(self.order, 'number')} in ascending order, of which the"
+                " first is 0, such as 0,0,1. To drop rare words, use `min_count`."
             )
 
 
@@ -304,7 +322,7 @@ def with_flags(message: str) -> str:
         if name not in flags:
             return found[0]
         value = value and value.strip("'")
-        return flags[name] if value in (None, "True", "False") else f"{flags[name]} {value}"
+        return flags[name] if value in (None, "True", "False") else f"{flags[name]} {shlex.quote(value)}"
 
     return re.sub(r"`(\w+)(?:=([^`]+))?`", flag, message)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
 
 from capfst import models
-from capfst.exceptions import CorpusError, ModelError
+from capfst.exceptions import CorpusError, ModelError, quantity
 from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
 from capfst.io.documents import PIECE, documents
@@ -87,9 +87,9 @@ class Recaser:
     def __repr__(self) -> str:
         context = self.pipeline.context
         n_domains = 0 if context is None else context.n_domains
-        described = f"context of {n_domains} domain{'s'[: n_domains > 1]}" if n_domains else "no context"
+        described = f"context of {quantity(n_domains, 'domain')}" if n_domains else "no context"
         options = ", ".join(f"{name}={value!r}" for name, value in asdict(self.options).items() if name != "context")
-        words = f"{len(self.model.symbols) - 1:,} words"
+        words = quantity(len(self.model.symbols) - 1, "word")
         return f"<Recaser {self.model.path}: order {self.model.signature.order}, {words}, {described}; {options}>"
 
     @overload

@@ -159,6 +159,64 @@ def test_tokenize_and_perplexity_use_the_model(model, corpus):
     assert 1 < result["including_oov"] < 10
     text = run("perplexity", "--lm", model, stdin="unheard words").stdout.decode()
     assert "OOVs:\t2\nTokens:\t3\n" in text
+    for options in [], ["--json"]:
+        assert "the text is empty" in message(run("perplexity", "--lm", model, *options, stdin="", code=1))
+    assert json.loads(run("perplexity", "--lm", model, "--json", stdin="\n").stdout)["tokens"] == 1  # a sentence end
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+@pytest.mark.parametrize("through", ["stdin", "file", "output"])
+def test_recase_keeps_the_encoding(model, tmp_path, encoding, through):
+    given, expected = ("\ufeff" * (encoding == "utf-16") + text for text in ("in paris é\nibm", "in Paris É\nIBM"))
+    codec = encoding.replace("utf-16", "utf-16-be")
+    (tmp_path / "a").write_bytes(given.encode(codec))
+    options = ["recase", "--lm", model, "--encoding", encoding]
+    if through == "stdin":
+        done = run(*options, stdin=given.encode(codec)).stdout
+    elif through == "file":
+        done = run(*options, tmp_path / "a").stdout
+    else:
+        run(*options, tmp_path / "a", "-o", tmp_path / "out.gz")
+        done = gzip.decompress((tmp_path / "out.gz").read_bytes())
+    assert done == expected.encode(codec)
+    if through == "file":
+        name = "UTF-16" if encoding == "utf-16" else "LATIN1"
+        error = message(run("recase", "--lm", model, tmp_path / "a", code=1))
+        assert f"--encoding {name}" in error
+        assert f"iconv -f {name} -t UTF-8" in error
+
+
+def test_unsupported_encodings_and_delimiters(model, tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a;b\nibm;ibm\n")
+    for command in ["recase", tmp_path / "a.csv", "-q"], ["batch", tmp_path / "a.csv", "-o", tmp_path / "out"]:
+        error = message(run(*command, "--lm", model, "--encoding", "latin9x", code=1))
+        assert error.startswith("capfst: error: --encoding is 'latin9x'. ")
+    error = message(run("batch", tmp_path / "a.csv", "-o", tmp_path / "out", "--delimiter", ";;", code=1))
+    assert error.startswith("capfst: error: --delimiter is ';;'. ")
+
+
+def test_several_texts_of_records(model, tmp_path):
+    """batch recases several fields and columns of all formats, and train reads them."""
+    (tmp_path / "a.jsonl").write_bytes(b'{"a": {"b": [{"c": "ibm"}]}, "d": "in paris", "e": "ibm"}\n')
+    (tmp_path / "b.json").write_bytes(b'[\n  {"a": {"b": [{"c": "ibm"}]},\n   "d": "in paris"}\n]\n')
+    (tmp_path / "c.csv").write_bytes(b"f;g;h\nibm;ibm;in paris\n")
+    texts = ["--field", "a.b[].c", "--field", "d", "--column", "f", "--column", "h", "--delimiter", ";"]
+    run("batch", tmp_path, "--lm", model, *texts, "-o", (out := tmp_path.with_name("out")), "-q")
+    expected = {
+        "a.jsonl": b'{"a": {"b": [{"c": "IBM"}]}, "d": "in Paris", "e": "ibm"}\n',
+        "b.json": b'[\n  {"a": {"b": [{"c": "IBM"}]},\n   "d": "in Paris"}\n]\n',
+        "c.csv": b"f;g;h\nIBM;ibm;in Paris\n",
+    }
+    assert {name: (out / name).read_bytes() for name in expected} == expected
+    again = run("batch", tmp_path, "--lm", model, *texts, "-o", out).stderr.decode()
+    assert "3 done before" in again  # the options are as in the manifest
+    trained = run("train", tmp_path, *texts, "--no-clean", "--no-context", "-o", tmp_path.with_name("m.fst")).stderr
+    assert b"learned from 6 sentences, 9 tokens" in trained
+    error = run("batch", tmp_path, "--lm", model, *texts[4:], "-o", out, code=1).stderr.decode()
+    assert "1 left out" in error  # .json, as no field is named
+    assert "no field 'text'. Use --field with one of its texts: a.b[].c, d, e. " in error
+    error = run("batch", f"{tmp_path}/*.json", "--lm", model, "-o", out, code=1).stderr.decode()
+    assert "b.json, line 2: the object has no field 'text'" in error
 
 
 def test_info_prints_the_signature_or_json(model):

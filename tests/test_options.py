@@ -8,7 +8,7 @@ import pytest
 
 import capfst
 from capfst.cli import cli
-from capfst.options import RecaseOptions, TrainOptions, flag_of, merged, with_flags
+from capfst.options import ContextOptions, RecaseOptions, TrainOptions, flag_of, merged, with_flags
 
 COMMANDS = [("recase", RecaseOptions), ("batch", RecaseOptions), ("train", TrainOptions)]
 
@@ -35,6 +35,9 @@ def test_python_has_all_options_with_their_defaults(called, kind):
     ("kind", "options", "named"),
     [
         (RecaseOptions, {"sentence_case": "no"}, "`sentence_case` is 'no'.*True or False"),
+        (RecaseOptions, {"context": ContextOptions()}, "`context` is .*True or False"),
+        (TrainOptions, {"context": 1}, "`context` is 1.*True or False"),
+        (TrainOptions, {"clean": ContextOptions()}, "`clean` is .*True or False"),
         (RecaseOptions, {"oov": "drop"}, "`oov` is 'drop'.*guess, pass"),
         (RecaseOptions, {"restore": "accents"}, "`restore` is 'accents'.*case, diacritics, both"),
         (TrainOptions, {"order": 6}, "`order` is 6.*1 to 5"),
@@ -56,3 +59,4 @@ def test_messages_name_flags_on_the_command_line():
     assert with_flags("`clean=False`, `errors='replace'`, `jobs=1`, `cd here`") == (
         "--no-clean, --errors replace, --jobs 1, `cd here`"
     )
+    assert with_flags("`delimiter=';'` and `encoding='utf-16'`") == "--delimiter ';' and --encoding utf-16"

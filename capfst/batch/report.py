@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from capfst.exceptions import one_line
+from capfst.exceptions import one_line, quantity
 from capfst.io.protocol import RecaseCounts
 
 DONE, SKIPPED, FAILED = "done", "skipped", "failed"
@@ -71,7 +71,8 @@ class BatchReport:
 
     def __str__(self) -> str:
         done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
-        rate = f", {done.tokens / self.seconds:,.0f} tokens/s" if self.seconds and done.tokens else ""
+        per_second = round(done.tokens / self.seconds) if self.seconds else 0
+        rate = f", {quantity(per_second, 'token')}/s" if done.tokens else ""
         left_out = f", {len(self.left_out):,} left out: not text, by their names" if self.left_out else ""
         return (
             f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"

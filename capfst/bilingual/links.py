@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.bilingual.word_facts import AN, AnnotatedText
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CorpusError, quantity
 from capfst.io.alignments import NO_NAMES, Names, Pairs
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import I32Array, i64
@@ -83,7 +83,7 @@ def link(
         s, t = int(pairs.source[pair]), int(pairs.target[pair])
         raise CorpusError(
             f"{names.align}, line {line + bad}: the pair {s}-{t} is out of range, as {names.source} has"
-            f" {source.lines[bad]['n_tokens']} words in this line and {names.target} has"
+            f" {quantity(int(source.lines[bad]['n_tokens']), 'word')} in this line and {names.target} has"
             f" {target.lines[bad]['n_tokens']}. Align exactly the given lines."
         )
     return links

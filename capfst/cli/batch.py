@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from capfst.cli.hints import note_lack_of_context
+from capfst.cli.hints import beginning_of, note_foreign_language, note_lack_of_context
 from capfst.cli.options import (
     FILE,
     command,
-    errors_option,
     jobs_option,
     lm_option,
     option,
     options_of,
     runner_options,
     spark_session,
+    texts_options,
 )
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, quantity
 from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
@@ -41,14 +41,7 @@ if TYPE_CHECKING:
 @option(
     "-o", "--output", required=True, type=FILE, help="Output folder, which gets the same tree of files as the inputs."
 )
-@option("--field", default="text", show_default=True, help="Field to recase in the objects of .jsonl files.")
-@option(
-    "--column",
-    default="text",
-    show_default=True,
-    help="Column to recase in .tsv, .csv and .parquet files: its name, or its number from 1.",
-)
-@errors_option
+@texts_options
 @option(
     "--on-error",
     type=click.Choice(["fail", "pass", "drop"]),
@@ -87,8 +80,10 @@ def batch(
     master: str | None,
     lm: Path,
     output: Path,
-    field: str,
-    column: str,
+    field: tuple[str, ...],
+    column: tuple[str, ...],
+    delimiter: str | None,
+    encoding: str,
     source_field: str | None,
     align_field: str | None,
     document: bool,
@@ -104,9 +99,10 @@ def batch(
 ) -> None:
     """Restore the case of whole corpora, file by file.
 
-    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .tsv and .csv (plain, .gz, .zst, .bz2, .xz),
+    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .json, .tsv and .csv (plain, .gz, .zst, .bz2, .xz),
     and .parquet. The outputs have the same formats and the same tree below --output. Files that an earlier run
-    finished are skipped.
+    finished are skipped. Without --field or --column, the field or column `text` is recased; without --field, .json
+    files in folders are skipped.
 
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/
@@ -119,7 +115,7 @@ def batch(
     from capfst.recaser import load
     from capfst.system.atomic import refuse_to_replace, refuse_unwritable, writing
 
-    todo = plan(inputs, output, lm)
+    todo = plan(inputs, output, lm, with_json=bool(field))
     if report:
         refuse_to_replace(report, lm, *(item.input for item in todo.files))
         refuse_unwritable(report)
@@ -131,8 +127,9 @@ def batch(
     if document and (source_field or not casing["context"]):
         raise click.UsageError("--document cannot be used with --source-field or --no-context.")
     options = BatchOptions(
-        field, column, errors, on_error, source=source_field, align=align_field,
-        document=(document_field or "") if document else None,
+        field or BatchOptions.field, column or BatchOptions.column, errors, on_error, source=source_field,
+        align=align_field, document=(document_field or "") if document else None, delimiter=delimiter,
+        encoding=encoding,
     )  # fmt: skip
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)
@@ -140,6 +137,8 @@ def batch(
         recaser.pipeline.check_bilingual()
     keep_freed_memory()
     note_lack_of_context(recaser, quiet)
+    if not quiet:
+        note_foreign_language(beginning_of((item.input for item in todo.files), options), recaser)
     with spark_session(runner, master) as spark, Display(quiet) as display:
         done = run_batch(
             todo, output, recaser, options, jobs=threads, strict=strict, force=force, listener=display,
@@ -154,8 +153,8 @@ def batch(
         raise CapfstError(done.error)
     if failed := done.number(FAILED):
         raise CapfstError(
-            f"{failed} of {len(done.files)} files failed (see above). Fix them and run again; finished files are"
-            " skipped."
+            f"{failed} of {quantity(len(done.files), 'file')} failed (see above). Fix the cause and run again; finished"
+            " files are skipped."
         )
 
 

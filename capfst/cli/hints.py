@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capfst.cli.streams import note
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CapfstError, CorpusError
 
 if TYPE_CHECKING:
+    from capfst.io.protocol import TextOptions
     from capfst.recaser import Recaser
 
 _HEAD, _HEAD_LINES = 1 << 16, 11
 """Bytes and lines of a text that are searched for fields."""
 _MIN_ROWS = 3
+_FILES = 8  # of a batch, whose beginnings show its language
 
 
 def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
@@ -22,6 +27,43 @@ def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
     pipeline = recaser.pipeline
     if recaser.options.context and pipeline.context is None and pipeline.spellings is None:
         note(f"{recaser.model.path}: no context model, so only the LM decides", quiet)
+
+
+def hint_at_language(blocks: Iterable[bytes], recaser: Recaser, quiet: bool) -> Iterator[bytes]:
+    """Yield the blocks; print a note if their beginning is in a language that the model does not know."""
+    from capfst.models.foreign import ENOUGH
+
+    beginning: bytes | None = None if quiet else b""
+    for block in blocks:
+        if beginning is not None:
+            beginning += block[: ENOUGH - len(beginning)]
+            if len(beginning) == ENOUGH:
+                note_foreign_language(beginning, recaser)
+                beginning = None
+        yield block
+    if beginning:
+        note_foreign_language(beginning, recaser)
+
+
+def note_foreign_language(text: bytes, recaser: Recaser) -> None:
+    """Print a note if the text is in a language that the model does not know."""
+    from capfst.models.foreign import advice, foreign_language
+
+    language = foreign_language(text, recaser.pipeline.loaded.lm)
+    if language:
+        note(advice(recaser.model.path, language))
+
+
+def beginning_of(files: Iterable[Path], options: TextOptions) -> bytes:
+    """Return the first texts of the first few files that can be read."""
+    from capfst.io.text_blocks import text_blocks
+    from capfst.models.foreign import ENOUGH
+
+    text = b""
+    for file in islice((file for file in files if file.is_file()), _FILES):
+        with suppress(CapfstError):
+            text += next(text_blocks([file], replace(options, errors="replace"), ENOUGH // _FILES), b"")
+    return text
 
 
 def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:

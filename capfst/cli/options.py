@@ -168,6 +168,8 @@ _TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE}
 
 jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")
+encoding_option = options_of(TrainOptions, "encoding")
+texts_options = options_of(TrainOptions, "field", "column", "delimiter", "encoding", "errors")
 runner_options = together(
     option(
         "--runner",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 import click
@@ -34,8 +33,7 @@ def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) ->
     labels = (loaded.labels(ended(block)) for block in read_text(files, errors))
     result = measure(model.states, model.arcs, model.start, labels, loaded.lm.unknown)
     if as_json:
-        numbers = {name: None if math.isnan(value) else value for name, value in result._asdict().items()}
-        show(json.dumps(numbers))
+        show(json.dumps(result._asdict()))
     else:
         show(f"Perplexity including OOVs:\t{result.including_oov:.6f}")
         show(f"Perplexity excluding OOVs:\t{result.excluding_oov:.6f}")

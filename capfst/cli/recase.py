@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.cli.hints import hint_at_batch, hint_at_fields, note_lack_of_context
+from capfst.cli.hints import hint_at_batch, hint_at_fields, hint_at_language, note_lack_of_context
 from capfst.cli.options import (
     FILE,
     command,
+    encoding_option,
     errors_option,
     jobs_option,
     lm_option,
@@ -34,6 +35,8 @@ from capfst.system.budget import keep_freed_memory
 
 if TYPE_CHECKING:
     from capfst.io.alignments import Block
+    from capfst.io.encodings import Transcoding
+    from capfst.options import Errors
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
 
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print JSON lines: the recased text, and each changed word with the log-odds of its casing.",
 )
+@encoding_option
 @errors_option
 @options_of(RecaseOptions)
 @option(
@@ -79,7 +83,8 @@ def recase(
     nbest: int | None,
     confidence: bool,
     jobs: int | None,
-    errors: str,
+    encoding: str,
+    errors: Errors,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -109,14 +114,16 @@ def recase(
         n_read += len(data)
 
     pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
-    blocks = hint_at_fields(read_text(files, errors, on_read), quiet or has_hinted)
+    transcoding = _transcoding(encoding, errors)
+    blocks = hint_at_fields(read_text(files, errors, on_read, transcoding), quiet or has_hinted)
+    blocks = hint_at_language(blocks, recaser, quiet)
     if source:
         pipeline.check_bilingual()
     recased: Iterable[bytes | memoryview]
     if source or nbest or confidence:
         from capfst.io.alignments import Block
 
-        together = _aligned(blocks, files, source, align, errors) if source else map(Block, blocks)
+        together = _aligned(blocks, files, source, align, encoding, errors) if source else map(Block, blocks)
         if nbest:
             recased = _nbest(pipeline, together, nbest)
         elif confidence:
@@ -128,7 +135,14 @@ def recase(
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
-        _write(recased, output)
+        _write(recased, output, transcoding)
+
+
+def _transcoding(encoding: str, errors: Errors) -> Transcoding | None:
+    from capfst.io.encodings import UTF8, Transcoding, checked
+
+    codec = checked(encoding)
+    return None if codec == UTF8 else Transcoding(codec, errors)
 
 
 def _check(
@@ -171,7 +185,9 @@ def _garbage_collection_off() -> Iterator[None]:
         gc.enable()
 
 
-def _write(recased: Iterable[bytes | memoryview], output: Path | None) -> None:
+def _write(recased: Iterable[bytes | memoryview], output: Path | None, transcoding: Transcoding | None) -> None:
+    if transcoding:
+        recased = map(transcoding.writer(bytes, str(output or "<stdout>")), recased)  # type: ignore[arg-type]
     if not output:
         return write_text(recased, sys.stdout.buffer)
     from capfst.io.compression import compressing, compression_of_name
@@ -221,13 +237,14 @@ def _with_bar(
 
 
 def _aligned(
-    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, errors: str
+    blocks: Iterable[bytes], files: tuple[Path, ...], source: Path, align: Path | None, encoding: str, errors: Errors
 ) -> Iterator[Block]:
     """Yield blocks of translations with their source and alignments."""
     from capfst.io.alignments import Names, side_by_side
 
     names = Names(", ".join(map(str, files)) or "<stdin>", str(source), str(align))
-    return side_by_side(blocks, read_text((source,), errors), read_text((align,), errors) if align else None, names)
+    sources = read_text((source,), errors, transcoding=_transcoding(encoding, errors))
+    return side_by_side(blocks, sources, read_text((align,), errors) if align else None, names)
 
 
 def _line_blocks(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -14,6 +14,7 @@ from capfst.exceptions import CapfstError
 
 if TYPE_CHECKING:
     from capfst.io.compression import OnRead
+    from capfst.io.encodings import Transcoding
 
 
 def note(text: str, quiet: bool = False) -> None:
@@ -22,10 +23,13 @@ def note(text: str, quiet: bool = False) -> None:
         click.echo(f"capfst: {text}", err=True)
 
 
-def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = None) -> Iterator[bytes]:
+def read_text(
+    files: tuple[Path, ...], errors: str, on_read: OnRead | None = None, transcoding: Transcoding | None = None
+) -> Iterator[bytes]:
     """Yield the text of all files, or of stdin, in blocks of whole lines of about PIECE bytes.
 
-    A file's last line gets a line break if another file follows. `on_read` receives the bytes read, compressed."""
+    A file's last line gets a line break if another file follows. `on_read` receives the bytes read, compressed.
+    transcoding: of text that is not UTF-8."""
     from capfst.io.blocks import read_stream
     from capfst.io.documents import PIECE
 
@@ -33,7 +37,8 @@ def read_text(files: tuple[Path, ...], errors: str, on_read: OnRead | None = Non
         block = b"\n"
         # The raw stream: no lock of Python is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
-        for block in read_stream(source, size=PIECE, errors=errors, on_read=on_read):  # type: ignore[arg-type]
+        reading = read_stream(source, size=PIECE, errors=errors, on_read=on_read, transcoding=transcoding)  # type: ignore[arg-type]
+        for block in reading:
             yield block
         if k < len(files) and not block.endswith(b"\n"):
             yield b"\n"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import OptionError
+from capfst.exceptions import OptionError, quantity
 from capfst.kernels import allocating, copy_bytes, inner
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
 from capfst.system.hashing import PRIME
@@ -252,7 +252,7 @@ class Report:
         )
 
     def __str__(self) -> str:
-        rows = [f"kept {self.kept:,} of {self.lines:,} lines ({_percent(self.kept, self.lines)})"]
+        rows = [f"kept {self.kept:,} of {quantity(self.lines, 'line')} ({_percent(self.kept, self.lines)})"]
         for verdict, filter in enumerate(FILTERS, 1):
             count = int(self.counts[verdict])
             figure = f"{count:,} {_percent(count, self.lines):>7}" if self.on >> verdict & 1 else "off"

@@ -32,7 +32,7 @@ from capfst.evaluate.compare import (
     count_stretch,
 )
 from capfst.evaluate.edit_distance import code_points, column_of, least_cost
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CorpusError, quantity
 from capfst.kernels import allocating
 from capfst.kernels.types import I64Array, I64Matrix, U8Array, U32Array
 from capfst.text.unicode import CLASS, DOT_ABOVE, DOTTED_CAPITAL_I, INFO, IS_CASED, IS_UPPER, LETTER
@@ -65,8 +65,8 @@ def compare_aligned(
             for words, name in zip((ref, hyp), names, strict=True):
                 if len(words) > MOST_WORDS:
                     raise CorpusError(
-                        f"{name}, line {number}: {len(words):,} words, but at most {MOST_WORDS:,} can be aligned. Put "
-                        "each sentence, or each speaker's turn, on its own line."
+                        f"{name}, line {number}: {quantity(len(words), 'word')}, but at most {MOST_WORDS:,} can be"
+                        " aligned. Put each sentence, or each speaker's turn, on its own line."
                     )
             pairs = align(ref, hyp)
             whole.append(_count_whole(ref, hyp, pairs))

@@ -33,6 +33,7 @@ from capfst.casing.shapes import Shape, shape_with
 from capfst.evaluate.compare import CORRECT, NAMES, SHAPE_NAMES, TOKENS, UNKNOWN, LineCounts, compare, refuse_text
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
 from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
+from capfst.exceptions import quantity
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
 from capfst.text.unicode import CLASS, INFO, IS_CASED, IS_UPPER, LETTER
 
@@ -89,7 +90,9 @@ class ErrorAnalysis:
 
     def __repr__(self) -> str:
         tokens, wrong = map(grouped, self.groups["all"])
-        return f"<ErrorAnalysis {wrong} of {tokens} cased tokens wrong; {grouped(self.lines)} lines; {self.signature}>"
+        return (
+            f"<ErrorAnalysis {wrong} of {tokens} cased tokens wrong; {quantity(self.lines, 'line')}; {self.signature}>"
+        )
 
     def to_dict(self, top: int = TOP) -> dict[str, Any]:
         """Return all counts and the `top` most frequent wrong words, for JSON."""

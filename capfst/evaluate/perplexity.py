@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.exceptions import CorpusError
 from capfst.lm.query import token_costs
 
 
@@ -28,6 +29,9 @@ def perplexity(
     """Compute the perplexity of labels, in blocks of whole sentences, uint32[T] each.
 
     unknown: the label of `<unk>`.
+
+    Raises:
+        CorpusError: there are no labels.
     """
     total_cost = known_cost = 0.0
     tokens = n_oov = 0
@@ -38,9 +42,11 @@ def perplexity(
         known_cost += float(cost[~oov].sum())
         tokens += len(labels)
         n_oov += int(np.count_nonzero(oov))
+    if not tokens:
+        raise CorpusError("the text is empty, so it has no perplexity. Give cased text with words.")
     return Perplexity(_exp_mean(total_cost, tokens), _exp_mean(known_cost, tokens - n_oov), n_oov, tokens)
 
 
 def _exp_mean(cost: float, tokens: int) -> float:
     with np.errstate(over="ignore"):
-        return float(np.exp(cost / tokens)) if tokens else float("nan")
+        return float(np.exp(cost / tokens))

@@ -50,6 +50,7 @@ from capfst.evaluate.compare import (
     LineCounts,
     compare,
 )
+from capfst.exceptions import quantity
 from capfst.io.blocks import read_blocks
 
 MEASURES = {
@@ -184,8 +185,8 @@ class Scores:
 
     def __repr__(self) -> str:
         rates = ", ".join(f"{name}={show(value)}" for name, value in self.measures.items())
-        tokens = grouped(self.groups["all"].tokens)
-        return f"<Scores {rates}; {grouped(self.lines)} lines, {tokens} tokens; {self.signature}>"
+        sizes = f"{quantity(self.lines, 'line')}, {quantity(self.groups['all'].tokens, 'token')}"
+        return f"<Scores {rates}; {sizes}; {self.signature}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures, all counts and the signature, for JSON."""

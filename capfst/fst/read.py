@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import CapfstError, ModelError
+from capfst.exceptions import CapfstError, ModelError, quantity
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
@@ -33,11 +33,18 @@ from capfst.text.restoring import of_name
 GRAMMAR = "grammar"
 """Name of the part of a model that maps characters as a user's grammar does."""
 
+_HEAD = 1 << 12  # bytes in which an ARPA file begins, after comments
 _FOREIGN = {
-    b"\x1f\x8b": "a gzip file, not a model. Decompress it.",
-    b"\x28\xb5\x2f\xfd": "a zstd file, not a model. Decompress it.",
+    b"\x1f\x8b": "a gzip file, not a model. Decompress it, or use `capfst import` if it is an ARPA file.",
+    b"\x28\xb5\x2f\xfd": "a zstd file, not a model. Decompress it, or use `capfst import` if it is an ARPA file.",
     b"mmap lm http://kheafield.com/code": "a KenLM binary, not a model. Convert its ARPA file with `capfst import`.",
 }
+
+_Kind = tuple[bytes, bytes, int]  # type of the FST, type of its arcs, version
+_MAPPABLE: tuple[_Kind, ...] = ((fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION),)
+"""Version 1 of const files is the aligned one, with or without the flag."""
+UNMAPPABLE: tuple[_Kind, ...] = ((fst.FST_TYPE, fst.ARC_TYPE, 2), (b"vector", fst.ARC_TYPE, 2))
+"""The kinds of files that layouts.py reads."""
 
 
 class CapFst:
@@ -59,14 +66,14 @@ class CapFst:
         """Map and check the model, as `open`."""
         self.path = os.fspath(path)
         try:
-            self._mapped, file = _map(self.path)
+            self._mapped, file = map_file(self.path)
             self.bytes = len(self._mapped)
-            header = _header(self._mapped)
+            header = header_of(self._mapped, self.path)
             self.signature = header.signature
             self.start = header.start
             symbols, self.states, self.arcs, end = _body(self._mapped, header)
             self.trailer: Trailer | None = trailer.read(self._mapped, end)
-            self.symbols = replace(symbols, language=_language(header.signature, self.parts))
+            self.symbols = replace(symbols, language=language_of(header.signature, self.parts))
             self.ngrams = verified.recall(file)
             if self.ngrams:
                 self.starts = first_labels(self.symbols)
@@ -106,8 +113,8 @@ class CapFst:
         return cls(path, ngrams)
 
     def __repr__(self) -> str:
-        words, count = len(self.symbols) - 1, sum(self.ngrams)
-        return f"<CapFst {self.path!r}: order {self.order}, {words} surface forms, {count} n-grams>"
+        sizes = f"{quantity(len(self.symbols) - 1, 'surface form')}, {quantity(sum(self.ngrams), 'n-gram')}"
+        return f"<CapFst {self.path!r}: order {self.order}, {sizes}>"
 
     @property
     def order(self) -> int:
@@ -125,7 +132,10 @@ class CapFst:
         return self.trailer.checksum if self.trailer else zlib.crc32(self._mapped)
 
 
-class _Header(NamedTuple):
+class Header(NamedTuple):
+    """The headers of an FST and of its symbol table."""
+
+    fst_type: bytes
     start: int
     states: int
     arcs: int
@@ -135,7 +145,7 @@ class _Header(NamedTuple):
     end: int  # offset of the first symbol
 
 
-def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
+def map_file(path: str) -> tuple[mmap.mmap, os.stat_result]:
     """Map a file; return the map and the file's status."""
     # Before opening: a pipe would wait for its writer.
     if not stat.S_ISREG(os.stat(path).st_mode):
@@ -147,14 +157,18 @@ def _map(path: str) -> tuple[mmap.mmap, os.stat_result]:
         return mmap.mmap(file.fileno(), state.st_size, access=mmap.ACCESS_READ), state
 
 
-def _header(mapped: mmap.mmap) -> _Header:
-    """Parse the headers of the FST and of its symbol table."""
+def header_of(mapped: mmap.mmap, path: str, kinds: tuple[_Kind, ...] = _MAPPABLE) -> Header:
+    """Parse the headers of the FST and of its symbol table.
+
+    Raises:
+        ModelError: the file is not an FST of these kinds, with input symbols that a signature names.
+    """
     offset = 0
 
     def take(form: str) -> tuple[Any, ...]:
         nonlocal offset
         if offset + struct.calcsize(form) > len(mapped):
-            raise DamagedModelError(f"it ends inside its header, after {len(mapped)} bytes")
+            raise DamagedModelError(f"it ends inside its header, after {quantity(len(mapped), 'byte')}")
         values = struct.unpack_from(form, mapped, offset)
         offset += struct.calcsize(form)
         return values
@@ -170,17 +184,23 @@ def _header(mapped: mmap.mmap) -> _Header:
         if start_of_file.startswith(magic):
             raise ModelError(file_type)
     if take("<i") != (fst.FST_MAGIC,):
-        if b"\\data\\" in start_of_file:
-            raise ModelError("an ARPA file, not a model. Convert it with `capfst import`.")
+        if b"\\data\\" in mapped[:_HEAD]:
+            raise ModelError(f"an ARPA file, not a model. Convert it with `capfst import {path} -o cap.fst`.")
         raise ModelError("not a model, because it is not an OpenFst file. Give the path of a model.")
     fst_type, arc_type = string(), string()
     version, flags, properties = take("<iiQ")
-    # Version 1 of const files is the aligned one, with or without the flag.
-    if (fst_type, arc_type, version) != (fst.FST_TYPE, fst.ARC_TYPE, fst.VERSION):
+    kind = fst_type, arc_type, version
+    if kind not in kinds:
         names = [name.decode(errors="replace") for name in (fst_type, arc_type)]
+        found = f"an FST of type {names[0]}<{names[1]}>, version {version}"
+        if kind in _MAPPABLE:
+            raise ModelError(f"{found}, which needs no conversion. Use it as it is.")
+        if kind in UNMAPPABLE:
+            raise ModelError(
+                f"{found}, which cannot be memory-mapped. Convert it with `capfst import {path} -o aligned.fst`."
+            )
         raise ModelError(
-            f"an FST of type {names[0]}<{names[1]}>, version {version}, not aligned const<standard>. "
-            "Convert it with `fstconvert --fst_type=const --fst_align`."
+            f"{found}, which is not supported. Convert it with `fstmap --map_type=to_std` and `capfst import`."
         )
     if flags & (fst.HAS_ISYMBOLS | fst.HAS_OSYMBOLS) != fst.HAS_ISYMBOLS:
         raise ModelError("a model must have input symbols and no output symbols. Set them with `fstsymbols`.")
@@ -189,10 +209,10 @@ def _header(mapped: mmap.mmap) -> _Header:
         raise DamagedModelError("there is no symbol table after its header")
     signature = Signature.parse(string().decode(errors="replace"))
     _, symbols = take("<qq")
-    return _Header(start, states, arcs, properties, signature, symbols, offset)
+    return Header(fst_type, start, states, arcs, properties, signature, symbols, offset)
 
 
-def _language(signature: Signature, parts: dict[str, Part]) -> Language:
+def language_of(signature: Signature, parts: dict[str, Part]) -> Language:
     """Return the language that the signature names, with the grammar of the model's parts."""
     part = parts.get(GRAMMAR)
     try:
@@ -209,24 +229,24 @@ def grammar_part(language: Language) -> dict[str, Part]:
     return {GRAMMAR: Part({"characters": language.grammar}, {})} if language.grammar else {}
 
 
-def _body(mapped: mmap.mmap, header: _Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:
+def _body(mapped: mmap.mmap, header: Header) -> tuple[Symbols, npt.NDArray, npt.NDArray, int]:
     """Return symbols, states and arcs, and the offset after the arcs."""
     if not (1 <= header.states <= fst.MAX_STATES and 1 <= header.arcs <= fst.MAX_ARCS):
-        raise DamagedModelError(f"it cannot have {header.states} states and {header.arcs} arcs")
+        raise DamagedModelError(f"it cannot have {quantity(header.states, 'state')} and {quantity(header.arcs, 'arc')}")
     if not 0 <= header.start < header.states:
-        raise DamagedModelError(f"its start state {header.start} is not one of its {header.states} states")
+        raise DamagedModelError(f"its start state {header.start} is not one of its {quantity(header.states, 'state')}")
     symbols, symbols_end = unpack(np.frombuffer(mapped, np.uint8), header.end, header.symbols)
     states_offset = symbols_end + padding(symbols_end)
     states_end = states_offset + header.states * STATE.itemsize
     arcs_offset = states_end + padding(states_end)
     end = arcs_offset + header.arcs * ARC.itemsize
     if end > len(mapped):
-        raise DamagedModelError(f"it has {len(mapped)} bytes, but its header requires {end}")
+        raise DamagedModelError(f"it has {quantity(len(mapped), 'byte')}, but its header requires {end:,}")
     states = np.frombuffer(mapped, STATE, header.states, states_offset)
     return symbols, states, np.frombuffer(mapped, ARC, header.arcs, arcs_offset), end
 
 
-def _check_properties(header: _Header, states: npt.NDArray) -> None:
+def _check_properties(header: Header, states: npt.NDArray) -> None:
     """Check that the property bits, which OpenFst trusts, are true of a model."""
     true = fst.properties(len(states), header.start, float(states["final"][0]))
     positive = 0x5555_5555_0000

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import ModelError
+from capfst.exceptions import ModelError, quantity
 from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
 from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
@@ -205,7 +205,9 @@ def unpack(buffer: npt.NDArray[np.uint8], start: int, size: int) -> tuple[Symbol
     """Read the table of `size` entries at buffer[start:], whose keys must be 0, 1, …; return it and the position after
     it."""
     if not 2 <= size <= (len(buffer) - start) // ENTRY:
-        raise DamagedModelError(f"its symbol table cannot have {size} symbols in {len(buffer) - start} bytes")
+        raise DamagedModelError(
+            f"its symbol table cannot have {quantity(size, 'symbol')} in {quantity(len(buffer) - start, 'byte')}"
+        )
     data = sparse(len(buffer) - start - ENTRY * size + 8, np.uint8)  # the rest of the file may exceed memory
     strings = Strings(data, np.empty(size + 1, np.int64))
     after = _unpack(buffer, start, strings)

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.exceptions import quantity
 from capfst.fst.symbols import DamagedModelError
 
 FOOTER = struct.Struct("<8sQII")
@@ -79,7 +80,7 @@ def read(mapped: mmap.mmap, end: int) -> Trailer | None:
     if size == end:
         return None
     if size < end + FOOTER.size:
-        raise DamagedModelError(f"it has {size} bytes, but its header requires {end} and a trailer")
+        raise DamagedModelError(f"it has {quantity(size, 'byte')}, but its header requires {end:,} and a trailer")
     magic, offset, length, checksum = FOOTER.unpack_from(mapped, size - FOOTER.size)
     if magic != MAGIC or offset < end or offset + length != size - FOOTER.size:
         raise DamagedModelError("the data after its arcs is not a capfst trailer")

@@ -26,7 +26,7 @@ from typing import Annotated, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import OptionError
+from capfst.exceptions import OptionError, quantity
 from capfst.fst import trailer
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols, pack
@@ -111,8 +111,8 @@ def write_chunks(
     """
     if model.states > MAX_STATES or model.arcs > MAX_ARCS:
         raise OptionError(
-            f"{path}: cannot write: {model.states:,} states and {model.arcs:,} arcs are more than a model file holds."
-            " Lower `max_ngrams` or `order`."
+            f"{path}: cannot write: {quantity(model.states, 'state')} and {quantity(model.arcs, 'arc')} are more than a"
+            " model file holds. Lower `max_ngrams` or `order`."
         )
     written = [0, 0]
     with replacing(path) as file:

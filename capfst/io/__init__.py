@@ -4,14 +4,16 @@ In the order of the data:
 
 files.py         names → files: folders, glob patterns, suffixes
 compression.py   files → decompressed bytes, and back
+encodings.py     bytes in other encodings → UTF-8, and back
 blocks.py        bytes → blocks of whole lines of valid UTF-8
 splits.py        files → ranges of whole lines, for parallel tasks
 documents.py     lines → documents, separated by blank lines
 alignments.py    translations, their source and their word alignments, line by line
 protocol.py      the interface of a format; TextOptions, BatchOptions, RecaseCounts
 lines.py         the base class of formats whose records are lines:
-                 plain_text.py, tsv.py, csv.py, jsonl.py
-parquet.py       a column of a Parquet file, which arrow.py recases
+                 plain_text.py, tsv.py, csv.py, jsonl.py, json_array.py
+json_paths.py    a.b[].c → the texts inside a JSON value
+parquet.py       columns of a Parquet file, which arrow.py recases
 wiki.py          Wikimedia dumps, which are only read
 formats.py       the suffix of a file → its format
 wrapped.py       lines wrapped at a fixed width → paragraphs

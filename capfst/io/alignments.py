@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CorpusError, quantity
 from capfst.io.blocks import ended
 from capfst.kernels import kernel
 from capfst.kernels.types import I32Array, I64Array, U8Array, i64
@@ -200,7 +200,7 @@ def mismatch(text: str, others: Sequence[str]) -> str | None:
     lines = [other.split("\n") for other in (text, *others)]
     for name, other in zip(("source", "alignment"), lines[1:], strict=False):
         if len(other) != len(lines[0]):
-            return f"the {name} has {len(other)} lines, but the text has {len(lines[0])}"
+            return f"the {name} has {quantity(len(other), 'line')}, but the text has {len(lines[0])}"
     if len(lines) < 3:
         return None
     try:
@@ -216,7 +216,7 @@ def mismatch(text: str, others: Sequence[str]) -> str | None:
     n_source, n_target = sizes[:, line_of[pair]].tolist()
     return (
         f"the alignment has the pair {pairs.source[pair]}-{pairs.target[pair]}, but source and text have {n_source} and"
-        f" {n_target} words"
+        f" {quantity(n_target, 'word')}"
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from capfst.exceptions import CorpusError
 from capfst.io.compression import OnRead, compression_of, decompressed
+from capfst.io.encodings import Transcoding, advice, guess
 from capfst.options import Errors
 from capfst.text.unicode import is_utf8
 
@@ -22,14 +23,17 @@ ReadErrors = Errors | Literal["refuse"]
 BLOCK = 4 << 20  # bytes; 16 MB, beyond the processor's cache, are a fifth slower to decompress and check
 PIECE = 1 << 17  # bytes read at once
 _LARGE = 1 << 16  # bytes from which a block is checked by a kernel instead of Python's decoder
+_HEAD = 1 << 12  # bytes that show whether text is UTF-16
 LONGEST = 1 << 29  # bytes of a line, which is held in memory as a whole
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
-# First bytes that UTF-8 text cannot have, with the problem and the remedy.
+_UTF16 = "Use `encoding='UTF-{number}'` (recase, batch, train), or convert it with `iconv -f UTF-{number} -t UTF-8`."
+# First bytes that UTF-8 text cannot have, with the problem and the remedy. UTF-32 can begin like UTF-16.
 _FOREIGN = {
-    b"\xff\xfe": "the text is UTF-16 or UTF-32, not UTF-8. Convert it with `iconv -f UTF-16 -t UTF-8`.",
-    b"\xfe\xff": "the text is UTF-16, not UTF-8. Convert it with `iconv -f UTF-16 -t UTF-8`.",
+    b"\xff\xfe\0\0": f"the text is UTF-32, not UTF-8. {_UTF16.format(number=32)}",
+    b"\xff\xfe": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
+    b"\xfe\xff": f"the text is UTF-16, not UTF-8. {_UTF16.format(number=16)}",
     b"PK\x03\x04": "the file is a ZIP archive. Unpack it with `unzip`.",
 }
 
@@ -61,13 +65,17 @@ def read_blocks(
 
 
 def file_blocks(
-    file: Path, size: int = BLOCK, errors: ReadErrors = "strict", progress: Callable[[int], object] | None = None
+    file: Path,
+    size: int = BLOCK,
+    errors: ReadErrors = "strict",
+    progress: Callable[[int], object] | None = None,
+    transcoding: Transcoding | None = None,
 ) -> Iterator[bytes]:
     """Yield the lines of one file, as `read_blocks`. `progress` is called with the number of bytes read, before
-    decompression."""
+    decompression. transcoding: of a file that is not UTF-8."""
     start = True
     on_read = None if progress is None else lambda piece: progress(len(piece))
-    for block in _valid(_whole_lines(_pieces(file, on_read), size, str(file)), str(file), errors):
+    for block in _valid(_whole_lines(raw_pieces(file, on_read, transcoding), size, str(file)), str(file), errors):
         if start:
             block = block.removeprefix(UTF8_MARK)
             start = False
@@ -81,29 +89,37 @@ def read_stream(
     size: int = BLOCK,
     errors: ReadErrors = "strict",
     on_read: OnRead | None = None,
+    transcoding: Transcoding | None = None,
 ) -> Iterator[bytes]:
     """Yield the bytes of `source` unchanged, in blocks of whole lines; only the last block may lack its newline.
 
     A path is opened, decompressed if it is compressed, and read in blocks of about `size` bytes. An open binary stream,
     which error messages call `name`, yields a block as soon as the end of a line arrives. `on_read` is called with the
-    bytes that are read, before decompression.
+    bytes that are read, before decompression. transcoding: of text that is not UTF-8, which is yielded as UTF-8.
 
     Raises:
         CorpusError: as `read_blocks`.
     """
     if isinstance(source, Path):
-        return _valid(_whole_lines(_pieces(source, on_read), size, str(source)), str(source), errors)
-    return _valid(_whole_lines(_delivered(source, size, name, on_read), 1, name), name, errors)
+        pieces = raw_pieces(source, on_read, transcoding)
+        return _valid(_whole_lines(pieces, size, str(source)), str(source), errors)
+    pieces = _delivered(source, size, name, on_read)
+    if transcoding:
+        pieces = transcoding.utf8(pieces, name)
+    return _valid(_whole_lines(pieces, 1, name), name, errors)
 
 
-def raw_blocks(file: Path, size: int = BLOCK, on_read: OnRead | None = None) -> Iterator[bytes]:
+def raw_blocks(
+    file: Path, size: int = BLOCK, on_read: OnRead | None = None, transcoding: Transcoding | None = None
+) -> Iterator[bytes]:
     """Yield the decompressed bytes of a file, UTF-8 or not, in blocks of whole lines; only the last block may lack its
-    newline. `on_read` is called with the bytes that are read, before decompression.
+    newline. `on_read` is called with the bytes that are read, before decompression. transcoding: of a file that is not
+    UTF-8, which is yielded as UTF-8.
 
     Raises:
         CorpusError: the file cannot be read, is damaged or truncated.
     """
-    return _whole_lines(_pieces(file, on_read), size, str(file))
+    return _whole_lines(raw_pieces(file, on_read, transcoding), size, str(file))
 
 
 def refuse_foreign(head: bytes, name: str) -> None:
@@ -112,6 +128,8 @@ def refuse_foreign(head: bytes, name: str) -> None:
     remedy = next((remedy for start, remedy in _FOREIGN.items() if head.startswith(start)), None)
     if compression := compression_of(head):
         remedy = f"the data is compressed. Decompress it with `{compression.program} -dc`."
+    if not remedy and b"\0" in head[:_HEAD] and guess(head[:_HEAD]):  # no byte order mark
+        remedy = f"the text is UTF-16, not UTF-8. {advice(head[:_HEAD])}."
     if remedy:
         raise CorpusError(f"{name}: {remedy}")
 
@@ -129,11 +147,11 @@ def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -
         ) from error
 
 
-def _pieces(file: Path, on_read: OnRead | None = None) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file, piece by piece."""
+def raw_pieces(file: Path, on_read: OnRead | None = None, transcoding: Transcoding | None = None) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file, as `raw_blocks`, piece by piece."""
     with decompressed(file, on_read) as stream:
-        while piece := stream.read(PIECE):
-            yield piece
+        pieces = iter(lambda: stream.read(PIECE), b"")
+        yield from transcoding.utf8(pieces, str(file)) if transcoding else pieces
 
 
 def _whole_lines(pieces: Iterable[bytes], size: int, name: str) -> Iterator[bytes]:
@@ -196,8 +214,7 @@ def _valid(blocks: Iterable[bytes], name: str, errors: ReadErrors) -> Iterator[b
                 other = ", or use `errors='replace'`" if errors == "strict" else ""
                 raise CorpusError(
                     f"{name}, line {line}: not UTF-8 at byte {offset + error.start} of the text"
-                    f" (0x{block[error.start]:02x}): {error.reason}. Convert the text with"
-                    f" `iconv -f ENCODING -t UTF-8`{other}."
+                    f" (0x{block[error.start]:02x}): {error.reason}. {advice(block)}{other}."
                 ) from error
             yield block.decode(errors="replace").encode()
         else:

@@ -1,14 +1,14 @@
-"""Comma-separated values, read as by Python's `csv`: one column is the text; recasing changes no other byte.
+"""Comma-separated values, read as by Python's `csv`: one or more columns are texts; recasing changes no other byte.
 
 A field that begins with a quote may contain commas, line ends, and doubled quotes; in other fields, quotes are ordinary
-characters. The column is selected by its name in the file's first record, the header; or, in a file without header, by
-its number from 1.
+characters. Columns are selected by their names in the file's first record, the header; or, in a file without header, by
+their numbers from 1. The option `delimiter` replaces the comma.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from capfst.exceptions import CorpusError
@@ -16,32 +16,52 @@ from capfst.io.blocks import UTF8_MARK, raw_blocks
 from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, LineFormat, MalformedError
 from capfst.io.protocol import TextOptions
-from capfst.io.tsv import MAX_COLUMNS, index_among, index_of
+from capfst.io.tsv import MAX_COLUMNS, Columns, missing
 
 LONGEST = 256 << 20  # bytes of a record
 
 _CLOSED = r'[^"]*(?:""[^"]*)*"(?!")'  # quoted text, after its first quote
-_FIELD = rf'(?:"{_CLOSED}[^,\r\n]*|[^",\r\n][^,\r\n]*)?'
-_MORE = rf"(?:,{_FIELD}){{0,{MAX_COLUMNS - 1}}}"  # bounded because a match takes a hundred bytes per column
 _END = r"(?:\r\n?|\n)"
-_field = re.compile(_FIELD).match
 _quoted = re.compile(f'"({_CLOSED})').match
-_record = re.compile(rf"{_FIELD}{_MORE}(?:{_END}|\Z)").match
-_raw_record = re.compile(f"{_FIELD}{_MORE}{_END}".encode()).match
-_raw_last = re.compile(rf"{_FIELD}{_MORE}\Z".encode()).match
-_raw_rest = re.compile(rf"{_CLOSED}[^,\r\n]*{_MORE}{_END}".encode()).match  # the rest of a record, from within quotes
+
+
+class _Grammar:
+    """Regular expressions for fields and records with this delimiter, as methods `match`."""
+
+    def __init__(self, delimiter: str) -> None:
+        mark = re.escape(delimiter)
+        in_field = rf"[^{mark}\r\n]"
+        field = rf'(?:"{_CLOSED}{in_field}*|(?!"){in_field}(?:{in_field})*)?'
+        more = rf"(?:{mark}{field}){{0,{MAX_COLUMNS - 1}}}"  # bounded: a match takes a hundred bytes per column
+        self.field = re.compile(field).match
+        self.record = re.compile(rf"{field}{more}(?:{_END}|\Z)").match
+        self.raw_record = re.compile(f"{field}{more}{_END}".encode()).match
+        self.raw_last = re.compile(rf"{field}{more}\Z".encode()).match
+        # The rest of a record, from within quotes.
+        self.raw_rest = re.compile(rf"{_CLOSED}{in_field}*{more}{_END}".encode()).match
+        self._parts = mark, field, more
+
+    def columns(self, indices: list[int]) -> Callable[[str, int], re.Match[str] | None]:
+        """Return the regular expression for a record, with a group for each column of these ascending indices."""
+        mark, field, more = self._parts
+        groups, column = "", 0
+        for index in indices:
+            groups += mark if groups else ""
+            groups += rf"(?:{field}{mark}){{{index - column}}}({field})"
+            column = index + 1
+        return re.compile(rf"{groups}{more}(?:{_END}|\Z)").match
 
 
 class Csv(LineFormat):
     splittable = False  # a line end may be part of a record
 
     def __init__(self, path: Path, options: TextOptions) -> None:
+        self.delimiter = options.delimiter or ","
+        self.grammar = _Grammar(self.delimiter)
         super().__init__(path, options)
-        self.column = self.selected("column", options.column)
-        self.settings |= {"column": self.column}
-        self.header = not self.column.isdecimal()
-        if not self.header:
-            self._take(index_of(path, self.column))
+        self.columns = Columns(path, self.selected("column", options.column))
+        self.settings |= {"column": list(self.columns.names)}
+        self._take()
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
         """Yield blocks of whole records. A record with an open quote extends to the end of the file.
@@ -52,14 +72,14 @@ class Csv(LineFormat):
         held: list[bytes] = []  # of an incomplete record
         line, size = 1, 0
         mark = UTF8_MARK
-        for data in raw_blocks(self.path, BLOCK, on_read):
+        for data in raw_blocks(self.path, BLOCK, on_read, self.transcoding):
             end = begin = len(mark) if data.startswith(mark) else 0
             mark = b""
             if held:
-                rest = _raw_rest(data)
+                rest = self.grammar.raw_rest(data)
                 end = rest.end() if rest else begin
             if end > begin or not held:
-                while record := _raw_record(data, end):
+                while record := self.grammar.raw_record(data, end):
                     end = record.end()
             if end > begin:
                 whole = b"".join([*held, data[:end]])
@@ -77,25 +97,25 @@ class Csv(LineFormat):
                 )
         if held:
             whole = b"".join(held)
-            if self.on_error == "drop" and b"\n" in whole[:-1] and not _raw_last(whole):
+            if self.on_error == "drop" and b"\n" in whole[:-1] and not self.grammar.raw_last(whole):
                 raise CorpusError(f"{self.path}, line {line}: a quote is not closed before the file's end. Close it.")
             yield whole
 
     def begin(self, data: bytes) -> None:
-        if self.header:
-            self._take(index_among(self.path, self.names(data), self.column))
+        if self.columns.header:
+            self.columns.begin(self.names(data), self.delimiter)
+            self._take()
 
     def names(self, data: bytes) -> list[str]:
         header = next(iter(self.records(data.decode(errors="replace"), 1)), "")
         try:
-            return [self.unescape(header[field]) for field in _fields(header, 1)]
+            return [self.unescape(header[field]) for field in self._fields(header, 1)]
         except MalformedError as error:
             raise CorpusError(f"{self.path}, line 1: {error}. Fix it.") from error
 
-    def _take(self, index: int) -> None:
-        """Select the column by its index, from 0."""
-        self.index = index
-        self._column = re.compile(rf"(?:{_FIELD},){{{index}}}({_FIELD}){_MORE}(?:{_END}|\Z)").match
+    def _take(self) -> None:
+        """Prepare to find the columns."""
+        self._columns = self.grammar.columns(self.columns.indices)
 
     def records(self, text: str, number: int) -> list[str]:
         if '"' not in text and "\r" not in text:
@@ -103,19 +123,34 @@ class Csv(LineFormat):
         records = []
         start, begin = 0, _begin(text, number)
         while start < len(text):
-            record = _record(text, begin)
+            record = self.grammar.record(text, begin)
             end = record.end() if record else len(text)
             records.append(text[start:end])
             start = begin = end
         return records
 
-    def find(self, line: str, number: int) -> slice | None:
-        if (self.header and number == 1) or not line.strip("\r\n"):
-            return None
-        if record := self._column(line, _begin(line, number)):
-            return slice(*record.span(1))
-        n_columns = sum(1 for _ in _fields(line, number))
-        raise MalformedError(f"no column {self.index + 1}: the line has {n_columns}")
+    def find(self, line: str, number: int) -> list[slice | None]:
+        if (self.columns.header and number == 1) or not line.strip("\r\n"):
+            return []
+        if record := self._columns(line, _begin(line, number)):
+            return [slice(*record.span(group)) for group in range(1, len(self.columns.indices) + 1)]
+        raise MalformedError(missing(self.columns.indices, sum(1 for _ in self._fields(line, number))))
+
+    def _fields(self, record: str, number: int) -> Iterator[slice]:
+        """Yield the positions of a record's fields, with their quotes.
+
+        Raises:
+            MalformedError: a quote is not closed.
+        """
+        start = _begin(record, number)
+        if not self.grammar.record(record, start):
+            raise MalformedError(f"a quote is not closed, or it has more than {MAX_COLUMNS:,} columns")
+        while True:
+            end = self.grammar.field(record, start).end()  # type: ignore[union-attr]
+            yield slice(start, end)
+            if not record.startswith(self.delimiter, end):
+                return
+            start = end + 1
 
     def unescape(self, raw: str) -> str:
         quoted = _quoted(raw)
@@ -133,20 +168,3 @@ class Csv(LineFormat):
 def _begin(text: str, number: int) -> int:
     """Return the offset of the first field, which is after a byte order mark in a file's first line."""
     return 1 if number == 1 and text.startswith("\ufeff") else 0
-
-
-def _fields(record: str, number: int) -> Iterator[slice]:
-    """Yield the positions of a record's fields, with their quotes.
-
-    Raises:
-        MalformedError: a quote is not closed.
-    """
-    start = _begin(record, number)
-    if not _record(record, start):
-        raise MalformedError(f"a quote is not closed, or it has more than {MAX_COLUMNS:,} columns")
-    while True:
-        end = _field(record, start).end()  # type: ignore[union-attr]
-        yield slice(start, end)
-        if not record.startswith(",", end):
-            return
-        start = end + 1

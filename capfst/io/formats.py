@@ -1,8 +1,8 @@
 """The table of formats: the suffix of a file's name, before `.gz` and the like, selects the class that reads and writes
 the file.
 
-Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.json`, `.pdf`,
-…).
+Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.html`, `.pdf`,
+…). A `.json` file in a folder is often not text, so it is read only if its field is named.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from threading import Lock
 from capfst.exceptions import CorpusError
 from capfst.io.csv import Csv
 from capfst.io.files import NO_TEXT, suffix_of
+from capfst.io.json_array import Json
 from capfst.io.jsonl import Jsonl
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
@@ -39,6 +40,7 @@ def _wiki(path: Path, options: TextOptions) -> Reader:
 
 FORMATS: dict[str, Callable[[Path, TextOptions], Format]] = {
     ".csv": Csv,
+    ".json": Json,
     ".jsonl": Jsonl,
     ".ndjson": Jsonl,
     ".parquet": _parquet,
@@ -47,18 +49,21 @@ FORMATS: dict[str, Callable[[Path, TextOptions], Format]] = {
 _READERS: dict[str, Callable[[Path, TextOptions], Reader]] = {**FORMATS, ".xml": _wiki}
 
 
-def can_recase(name: str) -> bool:
-    """Return whether a file of this name in a folder is to be recased."""
+_JSON = (".json", ".jsonl", ".ndjson")
+
+
+def can_recase(name: str, with_json: bool = False) -> bool:
+    """Return whether a file of this name in a folder is to be recased. with_json: whether `.json` files are."""
     suffix = suffix_of(name)
-    return suffix in FORMATS or suffix not in NO_TEXT
+    return (suffix in FORMATS and (with_json or suffix != ".json")) or suffix not in NO_TEXT
 
 
 def can_train(name: str, options: TextOptions) -> bool:
     """Return whether a file of this name in a folder is training text: plain text, or a format whose field or column
     was selected."""
     suffix = suffix_of(name)
-    chosen = options.field if FORMATS.get(suffix) is Jsonl else options.column
-    return suffix not in NO_TEXT or (suffix in FORMATS and chosen is not None)
+    chosen = options.field if suffix in _JSON else options.column
+    return suffix not in NO_TEXT or (suffix in FORMATS and bool(chosen))
 
 
 def format_of(path: Path, options: BatchOptions) -> Format:

@@ -1,7 +1,7 @@
-"""JSON lines: one field of each object is the text; recasing changes no other byte.
+"""JSON lines: one or more fields of each object are texts; recasing changes no other byte.
 
-The field is a string or null. Escapes in the string are kept; an escaped character that changes its case is escaped
-again, in the same way.
+A text is a string or null. It may be inside other objects and arrays (json_paths.py). Escapes in a string are kept; an
+escaped character that changes its case is escaped again, in the same way.
 """
 
 from __future__ import annotations
@@ -10,74 +10,107 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
+from typing import Any
 
+from capfst.io.json_paths import JSON, WrongTextError, find_texts, steps, text_paths, tree, values_at
 from capfst.io.lines import LineFormat, MalformedError
 from capfst.io.protocol import TextOptions
 
-_space = re.compile(r"[ \t\r\n]*").match
 _escapes = re.compile(
     r"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.)"
 ).split  # the odd parts of the list are the escaped characters
 _escaped_ascii = re.compile(r"\\u00[0-7]").search
-_json = json.JSONDecoder(parse_int=str, parse_float=str)
-_value = _json.scan_once  # type: ignore[attr-defined]
+_names = json.JSONDecoder()
 
 
 class Jsonl(LineFormat):
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        self.field = self.selected("field", options.field)
-        self.settings |= {"field": self.field}
-        self._keys = re.compile(re.escape(json.dumps(self.field, ensure_ascii=False)) + r'[ \t]*:[ \t]*"').finditer
+        fields = self.selected("field", options.field)
+        self.paths = tree(fields)
+        self.settings |= {"field": list(fields)}
+        self._steps = [steps(field) for field in fields]
+        # Names of the object itself, each with the regular expression for its first quote; none if a path is longer.
+        self._keys = [
+            (name, re.compile(re.escape(json.dumps(name, ensure_ascii=False)) + r'[ \t]*:[ \t]*"').finditer)
+            for name in self.paths
+            if name is not None and all(len(path) == 1 for path in self._steps)
+        ]
 
     def names(self, data: bytes) -> list[str]:
         try:
-            record = _json.decode(data.decode("utf-8-sig").lstrip().split("\n", 1)[0])
+            record = _names.raw_decode(data.decode("utf-8-sig", "replace").lstrip())[0]
         except (ValueError, RecursionError):
-            record = None
-        return list(record) if isinstance(record, dict) else []
+            return []
+        return text_paths(record)
 
-    def find(self, line: str, number: int) -> slice | None:
+    def find(self, line: str, number: int) -> list[slice | None]:
         line = line.removesuffix("\n")
-        if position := self._find_fast(line):
-            return position
+        if positions := self._find_fast(line):
+            return positions
         start = 1 if number == 1 and line.startswith("\ufeff") else 0
         if not line[start:].strip():
-            return None
+            return []
+        return self.texts_of(line, start, whole=True)
+
+    def texts_of(self, line: str, start: int, whole: bool) -> list[slice | None]:
+        """Return the positions of the texts in the value that begins at `start`; `whole`: to the end of the line.
+
+        Raises:
+            MalformedError: it is not valid JSON, or has no such texts.
+        """
         try:
-            return _find_field(line, start, self.field)
+            positions, end = find_texts(line, start, self.paths)
+            if whole and end != len(line):
+                raise json.JSONDecodeError("an object must be all of the line", line, end)
+        except WrongTextError as error:
+            raise MalformedError(str(error)) from error
         except StopIteration as error:
             raise MalformedError(f"invalid JSON, column {error.value + 1}: a value is missing") from error
         except json.JSONDecodeError as error:
             raise MalformedError(f"invalid JSON, column {error.colno}: {error.msg}") from error
         except RecursionError as error:
             raise MalformedError("the JSON is nested too deeply") from error
+        return positions
 
-    def _find_fast(self, line: str) -> slice | None:
-        """Return the result of `_find_field` if the line contains the key only once, without escapes; else None."""
-        keys = list(self._keys(line))
-        if len(keys) != 1 or ("\\u00" in line and _escaped_ascii(line)):
-            return None
+    def _find_fast(self, line: str) -> list[slice | None]:
+        """Return the positions if the line contains each key only once, without escapes; else an empty list."""
+        if not self._keys or ("\\u00" in line and _escaped_ascii(line)):
+            return []
+        positions: list[slice] = []
         try:
-            record = _json.decode(line)
-            text, end = scanstring(line, keys[0].end())
+            for name, keys in self._keys:
+                (key,) = keys(line)  # else ValueError
+                start = key.end()
+                text, end = scanstring(line, start)
+                if not positions:
+                    record = JSON.decode(line)
+                # The key may be that of an inner object.
+                if not isinstance(record, dict) or record.get(name) != text:
+                    return []
+                positions.append(slice(start, end - 1))
         except (ValueError, RecursionError):
-            return None
-        # The key may be that of an inner object.
-        return slice(keys[0].end(), end - 1) if isinstance(record, dict) and record.get(self.field) == text else None
+            return []
+        if len(positions) > 1:
+            positions.sort(key=lambda position: position.start)
+        return positions  # type: ignore[return-value]
+
+    def record(self, line: str) -> Any:
+        """Return the value of a record; ValueError or RecursionError if it is not valid JSON."""
+        return JSON.decode(line.removeprefix("\ufeff"))
 
     def key(self, line: str, number: int) -> str | None:
-        """Return the field's value, of any type, as JSON."""
+        """Return the field's values, of any type, as JSON."""
         if not line.strip():
             return None
         try:
-            record = _json.decode(line.removeprefix("\ufeff"))
+            record = self.record(line)
         except (ValueError, RecursionError) as error:
             raise MalformedError(f"invalid JSON: {error}") from error
-        if not isinstance(record, dict) or self.field not in record:
-            raise MalformedError(f"the object has no field {self.field!r}")
-        value = record[self.field]
-        return None if value is None else json.dumps(value)
+        values = [value for path in self._steps for value in values_at(record, path)]
+        if not values:
+            raise MalformedError(f"the object has no field {', '.join(self.settings['field'])!r}")
+        return None if values == [None] else json.dumps(values)
 
     def unescape(self, raw: str) -> str:
         return scanstring(raw + '"', 0)[0] if "\\" in raw else raw
@@ -108,47 +141,3 @@ def _escaped(character: str, like: str) -> str:
     if re.search("[A-F]", like):
         digits = digits.upper()
     return "".join(f"\\u{digits[i : i + 4]}" for i in range(0, len(digits), 4))
-
-
-def _find_field(line: str, start: int, field: str) -> slice | None:
-    """Return the position of the string in the field `field`, without its quotes; None for null. Of several fields of
-    this name, the last one counts. The object begins at `start`.
-
-    Raises:
-        MalformedError: there is no such field, or it is not a string.
-        json.JSONDecodeError, StopIteration, RecursionError: the line is not a JSON object.
-    """
-
-    def after_space(i: int) -> int:
-        return _space(line, i).end()  # type: ignore[union-attr]
-
-    def expect(character: str, i: int) -> int:
-        if not line.startswith(character, i):
-            raise json.JSONDecodeError(f"{character} expected", line, i)
-        return after_space(i + 1)
-
-    member: tuple[object, int, int] | None = None  # value, start and end in the line
-    names: list[str] = []
-    i = expect("{", after_space(start))
-    more = not line.startswith("}", i)
-    while more:
-        if not line.startswith('"', i):
-            raise json.JSONDecodeError('" expected', line, i)
-        name, i = scanstring(line, i + 1)
-        names.append(name)
-        value_start = expect(":", after_space(i))
-        value, value_end = _value(line, value_start)
-        if name == field:
-            member = value, value_start, value_end
-        i = after_space(value_end)
-        more = line.startswith(",", i)
-        if more:
-            i = after_space(i + 1)
-    if expect("}", i) != len(line):
-        raise json.JSONDecodeError("an object must be all of the line", line, i)
-    if member is None:
-        raise MalformedError(f"the object has no field {field!r} (it has {', '.join(names)[:200] or 'none'})")
-    value, start, end = member
-    if value is not None and line[start] != '"':
-        raise MalformedError(f"the field {field!r} is not a string")
-    return slice(start + 1, end - 1) if value is not None else None

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from capfst.exceptions import CorpusError, OptionError
+from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.blocks import raw_blocks, refuse_foreign
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import lines_of
+from capfst.io.encodings import UTF8, Transcoding, advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
@@ -43,19 +44,21 @@ class LineRecord(NamedTuple):
     """A record of a file of lines."""
 
     line: str  # with its line end, and the line ends in it
-    position: slice | None  # of the text; None if the record has none, or is malformed
+    positions: list[slice]  # of the texts; empty if the record has none, or is malformed
     malformed: bool
-    others: OtherTexts = ()
+    others: list[OtherTexts]  # of each text; empty if the texts are not translations
     key: str | None = None  # the value that it shares with the records of its document; None: it shares none
 
 
 class LineFormat:
-    """A format of lines. A subclass defines the position of the text in a line (`find`); `escape` and `unescape`, if
-    the text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
+    """A format of lines. A subclass defines the positions of texts in a line (`find`); `escape` and `unescape`, if
+    a text may have escapes; `names`, if the parts of a record have names; `begin`, if the file has a header; and
     `blocks`, `records` and `splittable`, if a record may have several lines."""
 
     splittable = True
     """Whether each line end ends a record, so that parts of a file can be recased separately."""
+    least_lines = 1
+    """The number of lines of a record without a line end."""
     record_is_document = True
     """Whether, without a document key, each record is a document."""
 
@@ -64,14 +67,15 @@ class LineFormat:
         self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
-        self.settings: dict[str, str] = options.settings()
+        self.settings: dict[str, Any] = options.settings()
+        self.transcoding = Transcoding(options.encoding, options.errors) if options.encoding != UTF8 else None
         self.others = [self.other(selected) for selected in options.other_texts()]
         """Formats of this file that select the source and the alignment of each record."""
         self.by_document = options.document is not None
         document_key = options.document_key()
         self.document = self.other(document_key) if document_key else None
         """Format of this file that selects the value that the records of a document share."""
-        if self.by_document:
+        if self.by_document or self.transcoding:
             self.splittable = False
 
     def other(self, options: TextOptions) -> LineFormat:
@@ -80,7 +84,7 @@ class LineFormat:
 
     def blocks(self, on_read: OnRead) -> Iterator[bytes]:
         """Yield the file in blocks of whole records."""
-        return raw_blocks(self.path, BLOCK, on_read)
+        return raw_blocks(self.path, BLOCK, on_read, self.transcoding)
 
     def records(self, text: str, number: int) -> list[str]:
         """Split a block into records. number: that of its first line."""
@@ -100,25 +104,29 @@ class LineFormat:
             file_format.begin(data)
 
     def names(self, data: bytes) -> list[str]:
-        """Return the names of a record's parts (fields or columns). data: the first block of the file."""
+        """Return the names of a record's parts (fields or columns). data: the file's beginning (`head`)."""
         raise NotImplementedError
 
-    def selected(self, part: str, name: str | None) -> str:
-        """Return the name of the part of a record (field or column) that is the text.
+    def head(self) -> bytes:
+        """Return the beginning of the file, with its first record."""
+        return next(self.blocks(lambda piece: None), b"")
+
+    def selected(self, part: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of the parts of a record (fields or columns) that are texts.
 
         Raises:
             OptionError: there is no name.
         """
-        if name is None:
-            names = ", ".join(self.names(next(self.blocks(lambda piece: None), b"")))[:200] or "none"
+        if not names:
+            known = ", ".join(self.names(self.head()))[:200] or "none"
             raise OptionError(
-                f"{self.path}: no {part} is chosen for the text. Use `{part}` with one of these {part}s: {names}."
+                f"{self.path}: no {part} is chosen for the text. Use `{part}` with one of these {part}s: {known}."
             )
-        return name
+        return names
 
-    def find(self, line: str, number: int) -> slice | None:
-        """Return the position of the text in a record; None if it has none. The record includes its line end; `number`
-        is that of its first line.
+    def find(self, line: str, number: int) -> list[slice | None]:
+        """Return the positions of the texts in a record, in order; None for a text that is null. The record includes
+        its line end; `number` is that of its first line.
 
         Raises:
             MalformedError: the line violates the format.
@@ -127,8 +135,8 @@ class LineFormat:
 
     def key(self, line: str, number: int) -> str | None:
         """Return the text of a record in the form in which the records of a document share it; None if it has none."""
-        position = self.find(line, number)
-        return None if position is None else self.unescape(line[position])
+        texts = [self.unescape(line[position]) for position in self.find(line, number) if position is not None]
+        return "\t".join(texts) if texts else None
 
     def unescape(self, raw: str) -> str:
         """Return the text of the part of a line that `find` selects."""
@@ -189,36 +197,49 @@ class LineFormat:
         text, malformed_bytes = self.decoded(block)
         after = block.line
         for line in self.records(text, block.line):
-            number, after = after, after + (line.count("\n") or 1)
-            position, malformed = None, False
-            others: OtherTexts = ()
-            key = None
+            number, after = after, after + (line.count("\n") or self.least_lines)
+            positions: list[slice | None] = []
+            others: list[OtherTexts] = []
+            malformed, key = False, None
             try:
                 if malformed_bytes and (bad := _NOT_UTF8(line)):
-                    raise MalformedError(f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}")
-                position = self.find(line, number)
-                if self.others and position is not None:
-                    others = self._others(line, number, position)
-                if self.document and position is not None:
+                    raise MalformedError(
+                        f"not UTF-8, 0x{ord(bad[0]) - 0xDC00:02x} after {line[: bad.start()][-20:]!r}."
+                        f" {advice(block.data)}"
+                    )
+                positions = self.find(line, number)
+                if self.others and positions:
+                    others = self._others(line, number, positions)
+                if self.document and positions:
                     key = self.document.key(line, number)
             except MalformedError as error:
-                position, malformed = None, True
+                positions, malformed = [], True
                 if self.on_error == "fail":
                     raise CorpusError(f"{self.path}, line {number}: {error}. {self.remedy}") from error
-            yield LineRecord(line, position, malformed, others, key)
+            found = [each for each in positions if each is not None] if None in positions else positions
+            yield LineRecord(line, found, malformed, others, key)  # type: ignore[arg-type]
 
-    def _others(self, line: str, number: int, position: slice) -> OtherTexts:
-        """Return the other texts of a record; MalformedError if they do not fit its text."""
-        positions = ((other, other.find(line, number)) for other in self.others)
-        texts = [other.unescape(line[there]) if there is not None else "" for other, there in positions]
-        if why := mismatch(self.unescape(line[position]), texts):
-            raise MalformedError(why)
-        return tuple(text.encode("utf-8", "surrogatepass") for text in texts)
+    def _others(self, line: str, number: int, positions: list[slice | None]) -> list[OtherTexts]:
+        """Return the other texts of each text of a record; MalformedError if they do not fit it."""
+        found = [other.find(line, number) for other in self.others]
+        if any(len(each) != len(positions) for each in found):
+            counts = ", ".join(str(len(each)) for each in found)
+            raise MalformedError(f"it has {quantity(len(positions), 'text')}, but {counts} sources or alignments")
+        others: list[OtherTexts] = []
+        for position, *there in zip(positions, *found, strict=True):
+            if position is None:
+                continue
+            pairs = zip(self.others, there, strict=True)
+            texts = [other.unescape(line[each]) if each is not None else "" for other, each in pairs]
+            if why := mismatch(self.unescape(line[position]), texts):
+                raise MalformedError(why)
+            others.append(tuple(text.encode("utf-8", "surrogatepass") for text in texts))
+        return others
 
     def texts(self, on_read: OnRead) -> Iterator[str]:
         for block in self.pieces(on_read):
-            for line, position, *_ in self.line_records(block):
-                if position is not None:
+            for line, positions, *_ in self.line_records(block):
+                for position in positions:
                     yield self.unescape(line[position])
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
@@ -231,26 +252,26 @@ class LineFormat:
         separates = self.by_document and self.record_is_document
         key_before: str | None = None
         size = n_records = n_malformed = 0  # size: characters of the lines with these texts
-        for line, position, malformed, its_others, key in self.line_records(block):
+        for line, found, malformed, its_others, key in self.line_records(block):
             n_records += 1
             n_malformed += malformed
             if malformed and self.on_error == "drop":
                 continue
-            if position is None:
+            if not found:
                 kept.append(line)
                 continue
             # A translation is not cut, because its source is not.
-            for start, end in [(0, len(line))] if its_others else _pieces(line, position):
-                others.append(its_others)
+            for number, start, end, part, is_whole in _pieces(line, found, _LONG if not its_others else len(line)):
+                others.append(its_others[number] if its_others else ())
                 begins.append(separates and start == 0 and (key is None or key != key_before))
-                positions.append((len(kept), slice(max(position.start - start, 0), min(position.stop, end) - start)))
+                positions.append((len(kept), part))
                 kept.append(line[start:end])
                 size += end - start
                 if size >= _LONG:
                     recased, more = self._recased(kept, positions, others, begins, recase)
                     output.append(recased)
                     # A piece that does not end its text is not counted as a line.
-                    counts += more + RecaseCounts(lines=-(end < len(line)))
+                    counts += more + RecaseCounts(lines=-(not is_whole))
                     kept, positions, others, begins, size = [], [], [], [], 0
             key_before = key
         recased, more = self._recased(kept, positions, others, begins, recase)
@@ -275,21 +296,28 @@ class LineFormat:
                 kept[i] = line[: part.start] + written + line[part.stop :]
         return "".join(kept).encode("utf-8", "surrogateescape"), counts
 
-    def writing(self, file: BinaryIO) -> AbstractContextManager[Callable[[bytes | memoryview], object]]:
-        return compressing_like(self.path, file)
+    @contextmanager
+    def writing(self, file: BinaryIO) -> Iterator[Callable[[bytes | memoryview], object]]:
+        with compressing_like(self.path, file) as write:
+            yield self.transcoding.writer(write, str(self.path)) if self.transcoding else write
 
 
-def _pieces(line: str, position: slice) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the pieces of a line, whose text at `position` is cut after blanks if it is long."""
-    start, end = 0, position.start
-    while position.stop - end > _LONG:
-        blank = _BLANK(line, end + _LONG, position.stop)
-        if blank is None:
-            break
-        end = blank.end()
-        yield start, end
+def _pieces(line: str, positions: list[slice], longest: int) -> Iterator[tuple[int, int, int, slice, bool]]:
+    """Cut a line into pieces with one text each; a text of more than `longest` characters is cut after blanks. Yield
+    for each piece the number of its text, its start and end, the text's position in it, and whether it ends the
+    text."""
+    start = 0
+    if len(positions) == 1 and positions[0].stop - positions[0].start <= longest:
+        yield 0, 0, len(line), positions[0], True
+        return
+    for number, position in enumerate(positions):
+        begin = position.start
+        while position.stop - begin > longest and (blank := _BLANK(line, begin + longest, position.stop)):
+            yield number, start, blank.end(), slice(begin - start, blank.end() - start), False
+            start = begin = blank.end()
+        end = len(line) if number == len(positions) - 1 else position.stop
+        yield number, start, end, slice(begin - start, position.stop - start), True
         start = end
-    yield start, len(line)
 
 
 def _recase_values(

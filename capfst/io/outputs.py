@@ -35,11 +35,12 @@ class Plan(NamedTuple):
     left_out: list[str]  # files in the folders whose names show that they are not text
 
 
-def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
+def plan(names: Iterable[str | Path], out: Path, model: Path, with_json: bool = False) -> Plan:
     """Return the files that `names` (files, folders, glob patterns) stand for, each once, with their outputs in `out`.
 
     A folder stands for all files below it, sorted, except hidden ones and those whose names show that they are not
-    text. A missing file that is named itself is listed: it fails when it is read.
+    text. A missing file that is named itself is listed: it fails when it is read. with_json: whether the `.json` files
+    of folders are text.
 
     Raises:
         OptionError: there is nothing to recase, two files have the same output, or an output is outside of `out`, an
@@ -51,7 +52,7 @@ def plan(names: Iterable[str | Path], out: Path, model: Path) -> Plan:
         for file, base, folder in expand(name):
             if folder is not None:
                 _refuse_inside(folder, out)
-            if base is not None and not can_recase(file.name):
+            if base is not None and not can_recase(file.name, with_json or folder is None):
                 left_out.append(str(file))
                 continue
             below = Path(file.name) if base is None else file.relative_to(base)

@@ -1,9 +1,9 @@
-"""Parquet: one column of strings is the text; recasing keeps the other columns, the schema, its metadata and the row
-groups.
+"""Parquet: one or more columns of strings are texts; recasing keeps the other columns, the schema, its metadata and the
+row groups.
 
-To be recased, a row group is read as a whole, and its column recased in slices. If the lines of a document are evidence
-for each other, slices contain whole documents, except a document longer than two slices; a document ends with its row
-group. Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
+To be recased, a row group is read as a whole, and its columns recased in slices. If the lines of a document are
+evidence for each other, slices contain whole documents, except a document longer than two slices; a document ends with
+its row group. Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 from capfst.exceptions import CapfstError, CorpusError, OptionError
 
@@ -34,7 +38,7 @@ from capfst.io.tsv import no_single_column
 class RowSlice(NamedTuple):
     """Successive rows of a row group."""
 
-    values: pa.Array  # of the column to recase
+    columns: list[pa.Array]  # the values of the columns to recase
     row: int  # number of the first row in the file, from 1
     row_group: pa.Table | None  # the whole group in its last slice, else None
     others: tuple[pa.Array, ...] = ()  # of the columns of source and alignment
@@ -42,7 +46,7 @@ class RowSlice(NamedTuple):
 
 
 class RecasedSlice(NamedTuple):
-    values: pa.Array
+    columns: list[pa.Array]
     keep: pa.Array | None  # whether a row is kept; None: all are
     row_group: pa.Table | None  # as in RowSlice
 
@@ -57,19 +61,18 @@ class Parquet:
             self.schema = file.schema_arrow
             self.layout = _layout(file.metadata)
         names = self.schema.names
-        if options.column is None:
+        if not options.column:
             raise OptionError(
                 f"{path}: no column is chosen for the text. Use `column` with one of these columns:"
                 f" {', '.join(names)[:200]}."
             )
-        self.column = options.column
-        self.index = self._index(self.column)
-        self.others = [self._index(str(selected.column)) for selected in options.other_texts()]
+        self.indices = list(dict.fromkeys(map(self._index, options.column)))
+        self.others = [self._index(selected.column[0]) for selected in options.other_texts()]
         self.by_document = options.document is not None
         document_key = options.document_key()
-        self.document = self._index(str(document_key.column)) if document_key else None
-        self.settings: dict[str, str] = options.settings() | {"column": self.column}
-        for index in (self.index, *self.others):
+        self.document = self._index(document_key.column[0]) if document_key else None
+        self.settings: dict[str, Any] = options.settings() | {"column": list(options.column)}
+        for index in (*self.indices, *self.others):
             column_type = self.schema.types[index]
             value_type = column_type.value_type if pa.types.is_dictionary(column_type) else column_type
             if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
@@ -99,8 +102,9 @@ class Parquet:
     def texts(self, on_read: OnRead) -> Iterator[str]:
         """Yield the texts as `Reader`, with only a small part of a row group in memory."""
         names = self.schema.names
-        name = names[self.index]
-        twin = names[: self.index].count(name)  # index among the columns of this name
+        chosen = list(dict.fromkeys(names[index] for index in self.indices))
+        # Each name stands for all columns that have it.
+        read = [index for name in chosen for index, other in enumerate(names) if other == name]
         row = n_read = 0
         with (
             self._failures(),
@@ -110,11 +114,13 @@ class Parquet:
             size, rows = os.fstat(stream.fileno()).st_size, max(1, file.metadata.num_rows)
             groups = map(file.metadata.row_group, range(file.num_row_groups))
             bytes_of_row = sum(group.total_byte_size for group in groups) // rows + 1
-            for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=[name], use_threads=False):
-                for value in _as_binary(_plain(batch.column(twin))).to_pylist():
+            for batch in file.iter_batches(BLOCK // bytes_of_row + 1, columns=chosen, use_threads=False):
+                columns = (batch.column(read.index(index)) for index in self.indices)
+                for values in zip(*(_as_binary(_plain(column)).to_pylist() for column in columns), strict=True):
                     row += 1
-                    if value is not None:
-                        yield self._decoded(value, row)
+                    for value in values:
+                        if value is not None:
+                            yield self._decoded(value, row)
                 # As in `pieces`.
                 _read_on(stream, size * row // rows - n_read, on_read)
                 n_read = stream.tell()
@@ -130,13 +136,15 @@ class Parquet:
                 # The file's bytes are passed on in proportion to the row groups; they need not be the group's own.
                 _read_on(stream, size * (group + 1) // groups - stream.tell(), on_read)
                 begins = self._begins(table)
-                begin = 0
-                for values, last in _slices(table.column(self.index), begins):
-                    these = (table.column(index).slice(begin, len(values)).combine_chunks() for index in self.others)
-                    part = None if begins is None else begins.slice(begin, len(values))
-                    yield RowSlice(values, row, table if last else None, tuple(map(_as_array, these)), part)
-                    row += len(values)
-                    begin += len(values)
+                for start, end in _bounds(max((table.column(i) for i in self.indices), key=_size), begins):
+
+                    def part(index: int, table: pa.Table = table, start: int = start, end: int = end) -> pa.Array:
+                        return _as_array(table.column(index).slice(start, end - start).combine_chunks())
+
+                    others, last = tuple(map(part, self.others)), table if end == len(table) else None
+                    its_begins = None if begins is None else begins.slice(start, end - start)
+                    yield RowSlice(list(map(part, self.indices)), row, last, others, its_begins)
+                    row += end - start
             _read_on(stream, size - stream.tell(), on_read)
 
     def _begins(self, table: pa.Table) -> pa.Array | None:
@@ -150,20 +158,25 @@ class Parquet:
         return pa.concat_arrays([pa.array([True]), differs])
 
     def recased(self, piece: RowSlice, recase: Recase) -> tuple[RecasedSlice, RecaseCounts]:
-        values = _plain(piece.values)
+        columns = [_plain(values) for values in piece.columns]
         malformed = None
         try:
             if piece.others:
                 raise NotUtf8Error("each row must be checked")
-            recased, counts = _recase(values, recase, begins=piece.begins)
+            recased, counts = _recase(columns, recase, begins=piece.begins)
         except NotUtf8Error:
-            valid, malformed, others = self._valid(values, piece.row, piece.others)
-            recased, counts = _recase(valid, recase, others, piece.begins)
-            recased = pc.if_else(malformed, *(_as_binary(array) for array in (values, recased))).view(values.type)
-        if pa.types.is_dictionary(piece.values.type):
-            recased = recased.dictionary_encode().cast(piece.values.type)
+            checked = [self._valid(values, piece.row, piece.others) for values in columns]
+            malformed = reduce(pc.or_, (bad for _, bad, _ in checked))
+            valid = [pc.if_else(malformed, None, values) for values, _, _ in checked]
+            recased, counts = _recase(valid, recase, checked[0][2], piece.begins)
+            pairs = zip(columns, recased, strict=True)
+            recased = [pc.if_else(malformed, *map(_as_binary, pair)).view(pair[0].type) for pair in pairs]
+        recased = [
+            new.dictionary_encode().cast(old.type) if pa.types.is_dictionary(old.type) else new
+            for old, new in zip(piece.columns, recased, strict=True)
+        ]
         keep = pc.invert(malformed) if malformed is not None and self.on_error == "drop" else None
-        counts += RecaseCounts(records=len(values), malformed=0 if malformed is None else malformed.true_count)
+        counts += RecaseCounts(records=len(columns[0]), malformed=0 if malformed is None else malformed.true_count)
         return RecasedSlice(recased, keep, piece.row_group), counts
 
     def _valid(
@@ -208,54 +221,78 @@ class Parquet:
 
     @contextmanager
     def writing(self, file: BinaryIO) -> Iterator[Callable[[RecasedSlice], object]]:
-        columns: list[pa.Array] = []
-        keeps: list[pa.Array] = []
+        recased: list[RecasedSlice] = []
         with pq.ParquetWriter(file, self.schema, **self.layout) as writer:
 
-            def write(recased: RecasedSlice) -> None:
-                values, keep, table = recased
-                columns.append(values)
-                keeps.append(keep if keep is not None else pa.repeat(True, len(values)))
+            def write(piece: RecasedSlice) -> None:
+                recased.append(piece)
+                table = piece.row_group
                 if table is None:
                     return
-                field = self.schema.field(self.index)
-                table = table.set_column(self.index, field, pa.chunked_array(columns, field.type))
-                mask = pa.chunked_array(keeps, pa.bool_())
-                if not pc.all(mask, min_count=0).as_py():
-                    table = table.filter(mask)
+                for number, index in enumerate(self.indices):
+                    field = self.schema.field(index)
+                    parts = [each.columns[number] for each in recased]
+                    table = table.set_column(index, field, pa.chunked_array(parts, field.type))
+                if any(each.keep is not None for each in recased):
+                    keeps = [_kept(each) for each in recased]
+                    table = table.filter(pa.chunked_array(keeps, pa.bool_()))
                 writer.write_table(table, row_group_size=max(1, len(table)))
-                columns.clear()
-                keeps.clear()
+                recased.clear()
 
             yield write
 
 
+def _kept(piece: RecasedSlice) -> pa.Array:
+    """Return whether each row is kept."""
+    return piece.keep if piece.keep is not None else pa.repeat(True, len(piece.columns[0]))
+
+
 def _recase(
-    values: pa.Array, recase: Recase, others: Sequence[OtherTexts] = (), begins: pa.Array | None = None
-) -> tuple[pa.Array, RecaseCounts]:
-    """Recase the values; nulls are not counted as lines.
+    columns: list[pa.Array], recase: Recase, others: Sequence[OtherTexts] = (), begins: pa.Array | None = None
+) -> tuple[list[pa.Array], RecaseCounts]:
+    """Recase columns of one length, row by row; nulls stay null.
 
     Args:
-        others: the other texts of each value.
-        begins: whether a document begins with a value, which then gets a blank line before it.
+        others: the other texts of each row, if there is one column.
+        begins: whether a document begins with a row; its first text then gets a blank line before it.
     """
-    counts = RecaseCounts()
+    n_rows, width = len(columns[0]), len(columns)
+    together = columns[0]
+    if width > 1:
+        wide = [column.cast(pa.large_string()) for column in columns]
+        order = np.arange(n_rows * width).reshape(width, n_rows).T.reshape(-1)
+        together = pa.concat_arrays(wide).take(pa.array(order))
+    is_valid = np.asarray(together.is_valid())
+    texts = together.drop_null()
+    blanks = np.zeros(len(texts), bool)
     if begins is not None:
-        begins = pc.and_(begins, values.is_valid())
-        blank = pc.if_else(begins, pa.scalar("\n", values.type), pa.scalar("", values.type))
-        values = pc.binary_join_element_wise(blank, values, pa.scalar("", values.type))
+        documents = np.repeat(np.cumsum(np.asarray(begins)), width)[is_valid]
+        blanks = np.diff(documents, prepend=-1) != 0
+        if len(blanks) and not begins[0].as_py():
+            blanks[0] = False
+        before = pc.if_else(pa.array(blanks), pa.scalar("\n", texts.type), pa.scalar("", texts.type))
+        texts = pc.binary_join_element_wise(before, texts, pa.scalar("", texts.type))
+    counts = RecaseCounts()
 
     def counted(text: bytes) -> memoryview:
         nonlocal counts
-        recased, counts = recase(text, *joined_texts(others))
-        counts += RecaseCounts(lines=-values.null_count)
+        recased, counts = recase(text, *joined_texts(list(compress(others, is_valid))))
         return recased
 
-    recased = recase_array(counted, values)
+    recased = recase_array(counted, texts)
     if begins is not None:
-        recased = pc.if_else(begins, pc.utf8_slice_codeunits(recased, 1), recased)
-        counts += RecaseCounts(lines=-begins.true_count)
-    return recased, counts
+        recased = pc.if_else(pa.array(blanks), pc.utf8_slice_codeunits(recased, 1), recased)
+        counts += RecaseCounts(lines=-int(blanks.sum()))
+    if not is_valid.all():
+        recased = recased.take(pa.array(np.cumsum(is_valid) - 1, mask=~is_valid))
+    if width == 1:
+        return [recased], counts
+    split = (recased.take(pa.array(np.arange(k, n_rows * width, width))) for k in range(width))
+    return [part.cast(column.type) for part, column in zip(split, columns, strict=True)], counts
+
+
+def _size(column: pa.ChunkedArray) -> int:
+    return int(column.nbytes)
 
 
 def _as_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -294,21 +331,18 @@ def _read_on(stream: BinaryIO, size: int, on_read: OnRead) -> None:
         size -= len(data)
 
 
-def _slices(column: pa.ChunkedArray, begins: pa.Array | None) -> Iterator[tuple[pa.Array, bool]]:
-    """Yield slices of the column of about BLOCK bytes, and whether each is the last one. begins: whether a document
-    begins with a row; slices contain whole documents, unless these are longer."""
-    parts = []
+def _bounds(column: pa.ChunkedArray, begins: pa.Array | None) -> Iterator[tuple[int, int]]:
+    """Yield start and end of slices of the column of about BLOCK bytes. begins: whether a document begins with a row;
+    slices contain whole documents, unless these are longer."""
     row = 0
     for chunk in column.chunks:
         rows = max(1, len(chunk) * BLOCK // max(chunk.nbytes, 1))
-        start = 0
-        while start < len(chunk):
-            end = min(start + rows, len(chunk))
+        start, last = row, row + len(chunk)
+        while start < last:
+            end = min(start + rows, last)
             if begins is not None:
-                after = pc.index(begins.slice(row + end, rows), True).as_py()
-                end = min(end + max(after, 0), len(chunk))
-            parts.append(chunk.slice(start, end - start))
+                after = pc.index(begins.slice(end, rows), True).as_py()
+                end = min(end + max(after, 0), last)
+            yield start, end
             start = end
-        row += len(chunk)
-    for i, part in enumerate(parts, 1):
-        yield part, i == len(parts)
+        row = last

@@ -25,8 +25,8 @@ class PlainText(LineFormat):
         blocks = super().blocks(on_read)
         return joined(whole_documents(blocks), BLOCK) if self.by_document else blocks
 
-    def find(self, line: str, number: int) -> slice | None:
-        return slice(0, len(line.removesuffix("\n")))
+    def find(self, line: str, number: int) -> list[slice | None]:
+        return [slice(0, len(line.removesuffix("\n")))]
 
     def recased(self, block: LineBlock, recase: Recase) -> tuple[bytes | memoryview, RecaseCounts]:
         """Recase the block as a whole; line by line only if some lines are malformed."""

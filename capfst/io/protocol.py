@@ -10,10 +10,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO, ClassVar, Literal, Protocol
 
+from capfst.exceptions import OptionError, quantity
 from capfst.io.compression import OnRead
+from capfst.io.encodings import UTF8, checked
 from capfst.options import Errors
 
 OnError = Literal["fail", "pass", "drop"]
+
+_DELIMITERS = frozenset(map(chr, range(1, 127))) - frozenset('"\r\n')
 
 
 class Recase(Protocol):
@@ -29,8 +33,8 @@ class Recase(Protocol):
 class TextOptions:
     """Where the text of a record is, and what happens to malformed records."""
 
-    field: str | None = None  # of JSON objects: the name of the text
-    column: str | None = None  # of TSV, CSV and Parquet: the name of the text, or its number from 1
+    field: tuple[str, ...] = ()  # of JSON objects: the names of the texts, or paths (`io/jsonl.py`)
+    column: tuple[str, ...] = ()  # of TSV, CSV and Parquet: the names of the texts, or their numbers from 1
     errors: Errors = "strict"  # bytes that are not UTF-8: their record is malformed, or they become U+FFFD
     on_error: OnError = "fail"  # malformed records: fail the file, pass unchanged, or are dropped
     jobs: int = 1  # number of processes that parse a Wikimedia dump
@@ -39,11 +43,29 @@ class TextOptions:
     document: str | None = None
     """Field or column whose value the successive records of a document share, if the lines of a document are evidence
     for each other; or "": each record is a document, and plain text is split at blank lines."""
+    delimiter: str | None = None  # of CSV and TSV; None: a comma, or a tab
+    encoding: str = UTF8  # of text files
     remedy: ClassVar[str] = "Fix it."  # for a malformed record
+
+    def __post_init__(self) -> None:
+        """Accept one field or column; check the other options.
+
+        Raises:
+            OptionError: an unknown encoding, an unsupported delimiter, or several texts with a source.
+        """
+        for name in "field", "column":
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        object.__setattr__(self, "encoding", checked(self.encoding))
+        object.__setattr__(self, "delimiter", "\t" if self.delimiter == "\\t" else self.delimiter)
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in _DELIMITERS):
+            raise OptionError(f"`delimiter` is {self.delimiter!r}. Use one character, such as ; or | or \\t.")
+        if self.source is not None and max(len(self.field), len(self.column)) > 1:
+            raise OptionError("a source belongs to one text: use one `field` or `column`.")
 
     def selecting(self, name: str) -> TextOptions:
         """Return the options with which this field or column is the text, with neither source nor document."""
-        return replace(self, field=name, column=name, source=None, align=None, document=None)
+        return replace(self, field=(name,), column=(name,), source=None, align=None, document=None)
 
     def other_texts(self) -> list[TextOptions]:
         """Return, for the source and the alignment of each text, the options that select it."""
@@ -56,8 +78,10 @@ class TextOptions:
 
     def settings(self) -> dict[str, str]:
         """Return the options on which the output of every format depends."""
-        named = {"source": self.source, "align": self.align, "document": self.document}
+        named = {"source": self.source, "align": self.align, "document": self.document, "delimiter": self.delimiter}
         chosen = {key: name for key, name in named.items() if name is not None}
+        if self.encoding != UTF8:
+            chosen["encoding"] = self.encoding
         return {"errors": self.errors, "on_error": self.on_error, **chosen}
 
 
@@ -65,8 +89,8 @@ class TextOptions:
 class BatchOptions(TextOptions):
     """The same for texts to recase, whose field or column has a default."""
 
-    field: str | None = "text"
-    column: str | None = "text"
+    field: tuple[str, ...] = ("text",)
+    column: tuple[str, ...] = ("text",)
     remedy = "Fix it, or use --on-error pass or drop."
 
 
@@ -85,8 +109,9 @@ class RecaseCounts:
         return RecaseCounts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(RecaseCounts)))
 
     def __str__(self) -> str:
-        bad = f", {self.malformed:,} of {self.records:,} records malformed" if self.malformed else ""
-        return f"{self.lines:,} lines, {self.tokens:,} tokens, {self.changed:,} changed, {self.oov:,} unknown{bad}"
+        bad = f", {self.malformed:,} of {quantity(self.records, 'record')} malformed" if self.malformed else ""
+        size = f"{quantity(self.lines, 'line')}, {quantity(self.tokens, 'token')}"
+        return f"{size}, {self.changed:,} changed, {self.oov:,} unknown{bad}"
 
 
 class Reader(Protocol):

@@ -47,7 +47,7 @@ def _file_blocks(
     if not isinstance(reader, PlainText):
         on_read = (lambda data: None) if progress is None else lambda data: progress(len(data))
         return _encoded(_lines(reader.texts(on_read), file, on_wrapped), size)
-    blocks = file_blocks(file, size, options.errors, progress)
+    blocks = file_blocks(file, size, options.errors, progress, reader.transcoding)
     first = next(blocks, b"")
     width = wrapped_at(_beginning(first))
     blocks = chain([first] if first else [], blocks)
@@ -60,8 +60,12 @@ def _file_blocks(
 
 def lines_stand_alone(file: Path, options: TextOptions) -> bool:
     """Return whether a file can be split between any lines: it is plain text that is not wrapped."""
-    is_text = isinstance(reader_of(file, options), PlainText)
-    return is_text and not wrapped_at(_beginning(next(file_blocks(file, _BEGINNING, "replace"), b"")))
+    reader = reader_of(file, options)
+    return (
+        isinstance(reader, PlainText)
+        and not reader.transcoding
+        and not wrapped_at(_beginning(next(file_blocks(file, _BEGINNING, "replace"), b"")))
+    )
 
 
 def _beginning(block: bytes) -> str:

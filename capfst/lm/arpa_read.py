@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
-from capfst.exceptions import ModelError
+from capfst.exceptions import ModelError, quantity
 from capfst.fst.symbols import EPSILON
 from capfst.io.blocks import UTF8_MARK
 from capfst.io.compression import DAMAGED, decompressed
@@ -192,7 +192,9 @@ def _header(reader: _Reader) -> list[int]:
             reader.fail(reader.line, f"a number of n-grams has {len(match[2])} digits")
         numbers.append(int(match[2]))
     if not 1 <= len(numbers) <= MAX_ORDER:
-        reader.fail(reader.line, f"the header has {len(numbers)} orders of n-grams; supported are 1 to {MAX_ORDER}")
+        reader.fail(
+            reader.line, f"the header has {quantity(len(numbers), 'order')} of n-grams; supported are 1 to {MAX_ORDER}"
+        )
     return numbers
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.corpus.labels import count_labels, pieces
-from capfst.exceptions import CorpusError, OptionError
+from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.lm.discount import follow_lmplz
 from capfst.lm.ngram_windows import PARENT, BucketCounts, WindowLayout, count_bucket, pack_windows, windows_per_bucket
 from capfst.lm.partition import Partition, partition_tokens
@@ -103,8 +103,8 @@ def _by_order(cutoffs: tuple[int, ...], order: int) -> npt.NDArray:
     given = cutoffs or (0,)
     if len(given) > order or given[0] != 0 or any(a > b for a, b in itertools.pairwise(given)):
         raise OptionError(
-            f"`cutoffs` is {','.join(map(str, given))}. Use at most {order} numbers in ascending order, the first of"
-            " which is 0, such as 0,0,1. To drop rare words, use `min_count`."
+            f"`cutoffs` is {','.join(map(str, given))}. Use at most {quantity(order, 'number')} in ascending order, the"
+            " first of which is 0, such as 0,0,1. To drop rare words, use `min_count`."
         )
     return np.array((0, *given, *[given[-1]] * (order - len(given))), np.int64)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import OptionError
+from capfst.exceptions import OptionError, quantity
 from capfst.lm.acceptor import Acceptor, UnprunedAcceptor, lay_out
 from capfst.lm.count import NgramCounts, bucket_size, count
 from capfst.lm.kneser_ney import Estimator
@@ -75,7 +75,7 @@ def _counted(
         raise OptionError(f"the text has {words:,} words, but at most 2^31 fit. Drop rare words with `min_count`.")
     if options.max_ngrams is not None and options.max_ngrams < words + 1:
         raise OptionError(
-            f"`max_ngrams` is {options.max_ngrams}, but the {words:,} words alone are more n-grams. "
+            f"`max_ngrams` is {options.max_ngrams}, less than the unigrams alone, of {quantity(words, 'word')}. "
             "Raise it, or drop rare words with `min_count`."
         )
     threads = options.threads or os.cpu_count() or 1
@@ -97,8 +97,9 @@ def _memory_for_data(options: EstimationOptions, words: int, tokens: int, thread
         used += _PER_NGRAM * min(options.max_ngrams, MAX_ORDER * tokens)
     if options.memory < used:
         raise OptionError(
-            f"`memory` leaves {options.memory >> 20} MiB for n-grams, but {words:,} words and {tokens:,} tokens need at"
-            f" least {-(-used >> 20)} MiB. Raise it, use fewer `jobs`, lower `max_ngrams`, or raise `min_count`."
+            f"`memory` leaves {options.memory >> 20} MiB for n-grams, but {quantity(words, 'word')} and"
+            f" {quantity(tokens, 'token')} need at least {-(-used >> 20)} MiB. Raise it, use fewer `jobs`, lower"
+            " `max_ngrams`, or raise `min_count`."
         )
     return options.memory - used
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from capfst.exceptions import OptionError
+from capfst.exceptions import OptionError, quantity
 from capfst.lm.arpa_read import Arpa
 from capfst.lm.levels import Level, NgramTable, link, normalize, suffix_order
 from capfst.text.unicode import LOWERING, Lowering, lower_bytes
@@ -31,7 +31,8 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
     if len(weights) != len(models) or not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-6):  # or NaN
         given = ",".join(map(str, weights))
         raise OptionError(
-            f"`weights` is {given}. Use {len(models)} numbers, one per model, with a sum of 1, such as 0.7,0.3."
+            f"`weights` is {given}. Use {quantity(len(models), 'number')}, one per model, with a sum of 1, such as"
+            " 0.7,0.3."
         )
     unigram: dict[str, float] = {}
     for (words, levels), weight in zip(models, weights, strict=True):

@@ -1,4 +1,4 @@
-"""Convert cap.fst ↔ ARPA, and mix several models into one.
+"""Convert cap.fst ↔ ARPA, FSTs that OpenFst wrote → cap.fst, and mix several models into one.
 
 In: a file in one format, or models. Out: a file in the other format, or one model, written completely or not at all.
 """
@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,8 @@ from capfst.context.context_model import PART, Context
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import of_spellings
 from capfst.context.transfer import first_labels, labels_of, transferred
-from capfst.exceptions import CorpusError, ModelError
+from capfst.exceptions import CorpusError, ModelError, OptionError
+from capfst.fst.layouts import is_fst, read_acceptor
 from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
@@ -35,6 +36,25 @@ from capfst.system.atomic import refuse_to_replace
 from capfst.text.restoring import rules_of
 from capfst.text.unicode import lower_bytes
 from capfst.version import __version__
+
+
+def import_model(source: str | os.PathLike[str], output: str | os.PathLike[str], **options: Any) -> None:
+    """Convert an ARPA file, or a model that OpenFst wrote in another layout, to a model without a context model.
+
+    options: those of `import_arpa`; an FST records them.
+
+    Raises:
+        ModelError: as `import_arpa` or `layouts.read_acceptor`.
+        OptionError: an option with an FST.
+    """
+    if not is_fst(source):
+        import_arpa(source, output, **options)
+        return
+    if given := [name for name, value in options.items() if value]:
+        raise OptionError(f"{source}: the FST records `{given[0]}`. Leave it out.")
+    refuse_to_replace(output, source)
+    states, arcs, symbols, start, signature = read_acceptor(source)
+    write_fst(output, states, arcs, symbols, start, signature, grammar_part(symbols.language))
 
 
 def import_arpa(

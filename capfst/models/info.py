@@ -14,7 +14,7 @@ from capfst.bilingual.weights import Bilingual
 from capfst.context.context_model import PART as CONTEXT
 from capfst.context.context_model import Context
 from capfst.context.spellings import PART as SPELLINGS
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, quantity
 from capfst.fst.read import CapFst
 
 _LISTED = 10  # ambiguous words
@@ -68,7 +68,7 @@ def _describe_context(context: dict[str, Any] | None) -> str:
         return "none, so only the LM decides"
     if "error" in context:
         return f"cannot be used: {context['error']}"
-    return f"{context['bytes']:,} bytes, domains: {context['domains']}"
+    return f"{quantity(context['bytes'], 'byte')}, domains: {context['domains']}"
 
 
 def _bilingual(model: CapFst) -> dict[str, Any] | None:
@@ -91,7 +91,8 @@ def render(description: dict[str, Any]) -> str:
     if bilingual is not None and "error" in bilingual:
         from_translations = [("translations", f"cannot be used: {bilingual['error']}")]
     elif bilingual is not None:
-        learned = f"{bilingual['bytes']:,} bytes, learned from {bilingual['pairs']:,} pairs of lines"
+        pairs = quantity(bilingual["pairs"], "pair of lines", "pairs of lines")
+        learned = f"{quantity(bilingual['bytes'], 'byte')}, learned from {pairs}"
         from_translations = [("translations", learned)]
     rows = [
         ("model", description["path"]),

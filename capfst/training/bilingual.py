@@ -34,7 +34,7 @@ from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.weights import PART, Bilingual
 from capfst.bilingual.word_facts import AN, AnnotatedText
 from capfst.casing import encode
-from capfst.exceptions import CapfstError, CorpusError
+from capfst.exceptions import CapfstError, CorpusError, quantity
 from capfst.fst.write import ArcArray, StateArray, write_fst
 from capfst.io.alignments import Block, Names, side_by_side
 from capfst.io.blocks import ended, read_stream
@@ -84,9 +84,12 @@ class TrainedBilingual:
 
     def __str__(self) -> str:
         stand_in = " and a temporary LM, as the model has seen these translations" if self.known >= _KNOWN else ""
+        pairs = quantity(self.pairs, "pair of lines", "pairs of lines")
+        rows = quantity(self.rows, "row of weights", "rows of weights")
+        prior = f"{self.sigma:g}{stand_in}"
         return (
-            f"learned from {self.pairs:,} pairs of lines; the weights from {self.taught:,} of them, with a prior of"
-            f" {self.sigma:g}{stand_in}\nwrote {self.path}: {self.rows:,} rows of weights"
+            f"learned from {pairs}; the weights from {self.taught:,} of them, with a prior of {prior}\n"
+            f"wrote {self.path}: {rows}"
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from capfst.corpus.filters import Report
+from capfst.exceptions import quantity
 from capfst.fst.signature import Signature
 
 if TYPE_CHECKING:
@@ -26,9 +27,14 @@ class Trained:
     listed: int = 0  # surface forms that occur only in word lists
 
     def __repr__(self) -> str:
-        sizes = f"{self.sentences:,} sentences, {self.tokens:,} tokens, {sum(self.ngrams):,} n-grams"
-        kept = f", {self.cleaning.kept:,} of {self.cleaning.lines:,} lines kept" if self.cleaning.lines else ""
+        sizes = f"{self._text()}, {quantity(sum(self.ngrams), 'n-gram')}"
+        kept = (
+            f", {self.cleaning.kept:,} of {quantity(self.cleaning.lines, 'line')} kept" if self.cleaning.lines else ""
+        )
         return f"<Trained {self.path}: order {self.signature.order}, {sizes}{kept}>"
+
+    def _text(self) -> str:
+        return f"{quantity(self.sentences, 'sentence')}, {quantity(self.tokens, 'token')}"
 
     def __str__(self) -> str:
         return self.report()
@@ -36,13 +42,13 @@ class Trained:
     def report(self) -> str:
         """Return the report that the command line prints."""
         lines = [str(self.cleaning)] if self.cleaning.lines else []
-        lines.append(f"learned from {self.sentences:,} sentences, {self.tokens:,} tokens")
+        lines.append(f"learned from {self._text()}")
         if self.listed:
-            lines.append(f"added {self.listed:,} surface forms that occur only in word lists")
+            lines.append(f"added {quantity(self.listed, 'surface form')} from word lists alone")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
         if self.domains:
-            lines.append(f"with a context model for {self.domains} domain{'s'[: self.domains > 1]}")
+            lines.append(f"with a context model for {quantity(self.domains, 'domain')}")
         return "\n".join(lines)
 
     def load(self, **options: Any) -> Recaser:

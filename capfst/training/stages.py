@@ -34,7 +34,7 @@ from capfst.corpus.labels import names
 from capfst.corpus.languages import find_corpus
 from capfst.corpus.vocabulary import Vocabulary, build_vocabulary, restricted
 from capfst.corpus.word_lists import WordLists, read_word_lists
-from capfst.exceptions import CorpusError, OptionError
+from capfst.exceptions import CorpusError, OptionError, quantity
 from capfst.fst.read import grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
@@ -168,7 +168,9 @@ def collect(
     Warns if their beginnings do not look like cased text.
     """
     filters = cleaning.select(options.skip_filters) if options.clean else 0
-    text = TextOptions(options.field, options.column, options.errors)
+    text = TextOptions(
+        options.field, options.column, options.errors, delimiter=options.delimiter, encoding=options.encoding
+    )
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else corpus
     given = [os.fspath(path) for path in paths]
     files, languages = find_corpus(given, partial(can_train, options=text))
@@ -361,8 +363,8 @@ def _on_wrapped(widths: dict[Path, int]) -> str:
     if len(widths) == 1:
         return f"{file}: lines are wrapped at about {width} characters, so the lines of each paragraph were joined"
     return (
-        f"{file} and {len(widths) - 1:,} other files: lines are wrapped, in the first at about {width} characters, so"
-        " the lines of each paragraph were joined"
+        f"{file} and {quantity(len(widths) - 1, 'other file')}: lines are wrapped, in the first at about {width}"
+        " characters, so the lines of each paragraph were joined"
     )
 
 

@@ -139,7 +139,7 @@ def test_bad_input(recaser, monolingual_model):
         recaser.recase_aligned(["a"], "b")
     with pytest.raises(CapfstError, match="line 1 contains"):
         recaser.recase_aligned(["a\nb"], ["b"])
-    with pytest.raises(CorpusError, match=r"the alignment, line 2: the pair 0-1 .* the source has 1 words"):
+    with pytest.raises(CorpusError, match=r"the alignment, line 2: the pair 0-1 .* the source has 1 word "):
         recaser.recase_aligned(["a", "b"], ["b", "c"], ["0-0", "0-1"])
     with pytest.raises(CapfstError, match=rf"^{re.escape(str(monolingual_model))}: .*`train_bilingual`"):
         capfst.load(monolingual_model).recase_aligned("a", "b")

@@ -281,7 +281,7 @@ def test_str_and_repr():
     analysis = errors(["The Cat met NASA ."], ["the Cat met Nasa ."])
     assert str(analysis) == analysis.text(30)
     assert "NASA → Nasa" in str(analysis)
-    assert "2 of 4 cased tokens wrong; 1 lines; capfst-errors|" in repr(analysis)
+    assert "2 of 4 cased tokens wrong; 1 line; capfst-errors|" in repr(analysis)
 
 
 def test_lone_surrogates_are_characters(recaser):

@@ -99,8 +99,60 @@ LINES = [
     ("a.csv", {"column": "1"}, b'ibm\ribm,ibm\r\n"",\n,""\nibm', b'IBM\rIBM,ibm\r\n"",\n,""\nIBM'),
     ("a.csv", {"column": "1"}, '"i̇stanbul """,ibm\n'.encode(), '"İstanbul """,ibm\n'.encode()),
     ("a.csv", {"column": "1"}, '"i̇stanbul" x,ibm\n'.encode(), '"İstanbul x",ibm\n'.encode()),
+    (
+        "a.jsonl",
+        {"field": ["b", "a"]},
+        b'{"a": "ibm", "c": "ibm", "b": "new york"}',
+        b'{"a": "IBM", "c": "ibm", "b": "New York"}',
+    ),
+    (
+        "a.jsonl",
+        {"field": ["b", "a", "b"]},
+        b'{"a": null, "b": "ibm", "c": "ibm"}',
+        b'{"a": null, "b": "IBM", "c": "ibm"}',
+    ),
+    ("a.jsonl", {"field": ["a", "x.a"]}, b'{"x": {"a": "ibm"}, "a": "ibm"}', b'{"x": {"a": "IBM"}, "a": "IBM"}'),
+    (
+        "a.jsonl",
+        {"field": "a.b[].c"},
+        b'{"a": {"b": [{"c": "ibm"}, {"d": "ibm"}, { "c" :"\\u0069bm"} ], "c": "ibm"}}',
+        b'{"a": {"b": [{"c": "IBM"}, {"d": "ibm"}, { "c" :"\\u0049BM"} ], "c": "ibm"}}',
+    ),
+    (
+        "a.jsonl",
+        {"field": ["[].a", "[].b[]"]},
+        b'[{"a": "ibm", "b": ["ibm", null]}, {"c": "ibm", "b": []}]\r\n',
+        b'[{"a": "IBM", "b": ["IBM", null]}, {"c": "ibm", "b": []}]\r\n',
+    ),
+    (
+        "a.jsonl",
+        {"field": "a[][].b"},
+        b'{"a": [[], [{"b": "ibm"}], null], "b": "ibm"}',
+        b'{"a": [[], [{"b": "IBM"}], null], "b": "ibm"}',
+    ),
+    ("a.jsonl", {"field": "a.b"}, b'{"a": {"b": "ibm"}, "a": {"b": "ibm"}}', b'{"a": {"b": "ibm"}, "a": {"b": "IBM"}}'),
+    (
+        "a.jsonl",
+        {"field": "a.b"},
+        b'{"a": {"b": "ibm", "b": "ibm"}, "a.b": "ibm"}',
+        b'{"a": {"b": "ibm", "b": "IBM"}, "a.b": "ibm"}',
+    ),
+    ("a.jsonl", {"field": r"a\.b"}, b'{"a": {"b": "ibm"}, "a.b": "ibm"}', b'{"a": {"b": "ibm"}, "a.b": "IBM"}'),
+    ("a.jsonl", {"field": r"a\[]\\.[b"}, b'{"a[]\\\\": {"[b": "ibm"}}', b'{"a[]\\\\": {"[b": "IBM"}}'),
+    ("a.jsonl", {"field": ""}, b'{"": "ibm"}', b'{"": "IBM"}'),
+    ("a.jsonl", {"field": "."}, b'{"": {"": "ibm"}}', b'{"": {"": "IBM"}}'),
+    ("a.tsv", {"column": ["3", "1", "3"]}, b"ibm\tibm\tibm\tibm\r\n\t\tparis", b"IBM\tibm\tIBM\tibm\r\n\t\tParis"),
+    ("a.tsv", {"column": ["a", "c"]}, b"a\tb\tc\nibm\tibm\tibm", b"a\tb\tc\nIBM\tibm\tIBM"),
+    ("a.tsv", {"delimiter": ";"}, b'a;text\n"ibm\tibm";ibm\tibm\n', b'a;text\n"ibm\tibm";IBM\tIBM\n'),
+    ("a.csv", {"column": ["3", "1", "3"]}, b'ibm,ibm,"ibm\n,",ibm\r\n,,paris', b'IBM,ibm,"IBM\n,",ibm\r\n,,Paris'),
+    ("a.csv", {"column": ["c", "b"]}, b'a,b,c\nibm,ibm,"ibm"', b'a,b,c\nibm,IBM,"IBM"'),
+    ("a.csv", {"delimiter": ";"}, b'a;text\nibm,ibm;"ibm;ibm"\n', b'a;text\nibm,ibm;"IBM;IBM"\n'),
+    ("a.csv", {"delimiter": "^", "column": "2"}, b'ibm^"ibm^"^ibm', b'ibm^"IBM^"^ibm'),
+    ("a.csv", {"delimiter": "]", "column": "2"}, b"ibm]ibm]ibm\n", b"ibm]IBM]ibm\n"),
+    ("a.csv", {"delimiter": "-", "column": "2"}, b"ibm-ibm-ibm\n", b"ibm-IBM-ibm\n"),
+    ("a.csv", {"delimiter": "\\t", "column": "2"}, b'ibm\t"ibm\n"\n', b'ibm\t"IBM\n"\n'),
     ("a.csv", {"column": "é"}, '\ufeff"é",a\r\nibm,ibm'.encode(), '\ufeff"é",a\r\nIBM,ibm'.encode()),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "options", "given", "expected"), LINES)
@@ -241,25 +293,42 @@ BAD_LINES = [
     ("a.jsonl", {}, b'{"text": "\\x"}', "escape"),
     ("a.jsonl", {}, b'{"text": "a", }', '" expected'),
     ("a.jsonl", {}, b'{"text" "a"}', ": expected"),
-    ("a.jsonl", {}, b'["text"]', "{ expected"),
+    ("a.jsonl", {}, b'["text"]', "no field 'text', but an array"),
     ("a.jsonl", {}, b'{"text": 12}', "'text' is not a string"),
     ("a.jsonl", {}, b'{"text": ["a"]}', "'text' is not a string"),
     ("a.jsonl", {}, b'{"Text": "a"}', "no field 'text'"),
     ("a.jsonl", {}, b'{"a": {"text": "a"}}', "no field 'text'"),
-    ("a.jsonl", {}, b'[{"text": "a"}]', "{ expected"),
+    ("a.jsonl", {}, b'[{"text": "a"}]', r"no field 'text', but an array .*\[\]\.text"),
     ("a.jsonl", {}, b'{"a": "\xff", "text": "a"}', "not UTF-8"),
+    ("a.jsonl", {"field": ["text", "b"]}, b'{"text": "a", "a": {"b": "c"}}', r"no field 'b'.*: text, a\.b"),
+    ("a.jsonl", {"field": "text.b"}, b'{"text": [{"b": "a"}]}', r"no field 'text.b', but an array where an object"),
+    ("a.jsonl", {"field": "text[]"}, b'{"text": ["a", 1]}', r"'text\[\]' is not a string, but a number"),
+    ("a.jsonl", {"field": "text[]"}, b'{"text": ["a" "b"]}', r"\] expected"),
+    (
+        "a.jsonl",
+        {"field": "text[].b"},
+        b'{"text": [{"b": "c"}, {"b": []}]}',
+        r"'text\[\]\.b' is not a string, but an array",
+    ),
+    ("a.jsonl", {"field": "text[].b"}, b'{"text": [{"c": "b"}]}', r"no field 'text\[\]\.b'.*: text\[\]\.c"),
     ("a.jsonl", {}, b'{"text": ' + b"[" * 100_000, "nested too deeply"),
     ("a.tsv", {"column": "2"}, b"ibm", "no column 2: the line has 1"),
     ("a.tsv", {"column": "3"}, b"ibm\tibm", "no column 3: the line has 2"),
     ("a.csv", {"column": "2"}, b'"ibm,ibm"', "no column 2: the line has 1"),
     ("a.csv", {"column": "2"}, b'"ibm,\xff",ibm', "not UTF-8"),
 ]
+GOODS = {
+    "text.b": b'{"text": {"b": "ibm"}}',
+    "text[]": b'{"text": ["ibm"]}',
+    "text[].b": b'{"text": [{"b": "ibm"}, {"c": 1}]}',
+}
 GOOD = {"a": b"ibm", "a.jsonl": b'{"text": "ibm"}', "a.tsv": b"x\tibm\tibm", "a.csv": b'"x,",ibm,ibm'}
 
 
 @pytest.mark.parametrize(("name", "options", "bad", "problem"), BAD_LINES)
 def test_malformed_lines(tmp_path, recaser, name, options, bad, problem):
-    path, good = tmp_path / name, GOOD[name]
+    good = b'{"text": "ibm", "b": null}' if name.endswith("jsonl") else GOOD[name]
+    path, good = tmp_path / name, GOODS.get(str(options.get("field")), good)
     fine = recased_bytes(path, good, recaser, **options)
     path.write_bytes(b"\n".join([good, bad, good, bad]))
     with pytest.raises(CorpusError, match=rf"line 2: .*({problem}).*--on-error"):
@@ -300,6 +369,37 @@ def recased_bytes(path: Path, content: bytes, recaser: Recaser, **options) -> by
     return done
 
 
+@pytest.mark.parametrize(("name", "line"), [("a.tsv", b"ibm\tibm"), ("a.csv", b"ibm,ibm")])
+def test_several_columns(tmp_path, recaser, name, line):
+    (tmp_path / name).write_bytes(line)
+    with pytest.raises(CorpusError, match="line 1: no column 3: the line has 2"):
+        recased(tmp_path / name, recaser, column=["1", "4", "3"])
+    with pytest.raises(CorpusError, match=r"by name or by number, not ibm, 2\."):
+        recased(tmp_path / name, recaser, column=["ibm", "2"])
+    with pytest.raises(OptionError, match="one `field` or `column`"):
+        recased(tmp_path / name, recaser, column=["1", "2"], source="2")
+
+
+def test_several_texts_of_a_record_are_one_document(tmp_path, contextual_model):
+    """A name that is certain in one column is evidence in the other, in each format; nulls separate nothing."""
+    recaser = capfst.load(contextual_model, document=True)
+    rows = [("new york", "ibm in paris"), (None, "paris"), ("ibm", None), (None, None), ("x", "new york\nibm")]
+    together = [recaser("\n".join(text for text in row if text is not None)).split("\n") for row in rows]
+    expected = [[None if text is None else "\n".join(parts.pop(0) for _ in text.split("\n")) for text in row]
+                for row, parts in zip(rows, together, strict=True)]  # fmt: skip
+    options = {"field": ["b", "a"], "column": ["b", "a"], "document": ""}
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"a": a, "i": 1, "b": b}) + "\n" for a, b in rows))
+    done, counts = recased(tmp_path / "a.jsonl", recaser, **options)
+    assert [[row["a"], row["b"]] for row in map(json.loads, done.splitlines())] == expected
+    columns = {"a": [a for a, _ in rows], "i": [1] * len(rows), "b": pa.array([b for _, b in rows], pa.large_string())}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    done, same = recased(tmp_path / "a.parquet", recaser, **options)
+    table = pq.read_table(io.BytesIO(done))
+    assert table.schema.equals(pq.read_schema(tmp_path / "a.parquet"))
+    assert [list(row) for row in zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True)] == expected
+    assert same == counts
+
+
 @pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
 @pytest.mark.parametrize("column", ["0", "99999999999"])
 def test_columns_are_numbered_from_1(tmp_path, recaser, name, column):
@@ -324,11 +424,12 @@ LONG = "new york met\tparis ibm o'neill xyzzy " * 40
         ("a.txt", LONG),
         ("a.tsv", "1\t" + LONG.replace("\t", " ") + "\tnew york"),
         ("a.jsonl", json.dumps({"i": "new york", "text": LONG + "\n" + LONG + 'é"', "j": "paris"})),
+        ("a.jsonl", json.dumps({"text": "ibm", "i": "ibm", "j": [LONG, "paris", LONG]})),
     ],
 )
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_long_texts_are_recased_in_pieces(tmp_path, recaser, monkeypatch, name, line, end):
-    options = {"column": "2"} if name == "a.tsv" else {}
+    options = {"column": "2"} if name == "a.tsv" else {"field": ["text", "j[]"]} if "[" in line else {}
     path = tmp_path / name
     text = f"{line}\n\n{line}{end}".encode() if name != "a.tsv" else f"{line}\n{line}{end}".encode()
     path.write_bytes(text)
@@ -387,7 +488,11 @@ BAD_FILES = [
     ("a.zst", zstd.compress(WHOLE)[:-4], "ends early"),
     ("a.gz", gzipped(WHOLE)[:-8] + bytes(8), "damaged"),
     ("a", "ibm".encode("utf-16"), "UTF-16"),
-    ("a.json", b"ibm", r"cannot read \.json"),
+    ("a.html", b"ibm", r"cannot read \.html"),
+    ("a.csv", b"id;text\n", r"no column is called 'text'.*`delimiter=';'`"),
+    ("a.tsv", b"id,text\n", r"no column is called 'text'.*`delimiter=','`"),
+    ("a.csv", b"id\ttext\n", r"no column is called 'text'.*`delimiter='\\t'`"),
+    ("a.tsv", b"id text\n", r"no column is called 'text'.*Choose one of id text, or use a number from 1\.$"),
     ("a.xlsx.gz", b"ibm", r"cannot read \.xlsx"),
     ("a.tsv", b"a\tb\n", r"no column is called 'text'.* a, b, or"),
     ("a.tsv", b"text\ttext\n", "2 columns are called 'text'"),
@@ -463,7 +568,7 @@ def table():
     ).replace_schema_metadata({"made": "by hand"})
 
 
-@pytest.mark.parametrize("column", ["text", "2", "large", "dictionary"])
+@pytest.mark.parametrize("column", ["text", "2", "large", "dictionary", ["dictionary", "large", "2"]])
 @pytest.mark.parametrize(
     "layout",
     [
@@ -481,11 +586,13 @@ def test_parquet(tmp_path, recaser, table, column, layout, monkeypatch):
     before, after = pq.ParquetFile(path), pq.ParquetFile(out)
     assert after.schema_arrow.equals(before.schema_arrow, check_metadata=True)
     assert after.schema.equals(before.schema)
-    name = before.schema_arrow.names[1] if column == "2" else column
     expected = before.read().to_pydict()
-    expected[name] = [None if text is None else recaser(text) for text in expected[name]]
+    columns = [column] if isinstance(column, str) else column
+    for name in columns:
+        name = before.schema_arrow.names[1] if name == "2" else name
+        expected[name] = [None if text is None else recaser(text) for text in expected[name]]
     assert after.read().to_pydict() == expected
-    assert (counts.records, counts.lines, counts.malformed) == (200, 200, 0)
+    assert (counts.records, counts.lines, counts.malformed) == (200, 200 * len(columns), 0)
     assert after.num_row_groups == before.num_row_groups
     for group in range(before.num_row_groups):
         old, new = before.metadata.row_group(group), after.metadata.row_group(group)
@@ -512,6 +619,12 @@ def test_parquet_with_values_that_are_not_utf8(tmp_path, recaser):
         assert table["id"].to_pylist() == ids
         assert table["text"].combine_chunks().view(pa.binary()).to_pylist() == values
         assert counts.malformed == malformed
+        pq.write_table(pa.table({"id": range(4), "text": texts, "b": ["ibm"] * 4}), path)
+        out.write_bytes(recased(path, recaser, column=["b", "text"], **options)[0])
+        table = pq.read_table(out)
+        assert table["text"].combine_chunks().view(pa.binary()).to_pylist() == values
+        assert table["b"].to_pylist() == ["ibm" if value == b"\xff ibm" else "IBM" for value in values]
+        pq.write_table(pa.table({"id": range(4), "text": texts}), path)
 
 
 def test_parquet_without_rows(tmp_path, recaser, table):

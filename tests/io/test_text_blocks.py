@@ -109,19 +109,21 @@ def test_text_that_is_not_utf8(tmp_path, name):
 
 WRONG = [
     # name, content, options, error, message
-    ("a.jsonl", b'{"id": 1, "body": "A."}\n', {}, OptionError, r".*`field`.* fields: id, body\.$"),
+    ("a.jsonl", b'{"id": 1, "body": "A."}\n', {}, OptionError, r".*`field`.* fields: body\.$"),
+    ("a.jsonl", b'{"id": 1, "b.c": [{"d": "A."}], "[]": "A."}', {}, OptionError, r".* b\\\.c\[\]\.d, \\\[\]\.$"),
     ("a.jsonl", b"", {}, OptionError, r".*`field`.* fields: none\.$"),
     ("a.jsonl", b"[1]\n", {}, OptionError, r".*`field`.* fields: none\.$"),
-    ("a.ndjson", b'\xef\xbb\xbf{"id": 1}', {"column": "1"}, OptionError, r".*`field`.* fields: id\.$"),
+    ("a.ndjson", b'\xef\xbb\xbf{"id": "A"}', {"column": "1"}, OptionError, r".*`field`.* fields: id\.$"),
     ("a.tsv", b"id\tbody\n", {"field": "x"}, OptionError, r".*`column`.* columns: id, body\.$"),
     ("a.csv", b'"id","the, body"\r\n', {}, OptionError, r".*`column`.* columns: id, the, body\.$"),
     ("a.jsonl", b'{"text": "A."}\n\n{"id": 1, "body": "A."}\n', {"field": "text"}, CorpusError,
-     r"line 3: .* no field 'text' \(it has id, body\)"),
+     r"line 3: .* no field 'text'\. .*`field`.*: body\."),
     ("a.jsonl", b'{"text": "A."}\n{"text": 7}\n', {"field": "text"}, CorpusError, "line 2: .*'text' is not a string"),
     ("a.jsonl", b'{"text": "A."}\n{"text": "A.\n', {"field": "text"}, CorpusError, "line 2: invalid JSON, column 10: "),
     ("a.csv", b"id,body\n1,A\n", {"column": "text"}, CorpusError, r".* no column is called 'text'.* id, body, or"),
     ("a.tsv", b"id\tbody\n1\tA\n2\n", {"column": "body"}, CorpusError, "line 3: no column 2: the line has 1"),
-    ("a.json", b'{"text": "A."}', {"field": "text"}, CorpusError, r"cannot read \.json files\. .*\.jsonl"),
+    ("a.json", b'\n [ {"id": 1, "body": "A."} ]', {}, OptionError, r".*`field`.* fields: body\.$"),
+    ("a.html", b"A.", {}, CorpusError, r"cannot read \.html files\. .*\.jsonl"),
     ("a.pdf.gz", b"", {}, CorpusError, r"cannot read \.pdf files"),
     ("a.parquet", b"PAR1", {"column": "text"}, CorpusError, ".*Parquet"),
 ]  # fmt: skip
@@ -155,6 +157,7 @@ def test_columns_of_parquet(tmp_path):
     pq.write_table(pa.table(columns, names), path)
     for column in "2", "large", "dictionary":
         assert text_of(path, TextOptions(column=column)) == "A.\nB\nC.\n"
+    assert text_of(path, TextOptions(column=["dictionary", "2"])) == "A.\nA.\nB\nC.\nB\nC.\n"
 
 
 # Wrapped text
@@ -238,7 +241,7 @@ def test_a_warning_that_lines_were_joined(tmp_path, caplog):
         ),
         (
             names[:2],
-            rf"{names[0]} and 1 other files: lines are wrapped, in the first at about 6\d characters, .* joined",
+            rf"{names[0]} and 1 other file: lines are wrapped, in the first at about 6\d characters, .* joined",
         ),
         ([names[2]], "$"),
     ):

@@ -1,0 +1,145 @@
+"""JSON: an array of objects, one object, or several in sequence; recasing changes no byte except those of the texts.
+
+The file is read item by item, on one line or on many, so that only an item must fit in memory.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from capfst.exceptions import CorpusError, OptionError
+from capfst.io.blocks import raw_pieces, refuse_foreign
+from capfst.io.compression import OnRead
+from capfst.io.json_paths import JSON
+from capfst.io.jsonl import Jsonl
+from capfst.io.lines import BLOCK
+from capfst.io.protocol import TextOptions
+
+LONGEST = 256 << 20  # characters of an item
+
+_value = JSON.scan_once  # type: ignore[attr-defined]
+_space = re.compile(r"[ \t\r\n]*").match
+_beginning = re.compile(r"\ufeff?[ \t\r\n]*(?:\[[ \t\r\n]*(?:\][ \t\r\n]*)?)?").match
+
+
+class Json(Jsonl):
+    splittable = False
+    least_lines = 0
+    is_array = False
+    """Whether the records are the items of an array. Known when the first block has been read."""
+
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        super().__init__(path, options)
+        if self.on_error == "drop":
+            raise OptionError(f"{path}: items of .json files cannot be dropped. Use --on-error pass.")
+
+    def head(self) -> bytes:
+        blocks = self.blocks(lambda piece: None)
+        beginning = next(blocks, b"")  # without an item
+        return next(blocks, beginning)
+
+    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
+        """Yield all that is before the first item as one block, then blocks of whole items, each with the comma and the
+        space after it.
+
+        Raises:
+            CorpusError: the file is not valid JSON, or an item is too long.
+        """
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        parts: list[str] = []  # not yielded
+        line, held, least = 1, 0, BLOCK
+        begun = False
+        last = ""  # character that is not space
+        pieces = raw_pieces(self.path, on_read, self.transcoding)
+        while True:
+            piece = next(pieces, b"")
+            parts.append(decoder.decode(piece, final=not piece))
+            held += len(parts[-1])
+            if piece and held < least:
+                continue
+            text = "".join(parts)
+            if not begun and text:
+                refuse_foreign(text[:BLOCK].encode("utf-8", "surrogateescape"), str(self.path))
+                end = _beginning(text).end()  # type: ignore[union-attr]
+                if piece and end == len(text):  # blanks only
+                    least = 2 * held
+                    continue
+                begun = True
+                self.is_array = "[" in text[:end]
+                if end:
+                    yield text[:end].encode()
+                    last = text[:end].rstrip()[-1:]
+                    line += text.count("\n", 0, end)
+                    text = text[end:]
+            ends, problem = self._ends(text, is_last=not piece)
+            if not piece and problem:
+                number = line + text.count("\n", 0, problem.pos)
+                raise CorpusError(f"{self.path}, line {number}: invalid JSON: {problem.msg}. Fix it.")
+            if ends:
+                yield text[: ends[-1]].encode("utf-8", "surrogateescape")
+                last = text[: ends[-1]].rstrip()[-1:]
+                line += text.count("\n", 0, ends[-1])
+                text = text[ends[-1] :]
+            if not piece:
+                if self.is_array and last != "]":
+                    raise CorpusError(f"{self.path}, line {line}: invalid JSON: ] expected. Fix it.")
+                return
+            parts, held = [text], len(text)
+            least = BLOCK if ends else 2 * held
+            if held > LONGEST:
+                raise CorpusError(
+                    f"{self.path}, line {line}: an item has more than {LONGEST >> 20} million characters. Write the"
+                    " array as JSON lines with `jq -c '.[]'`."
+                )
+
+    def _ends(self, text: str, is_last: bool) -> tuple[list[int], json.JSONDecodeError | None]:
+        """Return the ends of the items of a text that begins with one, each with the comma and the space after it; and
+        the error that made the search end before the text.
+
+        is_last: whether the text ends the file. Otherwise its last item is left out if it may be incomplete.
+        """
+        ends: list[int] = []
+        end = 0
+        try:
+            while end < len(text):
+                _, end = _value(text, end)
+                end = after = _space(text, end).end()  # type: ignore[union-attr]
+                if self.is_array:
+                    if not text.startswith((",", "]"), end):
+                        raise json.JSONDecodeError(", or ] expected", text, end)
+                    after = _space(text, end + 1).end()  # type: ignore[union-attr]
+                    if text[end] == "]" and after < len(text):
+                        raise json.JSONDecodeError("the array is not all of the file", text, after)
+                if not is_last and after == len(text):
+                    break
+                ends.append(after)
+                end = after
+        except StopIteration as error:
+            return ends, json.JSONDecodeError("a value is missing", text, error.value)
+        except json.JSONDecodeError as error:
+            return ends, error
+        except RecursionError:
+            return ends, json.JSONDecodeError("it is nested too deeply", text, end)
+        return ends, None
+
+    def records(self, text: str, number: int) -> list[str]:
+        if _is_beginning(text):
+            return [text]
+        ends, _ = self._ends(text, is_last=True)
+        return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def find(self, line: str, number: int) -> list[slice | None]:
+        return [] if _is_beginning(line) else self.texts_of(line, 0, whole=False)
+
+    def record(self, line: str) -> Any:
+        return None if _is_beginning(line) else JSON.raw_decode(line)[0]
+
+
+def _is_beginning(text: str) -> bool:
+    """Return whether a block or record has no item."""
+    return _beginning(text).end() == len(text)  # type: ignore[union-attr]

@@ -1,0 +1,208 @@
+"""Paths to texts inside JSON values: `title`, `a.b`, `messages[].content`, `[].text`.
+
+A path has the names of fields, with a period between them; `[]` stands for each item of an array. A backslash before a
+period, a bracket or a backslash makes it part of a name. `find_texts` returns the positions of the texts, so that all
+other characters can be kept; `values_at` the values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from capfst.exceptions import OptionError
+
+Step = str | None
+"""The name of a field; None: each item of an array."""
+Paths = dict[Step, Any]
+"""Paths as a tree: by their next steps, the tree of their other steps, or the whole path where it ends."""
+
+JSON = json.JSONDecoder(parse_int=str, parse_float=str)
+_value = JSON.scan_once  # type: ignore[attr-defined]
+_listing = json.JSONDecoder(parse_int=lambda digits: 0)
+_space = re.compile(r"[ \t\r\n]*").match
+_tokens = re.compile(r"\\.|\[\]|\.|[^\\.\[]+|.", re.DOTALL).findall
+_KINDS = {"{": "an object", "[": "an array", '"': "a string"}
+_MOST_LISTED = 20
+
+
+class WrongTextError(Exception):
+    """A value in which a path leads to no text. The message has the problem, without place and remedy."""
+
+
+def steps(path: str) -> list[Step]:
+    """Return the steps of a path; OptionError if it is not one."""
+    found: list[Step] = []
+    name: str | None = None  # that is being read; None: there is none before the next period
+    for token in _tokens(path):
+        if token == ".":
+            if name is not None or not found:
+                found.append(name or "")
+            name = ""
+        elif token == "[]":
+            if name:
+                found.append(name)
+            found.append(None)
+            name = None
+        elif name is None and found:
+            raise OptionError(f"`field` is {path!r}. Put a period after [].")
+        else:
+            name = (name or "") + (token[1:] if len(token) == 2 and token[0] == "\\" else token)
+    if name is not None or not found:
+        found.append(name or "")
+    return found
+
+
+def as_path(name: str) -> str:
+    """Return the path of a field of this name."""
+    return re.sub(r"([.\\]|\[(?=\]))", r"\\\1", name)
+
+
+def tree(paths: tuple[str, ...]) -> Paths:
+    """Return the tree of paths; OptionError if one begins with another."""
+    root: Paths = {}
+    for path in paths:
+        node = root
+        *first, last = steps(path)
+        for step in first:
+            node = node.setdefault(step, {})
+            if isinstance(node, str):
+                raise OptionError(f"`field` {node!r} is a text, so it cannot contain {path!r}. Use one of them.")
+        if node.setdefault(last, path) != path:
+            raise OptionError(f"`field` {path!r} is a text, so it cannot contain others. Use one of them.")
+    return root
+
+
+def find_texts(line: str, start: int, paths: Paths) -> tuple[list[slice | None], int]:
+    """Return the positions of the strings, without their quotes, to which paths lead in the JSON value that begins at
+    `start`, in order, with None for null; and the end of the value, with the space after it.
+
+    Of several fields of one name in an object, the last one counts. An item of an array may lack a field.
+
+    Raises:
+        WrongTextError: a path leads nowhere, although no array on it is empty, or to something else.
+        json.JSONDecodeError, StopIteration, RecursionError: there is no JSON value.
+    """
+    found: set[str] = set()
+    start = _after_space(line, start)
+    try:
+        texts, end = _texts(line, start, paths, found)
+        absent = [path for path in _ends(paths) if path not in found]
+        if absent:
+            raise WrongTextError(f"the object has no field {absent[0]!r}")
+    except WrongTextError as error:
+        known = ", ".join(text_paths(_listing.raw_decode(line, start)[0]))[:200] or "none"
+        raise WrongTextError(f"{error}. Use `field` with one of its texts: {known}") from None
+    return texts, _after_space(line, end)
+
+
+def _after_space(line: str, i: int) -> int:
+    return _space(line, i).end()  # type: ignore[union-attr]
+
+
+def _ends(node: Paths | str) -> Iterator[str]:
+    """Yield the whole paths of a tree."""
+    if isinstance(node, str):
+        yield node
+    else:
+        for each in node.values():
+            yield from _ends(each)
+
+
+def _texts(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[slice | None], int]:
+    """Return as `find_texts`; add the paths that lead to a text, to null or to an empty array to `found`."""
+    kind = line[i : i + 1]
+    if isinstance(node, dict) and kind == "{" and node.keys() - {None}:
+        return _texts_in_object(line, i, node, found)
+    if kind == "[" and isinstance(node, dict) and None in node:
+        return _texts_in_array(line, i, node[None], found)
+    value, end = _value(line, i)
+    if value is None or (isinstance(node, str) and kind == '"'):
+        found.update(_ends(node))
+        return ([slice(i + 1, end - 1) if value is not None else None] if isinstance(node, str) else []), end
+    path, kind = next(_ends(node)), _KINDS.get(kind, "a number or truth value")
+    if isinstance(node, str):
+        raise WrongTextError(f"the field {path!r} is not a string, but {kind}")
+    wanted = "an array" if None in node else "an object"
+    raise WrongTextError(f"there is no field {path!r}, but {kind} where {wanted} should be")
+
+
+def _expect(line: str, character: str, i: int) -> int:
+    if not line.startswith(character, i):
+        raise json.JSONDecodeError(f"{character} expected", line, i)
+    return _after_space(line, i + 1)
+
+
+def _texts_in_object(line: str, i: int, node: Paths, found: set[str]) -> tuple[list[slice | None], int]:
+    members: dict[str, list[slice | None]] = {}
+    i = _expect(line, "{", i)
+    more = not line.startswith("}", i)
+    while more:
+        if not line.startswith('"', i):
+            raise json.JSONDecodeError('" expected', line, i)
+        name, i = scanstring(line, i + 1)
+        i = _expect(line, ":", _after_space(line, i))
+        if name in node:
+            members.pop(name, None)  # so that texts stay in order
+            members[name], i = _texts(line, i, node[name], found)
+        else:
+            i = _value(line, i)[1]
+        i = _after_space(line, i)
+        more = line.startswith(",", i)
+        if more:
+            i = _after_space(line, i + 1)
+    if not line.startswith("}", i):
+        raise json.JSONDecodeError("} expected", line, i)
+    return [text for texts in members.values() for text in texts], i + 1
+
+
+def _texts_in_array(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[slice | None], int]:
+    texts: list[slice | None] = []
+    i = _expect(line, "[", i)
+    more = not line.startswith("]", i)
+    if not more:
+        found.update(_ends(node))
+    while more:
+        some, i = _texts(line, i, node, found)
+        texts += some
+        i = _after_space(line, i)
+        more = line.startswith(",", i)
+        if more:
+            i = _after_space(line, i + 1)
+    if not line.startswith("]", i):
+        raise json.JSONDecodeError("] expected", line, i)
+    return texts, i + 1
+
+
+def values_at(value: Any, path: list[Step]) -> Iterator[Any]:
+    """Yield the values to which a path leads in a parsed JSON value."""
+    if not path:
+        yield value
+    elif path[0] is None:
+        for item in value if isinstance(value, list) else ():
+            yield from values_at(item, path[1:])
+    elif isinstance(value, dict) and path[0] in value:
+        yield from values_at(value[path[0]], path[1:])
+
+
+def text_paths(value: Any) -> list[str]:
+    """Return the paths of the texts in a parsed JSON value, of which only the first item of an array is searched."""
+    found: list[str] = []
+
+    def search(value: Any, path: str) -> None:
+        if len(found) >= _MOST_LISTED:
+            return
+        if isinstance(value, dict):
+            for name, each in value.items():
+                search(each, f"{path}.{as_path(name)}" if path else as_path(name))
+        elif isinstance(value, list):
+            if value:
+                search(value[0], f"{path}[]")
+        elif isinstance(value, str) and path:
+            found.append(path)
+
+    search(value, "")
+    return found
