@@ -58,9 +58,14 @@ def option(
 
 
 class _Validated:
-    """Checks the values against the definitions of their fields."""
+    """Checks the values against the definitions of their fields. One value of a repeatable option becomes a tuple."""
 
     def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if isinstance(each.default, tuple) and not isinstance(value, tuple):
+                is_one = isinstance(value, (str, os.PathLike, int))
+                object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
         for each in fields(self):  # type: ignore[arg-type]
             value, rules = getattr(self, each.name), each.metadata
             if value is None and each.default is None:
@@ -114,9 +119,20 @@ class RecaseOptions(_Validated):
         "Treat the lines between blank lines as one document, and share evidence about names across it.",
         group=CASING,
     )
+    wrapped: bool = option(
+        False,
+        "The text is wrapped at a width: recase the lines of a paragraph as one text. Blank lines separate paragraphs.",
+        group=CASING,
+    )
     language: str | None = option(
         None,
         "Language of the text, such as de, for a model of several languages.  [default: detected per sentence]",
+        group=CASING,
+    )
+    abbreviations: tuple[Path, ...] = option(
+        (),
+        "Your own abbreviations, one per line: the period after one does not end a sentence (repeatable).",
+        kind="files",
         group=CASING,
     )
     restore: str | None = option(
@@ -278,11 +294,6 @@ class TrainOptions(_Validated):
     jobs: int | None = option(None, "Number of threads.  [default: one per core]", least=1, group=RUNNING)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(each.default, tuple) and not isinstance(value, tuple):
-                is_one = isinstance(value, (str, os.PathLike, int))
-                object.__setattr__(self, each.name, (value,) if is_one else tuple(value))
         super().__post_init__()
         cutoffs = self.cutoffs
         if cutoffs and (cutoffs[0] != 0 or len(cutoffs) > self.order or list(cutoffs) != sorted(cutoffs)):

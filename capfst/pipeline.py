@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, pairwise
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +25,14 @@ from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
 from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
 from capfst.io.alignments import Block, parse
+from capfst.io.blocks import joined, read_blocks
 from capfst.io.documents import PIECE, whole_documents
+from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
-from capfst.options import RecaseOptions
+from capfst.options import Path, RecaseOptions
 from capfst.search import fast
+from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import map_stream
 from capfst.text.tokenizer import NEWLINE
@@ -63,6 +67,11 @@ class Pipeline:
         self.language = ANY
         model = loaded.model
         self._check_restores()
+        self.boundaries: Boundaries
+        if like and (like.options.abbreviations, like.options.language) == (options.abbreviations, options.language):
+            self.boundaries = like.boundaries
+        else:
+            self.boundaries = loaded.boundaries(_entries(options.abbreviations), options.language)
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load)
             cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
@@ -111,6 +120,11 @@ class Pipeline:
         """Whether the case of OOV words is guessed."""
         return self.options.oov == "guess"
 
+    @property
+    def _corrects(self) -> bool:
+        """Whether the context's costs are corrected: not in models whose words may have marks or other spellings."""
+        return self.loaded.model.symbols.language.restored == "case" and not self.loaded.pretokenized
+
     def _number_of(self, language: str) -> int:
         """Return the context model's number of a language, or ANY if it is the model's only one."""
         known = self.loaded.languages
@@ -138,7 +152,7 @@ class Pipeline:
         """S ∘ T: return the words of a text with the labels of their surface forms, and where sentences may begin."""
         words = self.loaded.transducer.words(buf)
         if self.options.breaks:
-            self.loaded.boundaries.exclude_abbreviations(words)
+            self.boundaries.exclude_abbreviations(buf, words)
         else:
             words.may_begin[:] = False
         return words
@@ -160,12 +174,17 @@ class Pipeline:
     def _context_costs(self, buf: Buffer, words: Words, include_pruned: bool = False) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
-        begins = self.loaded.boundaries.expected(words)
+        begins = self.boundaries.expected(buf, words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
-        return casing_costs(
+        costs = casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
             self.language, self.spellings,
         )  # fmt: skip
+        if self._corrects and len(words.starts) > 1:  # not for the line of `_load`
+            self.loaded.positional.change(buf, words, costs)
+            if self.context is not None and self.loaded.person_names is not None:
+                self.loaded.person_names.change(words, costs, self.loaded.transducer, self.context)
+        return costs
 
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         """P: return the text with its words in the surface forms of a path."""
@@ -177,17 +196,28 @@ class Pipeline:
     def recase_utf8(self, text: bytes) -> memoryview:
         """Return valid UTF-8 in its best casing."""
         recased = [self.recase(piece)[1] for piece in self.pieces(text)]
-        return recased[0] if len(recased) == 1 else memoryview(b"".join(recased))
+        return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
 
     def pieces(self, text: bytes) -> Iterator[Buffer]:
-        """Yield the pieces of a text that are recased one after the other; documents, with the option `document`."""
+        """Yield the pieces of a text that are recased one after the other: documents, with the option `document`; with
+        the option `wrapped`, the lines of a paragraph are one, which `rewrapped` undoes."""
+        if self.options.wrapped:
+            text = bytes(unwrap(text))
         if not self.options.document or not text:
             return pieces(text)
         return (piece for document in whole_documents([text]) for piece in pieces(document))
 
+    def rewrapped(self, text: bytes, recased: memoryview) -> memoryview:
+        """Return the recased `pieces` of a text with its line ends."""
+        return rewrap(text, recased) if self.options.wrapped else recased
+
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
         """Recase blocks of whole lines in `jobs` threads; yield them in order, reading a few blocks ahead."""
-        return map_stream(self.recase_utf8, whole_documents(blocks) if self.options.document else blocks, jobs)
+        if self.options.document:
+            blocks = whole_documents(blocks)
+        elif self.options.wrapped:
+            blocks = joined(whole_documents(blocks))
+        return map_stream(self.recase_utf8, blocks, jobs)
 
     # Translations
 
@@ -204,10 +234,11 @@ class Pipeline:
 
         Raises:
             ModelError: the model has none.
-            OptionError: `document` is set: translations are recased line by line.
+            OptionError: `document` or `wrapped` is set: translations are recased line by line.
         """
-        if self.options.document:
-            raise OptionError("`document` cannot be used with a source: translations are recased line by line.")
+        for name in ("document", "wrapped"):
+            if getattr(self.options, name):
+                raise OptionError(f"`{name}` cannot be used with a source: translations are recased line by line.")
         if self.loaded.bilingual is None:
             raise ModelError(
                 f"{self.loaded.model.path}: the model has learned nothing from translations. Make one that has with"
@@ -307,6 +338,16 @@ class Pipeline:
         recased = bytes(self.surface(buf, words, path, costs))
         starts = self.loaded.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
         return [recased[start:end] for start, end in pairwise([0, *starts, len(recased)])]
+
+
+def _entries(files: Iterable[Path]) -> list[str]:
+    """Return the lines of word lists that are not blank.
+
+    Raises:
+        CorpusError: a list that cannot be read, or is not UTF-8.
+    """
+    lines = (line for file in files for block in read_blocks([FilePath(file)]) for line in block.decode().splitlines())
+    return [line.strip() for line in lines if line.strip()]
 
 
 def pieces(text: bytes) -> Iterator[Buffer]:

@@ -115,7 +115,7 @@ class Recaser:
 
         Lines that are available at once are recased together. An iterator is read in a thread of its own, up to a few
         thousand lines ahead, so that waiting for the next line delays none. With `document`, a line waits until its
-        document is complete.
+        document is complete. With `wrapped`, each item is a text of its own, whose lines are joined.
 
         Raises:
             TypeError: a single str, or a line that is not a str.
@@ -125,6 +125,8 @@ class Recaser:
             raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}. Call the Recaser, or split it.")
         pipeline = self._with(options, "recase_lines")
         checked = map(_text, count(1), lines)
+        if pipeline.options.wrapped:
+            return (_str(pipeline.recase_utf8(_utf8(text))) for text in checked)
         if pipeline.options.document:
             return _recase_batches(pipeline, documents(checked))
         if isinstance(lines, Sized):

@@ -269,6 +269,7 @@ def _casing(recaser: Recaser) -> dict[str, Any]:
     # Both engines give the same bytes.
     casing = {key: value for key, value in asdict(recaser.options).items() if key != "engine"}
     casing |= {"model": str(recaser.model.signature), "model_hash": sha256(Path(recaser.model.path))}
+    casing["abbreviations"] = [sha256(Path(file)) for file in recaser.options.abbreviations]
     casing["context"] = recaser.pipeline.context is not None
     return casing
 

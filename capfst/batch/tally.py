@@ -95,6 +95,9 @@ def counting(recaser: Recaser) -> Recase:
             words, recased = recaser.pipeline.recase(buf)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased
-        return memoryview(output), counts
+        written = recaser.pipeline.rewrapped(text, memoryview(output))
+        if recaser.options.wrapped:  # the line ends inside paragraphs were not lines
+            counts += RecaseCounts(lines=text.count(b"\n") + (not text.endswith(b"\n")) * bool(text) - counts.lines)
+        return written, counts
 
     return recase

@@ -19,7 +19,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
-from capfst.text.sentences import opens
+from capfst.text.sentences import mark_first, mark_prefixes, opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import (
     CASE_BITS,
@@ -39,6 +39,7 @@ from capfst.text.unicode import (
 _ASCII = np.uint64(0x7F7F7F7F7F7F7F7F)
 _AHEAD = 8  # words to prefetch
 _NO_SHAPES = np.empty(0, np.uint8)
+_NONE = np.empty(0, np.bool_)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -117,18 +118,15 @@ def _find_changing(
     shapes: U8Array,
     small_forms: U8Array,
     stays_small: bool,
-    pretokenized: bool,
-    sentence_case: bool,
+    first: BoolArray,
     changing: I64Array,
 ) -> i64:
     """Fill `changing` with the indices of the words that may change, in order. Return their number.
 
-    Marks stay the same, and with `stays_small` so does a lowercase word whose form or shape is lowercase. With
-    `sentence_case`, all words from the start of a sentence to its first word may change. The loop has no unpredictable
-    branches.
+    Marks stay the same, and with `stays_small` so does a lowercase word whose form or shape is lowercase, unless it is
+    `first`, as in `_write`. The loop has no unpredictable branches.
     """
     n = 0
-    begins = sentence_case  # the first word of the sentence may be still to come
     for i in range(path.labels.size):
         token_type, label = words.token_types[i], path.labels[i]
         stays = (small_forms[label >> 3] >> (label & 7)) & 1 != 0
@@ -136,13 +134,10 @@ def _find_changing(
             is_spelled = (shapes[i] != AS_FORM) & (label == words.first_labels[i])
             stays = (stays & (not is_spelled)) | (is_spelled & (shapes[i] == Shape.LOWER))
         stays &= is_small(buf, words.starts[i], words.ends[i]) & (token_type <= COMPOUND) & stays_small
-        begins |= path.begins[i] & sentence_case
-        is_end = (token_type == NEWLINE) & sentence_case
+        if first.size > 0:
+            stays &= not first[i]
         changing[n] = i
-        n += begins | is_end | ((not stays) & (token_type != MARKS) & (token_type != NEWLINE))
-        if begins:
-            begins = token_type == MARKS or (pretokenized and opens(decode(buf, words.starts[i], buf.size)[0]))
-        begins |= is_end
+        n += (not stays) & (token_type != MARKS) & (token_type != NEWLINE)
     return n
 
 
@@ -257,31 +252,26 @@ def _write(
     data: U8Array,
     offsets: I64Array,
     pretokenized: bool,
-    sentence_case: bool,
+    first: BoolArray,
     spelling: Spelling,
     scratch: U8Array,
     out: U8Array,
 ) -> i64:
     """Write the text to `out`. Return its size. changing: indices of the words that may change. shapes, copies: as in
-    `write`, or empty. scratch: working memory for a word in two cases."""
+    `write`, or empty. first: bool[n], whether each word is the first of a sentence, whose capital is wanted; or empty.
+    scratch: working memory for a word in two cases."""
     token_types = words.token_types
     info, lowering, size = spelling.info, spelling.lowering, buf.size
     n_copied = 0  # buf[:n_copied] has been written
     j = 0  # the size of the output so far
-    begins = True  # no word of the sentence so far
     has_copies = copies.starts.size > 0
     last = changing.size - 1
     for k in range(changing.size):
         prefetch(offsets, path.labels[changing[min(k + 2 * _AHEAD, last)]])
         prefetch(data, offsets[path.labels[changing[min(k + _AHEAD, last)]]])
         i = changing[k]
-        begins = begins or path.begins[i]
         start, end = words.starts[i], words.ends[i]
-        if token_types[i] == NEWLINE:
-            begins = True
-            continue
-        if token_types[i] == MARKS or token_types[i] == PROTECTED:
-            begins = begins and token_types[i] == MARKS and opens(decode(buf, start, size)[0])
+        if token_types[i] > COMPOUND:
             if token_types[i] == PROTECTED and has_copies and copies.starts[i] >= 0:
                 j = _copy(buf, n_copied, start, out, j)
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
@@ -289,7 +279,7 @@ def _write(
             continue
         label = path.labels[i]
         form, form_end = offsets[label], offsets[label + 1]
-        is_first = sentence_case and begins
+        is_first = first.size > 0 and first[i]
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
@@ -332,7 +322,6 @@ def _write(
         if is_first:
             while pretokenized and word < j and opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]
-            begins = word == j
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
                 j = _capitalize(out, word, j, scratch, spelling)
     return _copy(buf, n_copied, size, out, j)
@@ -352,7 +341,7 @@ def write(
 
     A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
     in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
-    first word of each sentence is capitalized, including after opening quotes, brackets and dashes.
+    first word of each sentence is capitalized, also after a prefix (text/sentences.py).
     """
     spelling = spelling_of(symbols.language)
     size = buf.size
@@ -363,31 +352,56 @@ def write(
     scratch = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
+    first = _first(buf, words, path, pretokenized) if sentence_case else _NONE
     changing = np.empty(len(path.labels), np.int64)
-    n_changing = _find_changing(
-        buf, words, path, shapes, symbols.small_forms, not spelling.respells, pretokenized, sentence_case, changing
-    )
+    n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
     size = _write(
         buf, words, changing[:n_changing], path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
-        pretokenized, sentence_case, spelling, scratch, out,
+        pretokenized, first, spelling, scratch, out,
     )  # fmt: skip
     return out[:size].data
 
 
+def _first(buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, pretokenized: bool) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether each word is the first of a sentence on a path."""
+    first = np.empty(len(words.starts), np.bool_)
+    if pretokenized:
+        _mark_spaced_first(buf, words, path.begins, first)
+    else:
+        mark_first(buf, words.starts, words.ends, words.token_types, path.begins, first)
+    return first
+
+
+@inner
+def _is_opening(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether all characters of a word open."""
+    while start < end and opens(decode(buf, start, end)[0]):
+        start = decode(buf, start, end)[1]
+    return start == end
+
+
 @kernel
-def _mark_openings(buf: U8Array, words: Words, pretokenized: bool, openings: BoolArray) -> None:
-    for i in range(openings.size):
-        start, end = words.starts[i], words.ends[i]
-        if pretokenized:
-            while start < end and opens(decode(buf, start, end)[0]):
-                start = decode(buf, start, end)[1]
-            openings[i] = start == end
-        else:
-            openings[i] = words.token_types[i] == MARKS and opens(decode(buf, start, end)[0])
+def _mark_spaced_first(buf: U8Array, words: Words, begins: BoolArray, first: BoolArray) -> None:
+    """Do the same as `mark_first` for text that is already tokenized: words may begin with marks."""
+    at_start = True
+    for i in range(first.size):
+        at_start |= begins[i]
+        first[i] = at_start
+        is_open = at_start and _is_opening(buf, words.starts[i], words.ends[i])
+        at_start = is_open or words.token_types[i] == NEWLINE
+
+
+@kernel
+def _mark_spaced_openings(buf: U8Array, words: Words, passes: BoolArray) -> None:
+    for i in range(passes.size):
+        passes[i] = _is_opening(buf, words.starts[i], words.ends[i])
 
 
 def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
     """Return bool[n]: whether the next word is the first of a sentence if this one is."""
-    result = np.empty(len(words.starts), np.bool_)
-    _mark_openings(buf, words, pretokenized, result)
-    return result
+    passes = np.empty(len(words.starts), np.bool_)
+    if pretokenized:
+        _mark_spaced_openings(buf, words, passes)
+    else:
+        mark_prefixes(buf, words.starts, words.ends, words.token_types, passes)
+    return passes

@@ -8,11 +8,13 @@ the labels of its surface forms; a word without any (OOV) has the empty range 0,
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.glued import is_glued, is_unspaced, separate, spread
 from capfst.casing.shapes import has_sigma
 from capfst.casing.types import Words
 from capfst.casing.word_index import (
@@ -153,14 +155,15 @@ def _match(
     index: Index,
     scratch: Scratch,
     words: Words,
-) -> i64:
-    """Fill `words` from the tokens with these keys. Return the number of words.
+) -> tuple[i64, i64]:
+    """Fill `words` from the tokens with these keys. Return the number of words, and of those that may be glued
+    (glued.py).
 
     Compounds in the vocabulary replace their parts; other compounds are dropped.
     """
     starts, ends, token_types = tokens
     slots, parts, n_tokens = index.slots, scratch.parts, keys.size
-    n_words = 0
+    n_words, n_glued = 0, 0
     covered = 0  # the end of the last compound
     ended, last_end = False, 0  # ended: a sentence may have ended with the last word
     for block in range(0, n_tokens, BLOCK):
@@ -206,6 +209,7 @@ def _match(
                     if is_identifier(buf, start, end, info):
                         token_type = u8(PROTECTED)
                         covered = end
+                        n_glued += is_glued(buf, start, end, info)
                     elif token_type == COMPOUND:
                         continue
                 elif token_type == COMPOUND:
@@ -213,14 +217,16 @@ def _match(
             words.starts[n_words], words.ends[n_words], words.token_types[n_words] = start, end, token_type
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
             words.may_begin[n_words] = ended and token_type != NEWLINE and start > last_end
+            if ended & (start == last_end):
+                n_glued += is_unspaced(buf, words.starts, words.ends, words.token_types, n_words, info)
             ended, last_end = has_ended(buf, start, end, token_type, ended), end
             n_words += 1
-    return n_words
+    return n_words, n_glued
 
 
 class Transducer:
     """S ∘ T for whole buffers: the possible surface forms of each word, and where sentences may begin. Arguments as for
-    `build_index`."""
+    `build_index`; `glue` is called when a text has words that may be glued, and returns what glued.glue does."""
 
     def __init__(
         self,
@@ -228,11 +234,18 @@ class Transducer:
         starts: npt.NDArray[np.int32],
         pretokenized: bool,
         costs: npt.NDArray[np.float32] | None = None,
+        glue: Callable[[], npt.NDArray[np.uint8]] | None = None,
     ) -> None:
         self.symbols = symbols
+        self._glue = glue
         self.pretokenized = pretokenized
         self.index = build_index(symbols, starts, costs)
         self._of_thread = threading.local()
+
+    @cached_property
+    def bits(self) -> npt.NDArray[np.uint8]:
+        """What each word may be among glued ones, as from `glue`."""
+        return np.zeros(len(self.symbols) + 1, np.uint8) if self._glue is None else self._glue()
 
     @cached_property
     def stripping(self) -> Lowering:
@@ -241,16 +254,28 @@ class Transducer:
 
     def words(self, buf: npt.NDArray[np.uint8]) -> Words:
         """Return the words of valid UTF-8, any number of lines."""
+        words, n_glued = self._match(buf)
+        if not n_glued or self._glue is None:
+            return words
+        text = np.empty(3 * buf.size + 1, np.uint8)
+        parts = self._match(text[: spread(buf, words, INFO, text)])[0]
+        n = len(words.starts) + len(parts.starts)
+        separated = Words._make(np.empty(n, a.dtype) for a in words)
+        n = separate(buf, words, parts, self.bits, INFO, separated)
+        return Words._make(a[:n] for a in separated)
+
+    def _match(self, buf: npt.NDArray[np.uint8]) -> tuple[Words, int]:
+        """Return the words, and the number of those that may be glued."""
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)
         tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.elisions, token_memory)
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_
         words = Words._make(np.empty(keys.size, t) for t in types)
-        n = _match(
+        n, n_glued = _match(
             buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,
             self.index, scratch, words,
         )  # fmt: skip
-        return Words._make(a[:n] for a in words)
+        return Words._make(a[:n] for a in words), n_glued
 
     def _memory(self, size: int) -> tuple[TokensAndKeys, Scratch]:
         """Return memory for the tokens of `size` bytes, which the thread keeps for later texts unless it is very

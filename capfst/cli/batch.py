@@ -126,10 +126,13 @@ def batch(
     document = document or document_field is not None
     if document and (source_field or not casing["context"]):
         raise click.UsageError("--document cannot be used with --source-field or --no-context.")
+    if casing["wrapped"] and source_field:
+        raise click.UsageError("--wrapped cannot be used with --source-field.")
     options = BatchOptions(
         field or BatchOptions.field, column or BatchOptions.column, errors, on_error, source=source_field,
-        align=align_field, document=(document_field or "") if document else None, delimiter=delimiter,
-        encoding=encoding,
+        # The paragraphs of different records are not joined.
+        align=align_field, document=(document_field or "") if document or casing["wrapped"] else None,
+        delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)

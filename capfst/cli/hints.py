@@ -101,6 +101,18 @@ def hint_at_fields(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
         yield block
 
 
+def hint_at_wrapping(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
+    """Yield the blocks; print a note if the first has lines that are wrapped at a width."""
+    for k, block in enumerate(blocks):
+        if k == 0 and not quiet and block.count(b"\n", 0, _HEAD) > _HEAD_LINES:
+            from capfst.io.wrapped import wrapped_at
+
+            width = wrapped_at(block[: block.rfind(b"\n", 0, _HEAD)].decode())
+            if width:
+                note(f"the lines are wrapped at {width} characters. To recase paragraphs as one text, use --wrapped.")
+        yield block
+
+
 def _fields(lines: list[bytes]) -> tuple[str, str] | None:
     """Return (field or column, the suffix of such files) if the lines look so: a JSON record first, or at least three
     lines with the same number of tabs, or of commas without a space after them."""

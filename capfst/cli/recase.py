@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.cli.hints import hint_at_batch, hint_at_fields, hint_at_language, note_lack_of_context
+from capfst.cli.hints import (
+    hint_at_batch,
+    hint_at_fields,
+    hint_at_language,
+    hint_at_wrapping,
+    note_lack_of_context,
+)
 from capfst.cli.options import (
     FILE,
     command,
@@ -116,6 +122,7 @@ def recase(
     pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
     transcoding = _transcoding(encoding, errors)
     blocks = hint_at_fields(read_text(files, errors, on_read, transcoding), quiet or has_hinted)
+    blocks = hint_at_wrapping(blocks, quiet or options["wrapped"])
     blocks = hint_at_language(blocks, recaser, quiet)
     if source:
         pipeline.check_bilingual()
@@ -158,6 +165,8 @@ def _check(
         raise click.UsageError("--source and --align must be files, not stdin (-).")
     if options["document"] and (nbest or confidence or source or not options["context"]):
         raise click.UsageError("--document cannot be used with --nbest, --confidence, --source or --no-context.")
+    if options["wrapped"] and (nbest or confidence or source):
+        raise click.UsageError("--wrapped cannot be used with --nbest, --confidence or --source.")
 
 
 def _load(lm: Path, options: dict[str, Any]) -> Recaser:

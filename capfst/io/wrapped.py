@@ -1,5 +1,6 @@
 """Detect text whose lines are wrapped at a fixed width, as in mails, licenses and Project Gutenberg's books, and join
-its lines to paragraphs.
+its lines to paragraphs: for training, one per line (`paragraphs`); for recasing, with their line ends as other white
+space (`unwrap`), which become line ends again (`rewrap`).
 """
 
 from __future__ import annotations
@@ -7,6 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
+
+from capfst.io.documents import LARGEST, LONGEST
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import U8Array, i64
 from capfst.text.sentences import CLOSES, ENDS
 
 # Fractions of lines, far from those of the training corpora. In wrapped licenses and manuals, at least 74 % of the
@@ -86,3 +93,96 @@ def _is_full(line: str, after: str, width: float) -> bool:
 def _is_divided(line: str, after: str) -> bool:
     """Return whether a hyphenated word is divided between the two lines."""
     return line.endswith("-") and line[-2:-1].isalpha() and after.lstrip()[0].islower()
+
+
+_NL, _INNER = 10, 11
+"""A line end, and the vertical tab that stands for one inside a paragraph."""
+
+
+@inner
+def _line_end(text: U8Array, start: i64) -> i64:
+    """Return the offset of the next line end, or the end of the text."""
+    while start < text.size and text[start] != _NL:
+        start += 1
+    return start
+
+
+@inner
+def _trimmed(text: U8Array, start: i64, end: i64) -> i64:
+    """Return the end of a line without white space at its end."""
+    while end > start and (text[end - 1] == 32 or 9 <= text[end - 1] <= 13):
+        end -= 1
+    return end
+
+
+@inner
+def _width(text: U8Array, start: i64, end: i64) -> i64:
+    """Return the number of characters without combining marks (U+0300–033F), of which lowercasing adds one to İ."""
+    n = 0
+    for i in range(start, end):
+        n += (text[i] & 0xC0 != 0x80) & (text[i] != 0xCC)
+    return n
+
+
+@inner
+def _is_bullet(text: U8Array, start: i64, end: i64) -> bool:
+    """Return whether the word text[start:end] is the bullet or number of an item: - * + 1. 2)."""
+    first, last = text[start], text[end - 1]
+    if end - start == 1:
+        return first == 42 or first == 43 or first == 45
+    return 48 <= first <= 57 and (last == 41 or last == 46)
+
+
+@kernel
+def _unwrap(text: U8Array, out: U8Array) -> None:
+    """Put _INNER into a copy of the text, instead of the line ends inside paragraphs."""
+    start = 0
+    while start < text.size:
+        stop, n_lines, width = start, 0, 0
+        while stop < text.size and n_lines < LONGEST:
+            end = _line_end(text, stop)
+            trimmed = _trimmed(text, stop, end)
+            if trimmed == stop or (n_lines > 0 and end + 1 - start > LARGEST):
+                break
+            width = max(width, _width(text, stop, trimmed))
+            stop = end + 1
+            n_lines += 1
+        line = start
+        for _ in range(n_lines - 1):
+            end = _line_end(text, line)
+            after = end + 1
+            while text[after] == 32 or text[after] == 9:
+                after += 1
+            word_end = after
+            while word_end < text.size and not (text[word_end] == 32 or 9 <= text[word_end] <= 13):
+                word_end += 1
+            length = _width(text, line, _trimmed(text, line, end)) + 1 + _width(text, after, word_end)
+            if 10 * length > 9 * width and width >= _WIDTHS[0] and not _is_bullet(text, after, word_end):
+                out[end] = _INNER
+            line = end + 1
+        start = stop if n_lines > 0 else _line_end(text, start) + 1
+
+
+def unwrap(text: bytes) -> memoryview:
+    """Return a text with the line ends inside its paragraphs as other white space.
+
+    A paragraph ends at a blank line, or as a long document does (documents.py). It also ends before the item of a list,
+    and after a line into which the first word of the next would fit, given its longest line: titles and verses are not
+    joined.
+    """
+    original = np.frombuffer(text, np.uint8)
+    out = original.copy()
+    _unwrap(original, out)
+    return out.data
+
+
+def rewrap(text: bytes, recased: bytes | memoryview) -> memoryview:
+    """Return the recased text of `unwrap`, with the line ends of the text."""
+    out = np.array(np.frombuffer(recased, np.uint8))
+    original = np.frombuffer(text, np.uint8)
+    out[_line_ends(out)] = original[_line_ends(original)]
+    return out.data
+
+
+def _line_ends(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:
+    return np.flatnonzero((text == _NL) | (text == _INNER))

@@ -5,6 +5,7 @@ Parts that are not needed are never loaded. Threads share one LoadedModel.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing import encode
+from capfst.casing.glued import FirstWords, glue
 from capfst.casing.transducer import Transducer
 from capfst.context.context_model import Context
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.fst.read import CapFst
 from capfst.lm.query import LanguageModel
 from capfst.search.boundaries import Boundaries
+from capfst.search.person_names import PersonNames
+from capfst.search.positional import PositionalCapitals
+from capfst.text.abbreviations import listed, of_languages
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Forms
@@ -31,12 +36,42 @@ class LoadedModel:
         self.model = model
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
-        self.boundaries = Boundaries(self.lm)
+
+    def boundaries(self, own: Iterable[str] = (), language: str | None = None) -> Boundaries:
+        """Return the sentence boundaries, given the abbreviations of the model's languages, or of one of them, and the
+        user's own."""
+        languages = self.languages if language is None else [language]
+        return Boundaries(self.lm, of_languages(languages, own, self.model.symbols.language.lowering))
+
+    @cached_property
+    def positional(self) -> PositionalCapitals:
+        """The words that owe their capital to their position."""
+        return PositionalCapitals.of(self.lm)
+
+    @cached_property
+    def person_names(self) -> PersonNames | None:
+        """What the model knows of the names of persons; None if it has no context model."""
+        return None if self.context is None else PersonNames.of(self.lm, self.context)
 
     @cached_property
     def transducer(self) -> Transducer:
         unigrams = self.model.arcs["weight"][: len(self.model.symbols) - 1]
-        return Transducer(self.model.symbols, self.model.starts, self.pretokenized, unigrams)
+        return Transducer(
+            self.model.symbols,
+            self.model.starts,
+            self.pretokenized,
+            unigrams,
+            None if self.pretokenized else self._glue,
+        )
+
+    def _glue(self) -> npt.NDArray[np.uint8]:
+        """Return what each word may be among glued ones, as casing/glued.py has it."""
+        model, symbols = self.model, self.model.symbols
+        pos, n_arcs = (int(model.states[model.start][name]) for name in ("pos", "narcs"))
+        first = model.arcs[pos + 1 : pos + n_arcs]  # after the backoff
+        words = FirstWords(first["ilabel"].copy(), first["weight"].copy())
+        unigrams = model.arcs["weight"][: len(symbols) - 1]
+        return glue(symbols, model.starts, unigrams, words, listed(self.languages, symbols.language.lowering))
 
     @cached_property
     def context(self) -> Context | None:

@@ -1,7 +1,8 @@
 """Decide by the LM where a sentence may begin inside a line, before the search and the context model.
 
-In: the words of a text, with the candidates that text/sentences.py marks. `Boundaries.exclude_abbreviations` removes
-the candidates after abbreviations (*Mr.*, *vs.*, *Inc.*). `Boundaries.expected` selects those where the LM expects the
+In: a text and its words, with the candidates that text/sentences.py marks. `Boundaries.exclude_abbreviations` removes
+the candidates after abbreviations: those that are listed (text/abbreviations.py), and other words that the LM knows
+with a period. `Boundaries.expected` selects those where the LM expects the
 sentence to end: there the context model, which runs before the search, treats the text before and after as two
 sentences.
 """
@@ -13,70 +14,139 @@ import numpy.typing as npt
 
 from capfst.casing.types import Words
 from capfst.fst.write import ArcArray, StateArray
-from capfst.kernels import kernel
-from capfst.kernels.types import BoolArray, I64Array
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, I64Array, U8Array, f64, i64
 from capfst.lm.query import LanguageModel, final_cost, step
+from capfst.text.abbreviations import NEVER, NUMBER, SCRATCH, UNLISTED, Abbreviations, kind_of
+from capfst.text.tokenizer import COMPOUND, MARKS
+from capfst.text.unicode import INFO, Lowering, ascii_set, is_in
 
 ABBREVIATION = 0.05
-"""An abbreviation is a word with a form after which a mark that does not end the sentence has at least this
+"""An unlisted abbreviation is a word with a form after which a mark that does not end the sentence has at least this
 probability: a mark followed neither by `</s>` nor by a quote or bracket that may close."""
 EXPECTED = 0.5
 """The least probability of an expected `</s>`, for every form of the two words before it."""
+GOES_ON = float(np.log(2))
+"""The cost of a listed abbreviation inside a sentence, before a word that the LM has not seen after it."""
 CLOSING = ('"', "'", ")", "]")
 """Quotes and brackets that may close after the end of a sentence."""
+
+_PERIOD = ord(".")
+_LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
+_ROMAN = ascii_set("ivx")
+
+
+@inner
+def _least(words: Words, i: i64, states: StateArray, arcs: ArcArray, state: i64, unknown: i64) -> tuple[f64, i64]:
+    """Return the least cost of a form of word i in `state`, `<unk>` if it has none, and the state after it."""
+    n_forms = i64(words.n_forms[i])
+    least, after = step(states, arcs, state, words.first_labels[i] if n_forms > 0 else unknown)
+    for k in range(1, n_forms):
+        cost, next_state = step(states, arcs, state, words.first_labels[i] + k)
+        if cost < least:
+            least, after = cost, next_state
+    return least, after
+
+
+@inner
+def _is_numbered(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether buf[start:end] may be a number after an abbreviation: digits first, a Roman number of several
+    letters, or one letter that is no word."""
+    first = buf[start] | 32
+    if end - start == 1 and is_in(first, _LETTERS):
+        return True
+    is_roman = end - start > 1
+    for i in range(start, end):
+        is_roman = is_roman and is_in(buf[i] | 32, _ROMAN)
+    return is_roman or 48 <= buf[start] <= 57
 
 
 @kernel
 def _mark(
+    buf: U8Array,
     words: Words,
     candidates: I64Array,
     states: StateArray,
     arcs: ArcArray,
+    start: i64,
+    unknown: i64,
     closing: I64Array,
+    abbreviations: Abbreviations,
+    info: U8Array,
+    lowering: Lowering,
+    scratch: U8Array,
     is_abbreviation: BoolArray,
     is_expected: BoolArray,
 ) -> None:
-    """Fill in, for each candidate, whether it follows an abbreviation, and whether the LM expects the sentence to end
-    there."""
+    """Fill in, for each candidate, whether no sentence begins there because it follows an abbreviation, and whether the
+    LM expects the sentence to end there. start: the state of `<s>`."""
     for p in range(candidates.size):
         is_abbreviation[p], is_expected[p] = False, True
-        word, mark = candidates[p] - 2, candidates[p] - 1
+        word, mark, after = candidates[p] - 2, candidates[p] - 1, candidates[p]
         for k in range(words.n_forms[word] if word >= 0 else 0):
             state = step(states, arcs, 0, words.first_labels[word] + k)[1]
             for m in range(words.n_forms[mark]):
-                cost, after = step(states, arcs, state, words.first_labels[mark] + m)
-                probability, end = np.exp(-cost), np.exp(-final_cost(states, arcs, after))
+                cost, after_mark = step(states, arcs, state, words.first_labels[mark] + m)
+                probability, end = np.exp(-cost), np.exp(-final_cost(states, arcs, after_mark))
                 is_expected[p] &= end >= EXPECTED
                 if probability >= ABBREVIATION:
                     for label in closing:
-                        end += np.exp(-step(states, arcs, after, label)[0])
+                        end += np.exp(-step(states, arcs, after_mark, label)[0])
                     is_abbreviation[p] |= probability * (1 - end) >= ABBREVIATION
+        if buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
+            continue
+        is_alone = words.ends[mark] - words.starts[mark] == 1  # else the period is in the token: p.m.
+        listed = word if is_alone else mark
+        if listed < 0 or words.token_types[listed] > COMPOUND:
+            continue
+        kind = kind_of(abbreviations, buf, words.starts[listed], words.ends[listed], info, lowering, scratch)
+        if kind == UNLISTED:
+            continue
+        is_abbreviation[p] = kind == NEVER or (
+            kind == NUMBER and _is_numbered(buf, words.starts[after], words.ends[after])
+        )
+        if not is_abbreviation[p]:
+            before = _least(words, listed, states, arcs, 0, unknown)[1]
+            if is_alone:
+                before = _least(words, mark, states, arcs, before, unknown)[1]
+            ends = final_cost(states, arcs, before) + _least(words, after, states, arcs, start, unknown)[0]
+            goes_on = _least(words, after, states, arcs, before, unknown)[0]
+            # Few periods in the training text are abbreviations', so the LM hardly expects a word after one.
+            goes_on = min(goes_on, GOES_ON + _least(words, after, states, arcs, 0, unknown)[0])
+            is_abbreviation[p] = ends > goes_on
 
 
 class Boundaries:
     """The sentence boundaries that a model allows and expects."""
 
-    def __init__(self, lm: LanguageModel) -> None:
-        self.model = lm.model
+    def __init__(self, lm: LanguageModel, abbreviations: Abbreviations) -> None:
+        self._lm = lm
+        self._abbreviations = abbreviations
         closing = (lm.label(mark) for mark in CLOSING)
         self._closing = np.array([label for label in closing if label != lm.unknown], np.int64)
 
-    def _mark(self, words: Words) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def _mark(
+        self, buf: npt.NDArray[np.uint8], words: Words
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Return the candidates, and the two results of the kernel `_mark` for them."""
         candidates = np.flatnonzero(words.may_begin)
         marked = np.empty(len(candidates), np.bool_), np.empty(len(candidates), np.bool_)
         if candidates.size != 0:  # most single lines have no candidates
-            _mark(words, candidates, self.model.states, self.model.arcs, self._closing, *marked)
+            model = self._lm.model
+            _mark(
+                buf, words, candidates, model.states, model.arcs, model.start, self._lm.unknown, self._closing,
+                self._abbreviations, INFO, model.symbols.language.lowering, np.empty(SCRATCH, np.uint8), *marked,
+            )  # fmt: skip
         return candidates, *marked
 
-    def exclude_abbreviations(self, words: Words) -> None:
-        """Set words.may_begin to False after abbreviations."""
-        candidates, is_abbreviation, _ = self._mark(words)
+    def exclude_abbreviations(self, buf: npt.NDArray[np.uint8], words: Words) -> None:
+        """Set words.may_begin to False after abbreviations, unless a sentence may begin there."""
+        candidates, is_abbreviation, _ = self._mark(buf, words)
         words.may_begin[candidates[is_abbreviation]] = False
 
-    def expected(self, words: Words) -> npt.NDArray[np.bool_]:
+    def expected(self, buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.bool_]:
         """Return bool[n]: whether the LM expects a sentence to begin with the word."""
-        candidates, _, is_expected = self._mark(words)
+        candidates, _, is_expected = self._mark(buf, words)
         begins = np.zeros(len(words.may_begin), np.bool_)
         begins[candidates] = is_expected
         return begins

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from capfst.exceptions import CorpusError
 from capfst.io.arrow import recase_array
-from capfst.recaser import load
+from capfst.recaser import Recaser, load
 from capfst.spark.shipping import Sent, send
 
 
@@ -51,8 +51,12 @@ def _recase_batches(sent: Sent, column: str, batches: Iterable[pa.RecordBatch]) 
     recaser = sent.recaser()
     for batch in batches:
         number = batch.schema.get_field_index(column)
-        columns = [
-            recase_array(recaser.pipeline.recase_utf8, array) if k == number else array
-            for k, array in enumerate(batch.columns)
-        ]
+        columns = [_recased(recaser, array) if k == number else array for k, array in enumerate(batch.columns)]
         yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _recased(recaser: Recaser, rows: pa.Array) -> pa.Array:
+    if not recaser.options.wrapped:
+        return recase_array(recaser.pipeline.recase_utf8, rows)
+    # The lines of different rows are not joined.
+    return pa.array([None if text is None else recaser(text) for text in rows.to_pylist()], rows.type)

@@ -1,5 +1,5 @@
 """Mark where a sentence may begin inside a line: after `.`, `?`, `!` or `…`, any closing quotes and brackets, and white
-space.
+space. And find its first word, after what may stand before it (`prefix_end`).
 
 In: the tokens of a text. Out: for each token whether a sentence may begin with it although it is not the first of its
 line. The LM (search/boundaries.py) or the training corpus (corpus/vocabulary.py) decides whether one does:
@@ -8,9 +8,9 @@ abbreviations also end in a period, and a straight quote may open the next sente
 
 from __future__ import annotations
 
-from capfst.kernels import inner, kernel
+from capfst.kernels import inner, kernel, outlined
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8
-from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
 QUOTES = "\"'`´«»‹›‘’‚‛“”„‟"
@@ -18,25 +18,139 @@ CLOSES = QUOTES + ")]}>"
 ENDS = ".?!…"
 """Characters at the end of a line that is a whole sentence: the ends, and the marks that may follow them."""
 
-_OPENING = ascii_set("\"&'(*-[`{")
+_OPENING = ascii_set("\"#&'(*+-<=>[_`{|~")
 _CLOSING = ascii_set("\"')]}")
 _ENDING = ascii_set(".?!")
+_NUMBERS = ascii_set("0123456789")
+_ROMAN = ascii_set("ivx")
+_AFTER_NUMBER = ascii_set("):.")
+
+_LONGEST_REMARK = 16  # words and marks in brackets
 
 
 @inner
 def opens(code: i64) -> bool:
-    """Return whether the character is a quote, bracket, dash, or the & of an entity (&quot;): the first word of a
-    sentence may follow it."""
+    """Return whether the character is a quote, bracket, dash, bullet or symbol, or the & of an entity (&quot;): the
+    first word of a sentence may follow it."""
     if code < 128:
         return is_in(code, _OPENING)
     return (
         _is_angular(code)
-        or code == 0xA1
-        or code == 0xBF
-        or code == 0x2022
-        or 0x2010 <= code <= 0x2015
-        or 0x2018 <= code <= 0x201F
+        or code == 0xA1  # ¡
+        or code == 0xB7  # ·
+        or code == 0xBF  # ¿
+        or 0x2010 <= code <= 0x2015  # dashes
+        or 0x2018 <= code <= 0x201F  # quotes
+        or 0x2022 <= code <= 0x2023  # • ‣
+        or 0x2190 <= code <= 0x2BFF  # arrows, shapes, ♪ ☑ ✓
+        or 0x1F000 <= code <= 0x1FAFF  # pictures
     )
+
+
+@inner
+def prefix_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64) -> i64:
+    """Return the token after the prefix of a sentence that begins with token i; i if that is its first word, or ends
+    the search for it.
+
+    Prefixes are a mark that `opens`; a remark in brackets ([laughs], {\\an8}), of which a first word of more than one
+    letter may be the first of a sentence too; the number or letter of an item with the mark after it (1. a) iv)); a
+    time (00:01:02,000); and a label of one word or two (john:), likewise.
+    """
+    size = starts.size
+    start, end = starts[i], ends[i]
+    if token_types[i] == MARKS:
+        if not opens(decode(buf, start, end)[0]):
+            return i
+        after = _remark_end(buf, starts, ends, token_types, i) if end - start == 1 else i
+        return max(i + 1, after)
+    if token_types[i] == PROTECTED:  # the letter of an item, with its bracket
+        return i + (buf[end - 1] == 41 and end - start < 6 and _is_item(buf, start, end - 1))
+    if token_types[i] != WORD or not _is_item(buf, start, end):
+        return _label_end(buf, starts, ends, token_types, i)
+    if i + 1 < size and starts[i + 1] == end and ends[i + 1] == end + 1 and is_in(buf[end], _AFTER_NUMBER):
+        is_apart = end + 1 == buf.size or buf[end + 1] <= 32
+        is_number = is_in(buf[start], _NUMBERS)
+        return i + 2 * (is_apart or is_number if buf[end] == 41 else is_apart and is_number)
+    n_colons = 0
+    for k in range(start, end):
+        n_colons += buf[k] == 58
+    return i + (n_colons > 1)
+
+
+@inner
+def _is_item(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether buf[start:end] begins with a digit, or is one ASCII letter or a Roman number."""
+    first = buf[start]
+    if is_in(first, _NUMBERS):
+        return True
+    is_roman = True
+    for k in range(start, end):
+        is_roman = is_roman and is_in(buf[k] | 32, _ROMAN)
+    return (is_roman and end - start < 5) or (end - start == 1 and 97 <= first | 32 <= 122)
+
+
+@inner
+def _label_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64) -> i64:
+    """Return the token after the label that begins with token i, or i if there is none: one word or two, a colon and
+    white space. What comes after it has several words: it is no address or name."""
+    j = i
+    while j < min(i + 2, starts.size) and token_types[j] <= COMPOUND:
+        j += 1
+    if j == i or j + 2 >= starts.size or token_types[j] != MARKS or buf[starts[j]] != 58 or ends[j] - starts[j] > 1:
+        return i
+    has_words = token_types[j + 2] <= COMPOUND or (token_types[j + 2] != NEWLINE and starts[j + 2] > ends[j + 1])
+    return j + 1 if has_words and starts[j + 1] > ends[j] else i
+
+
+@outlined
+@inner
+def _remark_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64) -> i64:
+    """Return the token after the remark in brackets that begins with the mark i, or i if there is none: of few words,
+    and without the end of a sentence. Braces are a remark only around a command ({\\an8}), else a placeholder."""
+    opening = buf[starts[i]]
+    if not (opening == 40 or opening == 91 or opening == 123):
+        return i
+    if opening == 123 and (ends[i] == buf.size or buf[ends[i]] != 92):
+        return i
+    closing = 41 if opening == 40 else opening + 2
+    for j in range(i + 1, min(starts.size, i + _LONGEST_REMARK)):
+        if token_types[j] == NEWLINE or has_ended(buf, starts[j], ends[j], token_types[j], False):
+            return i
+        if token_types[j] == MARKS and buf[starts[j]] == closing and ends[j] - starts[j] == 1:
+            # Not in a word: [t]he, (s)he.
+            is_in_word = j + 1 < starts.size and starts[j + 1] == ends[j] and starts[j] - ends[i] < 3
+            return i if is_in_word and token_types[j + 1] <= COMPOUND else j + 1
+    return i
+
+
+@kernel
+def mark_prefixes(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, passes: BoolArray) -> None:
+    """Fill passes, bool[n]: whether the next token is the first of a sentence if this one is."""
+    passed = 0
+    for i in range(starts.size):
+        passed = max(passed, prefix_end(buf, starts, ends, token_types, i))
+        passes[i] = passed > i
+
+
+@kernel
+def mark_first(
+    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, begins: BoolArray, first: BoolArray
+) -> None:
+    """Fill first, bool[n]: whether each of the n tokens is the first word of a sentence. begins: bool[n], whether a
+    sentence begins with it, inside its line."""
+    at_start, prefix, passed = True, 0, 0  # the last prefix is prefix … passed − 1
+    for i in range(starts.size):
+        at_start |= begins[i]
+        first[i] = False
+        if token_types[i] == NEWLINE:
+            at_start = True
+        elif at_start and i >= passed:
+            prefix, passed = i, prefix_end(buf, starts, ends, token_types, i)
+            is_word = token_types[i] <= COMPOUND
+            first[i] = is_word and (passed == i or not _is_item(buf, starts[i], ends[i]))
+            at_start = passed > i
+        elif at_start and i == prefix + 1 and token_types[prefix] == MARKS:  # the first word of a remark
+            first[i] = token_types[i] <= COMPOUND and not _is_item(buf, starts[i], ends[i])
 
 
 @inner

@@ -129,7 +129,7 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
         assert out == (expected + bytes(buf[before:])).decode()
 
 
-def every_word(buf, words, path, shapes, small_forms, stays_small, pretokenized, sentence_case, found):
+def every_word(buf, words, path, shapes, small_forms, stays_small, first, found):
     """Replace `_find_changing`: all words may change."""
     found[:] = np.arange(len(found))
     return len(found)
@@ -306,6 +306,54 @@ SENTENCES = {
     "ამბავი": "ამბავი",
     "𐐨x": "𐐀x",
     "日x": "日x",
+    "{\\an8}hello": "{\\an8}Hello",
+    "{\\i1} hello": "{\\i1} Hello",
+    "{0} hello": "{0} hello",
+    "{name} hello": "{Name} hello",
+    "[01:02:03] hello": "[01:02:03] Hello",
+    "[laughs] hello": "[Laughs] Hello",
+    "(SOBBING) hello": "(Sobbing) Hello",
+    "[music playing]hello": "[Music playing]Hello",
+    "- [laughs] hello": "- [Laughs] Hello",
+    "[t]he cat": "[T]he cat",
+    "(s)he": "(S)he",
+    "(no. yes) hello": "(No. yes) hello",
+    "[one two": "[One two",
+    "[" + "a " * 20 + "] b": "[A " + "a " * 19 + "] b",
+    "[1] hello": "[1] Hello",
+    "1) hello": "1) Hello",
+    "1. hello": "1. Hello",
+    "12.hello": "12.hello",
+    "12: hello": "12: Hello",
+    "a) hello": "a) Hello",
+    "(iv) hello": "(iv) Hello",
+    "iv) hello": "iv) Hello",
+    "xyz) hello": "Xyz) hello",
+    "a hello": "A hello",
+    "i hello": "I hello",
+    "# hello": "# Hello",
+    "### hello": "### Hello",
+    "- [ ] hello": "- [ ] Hello",
+    "- [x] hello": "- [x] Hello",
+    "* hello": "* Hello",
+    "> hello": "> Hello",
+    ">> hello": ">> Hello",
+    "♪ hello ♪": "♪ Hello ♪",
+    "😀 hello": "😀 Hello",
+    "| hello | hello": "| Hello | hello",
+    "== hello ==": "== Hello ==",
+    "<i>hello": "<i>Hello",
+    "<i>- \"hello": "<i>- \"Hello",
+    "00:01:02,000 hello": "00:01:02,000 Hello",
+    "12:30 hello": "12:30 hello",
+    "john: hello there": "John: Hello there",
+    ">> john smith: \"hello there": ">> John smith: \"Hello there",
+    "john: don't": "John: Don't",
+    "email: x": "Email: x",
+    "email: x...@y.org": "Email: x...@y.org",
+    "one two three: hello there": "One two three: hello there",
+    "one:two three": "One:two three",
+    "50% hello": "50% hello",
     "": "",
 }  # fmt: skip
 

@@ -89,12 +89,12 @@ def plain_memory(lines: list[str], recaser: Recaser) -> tuple[np.ndarray, np.nda
                 found,
                 recaser.pipeline.loaded.transducer,
                 True,
-                begins=recaser.pipeline.loaded.boundaries.expected(found),
+                begins=recaser.pipeline.boundaries.expected(buf, found),
             )
         ((tokens, p),) = seen
         weights = rarity(found, recaser.model.arcs)
         cased = [bool(evidence < 150) for evidence in tokens["shape_evidence"]]
-        hashes, joined = tokens["word_hash"].tolist(), recaser.pipeline.loaded.boundaries.expected(found)
+        hashes, joined = tokens["word_hash"].tolist(), recaser.pipeline.boundaries.expected(buf, found)
         for i in range(len(hashes)):
             before = hashes[i - 1] if i > 0 and cased[i - 1] and not joined[i] else None
             after = hashes[i + 1] if i + 1 < len(hashes) and cased[i + 1] and not joined[i + 1] else None

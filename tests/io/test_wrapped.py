@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.prose import POEM, PROSE, SENTENCES
 
-from capfst.io.wrapped import paragraphs, wrapped_at
+from capfst.io.documents import whole_documents
+from capfst.io.wrapped import paragraphs, rewrap, unwrap, wrapped_at
+from capfst.text.unicode import lower
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,52 @@ def test_paragraphs_without_blank_lines_are_cut_after_sentences():
     assert all(len(text) < 9_000 and text.endswith((".", ".)", ":", '"')) for text in joined)
     data = ["QUJD" * 19] * 40_000
     assert max(map(len, paragraphs(data, 76))) < 1 << 21
+
+
+LINE = "the first line has thirty-eight letters"
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("", ""),
+        ("\n\n", "\n\n"),
+        ("x\ny\n", "x\ny\n"),  # a list of short lines
+        (f"{LINE}\nand\n", f"{LINE}|and\n"),
+        (f"{LINE}\nand", f"{LINE}|and"),
+        (f"a title\n{LINE}\r\n  and", f"a title\n{LINE}\r|  and"),
+        (f"{LINE}\n \t\nand", f"{LINE}\n \t\nand"),
+        (f"{LINE}\n- and", f"{LINE}\n- and"),
+        (f"{LINE}\n12. and", f"{LINE}\n12. and"),
+        (f"ééééééééééééééé\n{LINE}", f"ééééééééééééééé\n{LINE}"),
+    ],
+)  # fmt: skip
+def test_lines_of_paragraphs(text, joined):
+    assert bytes(unwrap(text.encode())).decode().replace("\v", "|") == joined
+
+
+WORDS = st.sampled_from(
+    ["a", "fairly", "long", "line", "of", "words", "İİİİ", "é", "-", "1.", "\t", "\v", "\r", "x" * 30]
+)
+
+
+@given(st.lists(st.lists(WORDS, max_size=9).map(" ".join), max_size=9), st.booleans())
+def test_rewrapping_undoes_unwrapping(lines, is_ended):
+    text = "\n".join(lines) + "\n" * is_ended
+    data = text.encode()
+    joined = unwrap(data)
+    assert bytes(joined).replace(b"\v", b"\n") == data.replace(b"\v", b"\n")
+    assert bytes(rewrap(data, joined)) == data
+    small = unwrap(lower(text).encode())
+    assert bytes(joined).count(b"\v") == bytes(small).count(b"\v")  # no rule depends on case
+    # Each paragraph is joined as if it were alone, so blocks may end after any of them.
+    assert b"".join(bytes(unwrap(part)) for part in whole_documents([data])) == bytes(joined)
+
+
+@pytest.mark.slow
+def test_paragraphs_end_as_long_documents_do():
+    line = "the lines of this paragraph have forty letters\n"
+    for data in ((line * 450).encode(), ("x" * 999 + "\n").encode() * 399):
+        joined = bytes(unwrap(data))
+        assert 2 <= joined.count(b"\n") <= 4
+        assert b"".join(bytes(unwrap(part)) for part in whole_documents([data])) == joined

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import random
 from pathlib import Path
 
@@ -11,11 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import backoff_models
 
-from capfst import CapfstError, Recaser, load, train
+from capfst import CapfstError, CorpusError, Recaser, load, train
 from capfst.cli import cli
 from capfst.fst.read import CapFst
+from capfst.kernels import kernel
+from capfst.kernels.types import U8Array, u8
 from capfst.search.boundaries import ABBREVIATION, CLOSING, EXPECTED
-from capfst.text.unicode import lower
+from capfst.text.abbreviations import (
+    LONGEST,
+    MAY,
+    NEVER,
+    NUMBER,
+    SCRATCH,
+    UNLISTED,
+    Abbreviations,
+    kind_of,
+    of_languages,
+)
+from capfst.text.unicode import INFO, LOWERING, Lowering, lower
 
 SENTENCES = [
     "They met Mr. Smith at noon.", "No way!", "Was it late?", "He said so.", "It rained.", "Stop it!", "Who knows?",
@@ -40,7 +54,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CapFst:
 def test_expected_boundaries_and_abbreviations(tmp_path_factory, model, text):
     recaser = Recaser(model.save(tmp_path_factory.getbasetemp() / "b.fst"))
     lm = recaser.pipeline.loaded.lm
-    words = recaser.pipeline.loaded.transducer.words(np.frombuffer(" ".join(text).encode(), np.uint8))
+    buf = np.frombuffer(" ".join(text).encode(), np.uint8)
+    words = recaser.pipeline.loaded.transducer.words(buf)
     forms = [
         range(first, first + n) for first, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     ]
@@ -56,9 +71,9 @@ def test_expected_boundaries_and_abbreviations(tmp_path_factory, model, text):
                 ends.append((math.exp(-cost), end, end + closes))
         abbreviations.append(any(p * (1 - closed) >= ABBREVIATION for p, _, closed in ends))
         expected.append(may_begin and all(end >= EXPECTED for _, end, _ in ends))
-    assert recaser.pipeline.loaded.boundaries.expected(words).tolist() == expected
+    assert recaser.pipeline.boundaries.expected(buf, words).tolist() == expected
     before = words.may_begin.copy()
-    recaser.pipeline.loaded.boundaries.exclude_abbreviations(words)
+    recaser.pipeline.boundaries.exclude_abbreviations(buf, words)
     assert words.may_begin.tolist() == (before & ~np.array(abbreviations, np.bool_)).tolist()
 
 
@@ -157,7 +172,83 @@ def test_many_boundaries_and_few_casings(model: CapFst) -> None:
     assert len(recaser.nbest("5 p.m. " * 40, 3)) <= 3
 
 
-def test_the_bundled_model() -> None:
+PERIODS = """
+They met Mr. Smith at 5 p.m. on Monday. Was he late? No way! Stop it.
+This was shown by Smith et al. in 2010.
+See cf. the following work.
+Approx. 50 people came.
+It costs approx. five dollars incl. tax.
+It is at No. 5 Downing Street.
+He said no. It was late.
+Look at Fig. 3. It shows the result.
+See sec. 4 for details.
+The Dept. of defense said so.
+She studied at Univ. of Chicago in 1990.
+Apple Corp. announced new products.
+Apple Inc. and Google Ltd. are companies.
+He works for Apple Inc. She works for Google.
+He lives on Main St. and works on 5th Ave. near the park.
+Bring milk, eggs, etc. and go home.
+"""
+"""One sentence or several per line; the listed abbreviations of English, and the bundled model."""
+
+
+@pytest.mark.parametrize("text", PERIODS.strip().split("\n"))
+def test_periods_of_abbreviations(text: str) -> None:
     recaser = load(sentence_case=True)
-    text = "they met mr. smith at 5 p.m. on monday. was he late? no way! stop it."
-    assert recaser(text) == "They met Mr. Smith at 5 p.m. on Monday. Was he late? No way! Stop it."
+    assert recaser(lower(text)) == recaser(text.upper()) == text
+
+
+def test_own_abbreviations(tmp_path: Path) -> None:
+    text = "we measured the bldgs. they were old, cf. fig. of j. doe et frs. they left. it rained."
+    assert load(sentence_case=True)(text).count(" They ") == 2
+    own = tmp_path / "own.txt"
+    own.write_text("\nBldgs.\net Frs.\n")
+    recaser = load(sentence_case=True, abbreviations=own)
+    assert recaser(text).count(" They ") == 0
+    assert recaser(text, abbreviations=()).count(" They ") == 2
+    assert pickle.loads(pickle.dumps(recaser))(text) == recaser(text)
+    own.write_bytes(b"bldgs\n\xff\n")
+    with pytest.raises(CorpusError, match=r"own.txt, line 2: not UTF-8"):
+        load(abbreviations=[own])
+    with pytest.raises(CorpusError, match=r"none.txt"):
+        load(abbreviations=tmp_path / "none.txt")
+
+
+def test_own_abbreviations_in_commands(tmp_path: Path) -> None:
+    """recase and batch follow the list, and batch makes its output again when the list has changed."""
+    text, own, out = tmp_path / "a.txt", tmp_path / "own.txt", tmp_path / "out"
+    text.write_text("we saw the buildings. they were old.\n")
+    options = ["--quiet", "--sentence-case", "--abbreviations", str(own)]
+    for listed, expected in (("buildings", "buildings. they"), ("building", "buildings. They")):
+        own.write_text(listed)
+        cli.main(["batch", *options, "--output", str(out), str(text)], standalone_mode=False)
+        cli.main(["recase", *options, str(text), "-o", str(tmp_path / "b.txt")], standalone_mode=False)
+        assert (out / "a.txt").read_text() == (tmp_path / "b.txt").read_text() == f"We saw the {expected} were old.\n"
+
+
+@settings(deadline=None)
+@given(
+    word=st.sampled_from(["mr", "no", "etc", "mister", "e.g", "oof", "z.b", "m" * 40, "straßenstr", "ärz", "Σας"]),
+    own=st.lists(st.sampled_from(["oof", "ärz.", "et Oof.", "oof. mister", "z.B.", "m" * 40, "ΣΑΣ"]), max_size=2),
+    languages=st.sets(st.sampled_from(["default", "de", "en"])),
+)
+def test_kinds(word: str, own: list[str], languages: set[str]) -> None:
+    """The kernel finds what a dictionary has, in any case and with or without a period."""
+    kinds = {("en", "mr"): NEVER, ("en", "no"): NUMBER, ("en", "etc"): MAY, ("de", "etc"): MAY, ("en", "e.g"): NEVER,
+             ("de", "z.b"): NEVER}  # fmt: skip
+    names = {"en" if name == "default" else name for name in languages}
+    listed = [kind for (name, known), kind in kinds.items() if known == lower(word) and name in names]
+    entries = [entry.split() for entry in own]
+    mine = {part.removesuffix(".") for parts in entries for part in parts if part.endswith(".") or parts == [part]}
+    is_mine = lower(word) in map(lower, mine) and len(word) <= LONGEST
+    expected = NEVER if is_mine else max(listed, default=UNLISTED)
+    abbreviations = of_languages(languages, own, LOWERING)
+    for text in (word, word.upper() if "ß" not in word else word, word + "."):
+        buf = np.frombuffer(f"<{text}>".encode(), np.uint8)
+        assert _kind(abbreviations, buf, INFO, LOWERING, np.empty(SCRATCH, np.uint8)) == expected
+
+
+@kernel
+def _kind(abbreviations: Abbreviations, buf: U8Array, info: U8Array, lowering: Lowering, scratch: U8Array) -> u8:
+    return kind_of(abbreviations, buf, 1, buf.size - 1, info, lowering, scratch)

@@ -3,6 +3,7 @@
 import pickle
 import re
 
+import pyarrow as pa
 import pytest
 from support import java
 from support.models import without_context
@@ -14,7 +15,7 @@ from capfst.exceptions import CapfstError
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)
 
-from capfst.spark.dataframe import recase
+from capfst.spark.dataframe import _recased, recase
 from capfst.spark.shipping import Sent, send
 
 TEXTS = ["new york's mayor", None, "", "met\nmr. o’neill in PARIS\n", "ⱥⱥ of france", "the iphone"] * 9
@@ -88,3 +89,11 @@ def test_a_worker_refuses_another_model(model):
     sent = Sent(str(model), "0" * 16, (), None)
     with pytest.raises(CapfstError, match=re.escape(str(model))):
         pickle.loads(pickle.dumps(sent)).recaser()
+
+
+def test_the_lines_of_wrapped_rows_are_joined_but_not_the_rows():
+    recaser = capfst.load(sentence_case=True, wrapped=True)
+    row = "he left the house in new york in the\nearly morning. it was late"
+    rows = pa.array([row, None, row])
+    expected = "He left the house in New York in the\nearly morning. It was late"
+    assert _recased(recaser, rows).to_pylist() == [expected, None, expected]

@@ -1,0 +1,185 @@
+"""Find sentences without white space between them (`he left.she stayed`), and titles without one (`mr.jones`).
+
+In: a text and its words, of which `left.she` is one that the model does not know, like a file name or a method. Out:
+the words, with those replaced by their parts where the model says that these are words: the first part is a frequent
+word, and the second often begins sentences, or the first is an abbreviation and the second a name. After a mark without
+white space (`left!she`), a sentence may begin with such a second word.
+
+The parts are looked up in a text of their own, where spaces separate them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.types import Words
+from capfst.fst.symbols import Symbols
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, i64
+from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, WORD
+from capfst.text.unicode import LETTER, NUMBER, ascii_set, class_at, decode, is_in
+
+FREQUENT, BEGINS, OFTEN, ABBREVIATION, SMALL, NAME, DOMAIN = 1, 2, 4, 8, 16, 32, 64
+"""Bits of a word: it is frequent; begins sentences; does so often; is an abbreviation; mostly begins with a small
+letter; or with a capital; is the name of a domain as well (`example.in`): then it must begin sentences often, and the
+word before it be in lower case."""
+
+_FREQUENT = 12.5
+_BEGINS = 7.5
+_SELDOM_BEGINS = 9.0
+_OFTEN_BEGINS = 5.5
+"""−ln P: of a frequent word; of a word that begins sentences, of one that does so more often than it occurs elsewhere,
+and of one that is a domain as well. Names of methods are well above, and *mary* is below."""
+_DOMAINS = (
+    "ac ad ae ag ai al am an as at au az ba be bg bi by ca cc cd ch ci cl cm cn co cr cz de dj dk do ec ee es eu fi fm"
+    " fr ge gg gl gr hk hr hu ie il im in io is it jp ke kr la li lt lu lv ly ma me mk mn ms mx my na ne ng nl no nu nz"
+    " pa pe ph pl pm pt re ro rs ru sa sc se sg sh si sk so st su th tk tn to tr tv tw ua ug uk us uz vc vn ws"
+    " com org net edu gov info"
+)
+
+_PERIOD, _SPACE, _NL = 46, 32, 10
+_ENDING = ascii_set(".?!")
+_BEFORE = ascii_set("\t\n\v\f\r \"'([")
+_AFTER = ascii_set("\t\n\v\f\r \"'),.:;?!]")
+
+
+class FirstWords(NamedTuple):
+    """The arcs of the LM's `<s>`."""
+
+    labels: I32Array
+    costs: F32Array
+
+
+def glue(
+    symbols: Symbols,
+    starts: npt.NDArray[np.int32],
+    costs: npt.NDArray[np.float32],
+    first_words: FirstWords,
+    abbreviations: Iterable[str],
+) -> npt.NDArray[np.uint8]:
+    """Return uint8[V + 1], the bits of each lowercase word at its first label. costs: float32[V], of the labels from 1
+    on, in the LM's empty context. starts: the words' first labels, as from symbols.check."""
+    words = starts[:-1]
+    frequency = np.minimum.reduceat(costs, words - 1)
+    begins = np.full(len(words), np.inf, np.float32)
+    np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
+    letter = symbols.data[symbols.offsets[words]]  # a first letter that is not ASCII may be either
+    is_capital = (letter >= ord("A")) & (letter <= ord("Z"))
+    bits = np.zeros(len(symbols) + 1, np.uint8)
+    bits[words] = FREQUENT * (frequency <= _FREQUENT) + SMALL * ~is_capital + NAME * (is_capital | (letter > 127))
+    bits[words[(begins <= _BEGINS) | ((begins <= _SELDOM_BEGINS) & (begins < frequency))]] |= BEGINS
+    bits[words[begins <= _OFTEN_BEGINS]] |= OFTEN
+    for bit, these in ((DOMAIN, _DOMAINS.split()), (ABBREVIATION, abbreviations)):
+        for word in these:
+            bits[symbols.forms(word, starts)[:1]] |= bit
+    return bits
+
+
+@inner
+def is_glued(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether the word or identifier buf[start:end] may be words with periods between them: each has only
+    letters, except that the first may be a number, and all but the last several."""
+    if start > 0 and not is_in(buf[start - 1], _BEFORE):
+        return False
+    if end < buf.size and buf[end] < 128 and not is_in(buf[end], _AFTER):
+        return False
+    n_parts, n_letters, n_digits = 0, 0, 0
+    i = start
+    while i < end:
+        if buf[i] == _PERIOD:
+            if n_letters + n_digits < 2:
+                return False
+            n_parts += 1
+            n_letters = n_digits = 0
+            i += 1
+            continue
+        char_class = class_at(buf, i, end, info)
+        n_letters += char_class == LETTER
+        n_digits += char_class == NUMBER
+        if not (char_class == LETTER or (char_class == NUMBER and n_parts == 0)) or n_letters * n_digits > 0:
+            return False
+        i = decode(buf, i, end)[1]
+    return n_parts > 0 and n_letters > 0
+
+
+@inner
+def is_unspaced(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64, info: U8Array) -> bool:
+    """Return whether word i follows a word and one `.`, `?` or `!`, all without white space."""
+    return (
+        i > 1
+        and token_types[i] == WORD
+        and class_at(buf, starts[i], ends[i], info) == LETTER
+        and token_types[i - 1] == MARKS
+        and ends[i - 1] == starts[i]
+        and ends[i - 1] - starts[i - 1] == 1
+        and is_in(buf[starts[i - 1]], _ENDING)
+        and token_types[i - 2] == WORD
+        and ends[i - 2] == starts[i - 1]
+    )
+
+
+@kernel
+def spread(buf: U8Array, words: Words, info: U8Array, out: U8Array) -> i64:
+    """Write the words that may be glued, one per line, with spaces around the periods. Return the size."""
+    j = 0
+    for i in range(words.starts.size):
+        start, end = words.starts[i], words.ends[i]
+        if words.token_types[i] == PROTECTED and is_glued(buf, start, end, info):
+            for k in range(start, end):
+                if buf[k] == _PERIOD:
+                    out[j], out[j + 2] = _SPACE, _SPACE
+                    j += 1
+                out[j] = buf[k]
+                j += 1 + (buf[k] == _PERIOD)
+            out[j] = _NL
+            j += 1
+    return j
+
+
+@inner
+def _are_words(parts: Words, begin: i64, end: i64, bits: U8Array) -> bool:
+    """Return whether the parts begin … end − 1, of which every other is a period, are words rather than a name."""
+    for i in range(begin, end - 2, 2):
+        before, after = bits[parts.first_labels[i]], bits[parts.first_labels[i + 2]]
+        is_domain = after & DOMAIN != 0
+        begins = after & OFTEN != 0 and before & SMALL != 0 if is_domain else after & BEGINS != 0
+        is_sentence = before & FREQUENT != 0 and begins
+        is_name = before & ABBREVIATION != 0 and after & NAME != 0 and not is_domain
+        if not (is_sentence or is_name):
+            return False
+    return True
+
+
+@kernel
+def separate(buf: U8Array, words: Words, parts: Words, bits: U8Array, info: U8Array, out: Words) -> i64:
+    """Fill `out` with the words, those that may be glued replaced by their parts if these are words. Return their
+    number. parts: the words of `spread`. bits: as from `glue`."""
+    n, part = 0, 0
+    for i in range(words.starts.size):
+        start, end = words.starts[i], words.ends[i]
+        begin = part
+        if words.token_types[i] == PROTECTED and is_glued(buf, start, end, info):
+            while parts.token_types[part] != NEWLINE:
+                part += 1
+            part += 1
+            if _are_words(parts, begin, part - 1, bits):
+                for k in range(begin, part - 1):
+                    size = parts.ends[k] - parts.starts[k]
+                    out.starts[n], out.ends[n], out.token_types[n] = start, start + size, parts.token_types[k]
+                    out.first_labels[n], out.n_forms[n] = parts.first_labels[k], parts.n_forms[k]
+                    out.may_begin[n] = words.may_begin[i] if k == begin else (k - begin) & 1 == 0
+                    start += size
+                    n += 1
+                continue
+        out.starts[n], out.ends[n], out.token_types[n] = start, end, words.token_types[i]
+        out.first_labels[n], out.n_forms[n] = words.first_labels[i], words.n_forms[i]
+        out.may_begin[n] = words.may_begin[i] or (
+            is_unspaced(buf, words.starts, words.ends, words.token_types, i, info)
+            and bits[words.first_labels[i]] & BEGINS != 0
+        )
+        n += 1
+    return n

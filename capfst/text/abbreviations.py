@@ -1,0 +1,110 @@
+"""Abbreviations, and whether the period after each of them may end a sentence.
+
+In: `grammars/abbreviations.tsv`, and abbreviations of a user's own. Out: `Abbreviations`, in which a kernel looks up a
+word. A period after a word of the kind
+
+* NEVER ends no sentence (*Mr.*, *cf.*);
+* NUMBER ends none before a number (*no. 5*, *vol. iii*), and otherwise like MAY (*he said no.*);
+* MAY ends one if the LM prefers the next word as the first of a sentence (*Inc.*, *etc.*, *a.m.*).
+
+The LM finds the abbreviations that are not listed (search/boundaries.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import U8Array, U64Array, i64, u8
+from capfst.system.hashing import hash_bytes
+from capfst.text.facts import rows
+from capfst.text.language import NAME
+from capfst.text.strings import Strings
+from capfst.text.unicode import GROWTH, Lowering, lower, lower_into
+
+UNLISTED, NEVER, NUMBER, MAY = range(4)
+
+LONGEST = 32  # bytes; longer words are no abbreviations
+SCRATCH = GROWTH * LONGEST + 8
+
+_KINDS = {"NEVER": NEVER, "NUMBER": NUMBER, "MAY": MAY}
+_LANGUAGE = "en"
+"""The language of a model that names none."""
+_SEED = 7
+
+
+class Abbreviations(NamedTuple):
+    """Words by the hash of their lowercase, without the last period."""
+
+    hashes: U64Array  # rising
+    kinds: U8Array
+
+
+@kernel
+def _hash(words: Strings, hashes: U64Array) -> None:
+    """Fill in the hash of each word."""
+    for k in range(hashes.size):
+        hashes[k] = hash_bytes(words.data, words.offsets[k], words.offsets[k + 1], _SEED)
+
+
+@inner
+def kind_of(
+    abbreviations: Abbreviations,
+    buf: U8Array,
+    start: i64,
+    end: i64,
+    info: U8Array,
+    lowering: Lowering,
+    scratch: U8Array,
+) -> u8:
+    """Return the kind of the word buf[start:end], of which a last period is ignored. scratch: SCRATCH bytes."""
+    if end - start > 1 and buf[end - 1] == 46:
+        end -= 1
+    if end - start > LONGEST:
+        return u8(UNLISTED)
+    size = lower_into(buf, start, end, start, end, scratch, 0, info, lowering)
+    hashed = hash_bytes(scratch, 0, size, _SEED)
+    hashes, kinds = abbreviations
+    k, after = 0, hashes.size
+    while k < after:
+        middle = (k + after) >> 1
+        if hashes[middle] < hashed:
+            k = middle + 1
+        else:
+            after = middle
+    return kinds[k] if k < hashes.size and hashes[k] == hashed else u8(UNLISTED)
+
+
+def of_languages(languages: Iterable[str], own: Iterable[str], lowering: Lowering) -> Abbreviations:
+    """Return the listed abbreviations of languages, English if they have no name, and the user's own, as NEVER.
+
+    Of an abbreviation that languages list differently, the period may end a sentence wherever it may in one of them.
+    """
+    kinds = listed(languages, lowering)
+    kinds |= {lower(word, lowering): NEVER for entry in own for word in _words(entry)}
+    words = list(kinds)
+    hashes = np.empty(len(words), np.uint64)
+    _hash(Strings.of(word.encode() for word in words), hashes)
+    order = np.argsort(hashes)
+    return Abbreviations(hashes[order], np.array([kinds[word] for word in words], np.uint8)[order])
+
+
+def listed(languages: Iterable[str], lowering: Lowering) -> dict[str, int]:
+    """Return the kinds of the listed abbreviations of languages, English if they have no name."""
+    names = {_LANGUAGE if name == NAME else name for name in languages}
+    kinds: dict[str, int] = {}
+    for language, word, kind in rows("abbreviations.tsv"):
+        if language in names:
+            word = lower(word, lowering)
+            kinds[word] = max(_KINDS[kind], kinds.get(word, UNLISTED))
+    return kinds
+
+
+def _words(entry: str) -> list[str]:
+    """Return the abbreviations in an entry, without their last periods: the words with a period at the end, or else the
+    last word."""
+    words = entry.split()
+    return [word[:-1] for word in words if word.endswith(".") and len(word) > 1] or words[-1:]

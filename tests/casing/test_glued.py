@@ -1,0 +1,104 @@
+"""glued.py: sentences and titles without white space after the period."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from capfst.casing.glued import (
+    ABBREVIATION,
+    BEGINS,
+    DOMAIN,
+    FREQUENT,
+    NAME,
+    OFTEN,
+    SMALL,
+    FirstWords,
+    glue,
+)
+from capfst.fst.symbols import Symbols, check
+from capfst.recaser import Recaser, load
+from capfst.text.unicode import lower
+
+
+@pytest.fixture(scope="module")
+def recaser() -> Recaser:
+    return load(sentence_case=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He left.She stayed.",
+        "He said no.It was late.",
+        "I met Mr.Jones and Dr.Smith today.",
+        "This is the end.The rest is silence.",
+        "He left!She stayed?No.",
+        "He came home.It was late.In the end he left.So we said",
+        "John was there.Mary too.",
+        "In 2010.He left",
+        "Left.She.Then he",
+        'They said "He left.She stayed"',
+        # Names, as they are written.
+        "See example.com and main.py and readme.md and foo.bar for more.",
+        "Call user.name and time.sleep(5) and os.path.join, self.name and list.append(x).",
+        "Go to google.it, amazon.in, bbc.co.uk, about.me or last.fm",
+        "See promise.then(x), left.she(x) and left.she=1, /left.she and left.she/x",
+        "See config.in and makefile.in",
+        "Wait...what",
+    ],
+)
+def test_golden(recaser: Recaser, text: str) -> None:
+    assert recaser(lower(text)) == text
+    shouted = recaser(text.upper())
+    assert shouted == text or "." in shouted  # names in capitals pass untouched
+    if "(" not in text and "in." not in text and "com" not in text and ".in" not in text.lower():
+        assert shouted == text
+
+
+def test_other_engine_and_lines(recaser: Recaser) -> None:
+    text = "he left.she stayed.\n\nwe met mr.jones!he left.then left.foo\nx"
+    assert recaser(text, engine="openfst") == recaser(text)
+    assert recaser.sentences("he left.she stayed. we left!he stayed") == [
+        "He left.", "She stayed. ", "We left!", "He stayed",
+    ]  # fmt: skip
+    assert recaser(text, breaks=False) == "He left.she stayed.\n\nWe met Mr.Jones!he left.then left.foo\nX"
+
+
+WORDS = st.sampled_from(["left", "she", "mr", "jones", "foo", "it", "in", "com", "2010", "a", "é", "node", "js", "I'd"])
+MARKS = st.sampled_from([".", "!", "?", " ", ". ", "\n", "..", ",", "(", '"', "/"])
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.tuples(WORDS, MARKS), max_size=8), st.randoms(use_true_random=False))
+def test_words_do_not_depend_on_case(recaser: Recaser, parts, rng) -> None:
+    """A text and any casing of it have the same words, in order and apart; and nothing but case changes."""
+    text = "".join(word + mark for word, mark in parts)
+    casing = "".join(rng.choice([str.upper, str.lower])(character) for character in text)
+    tokens = [recaser.pipeline.loaded.transducer.words(np.frombuffer(t.encode(), np.uint8)) for t in (text, casing)]
+    for one, other in zip(*tokens, strict=True):
+        assert one.tolist() == other.tolist()
+    starts, ends = tokens[0].starts.tolist(), tokens[0].ends.tolist()
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+    assert lower(recaser(casing)) == lower(casing)
+
+
+def test_bits() -> None:
+    words = ["left", "she", "mr", "Mr", "Jones", "in", "it", "seldom"]
+    symbols = Symbols.from_words(sorted(words, key=lambda word: (word.lower(), word)))
+    starts = check(symbols)
+    costs = np.array([20 if symbols[label] == "seldom" else 9 for label in range(1, len(symbols))], np.float32)
+    label = {word: k for k, word in enumerate(symbols)}
+    first = {"she": 9.5, "in": 7, "it": 5, "left": 8.9, "seldom": 8.9}
+    order = sorted(first, key=label.__getitem__)
+    arcs = FirstWords(
+        np.array([label[word] for word in order], np.int32), np.array([first[word] for word in order], np.float32)
+    )
+    bits = glue(symbols, starts, costs, arcs, ["mr", "none"])
+    expected = {
+        "left": FREQUENT | SMALL | BEGINS, "she": FREQUENT | SMALL, "Mr": FREQUENT | NAME | ABBREVIATION,
+        "Jones": FREQUENT | NAME, "in": FREQUENT | SMALL | DOMAIN | BEGINS,
+        "it": FREQUENT | SMALL | DOMAIN | BEGINS | OFTEN,
+        "seldom": SMALL | BEGINS,
+    }  # fmt: skip
+    assert {word: bits[label[word]] for word in expected} == expected
