@@ -135,6 +135,13 @@ class RecaseOptions(_Validated):
         kind="files",
         group=CASING,
     )
+    markup: str = option(
+        "auto",
+        "Markup whose code, tags, comments and link targets stay unchanged.  [default: auto, by a file's suffix: .md,"
+        " .html and the like; none for other text]",
+        choices=("auto", "none", "markdown", "html"),
+        group=CASING,
+    )
     restore: str | None = option(
         None,
         "Require a model that restores this.  [default: any]",

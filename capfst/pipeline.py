@@ -35,6 +35,7 @@ from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import map_stream
+from capfst.text.markup import HTML, MARKDOWN
 from capfst.text.tokenizer import NEWLINE
 
 if TYPE_CHECKING:
@@ -91,6 +92,13 @@ class Pipeline:
         making.result()
         if options.language is not None:
             self.language = self._number_of(options.language)
+
+    def check_markup(self, call: str) -> None:
+        """Raise OptionError if markup was named, which this call does not support."""
+        if self.options.markup in (MARKDOWN, HTML):
+            raise OptionError(
+                f"`markup={self.options.markup!r}` is for whole texts, not for {call}. Call the Recaser instead."
+            )
 
     def _check_restores(self) -> None:
         model, options = self.loaded.model, self.options
@@ -236,6 +244,7 @@ class Pipeline:
             ModelError: the model has none.
             OptionError: `document` or `wrapped` is set: translations are recased line by line.
         """
+        self.check_markup("a source")
         for name in ("document", "wrapped"):
             if getattr(self.options, name):
                 raise OptionError(f"`{name}` cannot be used with a source: translations are recased line by line.")
@@ -280,6 +289,7 @@ class Pipeline:
 
     def line(self, text: bytes) -> tuple[Buffer, Words]:
         """Return the buffer and the words of one line; CorpusError if it has a line break."""
+        self.check_markup("nbest, confidence and sentences")
         buf = np.frombuffer(text, np.uint8)
         words = self.words(buf)
         if (words.token_types == NEWLINE).any():

@@ -26,6 +26,7 @@ from capfst.options import RecaseOptions, documented, merged
 from capfst.pipeline import Pipeline
 from capfst.search.confidence import Change
 from capfst.system.parallel import as_they_come
+from capfst.text.markup import NONE, hide_text, markup_of, shown
 
 Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
@@ -105,10 +106,17 @@ class Recaser:
             TypeError: neither a str nor a list or tuple of str.
         """
         if isinstance(text, (list, tuple)):
+            if markup_of("", self._with(options, "recaser").options.markup) != NONE:
+                return [self(item, **options) for item in text]
             return list(self.recase_lines(text, **options))
         if not isinstance(text, str):
             raise _no_str(text, "a Recaser takes a str or a list of str")
-        return _str(self._with(options, "recaser").recase_utf8(_utf8(text)))
+        pipeline = self._with(options, "recaser")
+        markup = markup_of("", pipeline.options.markup)
+        if markup == NONE:
+            return _str(pipeline.recase_utf8(_utf8(text)))
+        hidden = hide_text(_utf8(text), markup)
+        return _str(shown(pipeline.recase_utf8(hidden.text), hidden.bytes))
 
     def recase_lines(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
         """Yield each line in its best casing as soon as it is known, with a line break if it came with one.
@@ -124,6 +132,7 @@ class Recaser:
             kind = type(lines).__name__
             raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}. Call the Recaser, or split it.")
         pipeline = self._with(options, "recase_lines")
+        pipeline.check_markup("recase_lines")
         checked = map(_text, count(1), lines)
         if pipeline.options.wrapped:
             return (_str(pipeline.recase_utf8(_utf8(text))) for text in checked)
@@ -205,7 +214,7 @@ class Batch(NamedTuple):
     def __call__(self, rows: Mapping[str, Sequence[str | None]]) -> dict[str, list[str | None]]:
         """Return {column: its rows in their best casing}; None stays None."""
         texts = rows[self.column]
-        recased = self.recaser.recase_lines([text for text in texts if text is not None])
+        recased = iter(self.recaser([text for text in texts if text is not None]))
         return {self.column: [None if text is None else next(recased) for text in texts]}
 
 

@@ -39,8 +39,15 @@ TEXT = {  # text that is recased although it looks like code
     "1000BCE": "1000bce",
     "Yahoo.com": "yahoo.com",
     "Yahoo.com-Owned": "yahoo.com-owned",
-    "McDonald MacDonald DeVito LaTeX PhDs eBay": "mcdonald macdonald devito latex phds ebay",
+    "gALTERS OOVS Oov O'Oov Oov-It": "galters oovs oov o'oov oov-it",
     "R/W U/Oo N/Oov Oov/Oov": "r/w u/oo n/oov oov/oov",
+    "5%-10%, 100%Oov and 50 % D": "5%-10%, 100%oov and 50 % d",
+    "{Oov Oov} { Oov }": "{oov oov} { oov }",
+    "(PLAN B) HE (I) AND (OOV)": "(plan b) he (i) and (oov)",
+    "IT [I] OOV[A]": "it [i] oov[a]",
+    "--Oov OOV. --Oov": "--oov oov. --oov",
+    "-I OOV -Oov": "-i oov -oov",
+    "5 W/M² 5 W/ AND/OR": "5 w/m² 5 w/ and/or",
     "10.5/Oov": "10.5/oov",
     "2024-01-31 2024-01-Oov": "2024-01-31 2024-01-oov",
 }
@@ -63,6 +70,61 @@ def test_protected_text_passes_unchanged(recaser, example):
         assert recaser(text.replace("{}", example)) == expected.replace("{}", example)
 
 
+BEFORE_WORDS = [
+    r"\n",
+    r"\N",
+    r"\t",
+    r"\R",
+    r"\X41",
+    r"\u201C",
+    r"\U0001F600",
+    r"\033",
+    r"{\An8}",
+    r"\n\T",
+    "<%= X %>",
+]
+
+
+@pytest.mark.parametrize("escape", BEFORE_WORDS)
+def test_escapes_directly_before_words(recaser, escape):
+    for word, expected in (("IT", "it"), ("Oov", "oov"), ("US", "US"), ("us", "US")):
+        assert recaser(f"{escape}{word}") == f"{escape}{expected}"
+        assert recaser(f"OOV\\{escape}{word}") == f"oov\\{escape}{expected}" or escape[0] != "\\"
+        assert recaser(f"OOV{escape}{word} IT.{escape}{word}") == f"oov{escape}{expected} it.{escape}{expected}"
+    assert recaser(f"IT {escape}", sentence_case=True) == f"It {escape}"
+    assert recaser(f"{escape}it", sentence_case=True) == f"{escape}It"
+
+
+COMMANDS = r"\Nabla \Times \Rho \Nu \Text{It} \Node{It} \New \Rm C:\New\Table"
+
+
+@pytest.mark.parametrize("command", COMMANDS.split())
+def test_commands_that_begin_like_escapes(recaser, command):
+    assert recaser(f"{command} IT {command}") == f"{command} it {command}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A) IT B) OOV 1) C) IT", "A) it B) oov 1) C) it"),
+        ("(I) IT; (IV) OOV AND (B) IT", "(I) it; (IV) oov and (B) it"),
+        ("\t- [X] IT\n* [x] OOV\n[X] IT", "\t- [X] it\n* [x] oov\n[X] it"),
+        ("• (A) IT", "• (A) it"),
+        ("OOV(S) OOV(ES) IT (S)", "oov(S) oov(ES) it (s)"),
+        ("W/ IT W/O", "W/ it W/O"),
+        ("OOV --It -X -A, IT --Us=Us", "oov --It -X -A, it --Us=Us"),
+        ("--Dry-Run OOV: --It", "--Dry-Run oov: --It"),
+        ("OOV%S%D IT%DPX", "oov%S%D it%DPX"),
+        ("{He}IT ${It}/Bin/X %It%\\Us {X}\\nIT", "{He}it ${It}/Bin/X %It%\\Us {X}\\nit"),
+        ("IT\\u2019S IT\\X27s", "it\\u2019S it\\X27s"),
+        ("IT CAF\\u00C9S IT \\U00E9T\\xC9 IT-US\\xe9 \\x{c9}T", "it CAF\\u00C9S it \\U00E9T\\xC9 it-US\\xe9 \\x{c9}T"),
+        ("<!-- A > B --> IT <?php It->Us ?> IT", "<!-- A > B --> it <?php It->Us ?> it"),
+    ],
+)
+def test_labels_and_the_like(recaser, text, expected):
+    assert recaser(text) == expected
+
+
 @pytest.mark.parametrize("text", TEXT)
 def test_text_that_looks_like_code_is_recased(recaser, text):
     assert recaser(text) == recaser(text.lower()) == TEXT[text]
@@ -73,3 +135,8 @@ def test_versions_pass_unchanged_whatever_numbers_the_model_has(tmp_path):
     made = build(["<unk>", "v0", "v0.0"], {(1,): 5.0, (2,): 1.0, (3,): 2.0}, {}, {(): 1.0})
     recaser = Recaser(made.save(tmp_path / "m.fst"))
     assert recaser("V2.0 V2") == "V2.0 v2"
+
+
+def test_a_dot_above_i_does_not_appear(recaser):
+    assert recaser("İSTANBUL İZMİR Oİ i̇ İ") == "İstanbul İzmİr oİ i̇ İ".replace("Oİ", "oİ")
+    assert recaser("İ i̇stanbul", sentence_case=True) == "İ i̇stanbul"

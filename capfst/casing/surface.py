@@ -19,6 +19,7 @@ from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefetch, put_eight
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
+from capfst.text.code import is_camel_case
 from capfst.text.sentences import mark_first, mark_prefixes, opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import (
@@ -43,6 +44,13 @@ _NONE = np.empty(0, np.bool_)
 _NO_COPIES = Copies(np.frombuffer(b"", np.uint8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
+@inner
+def _copy(text: U8Array, start: i64, end: i64, out: U8Array, j: i64) -> i64:
+    """Write text[start:end] at out[j:]. Return the offset after it."""
+    copy_bytes(text, start, end - start, out, j)
+    return j + end - start
+
+
 @outlined
 @inner
 def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
@@ -59,6 +67,48 @@ def _compose_dotted(out: U8Array, word: i64, j: i64) -> i64:
             end += 1
             i += 1
     return end
+
+
+@inner
+def _has_dotted(buf: U8Array, start: i64, end: i64) -> bool:
+    for i in range(start, end - 1):  # noqa: SIM110
+        if buf[i] == 0xC4 and buf[i + 1] == 0xB0:
+            return True
+    return False
+
+
+@inner
+def _next_dotted(text: U8Array, i: i64, end: i64) -> i64:
+    """Return the offset of the next İ, or i or I with a dot above; `end` if there is none."""
+    while i < end and not (
+        (i + 1 < end and text[i] == 0xC4 and text[i + 1] == 0xB0)
+        or (i + 2 < end and text[i] | 32 == 105 and text[i + 1] == 0xCC and text[i + 2] == 0x87)
+    ):
+        i += 1
+    return i
+
+
+@outlined
+@inner
+def _keep_dotted(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64) -> i64:
+    """Write İ again in out[word:j] where the token buf[start:end] has it and its lowercase, i and a dot above, has been
+    written, because that dot is visible. Return the new end."""
+    i, k, after = start, word, word
+    while k < j:
+        dotted = _next_dotted(out, k, j)
+        after = _copy(out, k, dotted, out, after)
+        if dotted == j:
+            break
+        i = _next_dotted(buf, i, end)
+        is_composed = out[dotted] == 0xC4
+        k = dotted + (2 if is_composed else 3)
+        if i < end and buf[i] == 0xC4 and out[dotted] == 105:
+            out[after], out[after + 1] = 0xC4, 0xB0
+            after += 2
+        else:
+            after = _copy(out, dotted, k, out, after)
+        i += 2 if i < end and buf[i] == 0xC4 else 3
+    return after
 
 
 @outlined
@@ -139,13 +189,6 @@ def _find_changing(
         changing[n] = i
         n += (not stays) & (token_type != MARKS) & (token_type != NEWLINE)
     return n
-
-
-@inner
-def _copy(text: U8Array, start: i64, end: i64, out: U8Array, j: i64) -> i64:
-    """Write text[start:end] at out[j:]. Return the offset after it."""
-    copy_bytes(text, start, end - start, out, j)
-    return j + end - start
 
 
 @inner
@@ -278,6 +321,10 @@ def _write(
                 n_copied = end
             continue
         label = path.labels[i]
+        is_copied = has_copies and copies.starts[i] >= 0
+        may_be_camel = label == 0 and not pretokenized and not is_copied and lowering.case != u64(0)
+        if may_be_camel and is_camel_case(buf, start, end, info):
+            continue
         form, form_end = offsets[label], offsets[label + 1]
         is_first = first.size > 0 and first[i]
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
@@ -300,9 +347,9 @@ def _write(
                 n_copied = end
                 continue
         j = _copy(buf, n_copied, start, out, j)
-        word = j
+        word = written = j
         if is_spelled:
-            if shapes[i] == Shape.MIXED and has_copies and copies.starts[i] >= 0:
+            if shapes[i] == Shape.MIXED and is_copied:
                 j = _copy(copies.text, copies.starts[i], copies.ends[i], out, j)
             else:
                 if spelling.respells and label != 0:
@@ -324,6 +371,8 @@ def _write(
                 word = decode(out, word, j)[1]
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
                 j = _capitalize(out, word, j, scratch, spelling)
+        if _has_dotted(buf, start, end):
+            j = _keep_dotted(buf, start, end, out, written, j)
     return _copy(buf, n_copied, size, out, j)
 
 

@@ -123,6 +123,8 @@ def batch(
         raise click.UsageError("--align-words requires --source-field.")
     if align_field and not source_field:
         raise click.UsageError("--align-field requires --source-field.")
+    if casing["markup"] in ("markdown", "html") and source_field:
+        raise click.UsageError("--markup cannot be used with --source-field.")
     document = document or document_field is not None
     if document and (source_field or not casing["context"]):
         raise click.UsageError("--document cannot be used with --source-field or --no-context.")
@@ -132,7 +134,7 @@ def batch(
         field or BatchOptions.field, column or BatchOptions.column, errors, on_error, source=source_field,
         # The paragraphs of different records are not joined.
         align=align_field, document=(document_field or "") if document or casing["wrapped"] else None,
-        delimiter=delimiter, encoding=encoding,
+        delimiter=delimiter, encoding=encoding, markup=casing["markup"],
     )  # fmt: skip
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)

@@ -74,7 +74,7 @@ def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
         if file.is_dir():
             raise CorpusError(f"{file}: a folder, not a file. Recase the files of a folder with `capfst batch`.")
         suffix = suffix_of(file.name)
-        if suffix in ("", ".txt"):
+        if suffix in ("", ".txt", ".md"):
             continue
         from capfst.io.formats import FORMATS  # not needed for text, and slow to import
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from capfst.options import Errors
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
+    from capfst.text.markup import Hiding
 
 
 @command(short_help="Restore the case of text.")
@@ -120,8 +121,14 @@ def recase(
         n_read += len(data)
 
     pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
-    transcoding = _transcoding(encoding, errors)
-    blocks = hint_at_fields(read_text(files, errors, on_read, transcoding), quiet or has_hinted)
+    transcoding, hiding = _transcoding(encoding, errors), _hiding(files, options["markup"])
+    if source or nbest or confidence:
+        hiding = None
+
+    def hide(blocks: Iterator[bytes], file: Path) -> Iterator[bytes]:
+        return hiding.hide(blocks, _markup(file, options["markup"])) if hiding else blocks
+
+    blocks = hint_at_fields(read_text(files, errors, on_read, transcoding, hide), quiet or has_hinted)
     blocks = hint_at_wrapping(blocks, quiet or options["wrapped"])
     blocks = hint_at_language(blocks, recaser, quiet)
     if source:
@@ -139,6 +146,7 @@ def recase(
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
         recased = pipeline.recase_blocks(blocks, threads)
+        recased = hiding.show(recased) if hiding else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
@@ -163,10 +171,28 @@ def _check(
             raise click.UsageError(f"{name} requires --source.")
     if any(str(file) == "-" for file in (source, align)):
         raise click.UsageError("--source and --align must be files, not stdin (-).")
+    if options["markup"] in ("markdown", "html") and (nbest or confidence or source):
+        raise click.UsageError("--markup cannot be used with --nbest, --confidence or --source.")
     if options["document"] and (nbest or confidence or source or not options["context"]):
         raise click.UsageError("--document cannot be used with --nbest, --confidence, --source or --no-context.")
     if options["wrapped"] and (nbest or confidence or source):
         raise click.UsageError("--wrapped cannot be used with --nbest, --confidence or --source.")
+
+
+def _markup(file: Path, markup: str) -> str:
+    from capfst.io.files import suffix_of
+    from capfst.text.markup import markup_of
+
+    return markup_of(suffix_of(file.name), markup)
+
+
+def _hiding(files: tuple[Path, ...], markup: str) -> Hiding | None:
+    """Return what hides the markup of the files; None if they are plain text."""
+    if markup == "none" or (markup == "auto" and all(file.suffix in ("", ".txt") for file in files)):
+        return None
+    from capfst.text.markup import NONE, Hiding
+
+    return Hiding() if any(_markup(file, markup) != NONE for file in files or (Path("-"),)) else None
 
 
 def _load(lm: Path, options: dict[str, Any]) -> Recaser:

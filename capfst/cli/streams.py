@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -24,12 +24,16 @@ def note(text: str, quiet: bool = False) -> None:
 
 
 def read_text(
-    files: tuple[Path, ...], errors: str, on_read: OnRead | None = None, transcoding: Transcoding | None = None
+    files: tuple[Path, ...],
+    errors: str,
+    on_read: OnRead | None = None,
+    transcoding: Transcoding | None = None,
+    hide: Callable[[Iterator[bytes], Path], Iterator[bytes]] | None = None,
 ) -> Iterator[bytes]:
     """Yield the text of all files, or of stdin, in blocks of whole lines of about PIECE bytes.
 
     A file's last line gets a line break if another file follows. `on_read` receives the bytes read, compressed.
-    transcoding: of text that is not UTF-8."""
+    transcoding: of text that is not UTF-8. `hide` hides parts of the blocks of a file."""
     from capfst.io.blocks import read_stream
     from capfst.io.documents import PIECE
 
@@ -37,8 +41,8 @@ def read_text(
         block = b"\n"
         # The raw stream: no lock of Python is held while a thread waits for input and another one ends the program.
         source = open(0, "rb", 0, closefd=False) if str(file) == "-" else file  # noqa: SIM115
-        reading = read_stream(source, size=PIECE, errors=errors, on_read=on_read, transcoding=transcoding)  # type: ignore[arg-type]
-        for block in reading:
+        blocks = read_stream(source, size=PIECE, errors=errors, on_read=on_read, transcoding=transcoding)  # type: ignore[arg-type]
+        for block in blocks if hide is None else hide(blocks, file):
             yield block
         if k < len(files) and not block.endswith(b"\n"):
             yield b"\n"

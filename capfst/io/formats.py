@@ -16,9 +16,12 @@ from capfst.io.csv import Csv
 from capfst.io.files import NO_TEXT, suffix_of
 from capfst.io.json_array import Json
 from capfst.io.jsonl import Jsonl
+from capfst.io.marked_text import MarkedText
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
 from capfst.io.tsv import Tsv
+from capfst.text.markup import NONE, markup_of
+from capfst.text.markup import SUFFIXES as MARKUPS
 
 _importing = Lock()
 """If the import of a module fails in one thread, Python gives another thread an ImportError without the reason."""
@@ -55,7 +58,7 @@ _JSON = (".json", ".jsonl", ".ndjson")
 def can_recase(name: str, with_json: bool = False) -> bool:
     """Return whether a file of this name in a folder is to be recased. with_json: whether `.json` files are."""
     suffix = suffix_of(name)
-    return (suffix in FORMATS and (with_json or suffix != ".json")) or suffix not in NO_TEXT
+    return (suffix in FORMATS and (with_json or suffix != ".json")) or suffix in MARKUPS or suffix not in NO_TEXT
 
 
 def can_train(name: str, options: TextOptions) -> bool:
@@ -68,7 +71,11 @@ def can_train(name: str, options: TextOptions) -> bool:
 
 def format_of(path: Path, options: BatchOptions) -> Format:
     """Return the format object of a file; CorpusError if files with its suffix cannot be recased."""
-    return FORMATS.get(_suffix(path, FORMATS), PlainText)(path, options)
+    suffix = _suffix(path, {**FORMATS, **MARKUPS})
+    markup = markup_of(suffix, options.markup)
+    if suffix not in FORMATS and markup != NONE:
+        return MarkedText(path, options, markup)
+    return FORMATS.get(suffix, PlainText)(path, options)
 
 
 def reader_of(path: Path, options: TextOptions) -> Reader:

@@ -21,6 +21,7 @@ from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import lines_of
 from capfst.io.encodings import UTF8, Transcoding, advice
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
+from capfst.text.markup import NONE, hide_text, markup_of, shown
 
 BLOCK = 1 << 20  # bytes of text that are recased at once
 _LONG = 4 << 20  # characters; a longer text is recased in pieces, to bound the additional memory
@@ -64,6 +65,7 @@ class LineFormat:
 
     def __init__(self, path: Path, options: TextOptions) -> None:
         self.path = path
+        self.markup = markup_of("", options.markup)
         self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
@@ -288,7 +290,12 @@ class LineFormat:
     ) -> tuple[bytes, RecaseCounts]:
         """Return the lines with the texts at these positions recased."""
         values = [self.unescape(kept[i][part]).encode("utf-8", "surrogatepass") for i, part in positions]
-        recased, counts = _recase_values(values, others, begins, recase)
+        if self.markup != NONE:
+            hidden = [hide_text(value, self.markup) for value in values]
+            texts, counts = _recase_values([part.text for part in hidden], others, begins, recase)
+            recased = [bytes(shown(text, part.bytes)) for text, part in zip(texts, hidden, strict=True)]
+        else:
+            recased, counts = _recase_values(values, others, begins, recase)
         for (i, part), old, new in zip(positions, values, recased, strict=True):
             if new != old:
                 line = kept[i]

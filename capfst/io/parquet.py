@@ -33,6 +33,7 @@ from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.tsv import no_single_column
+from capfst.text.markup import HTML, MARKDOWN
 
 
 class RowSlice(NamedTuple):
@@ -53,6 +54,8 @@ class RecasedSlice(NamedTuple):
 
 class Parquet:
     def __init__(self, path: Path, options: TextOptions) -> None:
+        if options.markup in (MARKDOWN, HTML):
+            raise OptionError(f"{path}: `markup={options.markup!r}` is not supported for Parquet. Use .jsonl files.")
         self.path = path
         self.errors = options.errors
         self.on_error = options.on_error

@@ -45,6 +45,7 @@ class TextOptions:
     for each other; or "": each record is a document, and plain text is split at blank lines."""
     delimiter: str | None = None  # of CSV and TSV; None: a comma, or a tab
     encoding: str = UTF8  # of text files
+    markup: str = "none"  # of the texts, or "auto", for files of text: that of their suffix (text/markup.py)
     remedy: ClassVar[str] = "Fix it."  # for a malformed record
 
     def __post_init__(self) -> None:
@@ -65,7 +66,8 @@ class TextOptions:
 
     def selecting(self, name: str) -> TextOptions:
         """Return the options with which this field or column is the text, with neither source nor document."""
-        return replace(self, field=(name,), column=(name,), source=None, align=None, document=None)
+        chosen = (name,)
+        return replace(self, field=chosen, column=chosen, source=None, align=None, document=None, markup="none")
 
     def other_texts(self) -> list[TextOptions]:
         """Return, for the source and the alignment of each text, the options that select it."""

@@ -1,7 +1,7 @@
 """Markup, code and identifiers: find the end of spans that must pass through unchanged.
 
 In: a buffer of lines, and an offset where a tag, an entity, code or an identifier may begin. Out: the offset after it,
-or −1 if none begins there. All rules except that for CamelCase treat a text and its lowercase alike, and none reads
+or −1 if none begins there. All rules except `is_camel_case` treat a text and its lowercase alike, and none reads
 beyond the end of the line. A search for the end of a span stops where another span of its kind could begin, so that all
 searches together read each character only a few times.
 
@@ -15,6 +15,8 @@ from capfst.kernels import inner, outlined
 from capfst.kernels.types import U8Array, i64, u8
 from capfst.text.unicode import (
     CLASS,
+    IS_CASED,
+    IS_UPPER,
     LETTER,
     MARK,
     NUMBER,
@@ -27,8 +29,8 @@ from capfst.text.unicode import (
     is_in,
 )
 
-_NL, _DOLLAR, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _LESS, _EQUAL, _GREATER = (
-    ord(c) for c in "\n$&()-./;<=>"
+_NL, _DOLLAR, _PERCENT, _AMP, _ROUND, _ROUND_END, _HYPHEN, _PERIOD, _SLASH, _SEMICOLON, _LESS, _EQUAL, _GREATER = (
+    ord(c) for c in "\n$%&()-./;<=>"
 )
 _SQUARE, _BACKSLASH, _SQUARE_END, _UNDERSCORE, _BACKTICK, _BRACE, _BRACE_END, _HASH, _COLON = (
     ord(c) for c in "[\\]_`{}#:"
@@ -46,7 +48,7 @@ between digits and letters in it, unlike `1000bce`."""
 _COM, _EDU, _GOV, _NET, _ORG = (int.from_bytes(ending, "big") for ending in (b"com", b"edu", b"gov", b"net", b"org"))
 _UUID_HYPHENS = 1 << 8 | 1 << 13 | 1 << 18 | 1 << 23
 _UUID_SIZE = 36
-_MIN_HUMP, _MAC = 2, int.from_bytes(b"Mac", "big")
+_MIN_MISTAKEN = 4
 
 
 @outlined
@@ -69,8 +71,20 @@ def is_blank(char_class: i64) -> bool:
 @outlined
 @inner
 def tag_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
-    """Find the end of <b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>. A tag with blanks has an =
-    or ends in a /, because `if a <b and c> d` is not a tag."""
+    """Find the end of <b>  </p>  <br/>  <a href="…">  <!doctype …>  <!-- … -->  <?xml … ?>  <%= … %>. A tag with
+    blanks has an = or ends in a /, because `if a <b and c> d` is not a tag."""
+    if i + 1 < end and (buf[i + 1] == _PERCENT or buf[i + 1] == 63):  # <% x %>, <?php x ?>
+        j = i + 2
+        while j + 1 < end and buf[j] != _LESS and buf[j] != _NL:
+            if buf[j] == buf[i + 1] and buf[j + 1] == _GREATER:
+                return j + 2
+            j += 1
+    if i + 3 < end and buf[i + 1] == 33 and buf[i + 2] == _HYPHEN and buf[i + 3] == _HYPHEN:  # !
+        j = i + 4
+        while j + 2 < end and buf[j] != _NL and not (buf[j] == _LESS and buf[j + 1] == 33):
+            if buf[j] == _HYPHEN and buf[j + 1] == _HYPHEN and buf[j + 2] == _GREATER:
+                return j + 3
+            j += 1
     j = i + 1
     is_declaration, has_attributes = j + 1 < end and (buf[j] == 33 or buf[j] == 63), False  # ! ?
     if is_declaration:
@@ -105,7 +119,7 @@ def entity_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
         j += 1
         if j < end and buf[j] | 32 == 120:  # x
             j += 1
-        while j < end and _is_hex(buf[j]):
+        while j < end and is_hex(buf[j]):
             n += 1
             j += 1
         fits = n > 0
@@ -243,13 +257,13 @@ def has_inner_sign(buf: U8Array, i: i64, end: i64, info: U8Array) -> bool:
 
 
 @inner
-def _is_digit(byte: u8) -> bool:
+def is_digit(byte: u8) -> bool:
     return 48 <= byte <= 57
 
 
 @inner
-def _is_hex(byte: u8) -> bool:
-    return _is_digit(byte) or 97 <= byte | 32 <= 102
+def is_hex(byte: u8) -> bool:
+    return is_digit(byte) or 97 <= byte | 32 <= 102
 
 
 @outlined
@@ -260,8 +274,8 @@ def is_version(buf: U8Array, i: i64, end: i64) -> bool:
     if buf[i] | 32 == 118:
         i += 1
         needed = 1
-    while i < end and _is_digit(buf[i]):
-        while i < end and _is_digit(buf[i]):
+    while i < end and is_digit(buf[i]):
+        while i < end and is_digit(buf[i]):
             i += 1
         if needed == 0:
             return True
@@ -287,10 +301,10 @@ def _is_hexadecimal(buf: U8Array, start: i64, end: i64) -> bool:
             hyphens += 1
             if i > start or end - start != _UUID_SIZE or not _UUID_HYPHENS >> (k - start) & 1:
                 return False
-        elif not _is_hex(buf[k]):
+        elif not is_hex(buf[k]):
             return False
         elif k > i:
-            turns += _is_digit(buf[k]) != _is_digit(buf[k - 1])
+            turns += is_digit(buf[k]) != is_digit(buf[k - 1])
     if hyphens > 0:
         return hyphens == 4
     return i > start or (end - start >= _MIN_HEX and turns >= _MIN_TURNS)
@@ -309,29 +323,31 @@ def _is_time(buf: U8Array, start: i64, end: i64) -> bool:
         elif k == 10:
             if byte | 32 != 116:  # t
                 return False
-        elif not _is_digit(byte):
+        elif not is_digit(byte):
             return False
     return True
 
 
+@outlined
 @inner
-def _is_camel_case(buf: U8Array, start: i64, end: i64) -> bool:
-    """Return whether the word is like getElementById or HttpClient: ASCII letters and digits with a capital after at
-    least two lowercase letters. MacDonald, a name, is not."""
-    run, hump = 0, False  # run: lowercase letters before this byte
-    for k in range(start, end):
-        byte = buf[k]
-        if 65 <= byte <= 90:
-            is_mac = k == start + 3 and i64(buf[start]) << 16 | i64(buf[start + 1]) << 8 | buf[k - 1] == _MAC
-            hump = hump or (run >= _MIN_HUMP and not is_mac)
-            run = 0
-        elif 97 <= byte <= 122:
-            run += 1
-        elif _is_digit(byte):
-            run = 0
-        else:
+def is_camel_case(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    """Return whether the word is like getElementById, PyTorch, iPhone or LLMs: letters and digits with a small letter,
+    and a capital that is not the first letter. One small letter before many capitals (hELLO) is a mistake."""
+    capitals, smalls, begins_small = 0, 0, False
+    i = start
+    while i < end:
+        code, i = decode(buf, i, end)
+        flags = info[code]
+        if flags & CLASS == LETTER:
+            is_first = capitals + smalls == 0
+            capitals += i64(flags & IS_UPPER != 0)
+            smalls += i64(flags & (IS_UPPER | IS_CASED) == IS_CASED)
+            begins_small = begins_small or (is_first and smalls > 0)
+        elif not is_alphanumeric(flags & CLASS):
             return False
-    return hump
+    if begins_small:
+        return capitals > 0 and (smalls > 1 or capitals < _MIN_MISTAKEN)
+    return capitals > 1 and smalls > 0
 
 
 @inner
@@ -349,7 +365,7 @@ def _is_site(buf: U8Array, start: i64, end: i64) -> bool:
 @inner
 def is_identifier(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
     """Return whether a word or compound is the name of a file or of something in a program, a version, a time or a
-    hexadecimal number: foo_bar  getElementById  self.name  my-file.txt  v1.2.3-rc1  2024-01-31t12:00:00z  0xff  77247f3
+    hexadecimal number: foo_bar  self.name  my-file.txt  v1.2.3-rc1  2024-01-31t12:00:00z  0xff  77247f3
     123e4567-e89b-12d3-a456-426614174000.
 
     Some names of products look like these (node.js): use this only for words that the model does not know.
@@ -359,9 +375,4 @@ def is_identifier(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
         last -= 1
     if has_inner_sign(buf, last, end, info) and not _is_site(buf, last, end):
         return True
-    return (
-        is_version(buf, start, end)
-        or _is_hexadecimal(buf, start, end)
-        or _is_camel_case(buf, start, end)
-        or _is_time(buf, start, end)
-    )
+    return is_version(buf, start, end) or _is_hexadecimal(buf, start, end) or _is_time(buf, start, end)

@@ -13,10 +13,12 @@ text and recasing lowercased text see the same words.
 * MARKS: one punctuation mark or symbol, or a run of the same one; an entity (`&amp;`).
 * PROTECTED: text that passes through unchanged: URLs, e-mail addresses, file paths, @names and #tags, back-quoted
   spans, LaTeX commands and math, calls (`f()`), qualified names (`a::b`, `p->x`), assignments (`k=v`), variables
-  (`$name`) (code.py).
+  (`$name`) (code.py); placeholders (`%s`, `{name}`), options (`-x`), `n/a` and the like (placeholders.py); hidden code
+  (markup.py).
 * NEWLINE: the end of a line.
 
-Tags (`<b>`) are not tokens, like white space, so that the words around them are neighbors.
+Tags (`<b>`), escapes (`\\n`) and labels of lists (`a)`) are not tokens, like white space, so that the words around them
+are neighbors.
 
 `canonical` writes a token as the LM has it: ASCII digits as 0, straight quotes, dashes and ellipses in ASCII, one `!`
 or `?` for a run of them.
@@ -43,6 +45,16 @@ from capfst.text.code import (
     variable_end,
 )
 from capfst.text.language import DEFAULT, Language
+from capfst.text.placeholders import (
+    LONGEST_LABEL,
+    bracketed_end,
+    escape_end,
+    is_letter_escape,
+    label_end,
+    option_end,
+    placeholder_end,
+    slashed_end,
+)
 from capfst.text.unicode import (
     CLASS,
     IS_INNER,
@@ -65,15 +77,38 @@ PROTECTED_CLASS = b"<url>"
 """The LM's word for every PROTECTED token; no token of text equals it, because `<` is a token of its own."""
 
 _RIGHT_QUOTE = 0x2019
-_NL, _SPACE, _QUOTE, _HASH, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _AT = (
-    ord(c) for c in "\n \"#&',-./09:@"
+_HIDDEN_CODE = 0x1A  # markup.py
+(
+    _NL,
+    _SPACE,
+    _QUOTE,
+    _HASH,
+    _AMP,
+    _APOSTROPHE,
+    _COMMA,
+    _HYPHEN,
+    _PERIOD,
+    _SLASH,
+    _ZERO,
+    _ONE,
+    _TWO,
+    _SEVEN,
+    _NINE,
+    _COLON,
+    _AT,
+) = (ord(c) for c in "\n \"#&',-./01279:@")
+_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _EQUAL, _GREATER, _ROUND, _ROUND_END, _BRACE, _PERCENT = (
+    ord(c) for c in "\\_`~$<=>(){%"
 )
-_BACKSLASH, _UNDERSCORE, _BACKTICK, _TILDE, _DOLLAR, _LESS, _EQUAL, _GREATER, _ROUND, _ROUND_END = (
-    ord(c) for c in "\\_`~$<=>()"
-)
-_AFTER_JOINED = ascii_set(":/(=-")
+_AFTER_JOINED = ascii_set(":/()=-")
 _BEFORE_PATH = ascii_set("([{\"'`=")
+_BEGINS_PROTECTED = ascii_set("@#/~.\\-`$_")
 _BEGINS_CODE = ascii_set("`$\\_")
+_BEGINS_MARKUP = ascii_set("<\\([{")
+_BEFORE_BRACE = ascii_set("$#@")
+_BEGINS_SPAN = ascii_set("<\\([{%$#@")
+"""Marks at the start of markup or a placeholder."""
+_BEGINS_VALUE = ascii_set("/~.-$%{<([\"'\\_")
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
 """Marks that are tokens of their own before white space, in any context."""
 _ENDS_WORD = ascii_set('!"),.:;?]}')
@@ -285,26 +320,99 @@ def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array)
 
 @outlined
 @inner
+def _quoted_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
+    """Return the end of the value in quotes at `i`, before no letter or digit; −1 if there is none in the line."""
+    j = i + 1
+    while j < end and buf[j] != _NL and buf[j] != buf[i]:
+        j += 2 if buf[j] == _BACKSLASH and j + 1 < end and buf[j + 1] == buf[i] else 1
+    return j + 1 if j < end and buf[j] == buf[i] and not is_alphanumeric(class_at(buf, j + 1, end, info)) else -1
+
+
+@inner
+def _arrows_end(buf: U8Array, e: i64, end: i64, info: U8Array) -> i64:
+    """Return the end of the members ->x->y at `e`; `e` if there are none."""
+    while e + 1 < end and buf[e] == _HYPHEN and buf[e + 1] == _GREATER:
+        member_end = name_end(buf, e + 2, end, info)
+        if member_end == e + 2:
+            break
+        e = member_end
+    return e
+
+
+@outlined
+@inner
+def _members_end(buf: U8Array, e: i64, end: i64, info: U8Array) -> i64:
+    """Return the end of the path or member after the variable or placeholder before `e`: $HOME/Docs  $this->Name."""
+    members_end = _arrows_end(buf, e, end, info)
+    if members_end > e or e + 1 >= end:
+        return members_end
+    after = e + 1
+    if buf[e] == _COLON and buf[after] == _COLON:
+        after += 1
+    elif buf[e] != _SLASH and (buf[e] != _BACKSLASH or escape_end(buf, e, end, info) > 0):
+        return e
+    return _protected_end(buf, e, end, info) if is_alphanumeric(class_at(buf, after, end, info)) else e
+
+
+@inner
+def _is_apostrophe(first: u8, second: u8) -> bool:
+    """Return whether the code of an apostrophe ends with these digits: 19 or 27."""
+    return (first == _ONE and second == _NINE) or (first == _TWO and second == _SEVEN)
+
+
+@outlined
+@inner
+def _markup_end(buf: U8Array, i: i64, is_apart: bool, end: i64, info: U8Array) -> i64:
+    r"""Return the end of the tag, escape, label or the like at `i`, which is like white space; −1 if there is none.
+
+    is_apart: whether a path may begin at `i`, so that `\\name` is one.
+    """
+    if buf[i] == _LESS:
+        return tag_end(buf, i, end, info)
+    if buf[i] != _BACKSLASH:
+        return bracketed_end(buf, i, end, info)
+    if is_apart and i + 1 < end and buf[i + 1] == _BACKSLASH:
+        return -1
+    token_end = escape_end(buf, i, end, info)
+    if token_end - i >= 4 and _is_apostrophe(buf[token_end - 2], buf[token_end - 1]):  # it\u2019s, it\x27s
+        clitic = _clitic_end(buf, token_end, end, info)
+        if clitic > 0 and i > 0 and is_alphanumeric(class_at(buf, i - 1, end, info)):
+            return clitic
+    return token_end
+
+
+@outlined
+@inner
 def _joined_end(buf: U8Array, i: i64, e: i64, no_path: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
     """Return the end of the call, URL, path, qualified name or assignment that begins with the word buf[i:e], −1 if
     there is none; and the offset before which no path begins."""
     if e + 1 < end and buf[e] == _ROUND and buf[e + 1] == _ROUND_END:
         return e + 2, no_path
-    members_end = e
-    while members_end + 1 < end and buf[members_end] == _HYPHEN and buf[members_end + 1] == _GREATER:  # p->x
-        member_end = name_end(buf, members_end + 2, end, info)
-        if member_end == members_end + 2:
-            break
-        members_end = member_end
+    members_end = _arrows_end(buf, e, end, info)
     if members_end > e:
         return members_end, no_path
     begins = _is_url_start(buf, i, e, end, info)
     if not begins and e + 2 < end and buf[e] == _COLON and buf[e + 1] == _COLON:
         begins = buf[e + 2] == _UNDERSCORE or is_alphanumeric(class_at(buf, e + 2, end, info))
     if not begins and e < end and buf[e] == _SLASH:
+        slashed = slashed_end(buf, i, e, end, info)
+        if slashed > 0:
+            return slashed, no_path
         begins = _is_name_before_slash(buf, i, e, end, info)
-    if not begins and e < end and buf[e] == _EQUAL:
-        begins = is_alphanumeric(class_at(buf, e + 1, end, info))
+    if not begins:
+        value = e + (e + 1 < end and buf[e] == _COLON and buf[e + 1] == _EQUAL)
+        if value < end and buf[value] == _EQUAL:
+            value += 2 if value + 1 < end and buf[value + 1] == _EQUAL else 1
+            if value < end and (buf[value] == _QUOTE or buf[value] == _APOSTROPHE):
+                closed = _quoted_end(buf, value, end, info)
+                if closed > 0:
+                    return closed, no_path
+            begins = is_alphanumeric(class_at(buf, value, end, info)) or (
+                value + 1 < end
+                and is_in(buf[value], _BEGINS_VALUE)
+                and class_at(buf, value + 1, end, info) != SPACE
+                and buf[value + 1] != buf[value]
+            )
     if begins or (e < end and buf[e] == _SLASH and i >= no_path):
         token_end = _protected_end(buf, e, end, info)
         if begins or has_inner_sign(buf, i, token_end, info):
@@ -326,7 +434,10 @@ def _code_end(buf: U8Array, i: i64, joined: bool, end: i64, info: U8Array) -> i6
         return back_quoted_end(buf, i, end, info)
     if byte == _DOLLAR and not joined:
         token_end = math_end(buf, i, end, info)
-        return token_end if token_end > 0 else variable_end(buf, i, end, info)
+        if token_end < 0:
+            token_end = variable_end(buf, i, end, info)
+            token_end = _members_end(buf, token_end, end, info) if token_end > 0 else (-1)
+        return token_end
     if byte == _BACKSLASH:
         return command_end(buf, i, end, info)
     if byte == _UNDERSCORE and i + 1 < end and buf[i + 1] == _UNDERSCORE:  # __init__.py
@@ -378,13 +489,42 @@ def _is_white(byte: u8) -> bool:
 @inner
 def _is_apart(buf: U8Array, i: i64, token_end: i64, is_mark: bool, end: i64) -> bool:
     """Return whether the token of ASCII letters, or the mark, buf[i:token_end] certainly ends there: before white
-    space; letters, except initials (`J.`), also before a mark and white space."""
+    space; letters, except initials (`J.`) and what may label a list (`a)`), also before a mark and white space."""
     next_byte = buf[token_end]
     if _is_white(next_byte):
         return True
     if is_mark or token_end + 1 >= end or not _is_white(buf[token_end + 1]):
         return False
-    return is_in(next_byte, _ENDS_WORD) and (next_byte != _PERIOD or token_end - i > 1)
+    size = token_end - i
+    return is_in(next_byte, _ENDS_WORD) and (
+        size > LONGEST_LABEL or (next_byte != _ROUND_END and (size > 1 or next_byte != _PERIOD))
+    )
+
+
+@outlined
+@inner
+def _add_spelled(
+    buf: U8Array,
+    i: i64,
+    token_end: i64,
+    end: i64,
+    info: U8Array,
+    starts: I64Array,
+    ends: I64Array,
+    token_types: U8Array,
+    keys: U64Array,
+    n: i64,
+) -> i64:
+    """Add the word with the escape of a letter buf[i:token_end] to the n tokens, as PROTECTED; return their number. The
+    start of a part of a compound does not belong to it."""
+    start = i
+    if n > 0 and ends[n - 1] == i and (token_types[n - 1] == WORD or token_types[n - 1] == PROTECTED):
+        is_part = starts[n - 1] > 0 and buf[starts[n - 1] - 1] == _HYPHEN
+        if not is_part:
+            n -= 1
+            start = starts[n]
+    starts[n], ends[n], token_types[n], keys[n] = start, name_end(buf, token_end, end, info), PROTECTED, 0
+    return n + 1
 
 
 @kernel
@@ -455,6 +595,13 @@ def scan(
                 ends[n], token_types[n], keys[n] = token_end, PROTECTED, 0
                 n += 1
             elif byte | 32 == 119 or (token_end < end and is_in(buf[token_end], _AFTER_JOINED)):
+                if token_end < end and buf[token_end] == _ROUND_END:
+                    label = label_end(buf, i, token_end, end, info)
+                    if label > 0:
+                        i = label
+                        chunk = i
+                        n = first
+                        continue
                 joined_end, no_path = _joined_end(buf, i, token_end, no_path, end, info)
                 if joined_end > 0:
                     token_end = joined_end
@@ -463,11 +610,21 @@ def scan(
             i = token_end
             continue
         if char_class != PUNCT:
+            if byte == _HIDDEN_CODE:
+                token_end = _run_end(buf, i, after, end)
+                starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED, 0
+                n += 1
+                after = token_end
             i = after
             chunk = i
             continue
-        if byte == _LESS:
-            token_end = tag_end(buf, i, end, info)
+        is_special = is_in(byte, _BEGINS_SPAN)
+        if is_special and is_in(byte, _BEGINS_MARKUP):
+            token_end = _markup_end(buf, i, i == chunk or is_in(buf[i - 1], _BEFORE_PATH), end, info)
+            if token_end > 0 and byte == _BACKSLASH and is_letter_escape(buf, i, token_end, info):
+                n = _add_spelled(buf, i, token_end, end, info, starts, ends, token_types, keys, n)
+                i = ends[n - 1]
+                continue
             if token_end > 0:
                 i = token_end
                 chunk = i
@@ -490,7 +647,17 @@ def scan(
                 n += 1
                 i = token_end
                 continue
-        if not attached:
+        if is_special and (
+            byte == _PERCENT or byte == _BRACE or (is_in(byte, _BEFORE_BRACE) and after < end and buf[after] == _BRACE)
+        ):
+            token_end = placeholder_end(buf, i, end, info)
+            if token_end > 0:
+                token_end = _members_end(buf, token_end, end, info)
+                starts[n], ends[n], token_types[n], keys[n] = i, token_end, PROTECTED, 0
+                n += 1
+                i = token_end
+                continue
+        if not attached and is_in(byte, _BEGINS_PROTECTED):
             token_end = i
             if byte == _AT or byte == _HASH:
                 k = class_at(buf, after, end, info)
@@ -502,6 +669,8 @@ def scan(
                 and _is_path_start(buf, i, end, info)
             ):
                 token_end = _protected_end(buf, i, end, info)
+            elif byte == _HYPHEN and (i == chunk or is_in(buf[i - 1], _BEFORE_PATH)):
+                token_end = option_end(buf, i, end, info)
             elif is_in(byte, _BEGINS_CODE):
                 token_end = _code_end(buf, i, n > 0 and ends[n - 1] == i and token_types[n - 1] == PROTECTED, end, info)
             if token_end > i:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.models import FORMS
 from support.spelling import spelled
 from support.transducers import transducer_of
-from support.untouched import parts
+from support.untouched import is_camel_case, parts, with_dots
 
 from capfst.casing import surface
 from capfst.casing.shapes import AS_FORM, Shape
@@ -19,7 +19,7 @@ from capfst.casing.surface import _changes, write
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import LabelPath
 from capfst.recaser import load
-from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
+from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import INFO, IS_CASED, IS_IGNORABLE, lower
 
 REVISED = "\u1734"  # as in test_unicode.py
@@ -124,6 +124,11 @@ def test_only_case_changes_by_shapes(text, plain, sentence_case, rng):
                 around = bytes(buf[:s]).decode()[::-1], bytes(buf[e:]).decode()
                 if "Σ" in form.decode() and any(map(reaches_cased, around)):
                     form = small
+            token = bytes(buf[s:e]).decode()
+            if kind in (WORD, COMPOUND):
+                form = with_dots(form.decode(), token).encode()
+                if choice[i] == 0 and not plain and is_camel_case(token):
+                    form = token.encode()
             expected += bytes(buf[before:s]) + form
             before = e
         assert out == (expected + bytes(buf[before:])).decode()
@@ -164,8 +169,8 @@ def test_skipped_words_do_not_change(text, plain, sentence_case, by_shapes, rng)
         ("us OOV I 1990s O’NEILL abcdefghij", Shape.CAPITALIZED, "Us Oov I 1990S O’neill Abcdefghij"),
         ("us Oov i 1990s o’neill abcdefghij", Shape.UPPER, "US OOV I 1990S O’NEILL ABCDEFGHIJ"),
         ("us mcx-Y mcdonald o’neill oovs", Shape.MIXED, "Us Mcx-Y McDonald O’Neill OOVs"),
-        ("Us oOv", Shape.CASELESS, "us oov"),
-        ("Us oOv", AS_FORM, "US oov"),
+        ("Us oOv OOV", Shape.CASELESS, "us oOv oov"),
+        ("Us oOv Oov", AS_FORM, "US oOv oov"),
         ("http://X.org @Me ... B", Shape.UPPER, "http://X.org @Me ... B"),
         ("οδος σας's Σ", Shape.UPPER, "ΟΔΟΣ σας'S Σ"),
         ("12345678abc éABCDEFGH", Shape.CAPITALIZED, "12345678Abc Éabcdefgh"),

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import contextual
 from support.models import in_two_files, tiny, without_context
-from support.untouched import parts
+from support.untouched import is_camel_case, parts
 
 from capfst.casing.shapes import AS_FORM, Shape
 from capfst.casing.types import LabelPath
@@ -85,7 +85,11 @@ def test_any_text(engines: list[Recaser], text: str) -> None:
     transducer = fast.pipeline.loaded.transducer
     for other in (lower(text), text.upper(), text.title()):
         if passes_as(other, text, fast):
-            assert parts(fast(other), transducer)[0] == parts(out, transducer)[0]
+            recased, expected, given = (parts(each, transducer)[0] for each in (fast(other), out, text))
+            from_other = parts(other, transducer)[0]
+            for word, wanted, *tokens in zip(recased, expected, given, from_other, strict=True):
+                is_kept = any(map(is_camel_case, tokens)) or "İ" in "".join(tokens)
+                assert word == wanted or is_kept
     assert parts(out, transducer)[1] == parts(text, transducer)[1]
 
 

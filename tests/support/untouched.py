@@ -1,9 +1,12 @@
 """Split text into the words, which recasing can change, and protected text."""
 
+import re
+
 import numpy as np
 
 from capfst.casing.transducer import Transducer
 from capfst.text.tokenizer import COMPOUND, WORD
+from capfst.text.unicode import CLASS, INFO, IS_CASED, IS_UPPER, LETTER, is_alphanumeric
 
 
 def parts(text: str, transducer: Transducer) -> tuple[list[str], list[str]]:
@@ -17,3 +20,22 @@ def parts(text: str, transducer: Transducer) -> tuple[list[str], list[str]]:
             between.append(data[end:s].decode())
             end = e
     return words, [*between, data[end:].decode()]
+
+
+DOTTED = re.compile("İ|[iI]\u0307")
+
+
+def with_dots(form: str, token: str) -> str:
+    """Return a form of a token with İ where the token has it and the form has its lowercase."""
+    written = iter(DOTTED.findall(token))
+    return DOTTED.sub(lambda found: "İ" if next(written) == "İ" and found[0] == "i\u0307" else found[0], form)
+
+
+def is_camel_case(word: str) -> bool:
+    """Return whether an unknown word keeps its case."""
+    flags = [flags for c in word if (flags := int(INFO[ord(c)])) & CLASS == LETTER]
+    kinds = "".join("U" if f & IS_UPPER else "l" if f & IS_CASED else "." for f in flags)
+    if not all(is_alphanumeric(int(INFO[ord(c)]) & CLASS) for c in word):
+        return False
+    kinds = kinds.replace(".", "")
+    return "U" in kinds[1:] and "l" in kinds and not re.fullmatch("lU{4,}", kinds)

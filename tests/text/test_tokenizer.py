@@ -6,6 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.placeholders import (
+    CODES,
+    ESCAPE,
+    QUOTED,
+    bracketed,
+    escape,
+    is_letter_escape,
+    label,
+    option,
+    placeholder,
+    slashed,
+)
 
 from capfst.text import tokenizer as tok
 from capfst.text.language import DEFAULT
@@ -66,7 +78,7 @@ SAME = [  # raw text, the same text as in the Penn Treebank
     ("“Yes” — ‘no’… well", "`` Yes '' -- ` no ' ... well"),
     ("mother-in-law's well-known", "mother-in-law 's well-known"),
     ("$5, 5% #1!?", "$ 5 , 5 % # 1 ! ?"),
-    ("x (a) [b] {c}.", "x ( a ) [ b ] { c } ."),
+    ("x (a) [b] {c d}.", "x ( a ) [ b ] { c d } ."),
     ("wait...what? No--yes", "wait ... what ? No -- yes"),
 ]
 
@@ -93,7 +105,7 @@ GOLDEN = {
     "example.com end.Next a..b .5 5.": "example.com end.Next a ... b . 0 0 .",
     "snake_case _emph_ a__b": "snake_case _ emph _ a __ b",
     "mother-in-law U.S.-based F-16": "[mother-in-law] mother - in - law [U.S.-based] U.S. - based [F-00] F - 00",
-    "2003-04 a-b-n't -x x- a--b a–b": "[0000-00] 0000 - 00 [a-b-n't] a - b - n't - x x - a -- b a -- b",
+    "2003-04 a-b-n't -x x- a--b a–b": "[0000-00] 0000 - 00 [a-b-n't] a - b - n't <url> x - a -- b a -- b",
     "\"a\" ``b'' “c” „d‟ «e» ''' ‹f›": "\" a \" \" b \" \" c \" \" d \" \" e \" ' ‹ f ›",
     "`a' ‘b’ ‚c‛": "' a ' ' b ' ' c '",
     "- -- --- ---- – — ― ‒ − ‐": "- -- -- -- -- -- -- -- − ‐",
@@ -108,7 +120,7 @@ GOLDEN = {
     "bob@x.com,ann@y.com mailto:bob@x to:bob@x": "<url> mailto : <url> to : <url>",
     "and/or a/b /usr/bin/x. ~/y ./z ../q/../r (/x) ='/y' x/y/": "and / or a / b <url> . <url> <url> <url> "
     "( <url> ) = ' <url> ' x / y /",
-    r"C:\Windows\x c:\ AB:\x \\srv\x \x": r"<url> <url> AB : <url> <url> <url>",
+    r"C:\Windows\x c:\ AB:\x \\srv\x \x": r"<url> <url> AB : <url>",
     "@name: @me's @ #tag, #C# C# #1 @1 @_x a@ a#b": "<url> : <url> 's @ <url> , <url> # C # # 0 <url> <url> a @ a # b",
     "日本語のテキスト。中文 ไทย עַבְרִית हिन्दी": "日本語のテキスト 。 中文 ไทย עַבְרִית हिन्दी",
     "école école": "école école",
@@ -121,8 +133,8 @@ GOLDEN = {
     "$x$ $a_i + b$, $$x=1$$ $n$-th": "<url> <url> , <url> <url> - th",
     "$5 to $6 $5-$6 US$ $5 (US$) $f(x y)$ $ x$ $us $HOME $x $y": "$ 0 to $ 0 $ 0 - $ 0 US $ $ 0 ( US $ ) <url> "
     "$ x $ $ us <url> $ x $ y",
-    r"\alpha\beta \em{a}{b} \em{a b} a\b \( x \) \[y\] \(z \1": r"<url> <url> <url> <url> { a b } a \ b <url> "
-    r"<url> \ ( z \ 0",
+    r"\alpha\beta \em{a}{b} \em{a b} a\b \( x \) \[y\] \(z \1": r"<url> <url> <url> <url> { a b } a <url> "
+    r"<url> \ ( z",
     "f() f(x) a.b_c() a-b() std::x::Y :: a:: __init__.py __ a ___b": "<url> f ( x ) <url> <url> <url> :: a :: "
     "<url> __ a ___ b",
     "src/main.py a_b/c xy.org/y xy.z/y, U.S./U.K. 24/7 AC/DC": "<url> <url> <url> xy.z / y , U.S. / U.K. 00/0 AC / DC",
@@ -185,13 +197,20 @@ NAME = re.compile(rf"(?:@(?=[A-Za-zλ0-9ν_])|\#(?=[A-Za-zλ_]))(?:{A}|_)+")
 PATH = re.compile(rf"(?:/|(?:~\.?|\.\.?)/\.?|\\\\)(?<![~.\\]/\.)(?={A})|(?:~\.?|\.\.?)/(?=\.)")
 STRETCH = re.compile(r'[^<>"` \n\0]*')
 CLITIC_AT = re.compile(rf"{CLITIC}")
+UNCOVERED = re.compile(rf"{ESCAPE.pattern}(?i:ll|re|ve|[smdt])?|{CODES.pattern}|[(]?[0-9]*[A-Za-zλμ]+[)]|\[[xX]\]")
+CLITIC_LETTERS = re.compile(rf"(?i:ll|re|ve|[smdt])(?!{A})")
 RUN = re.compile(r"(.)\1*μ*", re.DOTALL)
-TAG = re.compile(rf"<(?:[!?](?=[A-Za-zλ\-\[])[^<>\n]*|/?{L}(?:{A}|[-.:_])*(?:(?: [^<>\n]*)?/| [^<>\n]*=[^<>\n]*)?)>")
+COMMENT = r"<!--(?:(?!-->|<!)[^\n])*-->|<([%?])(?:(?!\1>)[^<\n])*\1>"
+TAG = re.compile(
+    rf"{COMMENT}|<(?:[!?](?=[A-Za-zλ\-\[])[^<>\n]*|/?{L}(?:{A}|[-.:_])*(?:(?: [^<>\n]*)?/| [^<>\n]*=[^<>\n]*)?)>"
+)
 INNER = re.compile(rf"(?:{LN}μ*){{3}}\.{L}|(?:{LN}μ*){{2}}\.{L}μ*{LN}|{LN}μ*_{A}")
 MATHS = (
     rf"\$\$(?!\$)(?=[^$\n]*{SIGN})[^$\n]+\$\$"
     rf"|\$(?![ \0$\n])(?:(?=[^$\n]*{SIGN})[^$\n]*|(?![0-9ν])[^$ \0\n]*)(?<![ \0])\$(?!{A})"
 )
+MATH = re.compile(MATHS)
+VARIABLE = re.compile(rf"\$(?=(?:{L}μ*){{4}})(?:{A}|_)+")
 CODE = re.compile(
     rf"(`+)(?![` \0\n])[^`\n]*(?<![ \0])\1(?!`)(?!{A})|{MATHS}|\$(?=(?:{L}μ*){{4}})(?:{A}|_)+"
     r"|\\\((?:(?!\\[()])[^\n])*\\\)|\\\[(?:(?!\\[\[\]])[^\n])*\\\]"
@@ -214,6 +233,12 @@ def sketch(text: str) -> str:
 def reference(text: str) -> list[tuple[int, int, int]]:
     """Return (start, end, kind) of the tokens, in characters."""
     s = sketch(text)
+    letters = "".join({"İ": "i", "ı": "i", "\u212a": "k"}.get(c, a) for c, a in zip(text, s, strict=True))
+    ascii = re.sub(
+        "(?<=[iI])μ",
+        lambda dot: "δ" if text[dot.start()] == "\u0307" and text[dot.start() - 1] in "iI" else "μ",
+        letters,
+    )
     found: list[tuple[int, int, int]] = []
 
     def word(i: int) -> int:
@@ -231,6 +256,45 @@ def reference(text: str) -> list[tuple[int, int, int]]:
             end -= 1
         return end
 
+    def members(end: int) -> int:
+        """Return the end of the path or member after a variable or placeholder."""
+        if arrows := re.match(rf"(?:->(?:{A}|_)+)+", s[end:]):
+            return end + arrows.end()
+        match = re.match(r"(?:::|/|\\)(?=" + A + ")", s[end:])
+        return stretch(end) if match and not (s[end] == "\\" and escape(ascii, end)) else end
+
+    def markup(i: int) -> int:
+        """Return the end of the tag, escape, label or the like at i, which is not a token; 0 if there is none."""
+        if tag := TAG.match(s, i):
+            return tag.end()
+        if s[i] in "([{":
+            return bracketed(ascii, i, text[:i], after_mark(i))
+        if s[i] != "\\" or (begins(i) and s.startswith("\\\\", i)):
+            return 0
+        end = escape(ascii, i)
+        clitic = (
+            end - i >= 4
+            and s[end - 2 : end] in ("19", "27")
+            and re.match(A, s[i - 1 : i])
+            and CLITIC_LETTERS.match(s, end)
+        )
+        return clitic.end() if clitic else end
+
+    def begins(i: int) -> bool:
+        """Return whether a path may begin at i."""
+        return i in (0, after_tag) or s[i - 1] in " \n\0([{\"'`="
+
+    def after_mark(i: int) -> bool:
+        """Return whether punctuation beyond ASCII precedes i and the blanks before it."""
+        last = text[:i].rstrip(" \t")[-1:]
+        return not last.isascii() and INFO[ord(last)] & CLASS == PUNCT
+
+    def is_value(i: int) -> bool:
+        """Return whether the value of an assignment begins at i."""
+        if re.match(A, s[i:]):
+            return True
+        return s[i : i + 1] in tuple("/~.-$%{<([\"'\\_") and s[i + 1 : i + 2] not in ("", " ", "\n", s[i])
+
     def joins(token: tuple[int, int, int]) -> bool:
         return token[2] == WORD or (token[2] == MARKS and token[1] - token[0] == 1 and s[token[0]] in "._%+-")
 
@@ -240,10 +304,23 @@ def reference(text: str) -> list[tuple[int, int, int]]:
         if s[i] == "\n":
             found.append((i, i + 1, NEWLINE))
             i += 1
+        elif text[i] == "\x1a":  # hidden code
+            end = i + len(text[i:]) - len(text[i:].lstrip("\x1a"))
+            found.append((i, end, PROTECTED))
+            i = after_tag = end
         elif s[i] in " \0":
             i += 1
-        elif tag := TAG.match(s, i):
-            i = after_tag = tag.end()
+        elif end := markup(i):
+            if s[i] == "\\" and is_letter_escape(ascii[i:end]):
+                start = i
+                last = found[-1] if found else (0, -1, 0)
+                if last[1] == i and last[2] in (WORD, PROTECTED) and s[last[0] - 1 : last[0]] != "-":
+                    start = found.pop()[0]
+                end = re.compile(f"(?:{A}|_)*").match(s, end).end()
+                found.append((start, end, PROTECTED))
+                i = end
+            else:
+                i = after_tag = end
         elif end := word(i):
             start = i
             parts = [(start, end, WORD)]
@@ -251,6 +328,9 @@ def reference(text: str) -> list[tuple[int, int, int]]:
                 parts += [(end, end + 1, MARKS), (end + 1, after, WORD)]
                 end = after
             whole = (start, end, COMPOUND)
+            assign = re.match(":?==?", s[end:])
+            value = end + assign.end() if assign else 0
+            quoted = QUOTED.match(s, value) if assign else None
             if s[end : end + 1] == "@" and re.match(A, s[end + 1 :][:1]):
                 while found and found[-1][1] == start and joins(found[-1]):
                     start = found.pop()[0]
@@ -258,19 +338,29 @@ def reference(text: str) -> list[tuple[int, int, int]]:
                         found.pop()
                 end = stretch(end)
                 found.append((start, end, PROTECTED))
+            elif label_end := label(ascii, start, end, text[:start]):
+                end = after_tag = label_end
             elif s.startswith("()", end):
                 end += 2
                 found.append((start, end, PROTECTED))
-            elif members := re.match(rf"(?:->(?:{A}|_)+)+", s[end:]):
-                end += members.end()
+            elif arrows := re.match(rf"(?:->(?:{A}|_)+)+", s[end:]):
+                end += arrows.end()
                 found.append((start, end, PROTECTED))
             elif (
                 re.match(r"(?i:www\.)" + A, s[start:end])
                 or s.startswith("://", end)
                 or (s.startswith(":\\", end) and re.fullmatch(A + "μ*", s[start:end]))
-                or re.match(rf"::(?:{A}|_)|={A}", s[end:])
-                or (s.startswith("/", end) and INNER.search(s[start : stretch(end)]))
+                or re.match(rf"::(?:{A}|_)", s[end:])
             ):
+                end = stretch(end)
+                found.append((start, end, PROTECTED))
+            elif s.startswith("/", end) and (slash := slashed(ascii, start, end, text[:start])):
+                end = slash
+                found.append((start, end, PROTECTED))
+            elif quoted:
+                end = quoted.end()
+                found.append((start, end, PROTECTED))
+            elif (assign and is_value(value)) or (s.startswith("/", end) and INNER.search(s[start : stretch(end)])):
                 end = stretch(end)
                 found.append((start, end, PROTECTED))
             else:
@@ -279,14 +369,19 @@ def reference(text: str) -> list[tuple[int, int, int]]:
         else:
             attached = bool(found) and found[-1][1] == i and found[-1][2] == WORD
             joined = bool(found) and found[-1][1] == i and found[-1][2] == PROTECTED and s[i] in "`$"
-            begins = i in (0, after_tag) or s[i - 1] in " \n\0([{\"'`="
             clitic = CLITIC_AT.match(s, i)
             if clitic and (attached or s[clitic.end() :][:1] not in ("'", "’")):
                 end, kind = clitic.end(), WORD
+            elif s[i] in "%{$#@" and (place := placeholder(ascii, i, MATH)):
+                end, kind = members(place), PROTECTED
             elif not attached and (name := NAME.match(s, i)):
                 end, kind = name.end(), PROTECTED
-            elif not attached and begins and PATH.match(s, i):
+            elif not attached and begins(i) and PATH.match(s, i):
                 end, kind = stretch(i), PROTECTED
+            elif not attached and s[i] == "-" and begins(i) and (place := option(ascii, i, text[:i], after_mark(i))):
+                end, kind = place, PROTECTED
+            elif not attached and not joined and not MATH.match(s, i) and (code := VARIABLE.match(s, i)):
+                end, kind = members(code.end()), PROTECTED
             elif not attached and not joined and (code := CODE.match(s, i)):
                 end, kind = code.end(), PROTECTED
             elif not attached and re.match(f"__{A}", s[i:]):
@@ -302,10 +397,14 @@ def reference(text: str) -> list[tuple[int, int, int]]:
 
 PIECES = [
     *"aBiInNtTsSdDmxwW019 \n'’._-&,:/\\@#~%+=<>\"`$;{!(]–…",
+    "\x1a",
     *"éÉİıKſßẞΣσςǅⒶ漢٣½\u0301\u0307\ufe0f\u200d\u00ad😀“”\0\u200b\u00a0\u2028",
     "./", "->", "'s", "n't", "N’T", "'ll", "'re", "www.", "WWW.x", "://", "http", "U.S.", "a-b", "..", "--", "a@b",
     ":\\", "a=b", "p->q",
     "ab. ", "a. ", "abcdefgh, ", "abcdefghi ", "aB) ", "' ", "/ ",
+    "\\", "\\n", "\\T", "\\nu", "\\u00", "\\u00E9", "\\xe9", "\\u{e9}", "\\x27",
+    "\\U0001F60", "\\x4", "{{", "}}", "{%", "%}", "%1$", "%(a)", "%l", "${", "#{",
+    "a)", "(i)", " (s)", " or ", "[x]", "{\\", "-x", " --", "=\"", ":=", "n/a", "w/", "s/he", "<%", "%>", "<!--", "-->",
     "<b>", "</", "/>", "&lt;", "&eacute;", "&#x", "{a", "a}", "$a", "()", "::", "__", "\\a", "\\(", "\\)", "main.py",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(max_size=20)
@@ -375,11 +474,11 @@ def test_offsets_increase_and_tokens_cover_words(text):
         size = len(c.encode())
         if INFO[ord(c)] & CLASS in (LETTER, NUMBER, MARK, PUNCT):
             assert covered[place : place + size].all() or not covered[place : place + size].any(), c
-        elif c != "\n":
+        elif c not in "\n\x1a":
             assert INFO[ord(c)] & IS_UPPER == 0
         uncovered += "\n" if covered[place] else c
         place += size
-    assert TAG.sub("", sketch(uncovered)).strip(" \0\n") == ""  # tokens cover everything except tags
+    assert UNCOVERED.sub("", TAG.sub("", sketch(uncovered))).strip(" \0\n") == ""
 
 
 @pytest.mark.slow

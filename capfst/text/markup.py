@@ -1,0 +1,480 @@
+"""HTML and Markdown: hide what is not text, so that recasing copies it, and show it again.
+
+In: blocks of whole lines of a file. Out: the same blocks, in which other characters stand for code, tags, comments,
+front matter and the targets of links: BLANK, which is like white space to the tokenizer, or CODE, a protected token.
+Recasing changes neither their number nor their order, so `Hiding.show` replaces them by the bytes that they stand for.
+
+HTML (`_Html`) is scanned by the states of its standard's tokenizer. Markdown (`_Markdown`) is read line by line as
+CommonMark does, for its blocks; links, code and tags inside a paragraph are found when it is complete. The bytes that
+are hidden do not depend on the blocks in which a file is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+AUTO, NONE, MARKDOWN, HTML = "auto", "none", "markdown", "html"
+MARKUPS = (AUTO, NONE, MARKDOWN, HTML)
+SUFFIXES = {
+    ".md": MARKDOWN, ".markdown": MARKDOWN, ".mdown": MARKDOWN, ".htm": HTML, ".html": HTML, ".xhtml": HTML,
+}  # fmt: skip
+
+BLANK, CODE = b"\0", b"\x1a"
+_LONGEST = 1 << 16  # bytes of a paragraph, which are scanned at once
+
+Span = tuple[int, int, bytes]
+"""Start, end, and BLANK or CODE."""
+
+
+def markup_of(suffix: str, markup: str = AUTO) -> str:
+    """Return the markup of a file with this suffix: NONE, MARKDOWN or HTML. markup: one of MARKUPS."""
+    return SUFFIXES.get(suffix, NONE) if markup == AUTO else markup
+
+
+class _Scanner(Protocol):
+    def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
+        """Return the spans to hide in data[:n], and n: the rest must be scanned again together with what follows it.
+        is_last: nothing follows, so n is the length."""
+
+
+class Hidden(NamedTuple):
+    """A text in which parts are hidden, and the bytes that it hides."""
+
+    text: bytes
+    bytes: npt.NDArray[np.uint8]
+
+
+def _hidden(data: bytes, spans: list[Span]) -> Hidden:
+    """Hide the spans, but not line ends in them."""
+    masked = bytearray(data)
+    for start, end, mask in spans:
+        masked[start:end] = mask * (end - start)
+    out = np.frombuffer(masked, np.uint8)
+    out[np.frombuffer(data, np.uint8) == ord("\n")] = ord("\n")
+    return Hidden(bytes(masked), bytes_hidden(data, masked))
+
+
+def _is_hidden(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    return (text == BLANK[0]) | (text == CODE[0])
+
+
+def bytes_hidden(data: bytes, text: bytes | bytearray) -> npt.NDArray[np.uint8]:
+    """Return the bytes of data that are hidden in the text."""
+    return np.frombuffer(data, np.uint8)[_is_hidden(np.frombuffer(text, np.uint8))]
+
+
+def shown(text: bytes | memoryview, hidden: npt.NDArray[np.uint8]) -> memoryview:
+    """Return a text with these bytes where it hides some."""
+    out = np.frombuffer(text, np.uint8).copy()
+    out[_is_hidden(out)] = hidden
+    return out.data
+
+
+def hide(blocks: Iterable[bytes], markup: str) -> Iterator[Hidden]:
+    """Hide parts of a file, which is given in blocks of whole lines. The blocks that are yielded end elsewhere."""
+    scanners: dict[str, Callable[[], _Scanner]] = {MARKDOWN: _Markdown, HTML: _Html, NONE: _Plain}
+    scanner = scanners[markup]()
+    held = b""
+    for block in blocks:
+        data = held + block
+        spans, n = scanner.scan(data, is_last=False)
+        if n:
+            yield _hidden(data[:n], spans)
+        held = data[n:]
+    if held:
+        yield _hidden(held, scanner.scan(held, is_last=True)[0])
+
+
+def hide_text(text: bytes, markup: str) -> Hidden:
+    """Hide parts of a whole text."""
+    parts = [Hidden(b"", np.empty(0, np.uint8)), *hide([text], markup)]
+    return Hidden(b"".join(part.text for part in parts), np.concatenate([part.bytes for part in parts]))
+
+
+class Hiding:
+    """Hides parts of files, and shows them in the recased text, which streams through in the same order."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[npt.NDArray[np.uint8]] = deque()
+
+    def hide(self, blocks: Iterable[bytes], markup: str) -> Iterator[bytes]:
+        """Yield the text of a file with parts hidden."""
+        for text, hidden in hide(blocks, markup):
+            self._waiting.append(hidden)
+            yield text
+
+    def show(self, recased: Iterable[bytes | memoryview]) -> Iterator[memoryview]:
+        """Yield recased text with the hidden parts."""
+        for text in recased:
+            yield shown(text, self.take(text))
+
+    def take(self, text: bytes | memoryview) -> npt.NDArray[np.uint8]:
+        """Return the bytes that the text, the next one in order, hides."""
+        n = int(np.count_nonzero(_is_hidden(np.frombuffer(text, np.uint8))))
+        taken = [np.empty(0, np.uint8)]
+        while n > 0:
+            first = self._waiting.popleft()
+            taken.append(first[:n])
+            if len(first) > n:
+                self._waiting.appendleft(first[n:])
+            n -= len(taken[-1])
+        return np.concatenate(taken)
+
+
+class _Plain:
+    """Hides nothing."""
+
+    def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
+        return [], len(data)
+
+
+# ---- HTML
+
+_OPENS = re.compile(
+    rb"<(?:(?P<comment>!--)|(?P<data>!\[CDATA\[)|(?P<other>[!?]|/(?![A-Za-z>]))"
+    rb"|(?P<end>/?)(?P<name>[A-Za-z][^\s/>]*))"
+)
+_IN_TAG = re.compile(rb"=\s*([\"'])?|>")
+_BLANKS = re.compile(rb"\s*")
+_RAW = frozenset(b"script style textarea xmp iframe noembed noframes".split())
+_CODE = frozenset(b"pre code kbd samp var tt listing".split())
+_BLOCKS = re.compile(rb"(?i)</?(?:p|div|li|td|th|tr|table|ul|ol|dl|dd|dt|h[1-6]|section|article|body|html)(?=[\s/>])")
+
+
+class _Html:
+    """Scans HTML. Its state is what is open at the end of the lines so far."""
+
+    def __init__(self) -> None:
+        self.until = b""  # a comment or the like, or a value in quotes, ends with this
+        self.raw = b""  # script or style, which ends with its end tag
+        self.in_tag = False
+        self.after_equal = False
+        self.name = b""  # of the open tag
+        self.is_end = False
+        self.code = b""  # element whose text is code
+        self.depth = 0  # of elements of that name
+
+    @property
+    def is_block(self) -> bool:
+        """Whether a block of Markdown may not end here, also where CommonMark ends it."""
+        return bool((self.until and not self.in_tag) or self.raw or self.code == b"pre")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether text may follow."""
+        return not (self.until or self.raw or self.in_tag or self.code)
+
+    def scan(self, data: bytes, is_last: bool = False) -> tuple[list[Span], int]:
+        spans: list[Span] = []
+        i = 0
+        while i < len(data):
+            start = i
+            if self.until:
+                found = data.find(self.until, i)
+                i = found + len(self.until) if found >= 0 else len(data)
+                if found >= 0:
+                    self.until = b""
+                spans.append((start, i, BLANK))
+            elif self.in_tag:
+                i = self._in_tag(data, i)
+                spans.append((start, i, BLANK))
+            elif self.raw:
+                end = re.compile(rb"(?i)</" + self.raw + rb"(?=[\s/>])").search(data, i)
+                i = end.start() if end else len(data)
+                if end:
+                    self.raw = b""
+                spans.append((start, i, BLANK))
+            else:
+                opening = _OPENS.search(data, i)
+                i = opening.start() if opening else len(data)
+                if self.code:
+                    spans.append((start, i, BLANK if self.code == b"pre" else CODE))
+                if opening:
+                    i = self._open(opening)
+                    spans.append((opening.start(), i, BLANK))
+        return spans, len(data)
+
+    def _open(self, opening: re.Match[bytes]) -> int:
+        if opening["comment"]:
+            short = re.compile(rb"-?>").match(opening.string, opening.end())
+            self.until = b"" if short else b"-->"
+            return short.end() if short else opening.end()
+        if opening["data"]:
+            self.until = b"]]>"
+        elif opening["other"]:
+            self.until = b"?>" if opening["other"] == b"?" else b">"
+        else:
+            self.name, self.is_end, self.in_tag = opening["name"].lower(), bool(opening["end"]), True
+            if self.code and self.code != b"pre" and self.is_end and _BLOCKS.match(opening[0] + b">"):
+                self.code = b""
+        return opening.end()
+
+    def _in_tag(self, data: bytes, i: int) -> int:
+        """Scan the rest of a tag up to its end, or a value in quotes. Return the offset after it."""
+        if self.after_equal:
+            i = _BLANKS.match(data, i).end()  # type: ignore[union-attr]
+            if i == len(data):
+                return i
+            self.after_equal = False
+            if data[i : i + 1] in (b'"', b"'"):
+                self.until = data[i : i + 1]
+                return i + 1
+        found = _IN_TAG.search(data, i)
+        if not found:
+            return len(data)
+        if found[1]:
+            self.until = found[1]
+        elif found[0] != b">":
+            self.after_equal = found.end() == len(data)
+        else:
+            self.in_tag = False
+            self._close(is_closed=data[found.start() - 1 : found.start()] == b"/")
+        return found.end()
+
+    def _close(self, is_closed: bool) -> None:
+        """Handle the end of a tag. is_closed: it ends with />."""
+        if self.code:
+            if self.name == self.code and not is_closed:
+                self.depth += -1 if self.is_end else 1
+                if self.depth == 0:
+                    self.code = b""
+        elif not self.is_end and not is_closed:
+            if self.name in _RAW:
+                self.raw = self.name
+            elif self.name in _CODE:
+                self.code, self.depth = self.name, 1
+
+
+# ---- Markdown
+
+_FRONT = {b"---": re.compile(rb"(?m)^(?:---|\.\.\.)[ \t]*\r?$"), b"+++": re.compile(rb"(?m)^\+\+\+[ \t]*\r?$")}
+_LONGEST_FRONT = 1 << 16
+_FENCE = re.compile(rb"(`{3,})[^`]*$|(~{3,})|(\$\$)\s*$")
+_ATX = re.compile(rb"#{1,6}(?:[ \t]|$)")
+_BREAK = re.compile(rb"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_UNDERLINE = re.compile(rb"(?:=+|-+)[ \t]*$")
+_ITEM = re.compile(rb"([-+*]|(\d{1,9})[.)])(?: |$)")
+_BLOCK_TAGS = (
+    b"address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt"
+    b"|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main"
+    b"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead"
+    b"|title|tr|track|ul"
+)
+_ATTRIBUTES = rb"(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*"
+_TAG = rb"<[A-Za-z][A-Za-z0-9-]*" + _ATTRIBUTES + rb"\s*/?>|</[A-Za-z][A-Za-z0-9-]*\s*>"
+_HTML_RAW = re.compile(rb"(?i)<(?:(?:script|pre|style|textarea)(?=[\s>]|$)|!--|\?|![A-Za-z]|!\[CDATA\[)")
+_HTML_BLOCK = re.compile(rb"(?i)</?(?:" + _BLOCK_TAGS + rb")(?=\s|/?>|$)")
+_HTML_LINE = re.compile(rb"(?:" + _TAG + rb")\s*$")
+
+_INLINE = re.compile(
+    rb"\\[!-/:-@\[-`{-~]"
+    rb"|(?P<ticks>`+)"
+    rb"|(?P<auto><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>|<[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+>)"
+    rb"|(?P<tag>" + _TAG + rb"|<!--(?:-?>|.*?-->)|<\?.*?\?>|<![A-Za-z][^>]*>|<!\[CDATA\[.*?\]\]>)"
+    rb"|\]\(\s*(?P<target><[^<>\n]*>|[^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
+    rb"|\](?P<label>\[[^\[\]\n]*\])"
+    rb"|(?P<math>\$\$[^$]+\$\$)"
+    rb"|(?P<note>\[\^[^\[\]\s]+\]:?)",
+    re.DOTALL,
+)
+_DEFINITION = re.compile(
+    rb"(?m)^[ >]{0,12}(\[(?!\^)(?:[^\[\]\\\n]|\\.)+\]:[ \t]*(?:<[^<>\n]*>|\S+))(?=[ \t]*$|[ \t]+[\"'(])"
+)
+_TICKS = re.compile(rb"`+")
+_NAME = re.compile(rb"<([A-Za-z]+)")
+
+
+class _Container(NamedTuple):
+    """A quotation, or an item of a list whose content has this indentation."""
+
+    indent: int  # 0: a quotation
+
+
+class _Markdown:
+    """Scans Markdown. Its state is what is open at the start of a line."""
+
+    def __init__(self) -> None:
+        self.is_start = True
+        self.containers: list[_Container] = []
+        self.fence = b""  # the characters that opened it
+        self.html: _Html | None = None
+        self.until_blank = False  # the block of HTML ends with a blank line
+        self.in_paragraph = False
+
+    def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
+        spans: list[Span] = []
+        i = 0
+        if self.is_start:
+            end = self._front(data, is_last)
+            if end < 0:
+                return [], 0
+            self.is_start = False
+            if end:
+                spans.append((0, end, BLANK))
+                i = end
+        paragraph = -1  # its start
+        while i < len(data):
+            newline = data.find(b"\n", i)
+            end = len(data) if newline < 0 else newline
+            kind = self._line(data[i:end].removesuffix(b"\r").expandtabs(4), data[i:end], i, spans)
+            if paragraph >= 0 and (kind != _CONTINUED or end - paragraph > _LONGEST):
+                self._inline(data, paragraph, i, spans)
+                paragraph = -1
+            if kind in (_PARAGRAPH, _CONTINUED) and paragraph < 0:
+                paragraph, before = i, self._saved
+            if kind == _TEXT:
+                self._inline(data, i, end, spans)
+            i = end + 1
+        if paragraph < 0:
+            return spans, len(data)
+        if is_last:
+            self._inline(data, paragraph, len(data), spans)
+            return spans, len(data)
+        self.containers, self.in_paragraph = before
+        return [span for span in spans if span[0] < paragraph], paragraph
+
+    def _front(self, data: bytes, is_last: bool) -> int:
+        """Return the end of the front matter; 0 if there is none, −1 if more of the file is needed."""
+        first = data[: data.find(b"\n") + 1].removeprefix(b"\xef\xbb\xbf").rstrip()
+        if first not in _FRONT:
+            return 0
+        end = _FRONT[first].search(data, data.find(b"\n") + 1)
+        if not end and not is_last and len(data) <= _LONGEST_FRONT:
+            return -1
+        return end.end() if end and end.end() <= _LONGEST_FRONT else 0
+
+    def _line(self, line: bytes, raw: bytes, start: int, spans: list[Span]) -> int:
+        """Read a line; return its kind. line: with tabs expanded; raw: as it is, at the offset `start`."""
+        whole = (start, start + len(raw), BLANK)
+        self._saved = list(self.containers), self.in_paragraph
+        rest, n = line, 0
+        for n, container in enumerate([*self.containers, None]):  # noqa: B007
+            if container is None:
+                break
+            stripped = rest.lstrip(b" ")
+            indent = len(rest) - len(stripped)
+            if container.indent:
+                if stripped and indent < container.indent:
+                    break
+                rest = rest[container.indent :]
+            elif indent < 4 and stripped.startswith(b">"):
+                rest = stripped[1:].removeprefix(b" ")
+            else:
+                break
+        is_open = n == len(self.containers)
+        if self.fence:
+            if is_open:
+                spans.append(whole)
+                stripped = rest.strip()
+                closes = stripped.startswith(self.fence) and not stripped.strip(self.fence[:1])
+                if closes and len(rest) - len(rest.lstrip(b" ")) < 4:
+                    self.fence = b""
+                return _CODE_LINE
+            self.fence = b""
+        if self.html:
+            if is_open and (rest.strip() or not self.until_blank or self.html.is_block):
+                self._in_html(raw, start, spans)
+                return _CODE_LINE
+            self.html = None
+        was_paragraph = self.in_paragraph
+        if not rest.strip():
+            if not is_open and self.containers[n].indent == 0:
+                del self.containers[n:]
+            self.in_paragraph = False
+            return _CODE_LINE
+        opened = list(self.containers[:n])
+        while True:
+            stripped = rest.lstrip(b" ")
+            indent = len(rest) - len(stripped)
+            if indent >= 4:
+                break
+            if stripped.startswith(b">"):
+                opened.append(_Container(0))
+                rest = stripped[1:].removeprefix(b" ")
+                was_paragraph = False
+                continue
+            item = _ITEM.match(stripped)
+            if item and not _BREAK.match(stripped.rstrip()):
+                content = stripped[item.end(1) :].lstrip(b" ")
+                if was_paragraph and is_open and (not content or item[2] not in (None, b"1")):
+                    break
+                blanks = len(stripped) - item.end(1) - len(content)
+                width = item.end(1) + (blanks if content and blanks <= 4 else 1)
+                opened.append(_Container(indent + width))
+                rest = stripped[width:]
+                was_paragraph = False
+                continue
+            break
+        text = rest.strip()
+        is_new = not was_paragraph
+        leaf = self._leaf(text, indent, is_new)
+        if leaf == _PARAGRAPH and was_paragraph:
+            return _CONTINUED  # also where the marks of containers are missing
+        self.containers = opened
+        self.in_paragraph = leaf == _PARAGRAPH
+        if leaf == _CODE_LINE and not self.html:
+            spans.append(whole)
+        if self.html:
+            self._in_html(raw, start, spans)
+        return leaf
+
+    def _leaf(self, text: bytes, indent: int, is_new: bool) -> int:
+        """Return the kind of a line without the marks of containers. is_new: it does not follow a line of a
+        paragraph."""
+        if not text:
+            return _TEXT
+        if indent >= 4:
+            return _CODE_LINE if is_new else _PARAGRAPH
+        if fence := _FENCE.match(text):
+            self.fence = fence[1] or fence[2] or fence[3]
+            return _CODE_LINE
+        if _HTML_RAW.match(text):
+            self.html, self.until_blank = _Html(), False
+            return _CODE_LINE
+        if _HTML_BLOCK.match(text) or (is_new and _HTML_LINE.match(text)):
+            self.html, self.until_blank = _Html(), True
+            return _CODE_LINE
+        if _ATX.match(text) or _BREAK.match(text) or (not is_new and _UNDERLINE.match(text)):
+            return _TEXT
+        return _PARAGRAPH
+
+    def _in_html(self, raw: bytes, start: int, spans: list[Span]) -> None:
+        assert self.html
+        found, _ = self.html.scan(raw + b"\n")
+        spans += [(start + first, min(start + last, start + len(raw)), mask) for first, last, mask in found]
+        if self.html.is_text and not self.until_blank:
+            self.html = None
+
+    def _inline(self, data: bytes, start: int, end: int, spans: list[Span]) -> None:
+        """Find code, tags and targets in data[start:end], a paragraph or heading."""
+        for definition in _DEFINITION.finditer(data, start, end):
+            spans.append((*definition.span(1), BLANK))
+        i = start
+        while found := _INLINE.search(data, i, end):
+            i = found.end()
+            if found["ticks"]:
+                size = len(found["ticks"])
+                close = next((t for t in _TICKS.finditer(data, i, end) if len(t[0]) == size), None)
+                if close:
+                    i = close.end()
+                    spans.append((found.start(), i, CODE))
+            elif found["tag"]:
+                spans.append((*found.span(), BLANK))
+                name = _NAME.match(found["tag"])
+                if name and name[1].lower() in _CODE | _RAW and not found["tag"].endswith(b"/>"):
+                    close = re.compile(rb"(?i)</" + name[1] + rb"\s*>").search(data, i, end)
+                    if close:
+                        spans.append((i, close.start(), CODE))
+                        i = close.start()
+            elif group := found.lastgroup:
+                spans.append((*found.span(group), CODE if group in ("auto", "math") else BLANK))
+
+
+_CODE_LINE, _TEXT, _PARAGRAPH, _CONTINUED = range(4)
+"""Kinds of lines: code or blank, a heading or the like, the first line of a paragraph, a later one."""
