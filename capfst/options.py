@@ -8,10 +8,11 @@ places: its name is the keyword in Python, and with hyphens the flag on the comm
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from textwrap import fill
 from typing import Any, Literal, TypeVar
@@ -23,6 +24,8 @@ Options = TypeVar("Options", "RecaseOptions", "TrainOptions")
 Called = TypeVar("Called", bound=Callable[..., Any])
 Errors = Literal["strict", "replace"]
 Path = str | os.PathLike[str]
+UserEntry = tuple[str, float | None]
+"""A word or phrase that the user gives at recasing, and its weight."""
 
 MAX_ORDER = 5
 START_TOKEN = "and"
@@ -89,6 +92,9 @@ TEXT, VOCABULARY, LM, CONTEXT = "Text", "Vocabulary", "Language model", "Context
 class RecaseOptions(_Validated):
     """How text is recased.
 
+    `words` accepts a path, any iterable of paths, or a mapping of entries to their weights (None: no weight), which is
+    kept as (entry, weight) pairs.
+
     Raises:
         OptionError: a value that is not supported.
     """
@@ -142,6 +148,13 @@ class RecaseOptions(_Validated):
         choices=("auto", "none", "markdown", "html"),
         group=CASING,
     )
+    words: tuple[str | UserEntry, ...] = option(
+        (),
+        "Word list: words and phrases to write as they are listed, one per line, each with an optional weight in nats"
+        " after a tab (repeatable).",
+        kind="files",
+        group=CASING,
+    )
     restore: str | None = option(
         None,
         "Require a model that restores this.  [default: any]",
@@ -159,6 +172,28 @@ class RecaseOptions(_Validated):
         choices=("fast", "openfst"),
         group=RUNNING,
     )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", _user_words(self.words))
+        super().__post_init__()
+
+
+def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
+    """Return the option `words` as paths, and entries with their weights."""
+    if isinstance(words, Mapping):
+        words = words.items()
+    elif isinstance(words, (str, os.PathLike)):
+        words = (words,)
+    elif not isinstance(words, Iterable):
+        raise OptionError(f"`words` is {words!r}. Use the path of a file, or a mapping of entries to weights.")
+    return tuple(_user_entry(*each) if isinstance(each, tuple) else os.fsdecode(each) for each in words)
+
+
+def _user_entry(text: Any, weight: Any) -> UserEntry:
+    is_number = weight is None or (isinstance(weight, (int, float)) and math.isfinite(weight))
+    if not isinstance(text, str) or not is_number:
+        raise OptionError(f"`words` has the entry {text!r}: {weight!r}. Use a str, and a number or None as its weight.")
+    return text, weight
 
 
 MAX_DOMAINS = 6  # of one language

@@ -20,9 +20,11 @@ import numpy.typing as npt
 
 from capfst.casing.surface import openings, write
 from capfst.casing.types import CasingCosts, LabelPath, Words
+from capfst.casing.user_words import UserWords
 from capfst.context.casing_costs import casing_costs
 from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
+from capfst.context.user_costs import add_user_words
 from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
 from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined, read_blocks
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 Buffer = npt.NDArray[np.uint8]
 """Valid UTF-8, of any number of lines."""
+
+Shapes = npt.NDArray[np.uint8]
 
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 _MOST_PATHS = 256  # for one casing
@@ -73,6 +77,8 @@ class Pipeline:
             self.boundaries = like.boundaries
         else:
             self.boundaries = loaded.boundaries(_entries(options.abbreviations), options.language)
+        is_listed = like is not None and like.options.words == options.words
+        self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load)
             cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
@@ -113,6 +119,16 @@ class Pipeline:
                 f"`sentence_case` needs a model that restores case, but {model.path} restores {restored}. Leave it out,"
                 " or train a model with `restore='both'`."
             )
+
+    def _user_words(self) -> UserWords | None:
+        """Return the words and phrases of the option `words`, or None."""
+        words, symbols = self.options.words, self.loaded.model.symbols
+        if words and not symbols.language.restores_case:
+            raise OptionError(
+                f"`words` needs a model that restores case, but {self.loaded.model.path} restores"
+                f" {symbols.language.restored}. Leave it out, or train a model with `restore='both'`."
+            )
+        return UserWords(words, self.loaded.transducer) if words else None
 
     def _load(self) -> None:
         """Load the parts that the options need, and call their kernels once, while the engine is built."""
@@ -166,12 +182,24 @@ class Pipeline:
         return words
 
     def costs(self, buf: Buffer, words: Words, block: Block | None = None, include_pruned: bool = False) -> CasingCosts:
-        """Return the weights on S ∘ T: costs (−ln) of each casing in its context and, for a translation, its source.
+        """Return the weights on S ∘ T: costs (−ln) of each casing in its context and, for a translation, its source;
+        including the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
         """
+        found = self.user_words.find(buf, words) if self.user_words else None
+        if self.user_words is None or found is None:
+            return self._costs(buf, words, block, include_pruned)
+        costs = self._costs(buf, words, block, include_pruned or found.is_weighted, found.shapes)
+        is_context = block is None or block.source is None
+        return add_user_words(costs, buf, words, self.user_words, found, self.engine.search, include_pruned, is_context)
+
+    def _costs(
+        self, buf: Buffer, words: Words, block: Block | None, include_pruned: bool, given: Shapes | None = None
+    ) -> CasingCosts:
+        """Return the weights as `costs` does, without the words that the user gives. given: as in `casing_costs`."""
         if block is None or block.source is None:
-            return self._context_costs(buf, words, include_pruned)
+            return self._context_costs(buf, words, include_pruned, given)
         from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415  (few texts are translations)
 
         bilingual = self.check_bilingual()
@@ -179,14 +207,16 @@ class Pipeline:
         alone = self.monolingual(target)
         return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, self.guesses)
 
-    def _context_costs(self, buf: Buffer, words: Words, include_pruned: bool = False) -> CasingCosts:
+    def _context_costs(
+        self, buf: Buffer, words: Words, include_pruned: bool = False, given: Shapes | None = None
+    ) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
         begins = self.boundaries.expected(buf, words)
         memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
         costs = casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
-            self.language, self.spellings,
+            self.language, self.spellings, given,
         )  # fmt: skip
         if self._corrects and len(words.starts) > 1:  # not for the line of `_load`
             self.loaded.positional.change(buf, words, costs)
@@ -321,7 +351,7 @@ class Pipeline:
         buf = np.frombuffer(text, np.uint8)
         words = self.words(buf)
         costs: npt.NDArray[np.float64] = self.engine.search(
-            words, self._context_costs(buf, words, include_pruned=True).arc_costs
+            words, self.costs(buf, words, include_pruned=True).arc_costs
         )[1]
         return (costs[:-1] if text.endswith(b"\n") else costs) + self.start_cost
 

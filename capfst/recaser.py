@@ -81,15 +81,21 @@ class Recaser:
         return self.pipeline if changed == self.options else self._pipelines(changed)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path of the model and the options; unpickling fails if another model is found there."""
+        """Pickle the paths of the model and of word lists, and the options; unpickling fails if another model is found
+        there."""
         path = os.path.abspath(self.model.path)
-        return reopen, (path, identity(self.model), tuple(sorted(asdict(self.options).items())))
+        options = asdict(self.options)
+        options["words"] = tuple(os.path.abspath(each) if isinstance(each, str) else each for each in options["words"])
+        return reopen, (path, identity(self.model), tuple(sorted(options.items())))
 
     def __repr__(self) -> str:
         context = self.pipeline.context
         n_domains = 0 if context is None else context.n_domains
         described = f"context of {quantity(n_domains, 'domain')}" if n_domains else "no context"
-        options = ", ".join(f"{name}={value!r}" for name, value in asdict(self.options).items() if name != "context")
+        shown = {name: value for name, value in asdict(self.options).items() if name not in ("context", "words")}
+        if self.pipeline.user_words:
+            shown["words"] = quantity(self.pipeline.user_words.size, "entry", "entries")
+        options = ", ".join(f"{name}={value!r}" for name, value in shown.items())
         words = quantity(len(self.model.symbols) - 1, "word")
         return f"<Recaser {self.model.path}: order {self.model.signature.order}, {words}, {described}; {options}>"
 

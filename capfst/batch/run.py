@@ -271,6 +271,9 @@ def _casing(recaser: Recaser) -> dict[str, Any]:
     casing |= {"model": str(recaser.model.signature), "model_hash": sha256(Path(recaser.model.path))}
     casing["abbreviations"] = [sha256(Path(file)) for file in recaser.options.abbreviations]
     casing["context"] = recaser.pipeline.context is not None
+    del casing["words"]
+    if recaser.pipeline.user_words:
+        casing["words"] = recaser.pipeline.user_words.digest
     return casing
 
 

@@ -397,6 +397,7 @@ def write(
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
         size += int((symbols.offsets[labels + 1] - symbols.offsets[labels]).sum())
+        size += int((copies.ends - copies.starts).sum()) if copies else 0
     # For a lowercase word, and for that word in a shape.
     scratch = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)

@@ -117,7 +117,7 @@ def batch(
 
     todo = plan(inputs, output, lm, with_json=bool(field))
     if report:
-        refuse_to_replace(report, lm, *(item.input for item in todo.files))
+        refuse_to_replace(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files))
         refuse_unwritable(report)
     if casing["align_words"] and not source_field:
         raise click.UsageError("--align-words requires --source-field.")

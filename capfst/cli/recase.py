@@ -108,7 +108,7 @@ def recase(
     if output:
         from capfst.system.atomic import refuse_to_replace
 
-        refuse_to_replace(output, lm, source, align)
+        refuse_to_replace(output, lm, source, align, *map(Path, options["words"]))
     has_hinted = hint_at_batch(files, quiet)
     recaser = _load(lm, options)
     note_lack_of_context(recaser, quiet)

@@ -179,6 +179,15 @@ def _fill(
 
 
 @kernel
+def prune(n_forms: U32Array, arc_costs: F32Array) -> None:
+    """Prune, in place, the surface forms of all words. n_forms: of each word."""
+    first_arc = 0
+    for i in range(n_forms.size):
+        _prune(part(arc_costs, first_arc, i64(n_forms[i])))
+        first_arc += i64(n_forms[i])
+
+
+@kernel
 def _prune_spellings(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, arc_costs: F32Array) -> None:
     """Prune, in place, the surface forms of words that have several spellings. n_forms, first_labels: of each word.
     ranks: of the spellings, by label."""
@@ -201,6 +210,7 @@ def casing_costs(
     rarity: npt.NDArray[np.float32] | None = None,
     language: int = ANY,
     spellings: Context | None = None,
+    given: npt.NDArray[np.uint8] | None = None,
 ) -> CasingCosts:
     """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
     context), less that of the word's likeliest shape.
@@ -216,6 +226,7 @@ def casing_costs(
         language: the number of the language of all lines, in a context model of several; ANY: infer that of each
             sentence from its words.
         spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.
+        given: uint8[n], the shapes of words whose casing is given, AS_FORM for the others. Their costs do not matter.
     """
     known = spellings if context is None else context
     assert known is not None
@@ -228,7 +239,7 @@ def casing_costs(
     arc_costs = with_margin[:n_forms]
     costs = CasingCosts(arc_costs)
     if context is not None:
-        score(buf, words, text, lowercaser, context, log_p)
+        score(buf, words, text, lowercaser, context, log_p, given)
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import N_SHAPES
+from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import Words
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.features import (
@@ -41,6 +41,10 @@ from capfst.context.lexicon import UNSEEN, has_case
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
+
+_GIVEN = np.float32(-8.0)
+"""ln p of the shapes that a word does not have, if its shape is given."""
+_NONE_GIVEN = np.empty(0, np.uint8)
 
 
 class _ScoringBuffers(NamedTuple):
@@ -102,9 +106,30 @@ def _score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
 
 
 @inner
+def _take_given(
+    text: TokenizedText, begin: i64, end: i64, given: U8Array, decisions: U8Array, log_p: F32Matrix
+) -> tuple[i64, i64]:
+    """Fill log_p and the decisions on the words begin … end − 1 whose shape is given. Return the number of those with
+    case, and the number of those with capitals."""
+    n_words, n_capitals = 0, 0
+    for i in range(begin, end):
+        t, shape = text.token_of[i], i64(given[i])
+        if shape < N_SHAPES and has_case(text.tokens[t].shape_evidence):
+            for k in range(N_SHAPES):
+                log_p[i, k] = _GIVEN
+            log_p[i, shape] = 0
+            settled = settled_decision(log_p[i])
+            decisions[t] = settled
+            n_words += 1
+            n_capitals += has_capitals(settled)
+    return n_words, n_capitals
+
+
+@inner
 def _first_pass(
-    text: TokenizedText, begin: i64, end: i64, domain: i64, context: Context, buffers: _ScoringBuffers, log_p: F32Matrix
-) -> tuple[i64, i64, i64]:
+    text: TokenizedText, begin: i64, end: i64, domain: i64, given: U8Array, context: Context, buffers: _ScoringBuffers,
+    log_p: F32Matrix,
+) -> tuple[i64, i64, i64]:  # fmt: skip
     """Score the words begin … end − 1 of a line of this domain by the first pass: fill log_p and buffers.decisions of
     the words that it settles. List the other words with case in buffers.unsettled.
 
@@ -112,6 +137,8 @@ def _first_pass(
     """
     tokens, rows = text.tokens, context.first_pass
     n_unsettled, n_words, n_capitals = 0, 0, 0
+    if given.size > 0:
+        n_words, n_capitals = _take_given(text, begin, end, given, buffers.decisions, log_p)
     if context.language_evidence.shape[1] != 0:
         for i in range(begin, end):
             if has_case(tokens[text.token_of[i]].shape_evidence):
@@ -122,9 +149,10 @@ def _first_pass(
         n_candidates = 0
         for i in range(block, min(end, block + BLOCK)):
             evidence = tokens[text.token_of[i]].shape_evidence
+            is_open = given.size == 0 or given[i] == AS_FORM
             candidates[n_candidates] = buffers.unsettled[n_unsettled] = i
-            n_candidates += gets_first_pass(evidence)
-            n_unsettled += evidence == UNSEEN
+            n_candidates += gets_first_pass(evidence) & is_open
+            n_unsettled += (evidence == UNSEEN) & is_open
         for j in range(n_candidates):
             first_features(tokens, text.token_of[candidates[j]], domain, buffers.features[j])
             prefetch_rows(rows, 1, buffers.features[j], N_FIRST_FEATURES)
@@ -232,6 +260,7 @@ def _score(
     text: TokenizedText,
     lowercaser: Lowercaser,
     context: Context,
+    given: U8Array,
     buffers: _ScoringBuffers,
     log_p: F32Matrix,
 ) -> None:
@@ -240,7 +269,7 @@ def _score(
     begin = 0
     for number in range(text.domains.size):
         end, domain = text.ends[number], text.domains[number]
-        n_unsettled, n_words, n_capitals = _first_pass(text, begin, end, domain, context, buffers, log_p)
+        n_unsettled, n_words, n_capitals = _first_pass(text, begin, end, domain, given, context, buffers, log_p)
         n_words += n_unsettled
         n, more = _stage1(buf, words, text, n_unsettled, domain, lowercaser, context, buffers, log_p)
         _stage2(text, n, n_words, n_capitals + more, context, buffers, log_p)
@@ -254,7 +283,9 @@ def score(
     lowercaser: Lowercaser,
     context: Context,
     log_p: npt.NDArray,
+    given: npt.NDArray[np.uint8] | None = None,
 ) -> None:
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
-    likeliest shape."""
-    _score(buf, words, text, lowercaser, context, _ScoringBuffers.of(len(text.tokens)), log_p)
+    likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others."""
+    given = _NONE_GIVEN if given is None else given
+    _score(buf, words, text, lowercaser, context, given, _ScoringBuffers.of(len(text.tokens)), log_p)

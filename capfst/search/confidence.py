@@ -68,7 +68,8 @@ def changes(
         if k == 0 and casing_costs.arc_costs is not None and casing_costs.options is not None:
             # The arc cost of the form is the least of its options; an OOV word has no arc cost.
             has_form = words.n_forms > 0
-            costs[has_form] -= casing_costs.arc_costs[first_costs[has_form]]
+            of_form = casing_costs.arc_costs[first_costs[has_form]]
+            costs[has_form] -= np.where(of_form < np.inf, of_form, 0)  # without an arc, the path costs +inf
             for shape, option in enumerate(casing_costs.options.T.astype(np.float64)):
                 shapes = np.full(len(n_arcs), AS_FORM if shape == N_SHAPES else shape, np.uint8)
                 spellings.append((spell(LabelPath(words.first_labels, begins), shapes)[1], costs + option))

@@ -15,6 +15,7 @@ from typing import Any
 from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
+from capfst.casing.user_words import loaded_entries
 from capfst.recaser import Recaser, reopen
 
 
@@ -40,6 +41,7 @@ def send(session: SparkSession, recaser: Recaser, *, ship: bool | None = None) -
     name = None
     if ship:
         name = f"capfst-{identity}.fst"
+        settings = tuple((key, loaded_entries(value) if key == "words" else value) for key, value in settings)
         _ship(session.sparkContext, Path(path), name)
     return Sent(path, identity, settings, name)
 

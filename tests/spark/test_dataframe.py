@@ -53,6 +53,14 @@ def test_each_option_changes_the_output(spark, model):
     assert len({tuple(map(capfst.load(model, **some), texts)) for some in options}) == 3
 
 
+def test_word_lists_are_sent_with_the_model(spark, model, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("mayOR\nNEW york\n")
+    recased = recase(spark.createDataFrame([("new york's mayor",)], "t string"), "t", model, ship=True, words=names)
+    names.unlink()
+    assert recased.collect()[0].t == "NEW york's mayOR"
+
+
 def test_a_model_is_sent_once(spark, model):
     for options in {}, {"context": False}:
         sent = [send(spark, capfst.load(model, **options), ship=True) for _ in range(2)]

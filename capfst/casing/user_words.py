@@ -1,0 +1,231 @@
+"""Words and phrases that the user knows, given at recasing: arcs of T, beside those of the model.
+
+In: files with an entry per line, its casing and optionally a tab and a weight in nats; or the entries themselves. Out:
+`UserWords`, which finds them in a text (entry_index.py). An entry without a weight is the only casing of its words;
+with a weight, its cost is lowered by it (context/user_costs.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.entry_index import (
+    BLOCK,
+    ENTRY,
+    FILTER_BITS,
+    FIXED,
+    HAS_CAPITAL,
+    HAS_CASE,
+    LONE,
+    MATCH,
+    PENDING,
+    PIECE,
+    SLOT,
+    EntryArray,
+    EntryIndex,
+    PieceArray,
+    Rules,
+    find,
+    insert,
+    mark_case,
+    mark_first,
+    split,
+    verify,
+)
+from capfst.casing.shapes import AS_FORM
+from capfst.casing.transducer import Transducer
+from capfst.casing.types import Words
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import read_blocks
+from capfst.options import UserEntry
+from capfst.system.sparse import sparse
+from capfst.text.unicode import GROWTH, INFO, lower_bytes
+
+_QUOTE, _RIGHT_QUOTE = "'", "’"
+_SLOTS = 1.6  # per piece
+
+
+class _Entry(NamedTuple):
+    text: str
+    weight: float
+    list: str  # the file, or another name of the list
+    number: int  # of its line
+
+    @property
+    def place(self) -> str:
+        """Where the entry is in its list."""
+        return f"{'entry' if self.list == _GIVEN else 'line'} {self.number}"
+
+    def error(self, problem: str) -> CorpusError:
+        return CorpusError(f"{self.list}, {self.place}: {problem}")
+
+
+_GIVEN = "`words`"
+
+
+class Found(NamedTuple):
+    """The entries in a text of n words."""
+
+    matches: npt.NDArray[np.void]  # MATCH: entries without a weight, or of one word
+    phrases: npt.NDArray[np.void]  # MATCH: entries of several words with a weight
+    is_weighted: bool  # whether any of them has a weight
+    starts: npt.NDArray[np.int64]  # [n]: what the matches write for each word, in the text of the index; −1 for others
+    ends: npt.NDArray[np.int64]  # [n]
+    shapes: npt.NDArray[np.uint8]  # [n]: of words with only one casing; AS_FORM for others
+
+
+class UserWords:
+    """The entries of word lists, for one model.
+
+    Args:
+        words: paths of files, and entries with their weights, as in `RecaseOptions`.
+
+    Raises:
+        CorpusError: a list that cannot be read, or an entry that cannot be used.
+    """
+
+    def __init__(self, words: Sequence[str | UserEntry], transducer: Transducer) -> None:
+        self.transducer = transducer
+        self.lowering = transducer.symbols.language.lowering
+        self.index = self._indexed(list(_variants(_entries(words))))
+        self.has_weights = bool((self.index.entries["weight"] < FIXED).any())
+
+    def _indexed(self, given: list[_Entry]) -> EntryIndex:
+        symbols = self.transducer.symbols
+        data = "".join(f"{entry.text}\n" for entry in given).encode()
+        text, small = (np.frombuffer(each, np.uint8) for each in (data, lower_bytes(data, self.lowering)))
+        in_lower_case = self.transducer.words(small)
+        entries, pieces = _pieces(text, self.transducer.words(text), len(given))
+        small_entries, small_pieces = _pieces(small, in_lower_case, len(given))
+        for k in np.flatnonzero(entries["piece"] != small_entries["piece"])[:1]:
+            raise given[k - 1].error("its words differ from those of its lowercase. Remove it.")
+        pieces["kind"] = small_pieces["kind"]
+        entries["weight"] = [entry.weight for entry in given] + [FIXED]
+        longest = int((pieces["end"] - pieces["start"]).max(initial=1))
+        index = EntryIndex(
+            text, entries, pieces, np.zeros(int(_SLOTS * len(pieces)) + 1, SLOT),
+            np.zeros(len(symbols), np.uint8), np.empty(len(symbols), LONE),
+            np.zeros(1 << (FILTER_BITS - 6), np.uint64), longest,
+        )  # fmt: skip
+        _check_case(index, given)
+        one, other = insert(index, self._rules(longest))
+        if other >= 0:
+            raise _contradiction(given[one], given[other])
+        mark_first(in_lower_case, index, symbols.strings, INFO)
+        return index
+
+    @property
+    def size(self) -> int:
+        """The number of entries; those with an apostrophe count twice."""
+        return len(self.index.entries) - 1
+
+    @property
+    def digest(self) -> str:
+        """A hash of the entries and their weights."""
+        return hashlib.sha256(self.index.text.tobytes() + self.index.entries["weight"].tobytes()).hexdigest()
+
+    def _rules(self, longest: int) -> Rules:
+        """Return the rules, with working memory for pieces of at most `longest` bytes."""
+        size = GROWTH * longest + 8
+        return Rules(INFO, self.lowering, np.empty(size, np.uint8), np.empty((2, size // 8 + 1), np.uint64))
+
+    def find(self, buf: npt.NDArray[np.uint8], words: Words) -> Found | None:
+        """Return the entries in a text, whose words may be changed (`verify`); None if there are none."""
+        n, index = len(words.starts), self.index
+        matches, phrases = sparse(n, MATCH), sparse(n if self.has_weights else 0, MATCH)
+        rules = self._rules(GROWTH * index.longest)
+        n_matches, n_phrases = find(buf, words, index, rules, np.empty(BLOCK, PENDING), matches, phrases)
+        if n_matches + n_phrases == 0:
+            return None
+        of_words = starts, ends, shapes = np.full(n, -1), np.full(n, -1), np.full(n, AS_FORM, np.uint8)
+        phrases = phrases[: verify(buf, words, index, rules, phrases[:n_phrases], True, *of_words)]
+        if n_phrases:
+            starts[:] = ends[:] = -1
+        matches = matches[: verify(buf, words, index, rules, matches[:n_matches], self.has_weights, *of_words)]
+        is_weighted = len(phrases) > 0 or (self.has_weights and not matches["is_fixed"].all())
+        return Found(matches, phrases, is_weighted, starts, ends, shapes)
+
+
+def _pieces(buf: npt.NDArray[np.uint8], words: Words, n: int) -> tuple[EntryArray, PieceArray]:
+    """Return the n entries, which are the lines of a text, and their pieces."""
+    entries, pieces = np.zeros(n + 1, ENTRY), np.empty(buf.size, PIECE)
+    n_pieces = split(buf, words, entries, pieces)
+    return entries, pieces[:n_pieces].copy()
+
+
+def loaded_entries(words: Iterable[str | UserEntry]) -> tuple[UserEntry, ...]:
+    """Return the option `words` with the entries of its files instead of their paths.
+
+    Raises:
+        CorpusError: a list that cannot be read, or a weight that is not a number.
+    """
+    return tuple((entry.text, None if entry.weight == FIXED else entry.weight) for entry in _entries(words))
+
+
+def _entries(words: Iterable[str | UserEntry]) -> Iterator[_Entry]:
+    number = 0
+    for each in words:
+        if isinstance(each, str):
+            yield from _of_file(each)
+        else:
+            number += 1
+            text, weight = each
+            entry = _Entry(text.strip(), FIXED if weight is None else weight, _GIVEN, number)
+            if not entry.text or "\n" in entry.text:
+                raise entry.error(f"{text!r} is not one line of text. Give a word or a phrase.")
+            yield entry
+
+
+def _of_file(name: str) -> Iterator[_Entry]:
+    lines = b"".join(read_blocks([Path(name)], errors="refuse")).decode().split("\n")
+    for number, line in enumerate(lines, 1):
+        if line := line.strip():
+            text, tab, weight = line.rpartition("\t")
+            entry = _Entry(text.strip() if tab else line, FIXED, name, number)
+            yield entry._replace(weight=_weight(entry, weight)) if tab else entry
+
+
+def _weight(entry: _Entry, weight: str) -> float:
+    try:
+        number = float(weight)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise entry.error(f"the weight {weight.strip()!r} is not a number. After a tab, write a number, such as 2.5.")
+    return number
+
+
+def _variants(entries: Iterable[_Entry]) -> Iterator[_Entry]:
+    """Yield each entry, and one with apostrophes of the other kind if it has any."""
+    for entry in entries:
+        yield entry
+        for one, other in ((_QUOTE, _RIGHT_QUOTE), (_RIGHT_QUOTE, _QUOTE)):
+            if one in entry.text:
+                yield entry._replace(text=entry.text.replace(one, other))
+
+
+def _check_case(index: EntryIndex, entries: list[_Entry]) -> None:
+    """Raise CorpusError for an entry without case, or a list without a capital."""
+    case = np.empty(len(entries), np.uint8)
+    mark_case(index, INFO, case)
+    for k in np.flatnonzero(case & HAS_CASE == 0)[:1]:
+        raise entries[k].error(f"{entries[k].text!r} has no letter with case. Remove it.")
+    lists: dict[str, tuple[int, int]] = {}
+    for entry, has_capital in zip(entries, (case & HAS_CAPITAL).tolist(), strict=True):
+        first, any_capital = lists.get(entry.list, (entry.number, 0))
+        lists[entry.list] = first, any_capital | has_capital
+    for name, (_, any_capital) in lists.items():
+        if not any_capital:
+            raise CorpusError(f"{name}: no entry has a capital. List words in the case that they should get.")
+
+
+def _contradiction(one: _Entry, other: _Entry) -> CorpusError:
+    place = one.place if one.list == other.list else f"{one.list}, {one.place}"
+    return other.error(f"{other.text!r} has another case in {place}: {one.text!r}. Remove one, or give each a weight.")
