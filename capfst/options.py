@@ -161,6 +161,14 @@ class RecaseOptions(_Validated):
         choices=("case", "diacritics", "both"),
         group=CASING,
     )
+    input_case: str | None = option(
+        None,
+        "Case that the input has. ignore: do not use it. keep: words with a capital stay as they are, except in lines"
+        " in capitals and in Title Case. evidence: weigh it against the context, as reliable as the line and the text"
+        " show it to be.  [default: evidence, if the model has learned it, else ignore]",
+        choices=("ignore", "keep", "evidence"),
+        group=CASING,
+    )
     align_words: bool = option(
         False,
         "Alignment indices refer to the output of `capfst tokenize`, not to whitespace-separated words.",

@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.surface import openings, write
+from capfst.casing.first_words import openings
+from capfst.casing.surface import write
 from capfst.casing.types import CasingCosts, LabelPath, Words
 from capfst.casing.user_words import UserWords
+from capfst.casing.written import keep_written, nearly_title, written_shapes
 from capfst.context.casing_costs import casing_costs
+from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
 from capfst.context.user_costs import add_user_words
@@ -52,6 +55,7 @@ Shapes = npt.NDArray[np.uint8]
 
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 _MOST_PATHS = 256  # for one casing
+_MOST_PASSES = 4  # over lines that change each time that they are recased
 _BLANK = re.compile(rb"[ \t\n]").search
 
 
@@ -72,6 +76,7 @@ class Pipeline:
         self.language = ANY
         model = loaded.model
         self._check_restores()
+        self.input_case = self._input_case()
         self.boundaries: Boundaries
         if like and (like.options.abbreviations, like.options.language) == (options.abbreviations, options.language):
             self.boundaries = like.boundaries
@@ -79,6 +84,7 @@ class Pipeline:
             self.boundaries = loaded.boundaries(_entries(options.abbreviations), options.language)
         is_listed = like is not None and like.options.words == options.words
         self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
+        self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load)
             cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
@@ -130,6 +136,24 @@ class Pipeline:
             )
         return UserWords(words, self.loaded.transducer) if words else None
 
+    def _input_case(self) -> str:
+        """Return the use of the written case that the options and the model allow."""
+        wanted, model = self.options.input_case, self.loaded.model
+        is_learned = self.options.context and self.loaded.noise is not None
+        if wanted is None:
+            return "evidence" if is_learned else "ignore"
+        if wanted == "evidence" and not is_learned:
+            raise OptionError(
+                f"`input_case='evidence'` needs a context model that has learned it: {model.path} has not, or"
+                " `context=False` leaves it out. Train the model again, or use `input_case='keep'`."
+            )
+        if wanted == "keep" and not model.symbols.language.restores_case:
+            raise OptionError(
+                f"`input_case='keep'` needs a model that restores case, but {model.path} restores"
+                f" {model.symbols.language.restored}. Leave it out."
+            )
+        return wanted
+
     def _load(self) -> None:
         """Load the parts that the options need, and call their kernels once, while the engine is built."""
         self.context = self.loaded.context if self.options.context else None
@@ -162,15 +186,37 @@ class Pipeline:
             )
         return known.index(language)
 
-    def recase(self, buf: Buffer, block: Block | None = None) -> tuple[Words, memoryview]:
+    def recase(self, buf: Buffer, block: Block | None = None, style: Style | None = None) -> tuple[Words, memoryview]:
         """P = bestpath(S ∘ T ∘ LM): return the words of a text, and all of it in its best casing.
 
-        block: the same text with its source, if it is a translation.
+        block: the same text with its source, if it is a translation. style: that of the text to which the lines belong;
+        None: each line is on its own.
         """
         words = self.words(buf)  # S ∘ T
-        costs = self.costs(buf, words, block)  # weights on S ∘ T
+        costs = self.costs(buf, words, block, style=style)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
-        return words, self.surface(buf, words, path, costs)  # P
+        recased = self.surface(buf, words, path, costs)  # P
+        return words, self._settled(buf, words, recased) if self.input_case == "keep" else recased
+
+    def _settled(self, buf: Buffer, words: Words, recased: memoryview) -> memoryview:
+        """Return recased lines, of which those are recased again whose capitals were kept, but which have become lines
+        in Title Case, in which capitals are not kept."""
+        numbers = nearly_title(buf, words, self.loaded.pretokenized)
+        if not numbers.size:
+            return recased
+        lines = bytes(recased).split(b"\n")
+        again = b"\n".join([lines[number] for number in numbers])
+        settled = again
+        for _ in range(_MOST_PASSES):
+            before = np.frombuffer(settled, np.uint8)
+            its_words = self.words(before)
+            costs = self.costs(before, its_words)
+            settled = bytes(self.surface(before, its_words, self.engine.best(its_words, costs.arc_costs), costs))
+            if settled == before.tobytes():
+                break
+        for number, line in zip(numbers, settled.split(b"\n"), strict=True):
+            lines[number] = line
+        return memoryview(b"\n".join(lines))
 
     def words(self, buf: Buffer) -> Words:
         """S ∘ T: return the words of a text with the labels of their surface forms, and where sentences may begin."""
@@ -181,25 +227,43 @@ class Pipeline:
             words.may_begin[:] = False
         return words
 
-    def costs(self, buf: Buffer, words: Words, block: Block | None = None, include_pruned: bool = False) -> CasingCosts:
-        """Return the weights on S ∘ T: costs (−ln) of each casing in its context and, for a translation, its source;
-        including the words that the user gives, which are arcs of T.
+    def costs(
+        self,
+        buf: Buffer,
+        words: Words,
+        block: Block | None = None,
+        include_pruned: bool = False,
+        style: Style | None = None,
+    ) -> CasingCosts:
+        """Return the weights on S ∘ T: costs (−ln) of each casing in its context, given the written case and, for a
+        translation, its source; including the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
+        style: as in `recase`.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         if self.user_words is None or found is None:
-            return self._costs(buf, words, block, include_pruned)
-        costs = self._costs(buf, words, block, include_pruned or found.is_weighted, found.shapes)
+            return self._costs(buf, words, block, include_pruned, style)
+        costs = self._costs(buf, words, block, include_pruned or found.is_weighted, style, found.shapes)
         is_context = block is None or block.source is None
         return add_user_words(costs, buf, words, self.user_words, found, self.engine.search, include_pruned, is_context)
 
     def _costs(
-        self, buf: Buffer, words: Words, block: Block | None, include_pruned: bool, given: Shapes | None = None
+        self,
+        buf: Buffer,
+        words: Words,
+        block: Block | None,
+        include_pruned: bool,
+        style: Style | None,
+        given: Shapes | None = None,
     ) -> CasingCosts:
         """Return the weights as `costs` does, without the words that the user gives. given: as in `casing_costs`."""
         if block is None or block.source is None:
-            return self._context_costs(buf, words, include_pruned, given)
+            written = self._written(buf, words, style)
+            costs = self._context_costs(buf, words, include_pruned, given, written)
+            if self.input_case == "keep":
+                costs = keep_written(buf, words, self.loaded.model.symbols, self.loaded.pretokenized, costs)
+            return costs
         from capfst.bilingual.costs import bilingual_costs  # noqa: PLC0415  (few texts are translations)
 
         bilingual = self.check_bilingual()
@@ -208,7 +272,12 @@ class Pipeline:
         return bilingual_costs(bilingual, self.loaded.forms, target, source, links, alone, self.guesses)
 
     def _context_costs(
-        self, buf: Buffer, words: Words, include_pruned: bool = False, given: Shapes | None = None
+        self,
+        buf: Buffer,
+        words: Words,
+        include_pruned: bool = False,
+        given: Shapes | None = None,
+        written: Written = NOT_USED,
     ) -> CasingCosts:
         if self.context is None and self.spellings is None:
             return CasingCosts()
@@ -216,7 +285,7 @@ class Pipeline:
         memory = rarity(words, self.loaded.model.arcs) if self.options.document else None
         costs = casing_costs(
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
-            self.language, self.spellings, given,
+            self.language, self.spellings, given, written,
         )  # fmt: skip
         if self._corrects and len(words.starts) > 1:  # not for the line of `_load`
             self.loaded.positional.change(buf, words, costs)
@@ -224,38 +293,76 @@ class Pipeline:
                 self.loaded.person_names.change(words, costs, self.loaded.transducer, self.context)
         return costs
 
+    def _written(self, buf: Buffer, words: Words, style: Style | None) -> Written:
+        """Return the written case of a text as evidence; of single lines if `style` is None."""
+        if self.input_case != "evidence":
+            return NOT_USED
+        noise = self.loaded.noise
+        assert noise is not None
+        shapes = written_shapes(buf, words, self.loaded.pretokenized)
+        return Written.of(shapes, noise.evidence, NO_STYLE if style is None else style.counts)
+
     def surface(self, buf: Buffer, words: Words, path: LabelPath, costs: CasingCosts) -> memoryview:
         """P: return the text with its words in the surface forms of a path."""
         symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
-        return write(buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies)
+        return write(
+            buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies,
+            costs.keeps_capital,
+        )  # fmt: skip
 
     # Texts of any size, piece by piece
 
-    def recase_utf8(self, text: bytes) -> memoryview:
-        """Return valid UTF-8 in its best casing."""
-        recased = [self.recase(piece)[1] for piece in self.pieces(text)]
+    def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
+        """Return valid UTF-8 in its best casing. style: as in `recase`."""
+        recased = [self.recase(piece, style=of_piece)[1] for piece, of_piece in self.pieces(text, style)]
         return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
 
-    def pieces(self, text: bytes) -> Iterator[Buffer]:
-        """Yield the pieces of a text that are recased one after the other: documents, with the option `document`; with
-        the option `wrapped`, the lines of a paragraph are one, which `rewrapped` undoes."""
+    def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
+        """Yield the pieces of a text that are recased one after the other, and their style: that of the text; with the
+        option `document`, documents and their own; with the option `wrapped`, the lines of a paragraph are one, which
+        `rewrapped` undoes."""
         if self.options.wrapped:
             text = bytes(unwrap(text))
-        if not self.options.document or not text:
-            return pieces(text)
-        return (piece for document in whole_documents([text]) for piece in pieces(document))
+        for part in whole_documents([text]) if self.options.document and text else (text,):
+            of_part = Style() if self.options.document else style
+            head = of_part.head(part) if of_part and self.input_case == "evidence" else 0
+            if of_part and head:
+                for piece in pieces(part[:head]):
+                    yield piece, of_part
+                of_part.end_head()
+            if head < len(part) or not part:
+                for piece in pieces(part[head:]):
+                    yield piece, of_part
+
+    def recase_text(self, text: bytes) -> memoryview:
+        """Return a text in its best casing, given also its style."""
+        return self.recase_utf8(text, Style())
 
     def rewrapped(self, text: bytes, recased: memoryview) -> memoryview:
         """Return the recased `pieces` of a text with its line ends."""
         return rewrap(text, recased) if self.options.wrapped else recased
 
     def recase_blocks(self, blocks: Iterable[bytes], jobs: int = 1) -> Iterator[memoryview]:
-        """Recase blocks of whole lines in `jobs` threads; yield them in order, reading a few blocks ahead."""
+        """Recase a text, in blocks of whole lines, in `jobs` threads; yield them in order, a few blocks late."""
+        style, blocks = Style(), iter(blocks)
         if self.options.document:
             blocks = whole_documents(blocks)
         elif self.options.wrapped:
             blocks = joined(whole_documents(blocks))
-        return map_stream(self.recase_utf8, blocks, jobs)
+        if self.input_case == "evidence" and not self.options.document:
+            for block in blocks:
+                yield self.recase_utf8(block, style)
+                if style.is_learned:
+                    break
+        yield from map_stream(lambda block: self.recase_utf8(block, style), blocks, jobs)
+
+    def style_after(self, head: bytes) -> Style:
+        """Return the style of a text that begins with these lines."""
+        style = Style()
+        for piece, _ in self.pieces(head, style):
+            self.costs(piece, self.words(piece), style=style)
+        style.stop()
+        return style
 
     # Translations
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
 
 from capfst import models
+from capfst.context.channel import Style
 from capfst.exceptions import CorpusError, ModelError, quantity
 from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
@@ -112,17 +113,18 @@ class Recaser:
             TypeError: neither a str nor a list or tuple of str.
         """
         if isinstance(text, (list, tuple)):
-            if markup_of("", self._with(options, "recaser").options.markup) != NONE:
+            pipeline = self._with(options, "recaser")
+            if markup_of("", pipeline.options.markup) != NONE:
                 return [self(item, **options) for item in text]
-            return list(self.recase_lines(text, **options))
+            return list(self._recase_lines(text, pipeline, None))
         if not isinstance(text, str):
             raise _no_str(text, "a Recaser takes a str or a list of str")
         pipeline = self._with(options, "recaser")
         markup = markup_of("", pipeline.options.markup)
         if markup == NONE:
-            return _str(pipeline.recase_utf8(_utf8(text)))
+            return _str(pipeline.recase_text(_utf8(text)))
         hidden = hide_text(_utf8(text), markup)
-        return _str(shown(pipeline.recase_utf8(hidden.text), hidden.bytes))
+        return _str(shown(pipeline.recase_text(hidden.text), hidden.bytes))
 
     def recase_lines(self, lines: Iterable[str], **options: Any) -> Iterator[str]:
         """Yield each line in its best casing as soon as it is known, with a line break if it came with one.
@@ -139,14 +141,18 @@ class Recaser:
             raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}. Call the Recaser, or split it.")
         pipeline = self._with(options, "recase_lines")
         pipeline.check_markup("recase_lines")
+        return self._recase_lines(lines, pipeline, Style())
+
+    def _recase_lines(self, lines: Iterable[str], pipeline: Pipeline, style: Style | None) -> Iterator[str]:
+        """Recase lines of a text that has a style, or lines that are each on their own."""
         checked = map(_text, count(1), lines)
         if pipeline.options.wrapped:
             return (_str(pipeline.recase_utf8(_utf8(text))) for text in checked)
         if pipeline.options.document:
-            return _recase_batches(pipeline, documents(checked))
+            return _recase_batches(pipeline, documents(checked), style)
         if isinstance(lines, Sized):
-            return _recase_batches(pipeline, iter(lambda: list(islice(checked, _LINES)), []))
-        return _recase_batches(pipeline, as_they_come(checked, _LINES))
+            return _recase_batches(pipeline, iter(lambda: list(islice(checked, _LINES)), []), style)
+        return _recase_batches(pipeline, as_they_come(checked, _LINES), style)
 
     def recase_aligned(self, target: Lines, source: Lines, alignment: Lines | None = None, **options: Any) -> Lines:
         """Return translations in their best casing given their cased source (Wang, Knight & Marcu 2006).
@@ -224,10 +230,12 @@ class Batch(NamedTuple):
         return {self.column: [None if text is None else next(recased) for text in texts]}
 
 
-def _recase_batches(pipeline: Pipeline, batches: Iterable[list[str]]) -> Iterator[str]:
+def _recase_batches(pipeline: Pipeline, batches: Iterable[list[str]], style: Style | None) -> Iterator[str]:
     for lines in batches:
+        if pipeline.options.document:
+            style = Style()
         text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
-        recased = iter(_str(pipeline.recase_utf8(_utf8(text))).split("\n"))
+        recased = iter(_str(pipeline.recase_utf8(_utf8(text), style)).split("\n"))
         for line in lines:
             has_end = line.endswith("\n")
             yield "\n".join(islice(recased, line.count("\n") + (not has_end))) + "\n" * has_end

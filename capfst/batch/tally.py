@@ -6,10 +6,13 @@ unless a character and its other case differ in length (K, the Kelvin sign); the
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.types import Words
+from capfst.context.channel import Style
 from capfst.io.alignments import Block
 from capfst.io.protocol import Recase, RecaseCounts
 from capfst.kernels import kernel
@@ -18,6 +21,7 @@ from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
 _SHIFTED = -1
+_STYLES = 64  # texts whose style is kept
 
 
 @kernel
@@ -81,9 +85,10 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
 
 def counting(recaser: Recaser) -> Recase:
     """Return a function that recases whole lines, with or without their source, and counts tokens and changes."""
+    style_after = lru_cache(_STYLES)(recaser.pipeline.style_after)
 
     def recase(
-        text: bytes, source: bytes | None = None, align: bytes | None = None, /
+        text: bytes, source: bytes | None = None, align: bytes | None = None, /, head: bytes | None = None
     ) -> tuple[memoryview, RecaseCounts]:
         counts = RecaseCounts(lines=bool(text) and not text.endswith(b"\n"))
         if source is not None:
@@ -91,8 +96,9 @@ def counting(recaser: Recaser) -> Recase:
             whole = np.frombuffer(text, np.uint8)
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
-        for buf in recaser.pipeline.pieces(text):
-            words, recased = recaser.pipeline.recase(buf)
+        style = style_after(head) if head else None if head is None else Style()
+        for buf, of_piece in recaser.pipeline.pieces(text, style):
+            words, recased = recaser.pipeline.recase(buf, style=of_piece)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased
         written = recaser.pipeline.rewrapped(text, memoryview(output))

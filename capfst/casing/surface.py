@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.first_words import first_words
 from capfst.casing.names import Spelling, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import is_joined
@@ -20,7 +21,7 @@ from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefe
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.code import is_camel_case
-from capfst.text.sentences import mark_first, mark_prefixes, opens
+from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import (
     CASE_BITS,
@@ -301,7 +302,7 @@ def _write(
     out: U8Array,
 ) -> i64:
     """Write the text to `out`. Return its size. changing: indices of the words that may change. shapes, copies: as in
-    `write`, or empty. first: bool[n], whether each word is the first of a sentence, whose capital is wanted; or empty.
+    `write`, or empty. first: bool[n], whether each word is the first of a sentence and gets a capital; or empty.
     scratch: working memory for a word in two cases."""
     token_types = words.token_types
     info, lowering, size = spelling.info, spelling.lowering, buf.size
@@ -385,12 +386,14 @@ def write(
     sentence_case: bool,
     shapes: npt.NDArray[np.uint8] | None = None,
     copies: Copies | None = None,
+    keeps_capital: npt.NDArray[np.bool_] | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
     A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
     in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
-    first word of each sentence is capitalized, also after a prefix (text/sentences.py).
+    first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words with keeps_capital[i] are
+    capitalized.
     """
     spelling = spelling_of(symbols.language)
     size = buf.size
@@ -402,7 +405,10 @@ def write(
     scratch = sparse((GROWTH + GROWTH * GROWTH) * size + 8, np.uint8)
     out = np.empty(GROWTH * size + 8, np.uint8)
     shapes = _NO_SHAPES if shapes is None else shapes
-    first = _first(buf, words, path, pretokenized) if sentence_case else _NONE
+    first = _NONE if keeps_capital is None else keeps_capital
+    if sentence_case:
+        of_sentences = first_words(buf, words, path.begins, pretokenized)
+        first = of_sentences | first if first.size else of_sentences
     changing = np.empty(len(path.labels), np.int64)
     n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
     size = _write(
@@ -410,48 +416,3 @@ def write(
         pretokenized, first, spelling, scratch, out,
     )  # fmt: skip
     return out[:size].data
-
-
-def _first(buf: npt.NDArray[np.uint8], words: Words, path: LabelPath, pretokenized: bool) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: whether each word is the first of a sentence on a path."""
-    first = np.empty(len(words.starts), np.bool_)
-    if pretokenized:
-        _mark_spaced_first(buf, words, path.begins, first)
-    else:
-        mark_first(buf, words.starts, words.ends, words.token_types, path.begins, first)
-    return first
-
-
-@inner
-def _is_opening(buf: U8Array, start: i64, end: i64) -> bool:
-    """Return whether all characters of a word open."""
-    while start < end and opens(decode(buf, start, end)[0]):
-        start = decode(buf, start, end)[1]
-    return start == end
-
-
-@kernel
-def _mark_spaced_first(buf: U8Array, words: Words, begins: BoolArray, first: BoolArray) -> None:
-    """Do the same as `mark_first` for text that is already tokenized: words may begin with marks."""
-    at_start = True
-    for i in range(first.size):
-        at_start |= begins[i]
-        first[i] = at_start
-        is_open = at_start and _is_opening(buf, words.starts[i], words.ends[i])
-        at_start = is_open or words.token_types[i] == NEWLINE
-
-
-@kernel
-def _mark_spaced_openings(buf: U8Array, words: Words, passes: BoolArray) -> None:
-    for i in range(passes.size):
-        passes[i] = _is_opening(buf, words.starts[i], words.ends[i])
-
-
-def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: whether the next word is the first of a sentence if this one is."""
-    passes = np.empty(len(words.starts), np.bool_)
-    if pretokenized:
-        _mark_spaced_openings(buf, words, passes)
-    else:
-        mark_prefixes(buf, words.starts, words.ends, words.token_types, passes)
-    return passes

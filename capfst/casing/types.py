@@ -54,6 +54,8 @@ class CasingCosts(NamedTuple):
     """Weight of the LM's −ln P; all other costs are divided by it (bilingual models only)."""
     copies: Copies | None = None
     """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
+    keeps_capital: npt.NDArray[np.bool_] | None = None
+    """[n]: whether the word keeps the capital with which it is written at the start of a sentence."""
 
 
 class LabelPath(NamedTuple):

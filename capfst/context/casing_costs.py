@@ -20,6 +20,8 @@ import numpy.typing as npt
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import CasingCosts, Words
+from capfst.casing.written import is_written
+from capfst.context.channel import NOT_USED, Written, is_written_mixed, stays
 from capfst.context.context_model import LEAST_PENALTY, Context, WordRecordArray
 from capfst.context.document_memory import remember
 from capfst.context.domains import ANY
@@ -27,8 +29,8 @@ from capfst.context.lexicon import has_case
 from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
-from capfst.kernels import get_eight, inlined, inner, kernel, part, prefetch
-from capfst.kernels.types import F32Array, F32Matrix, U8Array, U32Array, f32, i64, u32, u64
+from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
+from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32, u64
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
@@ -118,6 +120,37 @@ def _fill_oov(shape_costs: F32Array, option: F32Array) -> i64:
     return best
 
 
+@outlined
+@inner
+def _fill_mixed(
+    records: WordRecordArray,
+    label: u32,
+    shapes: U8Array,
+    shape_costs: F32Array,
+    buf: U8Array,
+    start: i64,
+    end: i64,
+    data: U8Array,
+    offsets: I64Array,
+    arc_costs: F32Array,
+    option: F32Array,
+) -> bool:
+    """Change the costs of a known word that is written in mixed case, from `_fill_known`: other forms in mixed case
+    cost as much as capitalized ones, and if the word has no such form, it is an unseen casing. Return whether this
+    casing costs less than the most frequent form."""
+    for k in range(shapes.size):
+        if shapes[k] == Shape.MIXED:
+            if is_written(buf, start, end, data, offsets[label + k], offsets[label + k + 1]):
+                return False
+            arc_costs[k] = max(arc_costs[k], shape_costs[Shape.CAPITALIZED.value])
+            if k == 0:
+                option[N_SHAPES] = arc_costs[0]
+    option[Shape.MIXED.value] = shape_costs[Shape.MIXED.value] + records[label].unseen_penalty
+    is_best = option[Shape.MIXED.value] < arc_costs[0]
+    arc_costs[0] = min(arc_costs[0], option[Shape.MIXED.value])
+    return is_best
+
+
 @inlined
 def _prune(costs: F32Array) -> None:
     """Set to +inf, in place, the costs of a word's surface forms that exceed the least of them by more than MARGIN."""
@@ -137,6 +170,10 @@ def _fill(
     log_p: F32Matrix,
     include_pruned: bool,
     ranks: U8Array,
+    written: Written,
+    buf: U8Array,
+    data: U8Array,
+    offsets: I64Array,
     shape_costs: F32Array,
     arc_costs: F32Array,
     shapes: U8Array,
@@ -169,9 +206,15 @@ def _fill(
         shape_costs[Shape.LOWER.value] += f32(SCALE * LOWER_PENALTY)
         if n_forms != 0:
             prunes = not include_pruned and not has_spellings(n_forms, label, ranks)
-            if not (prunes and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
+            is_mixed = is_written_mixed(written, i)
+            if is_mixed or not (prunes and _fill_few(context, label, n_forms, shape_costs, arc_costs, arc)):
                 of_forms, costs = part(context.shapes, label, n_forms), part(arc_costs, arc, n_forms)
                 shapes[i] = _fill_known(context.words, label, of_forms, shape_costs, include_pruned, costs, option)
+                if is_mixed and _fill_mixed(
+                    context.words, label, of_forms, shape_costs, buf, words.starts[i], words.ends[i], data, offsets,
+                    costs, option,
+                ):  # fmt: skip
+                    shapes[i] = Shape.MIXED
                 if prunes:
                     _prune(costs)
         elif guess:
@@ -211,6 +254,7 @@ def casing_costs(
     language: int = ANY,
     spellings: Context | None = None,
     given: npt.NDArray[np.uint8] | None = None,
+    written: Written = NOT_USED,
 ) -> CasingCosts:
     """Return the costs of the casings of a buffer's words in addition to the LM's: SCALE · −ln p(shape | word,
     context), less that of the word's likeliest shape.
@@ -228,7 +272,7 @@ def casing_costs(
         spellings: the context model of spellings, whose costs are added, or are the only ones if context is None.
         given: uint8[n], the shapes of words whose casing is given, AS_FORM for the others. Their costs do not matter.
     """
-    known = spellings if context is None else context
+    known, symbols = spellings if context is None else context, transducer.symbols
     assert known is not None
     if begins is None:
         begins = np.zeros(len(words.token_types), np.bool_)
@@ -239,15 +283,34 @@ def casing_costs(
     arc_costs = with_margin[:n_forms]
     costs = CasingCosts(arc_costs)
     if context is not None:
-        score(buf, words, text, lowercaser, context, log_p, given)
+        score(buf, words, text, lowercaser, context, log_p, given, written)
         if rarity is not None:
             remember(words.token_types, text.tokens, text.token_of, rarity, log_p)
         options = np.zeros((max(1, n) if include_pruned else 1, N_SHAPES + 1), np.float32)
         shapes = np.empty(n, np.uint8)
         ranks = np.empty(0, np.uint8) if spellings is None else spellings.shapes
         shape_costs = np.empty(_NO_FORM + 1, np.float32)
-        _fill(words, text, context, guess, log_p, include_pruned, ranks, shape_costs, with_margin, shapes, options)
+        _fill(
+            words,
+            text,
+            context,
+            guess,
+            log_p,
+            include_pruned,
+            ranks,
+            written,
+            buf,
+            symbols.data,
+            symbols.offsets,
+            shape_costs,
+            with_margin,
+            shapes,
+            options,
+        )
         costs = CasingCosts(arc_costs, shapes, options if include_pruned else None)
+        if written.shapes.size:
+            copies, keeps_capital = stays(buf, words, written)
+            costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if spellings is not None:
         set_spelling_evidence(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
         score(buf, words, text, lowercaser, spellings, log_p)

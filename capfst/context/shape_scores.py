@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import AS_FORM, N_SHAPES
 from capfst.casing.types import Words
+from capfst.context.channel import NOT_USED, Written, add_evidence, find_rows
 from capfst.context.context_model import EMPTY_ROW, ROWS_PER_SLOT, Context
 from capfst.context.features import (
     BLOCK,
@@ -261,6 +262,7 @@ def _score(
     lowercaser: Lowercaser,
     context: Context,
     given: U8Array,
+    written: Written,
     buffers: _ScoringBuffers,
     log_p: F32Matrix,
 ) -> None:
@@ -272,7 +274,12 @@ def _score(
         n_unsettled, n_words, n_capitals = _first_pass(text, begin, end, domain, given, context, buffers, log_p)
         n_words += n_unsettled
         n, more = _stage1(buf, words, text, n_unsettled, domain, lowercaser, context, buffers, log_p)
+        is_evidence = written.shapes.size != 0 and find_rows(text, begin, end, written, log_p)
         _stage2(text, n, n_words, n_capitals + more, context, buffers, log_p)
+        for i in range(begin, end if is_evidence else begin):
+            if written.rows[i] >= 0:
+                add_evidence(written, i, log_p[i])
+                _subtract_largest(log_p[i])
         begin = end
 
 
@@ -284,8 +291,9 @@ def score(
     context: Context,
     log_p: npt.NDArray,
     given: npt.NDArray[np.uint8] | None = None,
+    written: Written = NOT_USED,
 ) -> None:
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
     likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others."""
     given = _NONE_GIVEN if given is None else given
-    _score(buf, words, text, lowercaser, context, given, _ScoringBuffers.of(len(text.tokens)), log_p)
+    _score(buf, words, text, lowercaser, context, given, written, _ScoringBuffers.of(len(text.tokens)), log_p)

@@ -12,9 +12,31 @@ from typing import AnyStr
 LONGEST = 200  # lines
 LARGEST = 1 << 18  # bytes of UTF-8
 
+HEAD_LINES, HEAD_BYTES = 64, 1 << 16
+
 PIECE = 1 << 19
 """Bytes of text, in whole lines, that are recased at once. Larger pieces take less time but more memory, and leave
 threads idle at the end of small files. A document is smaller, and never split over two pieces."""
+
+
+class Head:
+    """The first lines of a text: HEAD_LINES, or fewer that have HEAD_BYTES."""
+
+    def __init__(self) -> None:
+        self._lines = self._size = 0
+
+    @property
+    def is_complete(self) -> bool:
+        return self._lines >= HEAD_LINES or self._size >= HEAD_BYTES
+
+    def more(self, text: bytes) -> int:
+        """Return how many bytes of the next lines of the text belong to its head."""
+        end = 0
+        while not self.is_complete and end < len(text):
+            begin, end = end, text.find(b"\n", end) + 1 or len(text)
+            self._lines += 1
+            self._size += end - begin
+        return end
 
 
 def documents(lines: Iterable[AnyStr]) -> Iterator[list[AnyStr]]:

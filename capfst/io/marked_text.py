@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from capfst.io.blocks import joined, raw_blocks
 from capfst.io.compression import OnRead
-from capfst.io.documents import lines_of, whole_documents
+from capfst.io.documents import Head, lines_of, whole_documents
 from capfst.io.lines import BLOCK, LineBlock
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
@@ -41,6 +41,8 @@ class MarkedText(PlainText):
         hiding, line = Hiding(), 1
         blocks = hiding.hide(self._blocks(on_read), self.markup)
         for data in joined(whole_documents(blocks), BLOCK) if self.by_document else blocks:
+            if line == 1:
+                self.head_lines = data[: Head().more(data)]
             yield MarkedBlock(data, line, hiding.take(data))
             line += data.count(b"\n")
 
@@ -55,7 +57,7 @@ class MarkedText(PlainText):
         original = LineBlock(bytes(shown(block.data, block.hidden)), block.line)
         if self.decoded(original)[1]:
             return self._recased_lines(original, block.data, recase)
-        recased, counts = recase(block.data)
+        recased, counts = recase(block.data, head=b"" if block.line == 1 else self.head_lines)
         return shown(recased, block.hidden), counts + RecaseCounts(records=counts.lines)
 
     def _recased_lines(self, block: LineBlock, masked: bytes, recase: Recase) -> tuple[bytes, RecaseCounts]:

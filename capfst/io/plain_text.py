@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from capfst.exceptions import OptionError
 from capfst.io.blocks import joined
 from capfst.io.compression import OnRead
-from capfst.io.documents import whole_documents
+from capfst.io.documents import Head, whole_documents
 from capfst.io.lines import BLOCK, LineBlock, LineFormat
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 
@@ -25,6 +25,9 @@ class PlainText(LineFormat):
         blocks = super().blocks(on_read)
         return joined(whole_documents(blocks), BLOCK) if self.by_document else blocks
 
+    def begin(self, data: bytes) -> None:
+        self.head_lines = data[: Head().more(data)].decode(errors="replace").encode()
+
     def find(self, line: str, number: int) -> list[slice | None]:
         return [slice(0, len(line.removesuffix("\n")))]
 
@@ -33,5 +36,7 @@ class PlainText(LineFormat):
         text, malformed = self.decoded(block)
         if malformed:
             return super().recased(block, recase)
-        recased, counts = recase(text.encode() if "\ufffd" in text else block.data)
+        recased, counts = recase(
+            text.encode() if "\ufffd" in text else block.data, head=b"" if block.line == 1 else self.head_lines
+        )
         return recased, counts + RecaseCounts(records=counts.lines)

@@ -16,6 +16,7 @@ from capfst.casing import encode
 from capfst.casing.glued import FirstWords, glue
 from capfst.casing.transducer import Transducer
 from capfst.context.context_model import Context
+from capfst.context.noise import Noise
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.fst.read import CapFst
 from capfst.lm.query import LanguageModel
@@ -82,6 +83,11 @@ class LoadedModel:
     def spellings(self) -> Context | None:
         """The context model of spellings, in models that restore diacritics; None if the model has none."""
         return Context.of(self.model, SPELLINGS)
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """What the case of the input is worth as evidence; None if the model has not learned it."""
+        return Noise.of(self.model)
 
     @cached_property
     def bilingual(self) -> Bilingual | None:

@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.transducer import Transducer
 from capfst.context.context_model import PART, Context, context_of
+from capfst.context.noise import PART as NOISE
+from capfst.context.noise import SAMPLE, Noise, learn_noise
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import label_spellings, of_spellings
 from capfst.context.train import Fitted, fit
@@ -99,9 +102,11 @@ def train(
     text = count(read_lists(inputs, job.options), clean(inputs, job), inputs)
     sentences, tokens, listed = _sizes(text)
     contexts = learn_context(text, inputs, job)
+    sample = text_of_sample(text) if PART in contexts else b""
     text = restrict(text, contexts, inputs, job.options)
+    noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)
-    parts = pack(contexts, inputs.rules, job)
+    parts = pack(contexts, noise, inputs.rules, job)
     with estimate(text, job) as lm:
         signature = write(output, lm, text, parts, inputs.rules, job)
         ngrams = tuple(lm.ngrams)
@@ -291,9 +296,23 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
     return text._replace(vocabulary=vocabulary, starts=starts, labels=labels)
 
 
-def pack(contexts: dict[str, Context], rules: Language, job: Job) -> dict[str, Part]:
+def text_of_sample(text: Counted) -> bytes:
+    """Return sentences of the corpus, a line each, with spaces between the words."""
+    used, labels = np.unique(np.concatenate(text.labels.sample(SAMPLE)), return_inverse=True)
+    words = [text.vocabulary.symbols.utf8(label) + b" " if label else b"\n" for label in used.tolist()]
+    return b"".join([words[label] for label in labels.tolist()])
+
+
+def transducer_of(text: Counted) -> Transducer:
+    """Return S ∘ T for text that is already tokenized."""
+    return Transducer(text.vocabulary.symbols, text.starts, True)
+
+
+def pack(contexts: dict[str, Context], noise: Noise | None, rules: Language, job: Job) -> dict[str, Part]:
     """Make the parts of the file that follow the LM, and empty `contexts`; with a memory limit, in temporary files."""
     parts = grammar_part(rules)
+    if noise is not None:
+        parts[NOISE] = noise.part()
     for name in [*contexts]:
         part = contexts.pop(name).part()
         parts[name] = part if job.options.memory is None else _spooled(part, job.store)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.models import FORMS, TIED, backoff_models, random_model
 
-from capfst.casing.surface import openings
+from capfst.casing.first_words import openings
 from capfst.casing.types import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import NEWLINE

@@ -1,0 +1,65 @@
+"""The first words of sentences, after quotes, brackets and other prefixes (text/sentences.py).
+
+In: the words of a text, and where sentences begin or may begin inside its lines. Out: which words come first, and which
+tokens leave this to the next one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.types import Words
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, U8Array, i64
+from capfst.text.sentences import mark_first, mark_prefixes, opens
+from capfst.text.tokenizer import NEWLINE
+from capfst.text.unicode import decode
+
+
+def first_words(
+    buf: npt.NDArray[np.uint8], words: Words, begins: npt.NDArray[np.bool_], pretokenized: bool
+) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether each word is the first of a sentence. begins: bool[n], whether a sentence begins with it,
+    inside its line."""
+    first = np.empty(len(words.starts), np.bool_)
+    if pretokenized:
+        _mark_spaced_first(buf, words, begins, first)
+    else:
+        mark_first(buf, words.starts, words.ends, words.token_types, begins, first)
+    return first
+
+
+@inner
+def _is_opening(buf: U8Array, start: i64, end: i64) -> bool:
+    """Return whether all characters of a word open."""
+    while start < end and opens(decode(buf, start, end)[0]):
+        start = decode(buf, start, end)[1]
+    return start == end
+
+
+@kernel
+def _mark_spaced_first(buf: U8Array, words: Words, begins: BoolArray, first: BoolArray) -> None:
+    """Do the same as `mark_first` for text that is already tokenized: words may begin with marks."""
+    at_start = True
+    for i in range(first.size):
+        at_start |= begins[i]
+        first[i] = at_start
+        is_open = at_start and _is_opening(buf, words.starts[i], words.ends[i])
+        at_start = is_open or words.token_types[i] == NEWLINE
+
+
+@kernel
+def _mark_spaced_openings(buf: U8Array, words: Words, passes: BoolArray) -> None:
+    for i in range(passes.size):
+        passes[i] = _is_opening(buf, words.starts[i], words.ends[i])
+
+
+def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether the next word is the first of a sentence if this one is."""
+    passes = np.empty(len(words.starts), np.bool_)
+    if pretokenized:
+        _mark_spaced_openings(buf, words, passes)
+    else:
+        mark_prefixes(buf, words.starts, words.ends, words.token_types, passes)
+    return passes

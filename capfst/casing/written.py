@@ -1,0 +1,180 @@
+"""The case in which the words of a text are written, before recasing.
+
+In: a buffer and its words. Out: for each word its written shape, and whether its capital may come from its position;
+or costs with which words that have a capital stay as they are (`keep_written`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.first_words import first_words
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_with
+from capfst.casing.types import CasingCosts, Copies, Words
+from capfst.fst.symbols import Symbols
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64
+from capfst.text.tokenizer import COMPOUND, NEWLINE
+from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, is_small
+
+SHAPE = 7
+"""Bits of a written shape that are a Shape."""
+HAS_SMALL = 8
+"""Bit of a written shape: the word has a small letter."""
+MAY_BEGIN = 16
+"""Bit of a written shape: the word may be the first of a sentence."""
+
+_SMALL_A = ord("a")  # a word that begins with another character may have no letters
+_TITLE = 4  # words with a capital in a line in Title Case
+_FEW_LOWER = 8  # words in lower case of a line that may come to be in Title Case
+
+
+@inner
+def _written_shape(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
+    """Return the shape of the word buf[start:end], and HAS_SMALL."""
+    cased, capitals, first, i = 0, 0, False, start
+    while i < end:
+        code, i = decode(buf, i, end)
+        flags = info[code]
+        is_capital = flags & (IS_UPPER | IS_CASED) == IS_UPPER | IS_CASED
+        first |= (cased == 0) & is_capital
+        capitals += is_capital
+        cased += flags & IS_CASED != 0
+    shape = shape_with(cased, capitals, first)
+    return shape | HAS_SMALL if capitals < cased else shape
+
+
+@kernel
+def _read(buf: U8Array, words: Words, first: BoolArray, info: U8Array, shapes: U8Array) -> None:
+    for i in range(words.starts.size):
+        start, end = words.starts[i], words.ends[i]
+        if words.token_types[i] > COMPOUND:
+            shapes[i] = Shape.CASELESS
+            continue
+        shape = i64(Shape.LOWER.value | HAS_SMALL)
+        if buf[start] < _SMALL_A or not is_small(buf, start, end):
+            shape = _written_shape(buf, start, end, info)
+        shapes[i] = shape | MAY_BEGIN if first[i] else shape
+
+
+def written_shapes(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.uint8]:
+    """Return uint8[n]: the written Shape of each word, with HAS_SMALL and MAY_BEGIN; CASELESS for other tokens."""
+    shapes = np.empty(len(words.starts), np.uint8)
+    _read(buf, words, first_words(buf, words, words.may_begin, pretokenized), INFO, shapes)
+    return shapes
+
+
+@inner
+def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, form_end: i64) -> bool:
+    """Return whether the surface form data[form:form_end] is the word buf[start:end], case included: the LM writes its
+    digits as 0 and its apostrophes as '."""
+    while form < form_end and start < end:
+        if data[form] == 48 and 48 <= buf[start] <= 57:
+            start += 1
+        elif data[form] == 39 and end - start >= 3 and buf[start] == 0xE2 and buf[start + 1] == 0x80:
+            start += 3
+        elif data[form] == buf[start]:
+            start += 1
+        else:
+            return False
+        form += 1
+    return form == form_end and start == end
+
+
+@inner
+def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
+    """Return whether the capitals of a line's words begin … end − 1 are kept: it has small letters, and is not in Title
+    Case, in which all words have a capital."""
+    flags, n_capitals, n_lower = 0, 0, 0
+    for i in range(begin, end):
+        shape = shapes[i] & SHAPE
+        flags |= shapes[i]
+        n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
+        n_lower += shape == Shape.LOWER
+    return flags & HAS_SMALL != 0 and (n_lower > 0 or n_capitals < _TITLE)
+
+
+@kernel
+def _keep(
+    buf: U8Array,
+    words: Words,
+    written: U8Array,
+    data: U8Array,
+    offsets: I64Array,
+    arc_costs: F32Array,
+    shapes: U8Array,
+    options: F32Matrix,
+    starts: I64Array,
+    keeps_capital: BoolArray,
+) -> None:
+    """Change the arrays of CasingCosts so that the words with a capital stay as they are; `options` may be empty.
+    starts: of the words that are copied, else −1. keeps_capital: initially False."""
+    n, begin, arc = words.starts.size, 0, 0
+    while begin < n:
+        end = begin
+        while end < n and words.token_types[end] != NEWLINE:
+            end += 1
+        keeps = _keeps(begin, end, written)
+        for i in range(begin, min(n, end + 1)):
+            n_forms, label, shape = i64(words.n_forms[i]), words.first_labels[i], written[i] & SHAPE
+            first, arc = arc, arc + n_forms
+            if not keeps or shape == Shape.LOWER or shape == Shape.CASELESS:
+                continue
+            if shape == Shape.CAPITALIZED and written[i] & MAY_BEGIN != 0:
+                keeps_capital[i] = True
+                continue
+            own = -1
+            for k in range(n_forms):
+                arc_costs[first + k] = np.inf
+                if is_written(buf, words.starts[i], words.ends[i], data, offsets[label + k], offsets[label + k + 1]):
+                    own = k
+            shapes[i] = AS_FORM
+            if own < 0:
+                shapes[i], starts[i] = Shape.MIXED, words.starts[i]
+            if n_forms > 0:
+                arc_costs[first + max(own, 0)] = 0
+            if options.size > 0:
+                options[i] = np.inf
+                if own <= 0:
+                    options[i, N_SHAPES if own == 0 else Shape.MIXED] = 0
+        begin = end + 1
+
+
+def keep_written(
+    buf: npt.NDArray[np.uint8], words: Words, symbols: Symbols, pretokenized: bool, costs: CasingCosts
+) -> CasingCosts:
+    """Return the costs with which words that have a capital stay as they are, except in lines in capitals and in Title
+    Case. Changes the arrays of `costs`."""
+    n, (arc_costs, shapes, options) = len(words.starts), costs[:3]
+    if arc_costs is None or shapes is None:
+        arc_costs = np.zeros(int(words.n_forms.sum()), np.float32)
+        shapes = np.where(words.n_forms > 0, AS_FORM, Shape.LOWER).astype(np.uint8)
+    starts, keeps_capital = np.full(n, -1, np.int64), np.zeros(n, np.bool_)
+    _keep(
+        buf, words, written_shapes(buf, words, pretokenized), symbols.data, symbols.offsets, arc_costs, shapes,
+        np.empty((0, 0), np.float32) if options is None else options, starts, keeps_capital,
+    )  # fmt: skip
+    copies = Copies(buf, starts, words.ends)
+    return costs._replace(arc_costs=arc_costs, shapes=shapes, copies=copies, keeps_capital=keeps_capital)
+
+
+@kernel
+def _mark_nearly_title(words: Words, written: U8Array, lines: BoolArray) -> None:
+    begin, line = 0, 0
+    while begin < words.starts.size:
+        end, n_lower, n_capitals = begin, 0, 0
+        while end < words.starts.size and words.token_types[end] != NEWLINE:
+            shape = written[end] & SHAPE
+            n_lower += shape == Shape.LOWER
+            n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
+            end += 1
+        lines[line] = 0 < n_lower <= _FEW_LOWER
+        begin, line = end + 1, line + 1
+
+
+def nearly_title(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.int64]:
+    """Return the numbers of the lines that are kept, but might be in Title Case if more words had a capital."""
+    lines = np.zeros(int(np.count_nonzero(words.token_types == NEWLINE)) + 1, np.bool_)
+    _mark_nearly_title(words, written_shapes(buf, words, pretokenized), lines)
+    return np.flatnonzero(lines)

@@ -1,0 +1,220 @@
+"""Learn what the written case of a word is worth as evidence, from pairs of cased text and the same text with noise.
+
+In: cased text, and the context model. Out: `Noise`, a part of the model: for each row of evidence (channel.py) a weight
+of each shape. Documents and single lines of the text are made careless in different ways and degrees: capitals are
+missing, words have a capital that they should not have, titles have capitals in all words; or nothing is changed. The
+weights maximize Σ ln p(true shape | context, row), where ln p(shape) = ln p(shape | context) + weight + constant: a
+log-linear model with one feature per word, the row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.casing.transducer import Transducer
+from capfst.casing.written import HAS_SMALL, MAY_BEGIN, SHAPE, written_shapes
+from capfst.context.channel import (
+    N_EXCESS,
+    N_MISSING,
+    N_NEIGHBORS,
+    N_ROWS,
+    NO_STYLE,
+    Style,
+    Written,
+)
+from capfst.context.context_model import Context
+from capfst.context.domains import ANY
+from capfst.context.shape_scores import score
+from capfst.context.tokens import read_words
+from capfst.exceptions import ModelError
+from capfst.fst.read import CapFst
+from capfst.fst.trailer import Part
+from capfst.text.tokenizer import NEWLINE
+
+PART = "noise"
+"""Name of the part of a model."""
+SAMPLE = 500_000
+"""Labels of the corpus from which the noise is learned."""
+
+_FORMAT = 1
+_LINES = 200  # of a document
+_KINDS = np.cumsum([0.3, 0.4, 0.1, 0.12, 0.02])
+"""Shares of the kinds of noise: none, missing capitals, excess capitals, both, headlines; the rest is Title Case."""
+_MOST_MISSING = 0.7
+_EXCESS = np.array([0.01, 0.02, 0.05, 0.1])
+_ITERATIONS = 40
+_WEIGHTS = 1.0, 1.3
+"""Of the evidence of words written in lower case and of others, beside ln p. Tuned on held-out text."""
+_Shapes = npt.NDArray[np.uint8]
+_Random = npt.NDArray[np.float64]
+
+
+class Noise(NamedTuple):
+    """What the written case is worth."""
+
+    evidence: npt.NDArray[np.float32]  # [N_ROWS, N_SHAPES], as from channel.py
+
+    @classmethod
+    def of(cls, model: CapFst) -> Noise | None:
+        """Return the noise model in a model's file; None if it has none.
+
+        Raises:
+            ModelError: it is damaged, or of another version of capfst.
+        """
+        part = model.parts.get(PART)
+        if part is None:
+            return None
+        try:
+            if part.settings["format"] != _FORMAT:
+                raise ValueError("another format")
+            evidence = part.arrays["evidence"].view(np.float32).reshape(N_ROWS, N_SHAPES)
+            if not np.isfinite(evidence).all():
+                raise ValueError("a weight is not a number")
+        except (ValueError, KeyError) as error:
+            raise ModelError(
+                f"{model.path}: the noise model cannot be used ({error}). Train the model again, or use it with"
+                " `input_case='ignore'`."
+            ) from error
+        return cls(evidence)
+
+    def part(self) -> Part:
+        """Return the noise model as a part of a model's file."""
+        return Part({"format": _FORMAT}, {"evidence": self.evidence.reshape(-1).view(np.uint8)})
+
+
+def learn_noise(text: bytes, context: Context, transducer: Transducer) -> Noise:
+    """Learn the noise model from cased text, whose words are separated by spaces.
+
+    transducer: of the words that the context model knows; it takes text that is already tokenized.
+    """
+    documents = [_Document(lines, context, transducer) for lines in _documents(text)]
+    noisy = [
+        (document, _noisy(document, 2 * number + of_text, of_text), of_text)
+        for number, document in enumerate(documents)
+        for of_text in (False, True)
+    ]
+    rows, log_p, truths = [np.empty(0, np.int32)], [np.empty((0, N_SHAPES), np.float32)], [np.empty(0, np.uint8)]
+    for document, shapes, of_text in noisy:
+        its_rows, its_log_p = document.score(shapes, context, Style().counts if of_text else NO_STYLE)
+        shows = (its_rows >= 0) & (shapes & MAY_BEGIN == 0)
+        rows.append(its_rows[shows])
+        log_p.append(its_log_p[shows])
+        truths.append(document.shapes[shows] & SHAPE)
+    weights = _fit(np.concatenate(rows), np.concatenate(log_p), np.concatenate(truths), _prior())
+    return Noise(_stable(weights * np.where(np.arange(N_ROWS) % N_SHAPES == Shape.LOWER, *_WEIGHTS)[:, None]))
+
+
+def _documents(text: bytes) -> list[npt.NDArray[np.uint8]]:
+    """Split a text into documents of _LINES lines."""
+    buf = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(buf == ord("\n"))[_LINES - 1 :: _LINES] + 1
+    return [document for document in np.split(buf, ends) if document.size]
+
+
+class _Document:
+    """Lines of cased text, whose words can be made careless."""
+
+    def __init__(self, buf: npt.NDArray[np.uint8], context: Context, transducer: Transducer) -> None:
+        self.buf, self.words = buf, transducer.words(buf)
+        self.words.may_begin[:] = False
+        n = len(self.words.starts)
+        self.text, self.lowercaser = read_words(buf, self.words, np.zeros(n, np.bool_), context, transducer, True, ANY)
+        self.shapes = written_shapes(buf, self.words, transducer.pretokenized)
+        is_end = self.words.token_types == NEWLINE
+        self.line = np.cumsum(is_end) - is_end
+        self.is_frequent = self.text.tokens["frequency_rank"][self.text.token_of] > 0
+
+    def score(
+        self, shapes: _Shapes, context: Context, style: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+        """Return the row of each word if it is written in these shapes, and ln p of its true shapes."""
+        written = Written.of(shapes, np.zeros((N_ROWS, N_SHAPES), np.float32), style)
+        log_p = np.zeros((len(shapes), N_SHAPES), np.float32)
+        score(self.buf, self.words, self.text, self.lowercaser, context, log_p, written)
+        return written.rows, log_p
+
+
+def _stable(weights: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
+    """Return the weights, changed so that the best casing of a line is still the best one if the line is written in it,
+    which is a line with less noise.
+
+    The lead of the written shape over a true one is at least 0, not less in lines with less noise, and satisfies the
+    triangle inequality.
+    """
+    by_style = weights.reshape(2, N_MISSING, N_EXCESS, -1, N_SHAPES, N_SHAPES)
+    own = np.diagonal(by_style, axis1=4, axis2=5)[..., None]
+    lead = np.maximum(own - by_style, 0)  # …, written, true
+    for axis in (1, 2):
+        lead = np.flip(np.maximum.accumulate(np.flip(lead, axis), axis), axis)
+    for shape in range(N_SHAPES):
+        lead = np.minimum(lead, lead[..., shape, None] + lead[..., None, shape, :])
+    return (-lead).reshape(weights.shape).astype(np.float32)
+
+
+def _noisy(document: _Document, seed: int, of_text: bool) -> _Shapes:
+    """Return the written shapes of a document's words with noise: of one kind, or of one in each line."""
+    n = len(document.shapes)
+    unit = np.zeros(n, np.int64) if of_text else document.line
+    kind, missing, excess = (_random(seed, k, unit) for k in range(3))
+    kind = np.searchsorted(_KINDS, kind, side="right")
+    missing *= _MOST_MISSING
+    excess = _EXCESS[(excess * len(_EXCESS)).astype(np.int64)]
+    chance = _random(seed, 3, np.arange(n))
+    shape = document.shapes & SHAPE
+    is_lower, is_rare = shape == Shape.LOWER, ~document.is_frequent
+    loses = np.isin(shape, (Shape.CAPITALIZED, Shape.UPPER, Shape.MIXED)) & np.isin(kind, (1, 3)) & (chance < missing)
+    gains = is_lower & ((np.isin(kind, (2, 3)) & (chance < excess)) | ((kind == 4) & is_rare) | (kind == 5))
+    shapes = document.shapes.copy()
+    shapes[loses] = shapes[loses] & MAY_BEGIN | HAS_SMALL | Shape.LOWER
+    shapes[gains] = shapes[gains] & MAY_BEGIN | HAS_SMALL | Shape.CAPITALIZED
+    return shapes
+
+
+def _random(seed: int, stream: int, numbers: npt.NDArray[np.int64]) -> _Random:
+    """Return pseudo-random numbers in [0, 1), the same for the same arguments (SplitMix64; Steele et al. 2014)."""
+    z = numbers.astype(np.uint64) + np.uint64((seed << 34) + (stream << 32) + 1)
+    z *= np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ z >> np.uint64(31)) >> np.uint64(11)).astype(np.float64) / (1 << 53)
+
+
+def _prior() -> npt.NDArray[np.float32]:
+    """Return ln P(written | true), float32[N_ROWS, N_SHAPES], if noise occurred at the rates of the styles."""
+    p = np.full((N_MISSING, N_EXCESS, N_SHAPES, N_SHAPES), 2e-4)  # …, true, written
+    missing = np.array([0.005, 0.05, 0.13, 0.3, 0.52, 0.78, 0.95])[:, None]
+    excess = np.array([0.0005, 0.007, 0.02, 0.05, 0.15, 0.4, 0.4, 0.85, 0.85])
+    p[:, :, Shape.LOWER] = 1e-5
+    p[:, :, Shape.LOWER, Shape.LOWER], p[:, :, Shape.LOWER, Shape.CAPITALIZED] = 1 - excess, excess
+    for shape in range(1, N_SHAPES):
+        p[:, :, shape, Shape.LOWER], p[:, :, shape, shape] = missing, 1 - missing
+    by_written = np.log(p).swapaxes(2, 3)[:, :, None]  # the same for all kinds of words and neighbors
+    repeated = np.broadcast_to(by_written, (2, N_MISSING, N_EXCESS, 2 * N_NEIGHBORS, N_SHAPES, N_SHAPES))
+    return np.ascontiguousarray(repeated.reshape(N_ROWS, N_SHAPES), np.float32)
+
+
+def _fit(
+    rows: npt.NDArray[np.int32],
+    log_p: npt.NDArray[np.float32],
+    truths: npt.NDArray[np.uint8],
+    prior: npt.NDArray[np.float32],
+) -> npt.NDArray[np.float32]:
+    """Return the weights that maximize Σ ln softmax(log_p + weights[row])[truth] − ½ Σ (weights − prior)².
+
+    Newton's method with a diagonal Hessian and half steps.
+    """
+    weights, z, is_true = prior.astype(np.float64), log_p.astype(np.float64), np.eye(N_SHAPES)[truths]
+    for _ in range(_ITERATIONS):
+        p = z + weights[rows]
+        p = np.exp(p - p.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        gradient, curvature = prior - weights, np.ones_like(weights)
+        for shape in range(N_SHAPES):
+            gradient[:, shape] += np.bincount(rows, is_true[:, shape] - p[:, shape], N_ROWS)
+            curvature[:, shape] += np.bincount(rows, p[:, shape] * (1 - p[:, shape]), N_ROWS)
+        weights += np.clip(gradient / curvature / 2, -1, 1)
+    return weights.astype(np.float32)
