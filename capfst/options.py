@@ -238,6 +238,12 @@ class TrainOptions(_Validated):
         OptionError: a value that is not supported.
     """
 
+    base: Path | None = option(
+        None,
+        "Model to adapt to the corpus: its path, or the name of a bundled model, such as en.  [default: none]",
+        kind="model",
+        group=TEXT,
+    )
     words: tuple[Path, ...] = option(
         (),
         "Word list: words and names to add to the vocabulary, one per line, cased as inside a sentence (repeatable).",

@@ -19,7 +19,8 @@ from capfst.cli.streams import read_text
 def mix(
     lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
 ) -> None:
-    """Interpolate models linearly into one backoff model, with the context model of the one with the largest weight.
+    """Interpolate models linearly into one backoff model, with the context model of the one with the largest weight,
+    which also gets the other models' evidence on the shapes of words.
 
     \b
     capfst mix news.fst web.fst --weights 0.7,0.3 -o cap.fst

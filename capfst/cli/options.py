@@ -164,7 +164,7 @@ def _click_option(field: Field[Any]) -> Decorator:
     return option(flag_of(field), field.name, **settings)
 
 
-_TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE}
+_TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE, "model": MODEL}
 
 jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")

@@ -37,6 +37,7 @@ def train(corpus: tuple[str, ...], output: Path, runner: str, master: str | None
     capfst train news/ 'web/*.zst' -o cap.fst --order 3 --memory 2G
     capfst train crawl.jsonl.xz simplewiki-20260101-pages-articles.xml.bz2 --field text -o cap.fst
     capfst train de=nachrichten/ fr='presse/*.zst' -o cap.fst
+    capfst train notes.txt --base en -o notes.fst
     capfst train nieuws/ --words /usr/share/dict/dutch -o cap.fst
     """
     from capfst.system.progress import progress

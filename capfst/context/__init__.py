@@ -18,7 +18,8 @@ The modules, in the order of the data:
   `domains` (groups of sources, and how much each word indicates each group);
 * the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions);
 * training: `sample` (which sentences to learn from) → `learn` (tables) → `context_model` (a part of cap.fst); `train`
-  runs these steps, and `transfer` adapts a context model to another vocabulary;
+  runs these steps, `transfer` moves a context model to another vocabulary, and `adapt` brings it up to date with other
+  text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
   → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs); `spellings` adds the
   costs of spellings in models that also restore diacritics.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PART = "context"
 _FORMAT = 5
-_MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
+MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table. The slot holds one of them."""
 FIRST_PASS_ARRAY = "first_look"
@@ -194,7 +194,7 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
     n_languages = len(lexicon.language_counts)
     language_log_odds = np.zeros((len(words), n_languages), np.int8)
     language_evidence = np.zeros((len(words), n_languages), np.uint8)
-    _fill_evidence(starts, lexicon.language_counts, language_evidence)
+    fill_evidence(starts, lexicon.language_counts, language_evidence)
     log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
     log_odds[first] = lexicon.domain_log_odds
     return Context(words, lexicon.shapes, *parameters[1:], n_domains, language_log_odds, language_evidence)
@@ -213,7 +213,7 @@ def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordRecordArray) -> N
 
 
 @allocating
-def _fill_evidence(starts: I32Array, language_counts: I32Cube, language_evidence: U8Matrix) -> None:
+def fill_evidence(starts: I32Array, language_counts: I32Cube, language_evidence: U8Matrix) -> None:
     """Fill language_evidence, uint8[V + 1, languages], at the first labels `starts`: the shape evidence of each
     language."""
     for number in range(starts.size - 1):
@@ -238,10 +238,10 @@ def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) ->
 
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:
     """Return int16[rows, N_SHAPES − 1], the weights of each shape except LOWER, less LOWER's, as integers up to
-    _MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
+    MAX_WEIGHT; and the weight that 1 stands for. (Softmax depends on differences of scores only, so LOWER's may be 0.)
     """
     weights = table[:, 1:N_SHAPES] - table[:, :1]
-    scale = float(max(weights.max(initial=0), -weights.min(initial=0))) / _MAX_WEIGHT or 1.0
+    scale = float(max(weights.max(initial=0), -weights.min(initial=0))) / MAX_WEIGHT or 1.0
     weights /= scale
     return np.rint(weights, out=weights).astype(np.int16), scale
 

@@ -8,6 +8,9 @@ There is only one pass, and a word's shape evidence comes from other text. So ev
 that only one novel has is an unseen word throughout that novel; stage 2 reads decisions that stage 1 made before it
 learned from the sentence; and the model does not rely too much on the LM, which has seen the whole corpus.
 
+A model that is adapted to other text (adapt.py) is learned on from the weights in its file. Only the features that own
+a slot there have weights; each word has a row of its own besides.
+
 The first word of a sentence has its shape from its position. If the word's usual shape is beyond doubt, that is
 learned; otherwise, nothing is.
 """
@@ -20,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
+from capfst.context.context_model import ROWS_PER_SLOT
 from capfst.context.domains import ANY, likeliest_domain
 from capfst.context.features import (
     BLOCK,
@@ -51,7 +55,7 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_frequent_shape, shape_evidence
-from capfst.kernels import allocating, inner
+from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
     BoolArray,
     F32Matrix,
@@ -67,6 +71,7 @@ from capfst.kernels.types import (
     f64,
     i64,
     u8,
+    u32,
     u64,
 )
 
@@ -98,6 +103,19 @@ class Tables(NamedTuple):
         for table in tables:
             table[:, N_SHAPES:] = INITIAL_SUM
         return tables
+
+
+class Base(NamedTuple):
+    """What is learned on from, besides the tables, if a model is adapted; else arrays of size 0."""
+
+    stage1: U8Array  # by row: 1 + the number (Parameters) of the feature that owns it, 0 for none
+    stage2: U8Array
+    first_pass: U8Array
+    words: F32Matrix  # [words, 2 N_SHAPES], a row as in Tables: of stage 1, for each word
+
+
+_NO_OWNERS = np.empty(0, np.uint8)
+NO_BASE = Base(_NO_OWNERS, _NO_OWNERS, _NO_OWNERS, np.empty((0, _ROW), np.float32))
 
 
 class _Examples(NamedTuple):
@@ -186,18 +204,38 @@ def add_scores(table: WeightTable, features: Features, n: i64, z: Scores) -> Non
 
 
 @inner
-def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8, rate: f32) -> None:
-    """Update the weights of n features by one step of AdaGrad (Duchi, Hazan & Singer 2011), given p = softmax(z).
+def owned(owners: U8Array, features: U32Array, n: i64) -> i64:
+    """Keep, in place, those of n features that own their row, and return their number. Without owners, all do."""
+    if owners.size == 0:
+        return n
+    mask, bits = u32(owners.size - 1), u32(count_ones(owners.size - 1))
+    kept = 0
+    for i in range(n):
+        feature = features[i]
+        number = u32(feature >> bits & u32(ROWS_PER_SLOT - 1))
+        features[kept] = feature
+        kept += i64(owners[feature & mask] == number + u32(1))
+    return kept
+
+
+@inner
+def _update(table: F32Matrix, row: i64, p: F64Array, truth: u8, rate: f32) -> None:
+    """Update the weights in a row by one step of AdaGrad (Duchi, Hazan & Singer 2011), given p = softmax(z).
 
     g_k = ∂(−ln p_truth) / ∂z_k = p_k − [k = truth];  G_k ← G_k + g_k²;  w_k ← w_k − η g_k / √G_k.
     """
+    for k in range(N_SHAPES):
+        gradient = f32(p[k] - (k == truth))
+        table[row, N_SHAPES + k] += gradient * gradient
+        table[row, k] -= rate * gradient / np.sqrt(table[row, N_SHAPES + k])
+
+
+@inner
+def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8, rate: f32) -> None:
+    """Update the weights of n features by one step of AdaGrad, given p = softmax(z)."""
     mask = u64(len(table) - 1)
     for i in range(n):
-        row = i64(features[i] & mask)
-        for k in range(N_SHAPES):
-            gradient = f32(p[k] - (k == truth))
-            table[row, N_SHAPES + k] += gradient * gradient
-            table[row, k] -= rate * gradient / np.sqrt(table[row, N_SHAPES + k])
+        _update(table, i64(features[i] & mask), p, truth, rate)
 
 
 @inner
@@ -212,7 +250,14 @@ def _domain(words: I64Array, log_odds: I8Matrix, sums: I64Array) -> i64:
 
 @inner
 def _first_pass(
-    examples: _Examples, begin: i64, end: i64, domain: i64, table: F32Matrix, rate: f32, buffers: _LearningBuffers
+    examples: _Examples,
+    begin: i64,
+    end: i64,
+    domain: i64,
+    table: F32Matrix,
+    owners: U8Array,
+    rate: f32,
+    buffers: _LearningBuffers,
 ) -> None:
     """Decide on words of a sentence, tokens[begin:end], by the first pass, and update its weights."""
     tokens, truths, z, features = examples.tokens, examples.truths, buffers.z, buffers.features[0]
@@ -222,15 +267,16 @@ def _first_pass(
         if truth == _NO_SHAPE or not gets_first_pass(tokens[t].shape_evidence):
             continue
         first_features(tokens, t, domain, features)
+        n = owned(owners, features, N_FIRST_FEATURES)
         z[:] = 0
-        add_scores(table, features, N_FIRST_FEATURES, z)
+        add_scores(table, features, n, z)
         buffers.decisions[t] = settled_decision(z)
         buffers.is_settled[t] = buffers.decisions[t] != NO_DECISION
         softmax(z)
         for k in range(N_SHAPES):
             buffers.p[t, k] = z[k]
         if truth < N_SHAPES and z[truth] < FIRST_PASS_CERTAIN:
-            adagrad(table, features, N_FIRST_FEATURES, z, truth, rate)
+            adagrad(table, features, n, z, truth, rate)
 
 
 @inner
@@ -241,6 +287,7 @@ def _stage1(
     domain: i64,
     hashes: U32Matrix,
     table: F32Matrix,
+    base: Base,
     rate: f32,
     buffers: _LearningBuffers,
 ) -> tuple[f64, i64, i64, i64]:
@@ -258,7 +305,7 @@ def _stage1(
                 features = buffers.features[t - block]
                 n = word_features(hashes[examples.words[t]], tokens[t].shape_evidence, domain, features)
                 neighbor_features(tokens, t, domain, features[n:])
-                n += N_NEIGHBOR_FEATURES
+                n = owned(base.stage1, features, n + N_NEIGHBOR_FEATURES)
                 buffers.n_features[t - block] = n
                 prefetch_rows(table, _ROW, features, n)
         for t in range(block, block_end):
@@ -268,6 +315,9 @@ def _stage1(
             features, n = buffers.features[t - block], buffers.n_features[t - block]
             z[:] = 0
             add_scores(table, features, n, z)
+            if len(base.words):
+                for k in range(N_SHAPES):
+                    z[k] += base.words[examples.words[t], k]
             decided, is_certain = decision(z), lead(z, likeliest(z)) >= STAGE1_LEAD
             softmax(z)
             if not buffers.is_settled[t]:
@@ -281,6 +331,8 @@ def _stage1(
                 loss -= np.log(buffers.p[t, truth] + 1e-30)
                 if z[truth] < CERTAIN:
                     adagrad(table, features, n, z, truth, rate)
+                    if len(base.words):
+                        _update(base.words, examples.words[t], z, truth, rate)
     return loss, n_learned, n_words, n_capitals
 
 
@@ -292,6 +344,7 @@ def _stage2(
     n_words: i64,
     n_capitals: i64,
     table: F32Matrix,
+    owners: U8Array,
     rate: f32,
     buffers: _LearningBuffers,
 ) -> f64:
@@ -304,18 +357,20 @@ def _stage2(
             if truths[t] < N_SHAPES and not buffers.is_settled[t]:
                 features = buffers.features[t - block]
                 decision_features(tokens, buffers.decisions, t, n_words, n_capitals, features)
-                prefetch_rows(table, _ROW, features, N_DECISION_FEATURES)
+                buffers.n_features[t - block] = owned(owners, features, N_DECISION_FEATURES)
+                prefetch_rows(table, _ROW, features, buffers.n_features[t - block])
         for t in range(block, block_end):
             truth = truths[t]
             if truth >= N_SHAPES or buffers.is_settled[t]:
                 continue
             for k in range(N_SHAPES):
                 z[k] = PRIOR_WEIGHT * np.log(buffers.p[t, k] + 1e-12)
-            add_scores(table, buffers.features[t - block], N_DECISION_FEATURES, z)
+            features, n = buffers.features[t - block], buffers.n_features[t - block]
+            add_scores(table, features, n, z)
             softmax(z)
             loss -= np.log(z[truth] + 1e-30)
             if z[truth] < CERTAIN:
-                adagrad(table, buffers.features[t - block], N_DECISION_FEATURES, z, truth, rate)
+                adagrad(table, features, n, z, truth, rate)
     return loss
 
 
@@ -327,6 +382,7 @@ def _learn(
     log_odds: I8Matrix,
     given: i64,
     tables: Tables,
+    base: Base,
     rates: tuple[f32, f32],
 ) -> tuple[f64, f64, i64]:
     """Learn the first pass and both stages from n tokens, sentence by sentence; return what `learn` does."""
@@ -346,19 +402,19 @@ def _learn(
         while examples.tokens[end].shape_evidence != END:
             end += 1
         domain = given if given != ANY else _domain(examples.words[begin:end], log_odds, sums)
-        _first_pass(examples, begin, end, domain, tables.first_pass, rates[0], buffers)
+        _first_pass(examples, begin, end, domain, tables.first_pass, base.first_pass, rates[0], buffers)
         loss, n_learned, n_words, n_capitals = _stage1(
-            examples, begin, end, domain, hashes, tables.stage1, rates[0], buffers
+            examples, begin, end, domain, hashes, tables.stage1, base, rates[0], buffers
         )
         loss1 += loss
         count += n_learned
-        loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, rates[1], buffers)
+        loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, base.stage2, rates[1], buffers)
         begin = end + PADDING
     return loss1, loss2, count
 
 
 def learn(
-    labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables, domain: int = ANY
+    labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables, domain: int = ANY, base: Base = NO_BASE
 ) -> tuple[float, float, int]:
     """Update the tables on whole sentences of a domain, or of any.
 
@@ -369,4 +425,4 @@ def learn(
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
     counts = lexicon.language_counts
     n = _read(labels, lexicon, counts[domain] if len(counts) else counts.reshape(0, N_SHAPES), examples)
-    return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, RATES)
+    return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, base, RATES)

@@ -10,6 +10,7 @@ The steps: a sample of the corpus (sample.py) → what is known of each word (le
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -38,6 +39,9 @@ MAX_BITS_FIRST = 22
 """As `max_bits`, of the first pass's table."""
 CLASSED = 20_000_000
 """The largest number of labels from which the classes are learned."""
+
+LISTED, LISTED_MIXED = 10, 1000
+"""Occurrences that `raise_listed` gives to words in word lists."""
 
 _ROWS_PER_LABEL = 8
 _LEAST_BITS = 16  # so that few features of a small corpus share a row
@@ -141,7 +145,18 @@ def fit(
     word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
     lexicon = _with_counts(lexicon, corpus, sources, languages, word_lists)
     learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
-    return Fitted(lexicon, _learned(lexicon, starts, sources, languages, learned_names, Tables.of(rows), show))
+    tables = Tables.of(rows)
+    learn_in_turn(
+        lexicon,
+        sources,
+        languages,
+        learned_names,
+        show,
+        lambda labels, known, domain: learn(labels, known, tables, domain),
+    )
+    if shape_of is None:
+        raise_listed(lexicon, word_lists, totals == 0)
+    return Fitted(lexicon, quantize(tables, lexicon, starts))
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
@@ -216,16 +231,18 @@ def _with_counts(
     return lexicon._replace(shape_counts=counts, language_counts=of_languages)
 
 
-def _learned(
+def learn_in_turn(
     lexicon: Lexicon,
-    starts: npt.NDArray[np.int32],
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
     learned_names: list[npt.NDArray[np.uint32]],
-    tables: Tables,
     show: Progress,
-) -> Parameters:
-    """Learn from all sources, and from the names of each language, slice by slice in turn; return the parameters."""
+    learn: Callable[[npt.NDArray[np.uint32], Lexicon, int], object],
+) -> None:
+    """Learn from all sources, and from the names of each language, slice by slice in turn.
+
+    learn: of labels, given the lexicon without their counts, and their domain.
+    """
     several, without_positions = lexicon.domains_are_languages, lexicon._replace(positional=False)
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
     texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
@@ -246,7 +263,28 @@ def _learned(
             count(turns, -1)
             for turn in turns:
                 for slices, known, language in sliced:
-                    learn(slices[turn], known, tables, language if several else ANY)
+                    learn(slices[turn], known, language if several else ANY)
                     advance(slices[turn].size)
             count(turns, 1)
-    return quantize(tables, lexicon, starts)
+
+
+def raise_listed(lexicon: Lexicon, word_lists: list[npt.NDArray[np.uint32]], absent: npt.NDArray[np.bool_]) -> None:
+    """Raise, in place, the counts of listed words that the corpus has not, so that one entry decides their case.
+
+    Such a word counts as LISTED occurrences; in mixed case as LISTED_MIXED, because small corpora teach nothing of
+    words in mixed case. No common word is in mixed case by chance, so such a form also gives a word of the corpus
+    LISTED occurrences. All other words in lists keep their counts: the text decides on *us* and *may*.
+
+    absent: bool[words], whether only word lists have the word.
+    """
+    for language, entries in enumerate(word_lists):
+        forms = np.unique(entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)])
+        words, shapes = lexicon.word_of[forms], lexicon.shapes[forms]
+        pairs = np.unique(words * N_SHAPES + shapes)
+        words, shapes = pairs // N_SHAPES, pairs % N_SHAPES
+        raised = absent[words] | (shapes == Shape.MIXED)
+        n_shapes = np.bincount(words)[words]
+        wanted = np.where(absent[words] & (shapes == Shape.MIXED), LISTED_MIXED, LISTED)
+        for counts in (lexicon.shape_counts, *lexicon.language_counts[language : language + 1]):
+            more = np.maximum(0, wanted - counts[words].sum(1)) // n_shapes
+            counts[words, shapes] += np.where(raised, more, 0).astype(counts.dtype)

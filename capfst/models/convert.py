@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +16,11 @@ import numpy.typing as npt
 from capfst import models as bundled
 from capfst.bilingual.weights import PART as BILINGUAL
 from capfst.casing import encode
+from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.transducer import Transducer
+from capfst.context.adapt import Counts, added, counts_of, with_counts
 from capfst.context.context_model import PART, Context
+from capfst.context.lexicon import label_shapes
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import of_spellings
 from capfst.context.transfer import first_labels, labels_of, transferred
@@ -25,6 +29,7 @@ from capfst.fst.layouts import is_fst, read_acceptor
 from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols, check
+from capfst.fst.trailer import Part
 from capfst.fst.write import write_fst
 from capfst.lm.acceptor import compile_levels
 from capfst.lm.arpa_read import Arpa, read_arpa
@@ -116,7 +121,8 @@ def mix_models(
 
     weights: one per model, with the sum 1; if None, those under which the text `tune_on` (blocks of whole lines of
     cased UTF-8) is most likely, found by EM (Dempster et al. 1977). context: False for the LM alone; otherwise the new
-    model gets the context model and the bilingual part of the model with the largest weight (the first of several).
+    model gets the context model and the bilingual part of the model with the largest weight (the first of several), and
+    the context model the evidence of the other models on the shapes of words.
 
     Raises:
         ModelError: the models differ in tokenizer or language, or one cannot be used.
@@ -138,11 +144,11 @@ def mix_models(
         )
     language = models[0].symbols.language
     if weights is None:
-        weights = tune(_costs(models, tune_on)).tolist()
-    mixed = mix([_as_arpa(model) for model in models], weights, language.lowering)
+        weights = tune(_token_costs(models, tune_on)).tolist()
+    mixed = mix([as_arpa(model) for model in models], weights, language.lowering)
     states, arcs, start = compile_levels(mixed.levels)
-    pairs = zip(weights, models, strict=True)
-    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for weight, model in pairs).encode()
+    pairs = list(zip(models, weights, strict=True))
+    described = " ".join(f"{weight:.6g}*{model.signature.corpus}" for model, weight in pairs).encode()
     signature = replace(
         models[0].signature,
         version=__version__,
@@ -153,27 +159,57 @@ def mix_models(
     )
     symbols = Symbols.from_words(mixed.words, language)
     heaviest = models[int(np.argmax(weights))]
-    learned = Context.of(heaviest) if context else None
-    parts = grammar_part(language)
     starts = check(symbols)
-    if learned:
-        parts[PART] = transferred(learned, first_labels(heaviest, symbols, starts), symbols, starts).part()
-    spellings = Context.of(heaviest, SPELLINGS) if context else None
-    if spellings:
-        ranks = spellings.shapes[labels_of(heaviest, symbols)]
-        old = first_labels(heaviest, symbols, starts)
-        parts[SPELLINGS] = of_spellings(transferred(spellings, old, symbols, starts, ranks)).part()
-    if context and BILINGUAL in heaviest.parts:  # independent of the labels
-        parts[BILINGUAL] = heaviest.parts[BILINGUAL]
+    contexts = contexts_for(heaviest, symbols, starts) if context else {}
+    if PART in contexts:
+        others = [model for model, weight in pairs if model is not heaviest and weight > 0]
+        more = [_counts(model, symbols, starts) for model in others]
+        if more:
+            contexts[PART] = with_counts(contexts[PART], symbols, starts, reduce(added, more))
+    parts = grammar_part(language) | {name: learned.part() for name, learned in contexts.items()}
+    if context:
+        parts |= independent_parts(heaviest)
     write_fst(output, states, arcs, symbols, start, signature, parts)
-    return Mixed(list(weights), heaviest.path if learned or spellings else None)
+    return Mixed(list(weights), heaviest.path if contexts else None)
 
 
-def _as_arpa(model: CapFst) -> Arpa:
+def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> dict[str, Context]:
+    """Return the context models of a model for a mixture with these symbols, whose words' first labels are `starts`, by
+    the names of their parts."""
+    contexts: dict[str, Context] = {}
+    old = first_labels(model, symbols, starts)
+    if learned := Context.of(model):
+        contexts[PART] = transferred(learned, old, symbols, starts)
+    if spellings := Context.of(model, SPELLINGS):
+        ranks = spellings.shapes[labels_of(model, symbols)]
+        contexts[SPELLINGS] = of_spellings(transferred(spellings, old, symbols, starts, ranks))
+    return contexts
+
+
+def independent_parts(model: CapFst) -> dict[str, Part]:
+    """Return the parts of a model that do not depend on its labels."""
+    return {BILINGUAL: model.parts[BILINGUAL]} if BILINGUAL in model.parts else {}
+
+
+def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> Counts:
+    """Return the counts of a model's words in its context model; one of each word if it has none, in the most frequent
+    form."""
+    old = first_labels(model, symbols, starts)
+    if context := Context.of(model):
+        return counts_of(context, old)
+    form_shapes = label_shapes(model.symbols, model.starts)[old]
+    seen = (old > 0) & (form_shapes != Shape.CASELESS)
+    shapes = np.zeros((len(old), N_SHAPES), np.int64)
+    shapes[np.flatnonzero(seen), form_shapes[seen]] = 1
+    return Counts(shapes, seen.astype(np.float64), np.zeros((0, *shapes.shape), np.int32))
+
+
+def as_arpa(model: CapFst) -> Arpa:
+    """Return the LM of a model as words and levels."""
     return Arpa(list(model.symbols)[1:], decompile(model.states, model.arcs, model.start))
 
 
-def _costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.float64]:
+def _token_costs(models: Sequence[CapFst], text: Iterable[bytes]) -> npt.NDArray[np.float64]:
     """Return float64[models, tokens]: −ln P of the text's tokens under each model, +inf for its OOV words.
 
     Words outside the union of the vocabularies are the token `<unk>`.

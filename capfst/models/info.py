@@ -17,6 +17,9 @@ from capfst.context.spellings import PART as SPELLINGS
 from capfst.exceptions import CapfstError, quantity
 from capfst.fst.read import CapFst
 
+ADAPTED = "adapted"
+"""Name of the part of an adapted model that describes the adaptation (training/adapt.py)."""
+
 _LISTED = 10  # ambiguous words
 _FORMS = 8  # of each ambiguous word, in the text
 
@@ -44,6 +47,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "context": _context(model, CONTEXT),
         "spellings": _context(model, SPELLINGS),
         "bilingual": _bilingual(model),
+        "adapted": model.parts[ADAPTED].settings if ADAPTED in model.parts else None,
         "most_ambiguous": [
             {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
             for labels in ranges
@@ -107,6 +111,7 @@ def render(description: dict[str, Any]) -> str:
         ("context model", _describe_context(description["context"])),
         *([("spelling model", _describe_context(spellings))] if spellings else []),
         *from_translations,
+        *([("adapted from", description["adapted"]["base"])] if description["adapted"] else []),
     ]
     lines = [f"{name:<16} {value}" for name, value in rows]
     if description["most_ambiguous"]:

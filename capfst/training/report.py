@@ -25,6 +25,8 @@ class Trained:
     ngrams: tuple[int, ...]  # by order
     domains: int = 0  # that the context model distinguishes; 0: there is no context model
     listed: int = 0  # surface forms that occur only in word lists
+    adapted: tuple[str, float, float] | None = None
+    """If a model was adapted: its path, and the weights of its LM and of the corpus's."""
 
     def __repr__(self) -> str:
         sizes = f"{self._text()}, {quantity(sum(self.ngrams), 'n-gram')}"
@@ -45,6 +47,9 @@ class Trained:
         lines.append(f"learned from {self._text()}")
         if self.listed:
             lines.append(f"added {quantity(self.listed, 'surface form')} from word lists alone")
+        if self.adapted:
+            base, of_base, of_corpus = self.adapted
+            lines.append(f"adapted {base}: LM weights {of_base:.2f} for it, {of_corpus:.2f} for the corpus")
         counts = ", ".join(f"{n}: {count:,}" for n, count in enumerate(self.ngrams, 1))
         lines.append(f"wrote {self.path}: n-grams by order {counts}")
         if self.domains:

@@ -38,11 +38,11 @@ from capfst.corpus.languages import find_corpus
 from capfst.corpus.vocabulary import Vocabulary, build_vocabulary, restricted
 from capfst.corpus.word_lists import WordLists, read_word_lists
 from capfst.exceptions import CorpusError, OptionError, quantity
-from capfst.fst.read import grammar_part
+from capfst.fst.read import CapFst, grammar_part
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import check
 from capfst.fst.trailer import Part
-from capfst.fst.write import write_chunks
+from capfst.fst.write import write_chunks, write_fst
 from capfst.io.files import Source, sources
 from capfst.io.formats import can_train, reader_of
 from capfst.io.protocol import TextOptions
@@ -55,8 +55,9 @@ from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
 from capfst.text.language import Language
 from capfst.text.restoring import rules_of
+from capfst.training import adapt as adapting
 from capfst.training.report import Trained
-from capfst.training.strategy import CorpusLabels, LocalStrategy, ReadCorpus, Strategy
+from capfst.training.strategy import CorpusLabels, LocalLabels, LocalStrategy, ReadCorpus, Strategy
 from capfst.version import __version__
 
 if TYPE_CHECKING:
@@ -96,11 +97,30 @@ def train(
         CorpusError: the corpus cannot be read, or contains no sentence to learn from.
         CapfstError: the output cannot be written, or there is too little memory or disk space.
     """
-    job = _job(merged(TrainOptions(), options, "train"), progress or _silent, spark)
-    inputs = collect(corpus, output, job.options)
+    wanted = merged(TrainOptions(), options, "train")
+    if wanted.base is not None and spark is not None:
+        raise OptionError("`base` cannot be used on Spark. Adapt the model on one machine.")
+    base = adapting.open_base(wanted)
+    job = _job(adapting.settled(wanted, base), progress or _silent, spark)
+    inputs = collect(corpus, output, job.options, base)
     # Arguments are evaluated in order: the word lists, in which an error shows soon, are read before the corpus.
     text = count(read_lists(inputs, job.options), clean(inputs, job), inputs)
     sentences, tokens, listed = _sizes(text)
+    if base is not None:
+        made = adapt(base, text, inputs, job)
+        write_fst(output, made.states, made.arcs, made.symbols, made.start, made.signature, made.parts)
+        adapted = base.path, *made.weights
+        return Trained(
+            os.fspath(output),
+            made.signature,
+            text.cleaning,
+            sentences,
+            tokens,
+            made.ngrams,
+            made.domains,
+            listed,
+            adapted,
+        )
     contexts = learn_context(text, inputs, job)
     sample = text_of_sample(text) if PART in contexts else b""
     text = restrict(text, contexts, inputs, job.options)
@@ -167,8 +187,10 @@ def collect(
     corpus: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
     output: str | os.PathLike[str],
     options: TrainOptions,
+    base: CapFst | None = None,
 ) -> Inputs:
-    """Find the files of the corpus, and refuse all that can be refused before they are read.
+    """Find the files of the corpus, and refuse all that can be refused before they are read. base: the model that is
+    adapted, whose rules apply.
 
     Warns if their beginnings do not look like cased text.
     """
@@ -179,13 +201,16 @@ def collect(
     paths = [corpus] if isinstance(corpus, (str, os.PathLike)) else corpus
     given = [os.fspath(path) for path in paths]
     files, languages = find_corpus(given, partial(can_train, options=text))
-    if languages and options.language:
+    if languages and options.language and base is None:
         raise OptionError(
             f"`language` is {options.language!r}, but the inputs name their languages, such as {languages[0]}."
             " Leave out `language`."
         )
-    rules = rules_of(options.language or ",".join(languages), options.restore, options.grammar)
-    refuse_to_replace(output, *files, *options.words, options.grammar)
+    if base is not None:
+        rules = adapting.rules_for(base, languages)
+    else:
+        rules = rules_of(options.language or ",".join(languages), options.restore, options.grammar)
+    refuse_to_replace(output, *files, *options.words, options.grammar, base.path if base else None)
     for file in files:
         reader_of(file, text)  # raises an error for an unsupported format
     name = ", ".join(given)
@@ -306,6 +331,15 @@ def text_of_sample(text: Counted) -> bytes:
 def transducer_of(text: Counted) -> Transducer:
     """Return S ∘ T for text that is already tokenized."""
     return Transducer(text.vocabulary.symbols, text.starts, True)
+
+
+def adapt(base: CapFst, text: Counted, inputs: Inputs, job: Job) -> adapting.Adapted:
+    """Adapt the base to the corpus."""
+    assert isinstance(text.labels, LocalLabels)
+    corpus = text.labels.corpus
+    corpus = corpus._replace(labels=np.array(corpus.labels))  # `restrict` may replace these labels
+    restricted = restrict(text, {}, inputs, job.options)
+    return adapting.adapt(base, text, restricted, corpus, inputs, job)
 
 
 def pack(contexts: dict[str, Context], noise: Noise | None, rules: Language, job: Job) -> dict[str, Part]:

@@ -14,7 +14,8 @@ from capfst.context.casing_costs import casing_costs
 from capfst.context.context_model import Context
 from capfst.context.transfer import transferred
 from capfst.fst.read import CapFst
-from capfst.models.convert import mix_models
+from capfst.fst.write import write_fst
+from capfst.models.convert import contexts_for, mix_models
 from capfst.recaser import Recaser, load
 
 TEXT = "\n".join([*contextual.UNHEARD[:200], *contextual.OTHERS[-100:], "Xyzzy of zzzq in PYTHON"])
@@ -64,7 +65,11 @@ def test_the_same_symbols_give_the_same_part(contextual_model: Path) -> None:
 
 def test_words_cost_what_they_did(contextual_model: Path, other: Path, tmp_path: Path) -> None:
     """Words that only the mixture has cost what they did when they were OOV."""
-    mix_models([contextual_model, other], tmp_path / "mixed.fst", weights=[0.9, 0.1])
+    mix_models([contextual_model, other], tmp_path / "lm.fst", weights=[0.9, 0.1], context=False)
+    lm = CapFst.open(tmp_path / "lm.fst")
+    context = contexts_for(CapFst.open(contextual_model), lm.symbols, lm.starts)["context"]
+    parts = {"context": context.part()}
+    write_fst(tmp_path / "mixed.fst", lm.states, lm.arcs, lm.symbols, lm.start, lm.signature, parts)
     before, after = costs(load(contextual_model)), costs(load(tmp_path / "mixed.fst"))
     new = same = 0
     for forms_before, cost_before, option_before, forms, cost, option in zip(*before, *after, strict=True):

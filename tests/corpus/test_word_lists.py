@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.command_line import run
+from support.plain_context import shape_evidence
 
 import capfst
 from capfst.context.context_model import Context
@@ -41,7 +42,7 @@ def test_the_words_of_a_list_enter_the_vocabulary_in_their_case(corpus: Path) ->
     context_model = Context.of(CapFst.open(corpus / "cap.fst"))
     assert context_model is not None
     labels = {form: label for label, form in enumerate(CapFst.open(corpus / "cap.fst").symbols)}
-    assert [context_model.words["shape_evidence"][labels[form]] for form in ("panda", "Wells")] == [1, 31]
+    assert [context_model.words["shape_evidence"][labels[form]] for form in ("panda", "Wells")] == [4, 34]
 
 
 def test_single_words_have_no_context(corpus: Path) -> None:
@@ -84,13 +85,42 @@ def test_limits_do_not_remove_listed_words(corpus: Path) -> None:
         assert not recaser.knows("ely")
 
 
-def test_each_entry_is_an_occurrence(corpus: Path) -> None:
-    (corpus / "again.txt").write_text("Wells\n\npanda\nBath Wells\n")
-    capfst.train(corpus / "text.txt", corpus / "cap.fst", words=[corpus / "words.txt", corpus / "again.txt"])
-    symbols, context = CapFst.open(corpus / "cap.fst").symbols, Context.of(CapFst.open(corpus / "cap.fst"))
+@pytest.mark.parametrize(
+    ("in_corpus", "listed", "counts"),
+    [
+        ([], ["Ulm"], [0, 10, 0, 0]),
+        ([], ["Ulm"] * 3, [0, 10, 0, 0]),
+        ([], ["Ulm"] * 30, [0, 30, 0, 0]),
+        ([], ["panda"], [10, 0, 0, 0]),
+        ([], ["us", "US"], [5, 0, 5, 0]),
+        ([], ["PyTorch"], [0, 0, 0, 1000]),
+        (["may"] * 3, ["May"], [3, 1, 0, 0]),
+        (["may"] * 3, ["May"] * 4, [3, 4, 0, 0]),
+        (["latex"] * 3, ["LaTeX"], [3, 0, 0, 7]),
+        (["latex"] * 300, ["LaTeX"], [300, 0, 0, 1]),
+    ],
+)
+def test_entries_are_occurrences(tmp_path: Path, in_corpus: list[str], listed: list[str], counts: list[int]) -> None:
+    """If the corpus lacks the word, or the form is in mixed case, one entry counts as several."""
+    (tmp_path / "text.txt").write_text("".join(f"We saw {word}.\n" for word in ["cats", *in_corpus]))
+    (tmp_path / "words.txt").write_text("\n".join(listed) + "\n")
+    capfst.train(tmp_path / "text.txt", tmp_path / "cap.fst", words=tmp_path / "words.txt")
+    model = CapFst.open(tmp_path / "cap.fst")
+    context = Context.of(model)
     assert context is not None
-    found = context.words["shape_evidence"][[list(symbols).index(word) for word in ("Ulm", "panda", "Wells")]]
-    assert found.tolist() == [31, 2, 33]
+    record = context.words[model.symbols.forms(listed[0].lower(), model.starts)[0]]
+    assert record["shape_evidence"] == shape_evidence(counts)
+    assert record["unseen_penalty"] == np.float32(1 + np.log(1 + sum(counts)))
+
+
+def test_one_entry_teaches_a_name(corpus: Path) -> None:
+    names = ["PyTorch", "ChatGPT", "Wells", "USB", "numpy", "iPhone"]
+    (corpus / "words.txt").write_text("\n".join(names) + "\n")
+    capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
+    recaser = capfst.load(corpus / "cap.fst")
+    for name in names:
+        for line in "we had {} and left.", "she met the {} king.", "{} won.":
+            assert name in recaser(line.format(name.lower()))
 
 
 def test_lines_of_a_list_are_not_sentences(corpus: Path) -> None:
@@ -112,7 +142,7 @@ def test_lists_of_each_language(corpus: Path) -> None:
     context = Context.of(CapFst.open(out))
     assert context is not None
     label = CapFst.open(out).symbols.forms("gift", CapFst.open(out).starts)[0]
-    assert context.language_evidence[label].tolist() == [31, 1]
+    assert context.language_evidence[label].tolist() == [34, 4]
     assert not np.delete(context.language_evidence, CapFst.open(out).starts[:-1], 0).any()
     with pytest.raises(CorpusError, match=r"words\.txt: no language, .*de=.*words\.txt"):
         capfst.train([f"de={corpus}/de"], out, words=corpus / "words.txt")

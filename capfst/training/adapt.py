@@ -1,0 +1,223 @@
+"""Adapt a model to a corpus, which may be small: `train` with the option `base`.
+
+In: the base, a model; the corpus as labels. Out: a model with the words of both. Its LM is the linear interpolation of
+the base's LM and the corpus's, with the weights under which held-out sentences of the corpus are most likely. Its
+context model is the base's, brought up to date (context/adapt.py).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst import models
+from capfst.context.adapt import Text, adapted
+from capfst.context.context_model import PART, Context
+from capfst.context.train import LocalCorpus
+from capfst.context.transfer import labels_of
+from capfst.exceptions import OptionError
+from capfst.fst.read import CapFst, grammar_part
+from capfst.fst.signature import Signature
+from capfst.fst.symbols import Symbols, check
+from capfst.fst.trailer import Part
+from capfst.lm.acceptor import compile_levels
+from capfst.lm.arpa_read import Arpa
+from capfst.lm.estimate import EstimationOptions, estimate
+from capfst.lm.mix import mix, tune
+from capfst.lm.query import LanguageModel, token_costs
+from capfst.models.convert import as_arpa, contexts_for, independent_parts
+from capfst.models.info import ADAPTED
+from capfst.options import ContextOptions, TrainOptions
+from capfst.text.language import Language
+from capfst.text.restoring import rules_of
+from capfst.version import __version__
+
+if TYPE_CHECKING:
+    from capfst.training.stages import Counted, Inputs, Job
+
+_log = logging.getLogger(__name__)
+
+HELD_OUT = 10
+"""One in this many sentences is held out to find the weights of the LMs; then the LM is estimated from all."""
+LEAST_WEIGHT = 0.01
+"""Of either LM, so that no word gets the probability 0."""
+
+
+class Adapted(NamedTuple):
+    """An adapted model, as fst.write.write_fst takes it."""
+
+    states: npt.NDArray[np.void]
+    arcs: npt.NDArray[np.void]
+    symbols: Symbols
+    start: int
+    signature: Signature
+    parts: dict[str, Part]
+    ngrams: tuple[int, ...]
+    weights: tuple[float, float]  # of the base's LM and of the corpus's
+    domains: int
+
+
+def open_base(options: TrainOptions) -> CapFst | None:
+    """Open the model that `base` names, if any.
+
+    Raises:
+        ModelError: it cannot be used.
+        OptionError: other options do not match it.
+    """
+    if options.base is None:
+        return None
+    base = models.open(options.base)
+    if options.pretokenized and not _pretokenized(base):
+        raise OptionError(
+            f"`pretokenized` does not match `base`: {base.path} was trained on text that capfst tokenizes. Leave out"
+            " `pretokenized`."
+        )
+    if (options.language, options.restore, options.grammar) != (None, None, None):
+        name = rules_of(options.language, options.restore, options.grammar).name
+        if name != base.signature.lowercasing:
+            raise OptionError(
+                f"`language`, `restore` and `grammar` do not match `base`: they make {name!r}, but {base.path} is"
+                f" {base.signature.lowercasing!r}. Leave them out."
+            )
+    return base
+
+
+def settled(options: TrainOptions, base: CapFst | None) -> TrainOptions:
+    """Return the options with those that the base determines."""
+    return options if base is None else replace(options, pretokenized=_pretokenized(base))
+
+
+def rules_for(base: CapFst, languages: list[str]) -> Language:
+    """Return the rules of the base, for a corpus of files in these languages; none if none was named.
+
+    Raises:
+        OptionError: the base requires other languages.
+    """
+    own, context = _languages(base), Context.of(base)
+    if context is not None and context.n_languages:
+        wrong = sorted(set(languages) - set(own))
+        if not languages or wrong:
+            found = f"it does not know {', '.join(wrong)}" if wrong else f"the corpus has none, as in {own[0]}=FILE"
+            raise OptionError(f"`base` is {base.path}, a model of the languages {', '.join(own)}: {found}. Name these.")
+    elif languages:
+        raise OptionError(
+            f"`base` is {base.path}, which does not distinguish languages, but the inputs name some, such as"
+            f" {languages[0]}. Leave out the languages."
+        )
+    return base.symbols.language
+
+
+def adapt(base: CapFst, text: Counted, restricted: Counted, corpus: LocalCorpus, inputs: Inputs, job: Job) -> Adapted:
+    """Return the base adapted to the corpus.
+
+    text: the corpus with all its words, whose labels are in `corpus`. restricted: the corpus with the words that the LM
+    keeps, and the names in word lists.
+    """
+    symbols = restricted.vocabulary.symbols
+    labels = np.array(restricted.labels.countable)
+    options = job.options
+    estimation = EstimationOptions(
+        options.cutoffs, options.max_ngrams, options.prune_threshold, options.memory, options.tmp, job.threads
+    )
+    weights = _weights(base, symbols, labels, options.order, estimation)
+    levels = estimate(labels, len(symbols) - 1, options.order, estimation)
+    mixed = mix([as_arpa(base), Arpa(list(symbols)[1:], levels)], weights, inputs.rules.lowering)
+    union = Symbols.from_words(mixed.words, inputs.rules)
+    states, arcs, start = compile_levels(mixed.levels)
+    contexts = _contexts(base, union, text, corpus, inputs, job)
+    described = Part({"base": str(base.signature), "weights": list(weights)}, {})
+    parts = grammar_part(inputs.rules) | {name: context.part() for name, context in contexts.items()}
+    parts |= independent_parts(base) | {ADAPTED: described}
+    own = base.signature
+    signature = replace(
+        own,
+        version=__version__,
+        order=len(mixed.levels),
+        smoothing="adapted",
+        corpus=f"{own.corpus}+{text.digest}",
+    )
+    ngrams = (len(mixed.levels[0]), *map(len, mixed.levels[1:]))
+    domains = max((context.n_domains for context in contexts.values()), default=0)
+    return Adapted(states, arcs, union, start, signature, parts, ngrams, weights, domains)
+
+
+def _pretokenized(base: CapFst) -> bool:
+    return base.signature.tokenizer == "none"
+
+
+def _languages(base: CapFst) -> list[str]:
+    """Return the languages of the base, as it numbers them."""
+    return base.signature.lowercasing.partition("/")[0].split("+")
+
+
+def _weights(
+    base: CapFst, symbols: Symbols, labels: npt.NDArray[np.uint32], order: int, estimation: EstimationOptions
+) -> tuple[float, float]:
+    """Return the weights of the base's LM and of the corpus's, under which held-out sentences are most likely if the
+    corpus's LM is estimated from the others."""
+    sentences = np.cumsum(labels == 0) - (labels == 0)
+    is_held_out = sentences % HELD_OUT == HELD_OUT - 1
+    if not is_held_out.any():
+        return 0.5, 0.5
+    held_out, rest = labels[is_held_out], labels[~is_held_out]
+    seen = np.bincount(rest, minlength=len(symbols)) > 0
+    own = compile_levels(estimate(rest, len(symbols) - 1, order, estimation))
+    own_costs = token_costs(*own, held_out)
+    own_costs[~seen[held_out]] = np.inf
+    unknown = LanguageModel(base).unknown
+    in_base = labels_of(base, symbols)[held_out].astype(np.uint32)
+    in_base[(in_base == 0) & (held_out > 0)] = unknown
+    costs = token_costs(base.states, base.arcs, base.start, in_base)
+    costs[in_base == unknown] = np.inf
+    weight = float(np.clip(tune(np.stack([costs, own_costs]))[0], LEAST_WEIGHT, 1 - LEAST_WEIGHT))
+    return weight, 1 - weight
+
+
+def _contexts(
+    base: CapFst, symbols: Symbols, text: Counted, corpus: LocalCorpus, inputs: Inputs, job: Job
+) -> dict[str, Context]:
+    """Return the context models of the base, for these symbols, that of case adapted to the text."""
+    wanted = job.options.context
+    if not wanted:
+        return {}
+    starts = check(symbols)
+    contexts = contexts_for(base, symbols, starts)
+    if PART in contexts:
+        if not isinstance(wanted, ContextOptions):
+            wanted = ContextOptions()
+        adapting = _text(base, symbols, text, corpus, inputs, contexts[PART].n_languages, wanted.max_labels)
+        contexts[PART] = adapted(contexts[PART], symbols, starts, adapting, job.show)
+    elif not contexts:
+        _log.warning("%s has no context model, so the adapted model has none either.", base.path)
+    return contexts
+
+
+def _text(
+    base: CapFst,
+    symbols: Symbols,
+    text: Counted,
+    corpus: LocalCorpus,
+    inputs: Inputs,
+    n_languages: int,
+    most: int,
+) -> Text:
+    """Return the corpus as context.adapt.adapted learns from it."""
+    of_corpus = {text.vocabulary.symbols.utf8(label): label for label in range(len(text.vocabulary.symbols))}
+    labels = np.zeros(len(of_corpus), np.int64)
+    for label in range(len(symbols)):
+        own = of_corpus.get(symbols.utf8(label))
+        if own is not None:
+            labels[own] = label
+    labels[1:][labels[1:] == 0] = labels[text.vocabulary.unknown]  # words that the LM does not keep
+    numbers = {language: number for number, language in enumerate(_languages(base))} if n_languages else {}
+    sources = np.array([numbers.get(source.language or "", 0) for source in inputs.sources], np.int64)
+    word_lists = text.vocabulary.listed
+    if n_languages:
+        empty = np.zeros(0, np.uint32)
+        by_language = dict(zip(sorted(set(inputs.languages)), word_lists, strict=False))
+        word_lists = [by_language.get(language, empty) for language in numbers]
+    return Text(corpus, labels, sources, word_lists, text.vocabulary.unknown, most)

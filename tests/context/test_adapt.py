@@ -1,0 +1,140 @@
+"""context/adapt.py: counts from shape evidence and back; weights as they are in the file; other models' words."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.models import without_context
+from support.plain_context import shape_evidence
+
+import capfst
+from capfst.casing.shapes import N_SHAPES
+from capfst.context import adapt
+from capfst.context.adapt import Text, adapted, counts_of, with_counts
+from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
+from capfst.context.lexicon import NO_CASE, UNSEEN
+from capfst.context.train import LocalCorpus
+from capfst.fst.read import CapFst
+from capfst.models.convert import mix_models
+from capfst.training.stages import _silent
+
+
+@pytest.fixture(scope="module")
+def model(contextual_model: Path) -> CapFst:
+    return CapFst.open(contextual_model)
+
+
+@pytest.fixture(scope="module")
+def context(model: CapFst) -> Context:
+    found = Context.of(model)
+    assert found is not None
+    return found
+
+
+def records(evidence: list[int], totals: list[int], context: Context) -> Context:
+    words = np.zeros(len(evidence), WORD_RECORD)
+    words["shape_evidence"] = evidence
+    words["unseen_penalty"] = LEAST_PENALTY + np.log1p(totals)
+    return context._replace(words=words, language_evidence=np.zeros((len(evidence), 0), np.uint8))
+
+
+def test_counts_have_the_evidence_that_they_are_from(context: Context) -> None:
+    rng = np.random.default_rng(1)
+    counts = np.concatenate([rng.integers(0, most, (500, N_SHAPES)) for most in (2, 3, 5, 30, 3000)])
+    counts *= rng.random(counts.shape) < 0.5
+    evidence, totals = [shape_evidence(row) for row in counts.tolist()], counts.sum(1)
+    found = counts_of(records(evidence, totals.tolist(), context), np.arange(len(counts), dtype=np.int32))
+    assert (found.totals == totals).all()
+    assert (found.shapes.sum(1) == np.minimum(totals, adapt.MOST_COUNTED)).all()
+    # With three shapes or more, the fraction of the most frequent may be less than a half.
+    again = np.array([shape_evidence(row) for row in found.shapes.tolist()])
+    two = (counts > 0).sum(1) <= 2
+    assert (again == evidence)[two].mean() > 0.99
+    assert ((again - 1) // 30 == (np.array(evidence) - 1) // 30)[two].all()
+
+
+def test_any_byte_is_legal(context: Context) -> None:
+    found = counts_of(records([*range(256)], [7] * 256, context), np.arange(256, dtype=np.int32))
+    assert found.shapes.min() >= 0
+    assert not found.shapes[[UNSEEN, *range(150, 256)]].any()
+
+
+def test_without_text_nothing_changes(model: CapFst, context: Context) -> None:
+    text = Text(
+        LocalCorpus(np.zeros(0, np.uint32), np.zeros(1, np.int64)),
+        np.arange(len(model.symbols)),
+        np.zeros(1, np.int64),
+        [],
+        1,
+        1000,
+    )
+    found = adapted(context, model.symbols, model.starts, text, _silent)
+    for name, array in context._asdict().items():
+        assert np.array_equal(getattr(found, name), array), name
+
+
+def test_counts_of_words_that_the_model_lacks(model: CapFst, context: Context) -> None:
+    """Other words keep their records."""
+    first = model.starts[:-1]
+    words = context.words.copy()
+    changed = np.flatnonzero(words["shape_evidence"][first] == UNSEEN)[:3]
+    assert len(changed)
+    shapes = np.zeros((len(first), N_SHAPES), np.int64)
+    shapes[changed] = [0, 0, 0, 5]
+    more = adapt.Counts(shapes, shapes.sum(1).astype(float), np.zeros((0, *shapes.shape), np.int32))
+    found = with_counts(context, model.symbols, model.starts, more)
+    assert (found.words["shape_evidence"][first[changed]] == shape_evidence([0, 0, 0, 5])).all()
+    assert (found.words["scores"][first[changed], 2] > 0).all()
+    others = np.setdiff1d(np.arange(len(words)), first[changed])
+    assert (found.words[others] == words[others]).all()
+
+
+@pytest.mark.parametrize("has_context", [True, False])
+def test_a_mixture_writes_the_words_of_both(contextual_model: Path, tmp_path: Path, has_context: bool) -> None:
+    names = "We use PyTorch and GraphQL at Zarniwoop.\nThey met PyTorch people, and GraphQL and Zarniwoop fans.\n"
+    (tmp_path / "text").write_text(names * 5, "utf-8")
+    capfst.train(tmp_path / "text", tmp_path / "other.fst", clean=False)
+    other = tmp_path / "other.fst"
+    if not has_context:
+        other = without_context(other, tmp_path / "alone.fst")
+    mix_models([contextual_model, other], tmp_path / "mixed.fst", weights=[0.8, 0.2])
+    for engine in "fast", "openfst":
+        recaser = capfst.load(tmp_path / "mixed.fst", engine=engine)
+        assert recaser("we use pytorch and graphql here") == "we use PyTorch and GraphQL here"
+
+
+def test_cased_words_stay_cased(context: Context, model: CapFst) -> None:
+    """A record of a token without case gets no evidence."""
+    first = model.starts[:-1]
+    no_case = np.flatnonzero(context.words["shape_evidence"][first] == NO_CASE)
+    assert len(no_case)
+    shapes = np.zeros((len(first), N_SHAPES), np.int64)
+    shapes[no_case] = [3, 0, 0, 0]
+    more = adapt.Counts(shapes, shapes.sum(1).astype(float), np.zeros((0, *shapes.shape), np.int32))
+    found = with_counts(context, model.symbols, model.starts, more)
+    assert (found.words["shape_evidence"][first[no_case]] == NO_CASE).all()
+
+
+def test_only_features_that_own_a_slot_are_learned(model: CapFst, context: Context) -> None:
+    """The tables keep their owners; slots without one stay empty, and words have weights of their own."""
+    empty = np.full_like(context.stage1, 0x00808080)
+    rng = np.random.default_rng(2)
+    words = model.starts[:-1][context.words["shape_evidence"][model.starts[:-1]] < 61]
+    sentences = rng.choice(words, (200, 8)).astype(np.uint32)
+    labels = np.concatenate([sentences, np.zeros((200, 1), np.uint32)], axis=1).ravel()
+    text = Text(
+        LocalCorpus(labels, np.array([labels.size])),
+        np.arange(len(model.symbols)),
+        np.zeros(1, np.int64),
+        [],
+        1,
+        10000,
+    )
+    found = adapted(context, model.symbols, model.starts, text, _silent)
+    for name in "stage1", "stage2", "first_pass":
+        before, after = getattr(context, name), getattr(found, name)
+        assert (before >> 24 == after >> 24).all()
+        assert 0 < (before != after).mean() < 0.9, name
+    alone = adapted(context._replace(stage1=empty), model.symbols, model.starts, text, _silent)
+    assert (alone.stage1 == empty).all()
+    assert (alone.words["scores"] != context.words["scores"]).any()
