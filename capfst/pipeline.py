@@ -22,7 +22,7 @@ from capfst.casing.first_words import openings
 from capfst.casing.surface import write
 from capfst.casing.types import CasingCosts, LabelPath, Words
 from capfst.casing.user_words import UserWords
-from capfst.casing.written import keep_written, nearly_title, written_shapes
+from capfst.casing.written import has_become_title, has_lost_contrast, keep_written, written_shapes
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
@@ -76,7 +76,6 @@ class Pipeline:
         self.language = ANY
         model = loaded.model
         self._check_restores()
-        self.input_case = self._input_case()
         self.boundaries: Boundaries
         if like and (like.options.abbreviations, like.options.language) == (options.abbreviations, options.language):
             self.boundaries = like.boundaries
@@ -196,12 +195,15 @@ class Pipeline:
         costs = self.costs(buf, words, block, style=style)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
         recased = self.surface(buf, words, path, costs)  # P
-        return words, self._settled(buf, words, recased) if self.input_case == "keep" else recased
+        return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
 
-    def _settled(self, buf: Buffer, words: Words, recased: memoryview) -> memoryview:
-        """Return recased lines, of which those are recased again whose capitals were kept, but which have become lines
-        in Title Case, in which capitals are not kept."""
-        numbers = nearly_title(buf, words, self.loaded.pretokenized)
+    def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
+        """Return recased lines, of which those are recased again whose written case counted, but no longer does."""
+        if self.input_case == "keep":
+            numbers = has_become_title(buf, words, self.loaded.pretokenized, np.frombuffer(recased, np.uint8))
+        else:
+            has_capital = style is not None and style.has_capital
+            numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
         if not numbers.size:
             return recased
         lines = bytes(recased).split(b"\n")

@@ -240,7 +240,8 @@ def test_pretokenized_text_is_split_only_at_white_space(tmp_path):
     (tmp_path / "t").write_text("A U.S.-based don't x-Y 12\n", "utf-8")
     run("train", "-q", "--no-clean", "--pretokenized", tmp_path / "t", "-o", tmp_path / "m.fst")
     text = "a u.s.-based DON'T X-Y 12"
-    assert run("recase", "--lm", tmp_path / "m.fst", stdin=text).stdout == b"A U.S.-based don't x-Y 12"
+    recased = run("recase", "--input-case", "ignore", "--lm", tmp_path / "m.fst", stdin=text).stdout
+    assert recased == b"A U.S.-based don't x-Y 12"
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "random"])

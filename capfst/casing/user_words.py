@@ -1,4 +1,4 @@
-"""Words and phrases that the user knows, given at recasing: arcs of T, beside those of the model.
+"""Words and phrases that the user knows, given at recasing: arcs of T, besides those of the model.
 
 In: files with an entry per line, its casing and optionally a tab and a weight in nats; or the entries themselves. Out:
 `UserWords`, which finds them in a text (entry_index.py). An entry without a weight is the only casing of its words;

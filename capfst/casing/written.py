@@ -14,7 +14,7 @@ from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_with
 from capfst.casing.types import CasingCosts, Copies, Words
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8
 from capfst.text.tokenizer import COMPOUND, NEWLINE
 from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, is_small
 
@@ -25,9 +25,9 @@ HAS_SMALL = 8
 MAY_BEGIN = 16
 """Bit of a written shape: the word may be the first of a sentence."""
 
+_NEWLINE = ord("\n")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
-_FEW_LOWER = 8  # words in lower case of a line that may come to be in Title Case
 
 
 @inner
@@ -83,16 +83,28 @@ def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, for
 
 
 @inner
+def has_small_letters(shapes: U8Array, begin: i64, end: i64) -> bool:
+    """Return whether the words begin … end − 1 have small letters: not only in words in mixed case among words in
+    capitals, as ß is in GROßE STRAßE, AM MARKT."""
+    small, mixed, upper = False, False, False
+    for i in range(begin, end):
+        is_mixed = shapes[i] & SHAPE == Shape.MIXED
+        mixed |= is_mixed
+        small |= (shapes[i] & HAS_SMALL != 0) & (not is_mixed)
+        upper |= shapes[i] & SHAPE == Shape.UPPER
+    return small or (mixed and not upper)
+
+
+@inner
 def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
     """Return whether the capitals of a line's words begin … end − 1 are kept: it has small letters, and is not in Title
     Case, in which all words have a capital."""
-    flags, n_capitals, n_lower = 0, 0, 0
+    n_capitals, n_lower = 0, 0
     for i in range(begin, end):
         shape = shapes[i] & SHAPE
-        flags |= shapes[i]
         n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
         n_lower += shape == Shape.LOWER
-    return flags & HAS_SMALL != 0 and (n_lower > 0 or n_capitals < _TITLE)
+    return has_small_letters(shapes, begin, end) and (n_lower > 0 or n_capitals < _TITLE)
 
 
 @kernel
@@ -160,21 +172,66 @@ def keep_written(
 
 
 @kernel
-def _mark_nearly_title(words: Words, written: U8Array, lines: BoolArray) -> None:
+def _mark_title(buf: U8Array, words: Words, written: U8Array, recased: U8Array, lines: BoolArray) -> None:
+    """Fill lines, bool[lines]: whether the line has words in lower case, all of which may have changed."""
+    same_size = recased.size == buf.size  # so that the words have the same offsets
     begin, line = 0, 0
     while begin < words.starts.size:
-        end, n_lower, n_capitals = begin, 0, 0
+        end, has_lower, is_same = begin, False, False
         while end < words.starts.size and words.token_types[end] != NEWLINE:
-            shape = written[end] & SHAPE
-            n_lower += shape == Shape.LOWER
-            n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
+            if not is_same and written[end] & SHAPE == Shape.LOWER:
+                has_lower, is_same = True, same_size
+                for k in range(words.starts[end], words.ends[end] if same_size else 0):
+                    is_same = is_same and buf[k] == recased[k]
             end += 1
-        lines[line] = 0 < n_lower <= _FEW_LOWER
+        lines[line] = has_lower and not is_same
         begin, line = end + 1, line + 1
 
 
-def nearly_title(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.int64]:
-    """Return the numbers of the lines that are kept, but might be in Title Case if more words had a capital."""
+def has_become_title(
+    buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, recased: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the lines whose capitals were kept, but that may have come to be in Title Case."""
     lines = np.zeros(int(np.count_nonzero(words.token_types == NEWLINE)) + 1, np.bool_)
-    _mark_nearly_title(words, written_shapes(buf, words, pretokenized), lines)
+    _mark_title(buf, words, written_shapes(buf, words, pretokenized), recased, lines)
     return np.flatnonzero(lines)
+
+
+@inner
+def _has_contrast(text: U8Array, start: i64, end: i64) -> tuple[bool, bool]:
+    """Return whether text[start:end] has small letters, and whether it has capital ones; only ASCII letters count."""
+    small, capital = 0, 0
+    for i in range(start, end):
+        small |= text[i] - u8(97) < 26
+        capital |= text[i] - u8(65) < 26
+    return small != 0, capital != 0
+
+
+@kernel
+def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool, numbers: I64Array) -> i64:
+    """Fill `numbers` with the numbers of the lines of `has_lost_contrast`; return how many they are."""
+    n, start, its_start = 0, 0, 0
+    for line in range(ends.size):
+        end = ends[line]
+        its_end = its_start + end - start  # unless a character and its other case differ in length
+        if its_end < recased.size and recased[its_end] != _NEWLINE:
+            its_end = its_start
+            while its_end < recased.size and recased[its_end] != _NEWLINE:
+                its_end += 1
+        small, capital = _has_contrast(buf, start, end)
+        if small and capital:
+            small, capital = _has_contrast(recased, its_start, min(its_end, recased.size))
+            numbers[n] = line
+            n += not (small and (capital or has_capital))
+        start, its_start = end + 1, its_end + 1
+    return n
+
+
+def has_lost_contrast(
+    buf: npt.NDArray[np.uint8], words: Words, recased: npt.NDArray[np.uint8], has_capital: bool
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of the lines that have small and capital letters before recasing, but not after it. Only ASCII
+    letters count. has_capital: whether lines without capitals count as having some."""
+    ends = np.append(words.starts[words.token_types == NEWLINE], buf.size)
+    numbers = np.empty(len(ends), np.int64)
+    return numbers[: _find_lost(buf, ends, recased, has_capital, numbers)]

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.casing.types import Copies, Words
-from capfst.casing.written import HAS_SMALL, MAY_BEGIN, SHAPE
+from capfst.casing.written import MAY_BEGIN, SHAPE, has_small_letters
 from capfst.context.lexicon import has_case
 from capfst.context.tokens import TokenizedText
 from capfst.io.documents import Head
@@ -55,7 +55,7 @@ NO_EVIDENCE, NEUTRAL = -1, -2
 # and it is in lower case, or has a capital; the same of frequent words.
 _MISSING_CAPITAL, _CAPITAL, _RARE, _RARE_EXCESS, _FREQUENT, _FREQUENT_CAPITAL = range(6)
 _OTHER = 7  # also a mask of the kinds
-_EXPECTS_CAPITAL, _IS_FREQUENT = 8, 16  # bits beside the kind
+_EXPECTS_CAPITAL, _IS_FREQUENT = 8, 16  # bits besides the kind
 _HAS_CAPITAL, _IS_LEARNING = _OTHER + 1, _OTHER + 2  # besides counts by kind, in the style of a text
 
 
@@ -89,6 +89,11 @@ class Style:
     def is_learned(self) -> bool:
         """Whether the style no longer changes, so that threads may share it."""
         return not self.counts[_IS_LEARNING]
+
+    @property
+    def has_capital(self) -> bool:
+        """Whether the text has had a capital, so that its lines without capitals are evidence."""
+        return bool(self.counts[_HAS_CAPITAL])
 
     def head(self, text: bytes) -> int:
         """Return how many bytes of the next lines of the text it is still learned from."""
@@ -159,17 +164,16 @@ def _style_of(counts: F32Array, left_out: i64, style: F32Array) -> i64:
 @inner
 def _is_evidence(begin: i64, end: i64, written: Written) -> bool:
     """Return whether the case of the words begin … end − 1 is evidence; update the style of their text."""
-    flags, has_capital = 0, False
+    has_capital = False
     for i in range(begin, end):
         shape = written.shapes[i] & SHAPE
-        flags |= written.shapes[i]
         has_capital |= (shape > Shape.LOWER) & (shape < Shape.CASELESS)
     style = written.style
     if style.size != 0:
         has_capital |= style[_HAS_CAPITAL] != f32(0)
         if style[_IS_LEARNING] != f32(0):
             style[_HAS_CAPITAL] = f32(has_capital)
-    return has_capital and flags & HAS_SMALL != 0
+    return has_capital and has_small_letters(written.shapes, begin, end)
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Learn what the written case of a word is worth as evidence, from pairs of cased text and the same text with noise.
+"""Learn the value of the written case as evidence, from pairs of cased text and the same text with noise.
 
 In: cased text, and the context model. Out: `Noise`, a part of the model: for each row of evidence (channel.py) a weight
 of each shape. Documents and single lines of the text are made careless in different ways and degrees: capitals are
@@ -37,10 +37,10 @@ from capfst.text.tokenizer import NEWLINE
 
 PART = "noise"
 """Name of the part of a model."""
-SAMPLE = 500_000
-"""Labels of the corpus from which the noise is learned."""
+LEAST, SAMPLE = 10_000, 500_000
+"""Labels of the corpus from which the noise is learned: of a smaller corpus nothing, of a larger one a sample."""
 
-_FORMAT = 1
+_FORMAT = 1  # of the weights, and of the rows that they belong to (channel.py)
 _LINES = 200  # of a document
 _KINDS = np.cumsum([0.3, 0.4, 0.1, 0.12, 0.02])
 """Shares of the kinds of noise: none, missing capitals, excess capitals, both, headlines; the rest is Title Case."""
@@ -48,13 +48,13 @@ _MOST_MISSING = 0.7
 _EXCESS = np.array([0.01, 0.02, 0.05, 0.1])
 _ITERATIONS = 40
 _WEIGHTS = 1.0, 1.3
-"""Of the evidence of words written in lower case and of others, beside ln p. Tuned on held-out text."""
+"""Of the evidence of words written in lower case, and of others, relative to ln p. Tuned on held-out text."""
 _Shapes = npt.NDArray[np.uint8]
 _Random = npt.NDArray[np.float64]
 
 
 class Noise(NamedTuple):
-    """What the written case is worth."""
+    """The value of the written case."""
 
     evidence: npt.NDArray[np.float32]  # [N_ROWS, N_SHAPES], as from channel.py
 
@@ -134,7 +134,7 @@ class _Document:
         """Return the row of each word if it is written in these shapes, and ln p of its true shapes."""
         written = Written.of(shapes, np.zeros((N_ROWS, N_SHAPES), np.float32), style)
         log_p = np.zeros((len(shapes), N_SHAPES), np.float32)
-        score(self.buf, self.words, self.text, self.lowercaser, context, log_p, written)
+        score(self.buf, self.words, self.text, self.lowercaser, context, log_p, written=written)
         return written.rows, log_p
 
 
@@ -159,10 +159,9 @@ def _noisy(document: _Document, seed: int, of_text: bool) -> _Shapes:
     """Return the written shapes of a document's words with noise: of one kind, or of one in each line."""
     n = len(document.shapes)
     unit = np.zeros(n, np.int64) if of_text else document.line
-    kind, missing, excess = (_random(seed, k, unit) for k in range(3))
-    kind = np.searchsorted(_KINDS, kind, side="right")
-    missing *= _MOST_MISSING
-    excess = _EXCESS[(excess * len(_EXCESS)).astype(np.int64)]
+    kind = np.searchsorted(_KINDS, _random(seed, 0, unit), side="right")
+    missing = _MOST_MISSING * _random(seed, 1, unit)
+    excess = _EXCESS[(len(_EXCESS) * _random(seed, 2, unit)).astype(np.int64)]
     chance = _random(seed, 3, np.arange(n))
     shape = document.shapes & SHAPE
     is_lower, is_rare = shape == Shape.LOWER, ~document.is_frequent

@@ -21,6 +21,7 @@ from capfst.casing.transducer import Transducer
 from capfst.context.adapt import Counts, added, counts_of, with_counts
 from capfst.context.context_model import PART, Context
 from capfst.context.lexicon import label_shapes
+from capfst.context.noise import PART as NOISE
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import of_spellings
 from capfst.context.transfer import first_labels, labels_of, transferred
@@ -188,7 +189,7 @@ def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
 
 def independent_parts(model: CapFst) -> dict[str, Part]:
     """Return the parts of a model that do not depend on its labels."""
-    return {BILINGUAL: model.parts[BILINGUAL]} if BILINGUAL in model.parts else {}
+    return {name: model.parts[name] for name in (BILINGUAL, NOISE) if name in model.parts}
 
 
 def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> Counts:

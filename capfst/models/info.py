@@ -13,6 +13,7 @@ from capfst.bilingual.weights import PART as BILINGUAL
 from capfst.bilingual.weights import Bilingual
 from capfst.context.context_model import PART as CONTEXT
 from capfst.context.context_model import Context
+from capfst.context.noise import PART as NOISE
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.exceptions import CapfstError, quantity
 from capfst.fst.read import CapFst
@@ -47,6 +48,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "context": _context(model, CONTEXT),
         "spellings": _context(model, SPELLINGS),
         "bilingual": _bilingual(model),
+        "noise": NOISE in model.parts,
         "adapted": model.parts[ADAPTED].settings if ADAPTED in model.parts else None,
         "most_ambiguous": [
             {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
@@ -110,6 +112,7 @@ def render(description: dict[str, Any]) -> str:
         ("bytes", f"{description['bytes']:,} ({description['bytes_per_ngram']:.1f} per n-gram)"),
         ("context model", _describe_context(description["context"])),
         *([("spelling model", _describe_context(spellings))] if spellings else []),
+        *([("input case", "is evidence")] if description["noise"] else []),
         *from_translations,
         *([("adapted from", description["adapted"]["base"])] if description["adapted"] else []),
     ]

@@ -86,7 +86,7 @@ class LoadedModel:
 
     @cached_property
     def noise(self) -> Noise | None:
-        """What the case of the input is worth as evidence; None if the model has not learned it."""
+        """The value of the case of the input as evidence; None if the model has not learned it."""
         return Noise.of(self.model)
 
     @cached_property

@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from capfst.casing.transducer import Transducer
 from capfst.context.context_model import PART, Context, context_of
+from capfst.context.noise import LEAST, SAMPLE, Noise, learn_noise
 from capfst.context.noise import PART as NOISE
-from capfst.context.noise import SAMPLE, Noise, learn_noise
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.context.spellings import label_spellings, of_spellings
 from capfst.context.train import Fitted, fit
@@ -122,7 +122,7 @@ def train(
             adapted,
         )
     contexts = learn_context(text, inputs, job)
-    sample = text_of_sample(text) if PART in contexts else b""
+    sample = text_of_sample(text) if PART in contexts and text.labels.size >= LEAST else b""
     text = restrict(text, contexts, inputs, job.options)
     noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)

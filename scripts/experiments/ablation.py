@@ -45,7 +45,9 @@ def part(model: Path, number: int, **options: object) -> Recaser:
     recaser = load(model, context=number > 1, **options)
     whole = recaser.pipeline.costs
 
-    def of_part(buf: np.ndarray, words: Words, block: Block | None = None, include_pruned: bool = False) -> CasingCosts:
+    def of_part(
+        buf: np.ndarray, words: Words, block: Block | None = None, include_pruned: bool = False, style: object = None
+    ) -> CasingCosts:
         costs = whole(buf, words, block, include_pruned=True)
         assert costs.arc_costs is not None and costs.shapes is not None and costs.options is not None
         shapes = np.where(words.n_forms == 0, costs.shapes, AS_FORM).astype(np.uint8)

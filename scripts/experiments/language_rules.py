@@ -59,7 +59,7 @@ def measured(language: str, train: list[str], test: list[str]) -> list[list[str]
         corpus.write_text("".join(line + "\n" for line in train), "utf-8")
         for rules in None, language:
             capfst.train(corpus, model, language=rules)
-            recased = capfst.load(model, sentence_case=True)(test)
+            recased = capfst.load(model, sentence_case=True, input_case="ignore")(test)
             scores = capfst.score(references=test, hypotheses=recased)
             rates = (scores.accuracy, scores.f1, scores.capitalization_error_rate)
             figures = (f"{figure:.2f}" for figure in rates)

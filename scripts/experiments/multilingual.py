@@ -67,9 +67,11 @@ def main(words: Path, data: Path, document: Path | None, quick: bool) -> None:
         for language, test in tests.items():
             capfst.train(f"{language}={folder}/{language}", own)
             outputs = [recase(test) for recase in levels(own).values()]
-            outputs += [capfst.load(model, sentence_case=True)(test) for model in (together, listed, more)]
+            outputs += [
+                capfst.load(model, sentence_case=True, input_case="ignore")(test) for model in (together, listed, more)
+            ]
             accuracies += measures(language, test, outputs)
-            named = capfst.load(together, sentence_case=True, language=language)(test)
+            named = capfst.load(together, sentence_case=True, input_case="ignore", language=language)(test)
             wrong = sum(found != language for found in detected_languages(together, test)) / len(test)
             cells = [f"{100 * wrong:.1f} %", f1(test, outputs[-3]), f1(test, named)]
             cells += with_english(together, test, tests["en"]) if language != "en" else ["", ""]
@@ -108,13 +110,13 @@ def measures(language: str, test: list[str], outputs: list[list[str]]) -> list[l
 
 def of_size(model: Path, tests: dict[str, list[str]]) -> list[str]:
     """Return a model's size in MB, and its F1 on each text."""
-    recaser = capfst.load(model, sentence_case=True)
+    recaser = capfst.load(model, sentence_case=True, input_case="ignore")
     return [f"{model.stat().st_size / 1e6:,.1f}", *(f1(test, recaser(test)) for test in tests.values())]
 
 
 def words_per_second(models: list[Path], lines: list[str]) -> list[float]:
     """Return the speed of each model: the fastest of several turns."""
-    recasers = [capfst.load(model) for model in models]
+    recasers = [capfst.load(model, input_case="ignore") for model in models]
     text = "\n".join(lower(line) for line in lines)
     return [len(text.split()) / seconds for seconds in fastest(recasers, [text] * len(models), TURNS)]
 
@@ -149,13 +151,13 @@ def add_dev(data: Path, language: str, tests: dict[str, list[str]], folder: Path
 def with_english(model: Path, lines: list[str], english: list[str]) -> list[str]:
     """Return F1 on lines that end in a period, each paired with an English one: alternating, and joined in one line."""
     pairs = [(one, other) for one, other in zip(lines, english, strict=False) if one.endswith(".")]
-    recaser = capfst.load(model, sentence_case=True)
+    recaser = capfst.load(model, sentence_case=True, input_case="ignore")
     return [f1(text, recaser(text)) for text in (list(chain(*pairs)), [" ".join(pair) for pair in pairs])]
 
 
 def detected_languages(model: Path, lines: list[str]) -> list[str]:
     """Return the language that the model detects for each line."""
-    recaser = capfst.load(model)
+    recaser = capfst.load(model, input_case="ignore")
     assert recaser.pipeline.context is not None
     names = recaser.model.signature.lowercasing.split("+")
     detected = []

@@ -280,7 +280,7 @@ def main(data: Path, quick: bool, document: Path | None, corpus: str | None) -> 
     require("sklearn_crfsuite")
     corpora = [read(data, quick) for name, read in CORPORA.items() if corpus in (None, name)]
     left_out = overlapping(corpora, itertools.islice(bundled_text(data), 1 if quick else None))
-    recasers, with_memory = levels(None), capfst.load(sentence_case=True, document=True)
+    recasers, with_memory = levels(None), capfst.load(sentence_case=True, input_case="ignore", document=True)
     for each, of_corpus in zip(corpora, left_out, strict=True):
         of_documents = {} if each.documents is None else {DOCUMENTS: by_document(with_memory, each.documents)}
         results = measured(each, recasers | of_documents, of_corpus)

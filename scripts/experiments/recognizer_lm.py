@@ -132,7 +132,7 @@ def split(files: list[Path]) -> tuple[bytes, bytes]:
 
 
 def row(name: str, model: Path, ngrams: int, held_out: bytes, recased: bytes, cased: bool) -> tuple[str, ...]:
-    recaser = capfst.load(model, sentence_case=True)
+    recaser = capfst.load(model, sentence_case=True, input_case="ignore")
     lowered = lower_bytes(held_out)
     words, unknown_words = words_perplexity(recaser, lowered)
     texts = [text_perplexity(recaser, text) for text in (held_out, recased)] if cased else [(None, None)] * 2
@@ -150,7 +150,7 @@ def run(
     truth, held_out = split(in_domain)
     model = work / "mismatched.fst"
     trained = capfst.train(mismatched, model, order=order, max_ngrams=max_ngrams, context=False)
-    capitalizer = capfst.load(model, sentence_case=True)
+    capitalizer = capfst.load(model, sentence_case=True, input_case="ignore")
     recased = bytes(capitalizer.pipeline.recase_utf8(lower_bytes(held_out)))
     rows = [row("mismatched text", model, sum(trained.ngrams), held_out, recased, True)]
     texts = {

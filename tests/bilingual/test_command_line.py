@@ -122,7 +122,9 @@ def test_mix_keeps_the_bilingual_part_of_the_heaviest_model(
     tmp_path, bilingual_model, monolingual_model, recaser, texts
 ):
     run("mix", bilingual_model, monolingual_model, "--weights", "0.9,0.1", "-o", tmp_path / "mixed.fst")
-    assert capfst.load(tmp_path / "mixed.fst").recase_aligned(*texts) == recaser.recase_aligned(*texts)
+    mixed = capfst.load(tmp_path / "mixed.fst")
+    assert mixed.pipeline.loaded.bilingual.pairs == recaser.pipeline.loaded.bilingual.pairs
+    assert [line.lower() for line in mixed.recase_aligned(*texts)] == [line.lower() for line in texts[0]]
     run("mix", bilingual_model, monolingual_model, "--weights", "0.1,0.9", "-o", tmp_path / "other.fst")
     with pytest.raises(CapfstError, match=r"/other\.fst\b"):
         capfst.load(tmp_path / "other.fst").recase_aligned(*texts)

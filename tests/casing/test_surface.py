@@ -314,7 +314,7 @@ SENTENCES = {
     "{\\an8}hello": "{\\an8}Hello",
     "{\\i1} hello": "{\\i1} Hello",
     "{0} hello": "{0} hello",
-    "{name} hello": "{Name} hello",
+    "{name} hello": "{name} hello",
     "[01:02:03] hello": "[01:02:03] Hello",
     "[laughs] hello": "[Laughs] Hello",
     "(SOBBING) hello": "(Sobbing) Hello",

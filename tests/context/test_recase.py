@@ -25,7 +25,7 @@ from capfst.recaser import Recaser, load, reopen
 from capfst.text.tokenizer import PROTECTED
 from capfst.text.unicode import lower
 
-OPTIONS = [
+OPTIONS: list[dict[str, object]] = [
     {},
     {"sentence_case": True},
     {"oov": "pass"},
@@ -48,7 +48,10 @@ texts = (
 
 @pytest.fixture(scope="module", params=range(len(OPTIONS)), ids=str)
 def engines(request: pytest.FixtureRequest, contextual_model: Path) -> list[Recaser]:
-    return [load(contextual_model, engine=engine, **OPTIONS[request.param]) for engine in ("fast", "openfst")]
+    return [
+        load(contextual_model, engine=engine, input_case="ignore", **OPTIONS[request.param])
+        for engine in ("fast", "openfst")
+    ]
 
 
 @settings(deadline=None, max_examples=15)
@@ -178,9 +181,9 @@ def test_confidence_is_the_distance_to_the_cheapest_other_casing(engines: list[R
 
 
 def test_confidence_in_guesses_is_finite(recaser: Recaser) -> None:
-    _, (change,) = recaser.confidence("the XYZZY")
+    _, (change,) = recaser.confidence("the XYZZY", input_case="ignore")
     assert 0 < change.log_odds < math.inf
-    _, (passed,) = load(recaser.model.path, oov="pass").confidence("the XYZZY")
+    _, (passed,) = load(recaser.model.path, oov="pass", input_case="ignore").confidence("the XYZZY")
     assert passed.log_odds == math.inf
 
 

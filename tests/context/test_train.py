@@ -76,7 +76,7 @@ def test_empty_sources(tmp_path: Path) -> None:
 def test_pretokenized_text(tmp_path: Path) -> None:
     recaser = trained(tmp_path, "\n".join(contextual.LINES[:500]), pretokenized=True)
     assert recaser.pipeline.loaded.pretokenized
-    slow = load(recaser.model.path, engine="openfst")
+    recaser, slow = (load(recaser.model.path, engine=engine, input_case="ignore") for engine in ("fast", "openfst"))
     text = "\n".join([*contextual.UNHEARD[:60], "Ab-Cd’s (xyzzy 1.2.3a ...", "'A ΟΔΟΣ' “É”"])
     out = recaser(text)
     assert out == slow(text) == recaser(lower(text)) == recaser(out)

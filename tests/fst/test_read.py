@@ -197,6 +197,8 @@ def test_description(tmp_path: Path) -> None:
         "context": None,
         "spellings": None,
         "bilingual": None,
+        "noise": False,
+        "adapted": None,
         "most_ambiguous": [{"word": "it", "forms": ["it", "It"]}],
         "card": None,
     }

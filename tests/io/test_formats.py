@@ -488,7 +488,7 @@ BAD_FILES = [
     ("a.zst", zstd.compress(WHOLE)[:-4], "ends early"),
     ("a.gz", gzipped(WHOLE)[:-8] + bytes(8), "damaged"),
     ("a", "ibm".encode("utf-16"), "UTF-16"),
-    ("a.html", b"ibm", r"cannot read \.html"),
+    ("a.xlsx", b"ibm", r"cannot read \.xlsx"),
     ("a.csv", b"id;text\n", r"no column is called 'text'.*`delimiter=';'`"),
     ("a.tsv", b"id,text\n", r"no column is called 'text'.*`delimiter=','`"),
     ("a.csv", b"id\ttext\n", r"no column is called 'text'.*`delimiter='\\t'`"),

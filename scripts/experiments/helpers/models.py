@@ -21,7 +21,9 @@ Recase = Callable[[list[str]], list[str]]
 
 def levels(model: str | Path | None) -> dict[str, Recase]:
     """Return, for each level of a model, a function that recases lines as sentences."""
-    lm, both = (capfst.load(model, sentence_case=True, context=context) for context in (False, True))
+    lm, both = (
+        capfst.load(model, sentence_case=True, input_case="ignore", context=context) for context in (False, True)
+    )
 
     def unigram(lines: list[str]) -> list[str]:
         # The labels of a word's forms are sorted by frequency; an OOV word stays in lower case.

@@ -1,0 +1,99 @@
+"""Written case: the shape in which a word is written, and `input_case="keep"`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import capfst
+from capfst.casing.shapes import Shape
+from capfst.casing.written import HAS_SMALL, MAY_BEGIN, has_lost_contrast, written_shapes
+from capfst.exceptions import OptionError
+from capfst.recaser import Recaser, load
+
+LOWER, CAPITALIZED, UPPER, MIXED, CASELESS = Shape
+SMALL, FIRST = HAS_SMALL, MAY_BEGIN
+
+
+@pytest.fixture(scope="module")
+def recaser(tmp_path_factory: pytest.TempPathFactory) -> Recaser:
+    folder = tmp_path_factory.mktemp("written")
+    corpus = "Then we saw New York .\nBut we saw the Times .\nYou and I use iPads .\nAll the pads are new .\n" * 3
+    folder.joinpath("text.txt").write_text(corpus)
+    capfst.train(folder / "text.txt", folder / "cap.fst", clean=False, context=False)
+    return load(folder / "cap.fst")
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("We saw", [CAPITALIZED | SMALL | FIRST, LOWER | SMALL]),
+        ("I NEW yOrK", [CAPITALIZED | FIRST, UPPER, MIXED | SMALL]),
+        ("1990 the", [CASELESS | FIRST, LOWER | SMALL]),
+        ("“ÉTÉ été", [CASELESS, UPPER | FIRST, LOWER | SMALL]),
+        ("漢 ①", [CASELESS | FIRST, CASELESS]),
+        ("so . We", [LOWER | SMALL | FIRST, CASELESS, CAPITALIZED | SMALL | FIRST]),
+        ("see HTTP://X.org", [LOWER | SMALL | FIRST, CASELESS]),
+        ("a\nB", [LOWER | SMALL | FIRST, CASELESS, CAPITALIZED | FIRST]),
+        ("ǅ", [CAPITALIZED | FIRST]),
+    ],
+)
+def test_written_shapes(recaser: Recaser, text: str, shapes: list[int]) -> None:
+    buf = np.frombuffer(text.encode(), np.uint8)
+    assert written_shapes(buf, recaser.pipeline.loaded.transducer.words(buf), False).tolist() == shapes
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("we saw PyTorch in new YORK", "we saw PyTorch in New YORK"),
+        ("You use Ipads and ipads", "You use Ipads and iPads"),
+        ("WE SAW NEW YORK", "we saw New York"),
+        ("We Saw The Pads", "we saw the pads"),  # Title Case
+        ("We Saw the Pads", "We Saw the Pads"),
+        ("Don’T see UTF-8 in NEW york", "Don’T see UTF-8 in NEW York"),
+        ("we saw Οδος and İx", "we saw Οδος and İx"),
+        ("", ""),
+        ("<B> We </B> saw new York", "<B> We </B> saw New York"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_keep(recaser: Recaser, text: str, kept: str, engine: str) -> None:
+    assert recaser(text, input_case="keep", engine=engine) == kept
+    assert recaser(kept, input_case="keep", engine=engine) == kept
+    if "" != text == text.lower():
+        assert recaser(text, input_case="ignore") == kept
+    assert recaser.nbest(text, 1, input_case="keep")[0].text == kept or kept.lower() != kept
+
+
+def test_a_line_that_comes_to_be_in_title_case_is_not_kept(recaser: Recaser) -> None:
+    assert recaser("We Saw New york", input_case="keep") == "we saw New York"
+
+
+def test_evidence_needs_a_model_that_has_learned_it(recaser: Recaser, contextual_model: Path) -> None:
+    assert recaser.pipeline.input_case == "ignore"
+    for options in {"input_case": "evidence"}, {"input_case": "evidence", "context": True}:
+        with pytest.raises(OptionError, match="`input_case='evidence'` needs"):
+            recaser("text", **options)
+    with pytest.raises(OptionError, match="ignore, keep, evidence"):
+        recaser("text", input_case="some")
+    assert load(contextual_model).pipeline.input_case == "evidence"
+    assert load(contextual_model, context=False).pipeline.input_case == "ignore"
+
+
+@pytest.mark.parametrize(
+    ("text", "recased", "has_capital", "lost"),
+    [
+        ("Ab\nab\nAB\n\nAb c", "ab\nab\nAB\n\nAB C", False, [0, 4]),
+        ("Ab\nAb\n", "ab\nAB\n", True, [1]),
+        ("Ab\nAb", "Ab\nAb", False, []),
+        ("İb\nAb\n", "i\u0307b\nab\n", False, [1]),  # İ has no contrast, as only ASCII letters count
+        ("", "", False, []),
+    ],
+)
+def test_lines_that_lose_their_contrast(
+    recaser: Recaser, text: str, recased: str, has_capital: bool, lost: list[int]
+) -> None:
+    before, after = (np.frombuffer(each.encode(), np.uint8) for each in (text, recased))
+    words = recaser.pipeline.loaded.transducer.words(before)
+    assert has_lost_contrast(before, words, after, has_capital).tolist() == lost
