@@ -1,8 +1,9 @@
 """P = bestpath(S ∘ T ∘ LM), on blocks of UTF-8 (Beaufays & Strope 2013, eq. 1).
 
-`Pipeline.recase` is the equation, a line for each stage: words and their surface forms (casing/transducer.py: S ∘ T),
-weights on these from the context or the source of a translation (context/, bilingual/), the best path through the LM
-(search/), and the text in the forms of that path (casing/surface.py). Only case changes; lines and white space stay.
+`Pipeline._recase_once` is the equation, a line for each stage: words and their surface forms (casing/transducer.py: S ∘
+T), weights on these from the context, the written case or the source of a translation (context/, bilingual/), the best
+path through the LM (search/), and the text in the forms of that path (casing/surface.py). Only case changes; lines and
+white space stay.
 """
 
 from __future__ import annotations
@@ -191,11 +192,16 @@ class Pipeline:
         block: the same text with its source, if it is a translation. style: that of the text to which the lines belong;
         None: each line is on its own.
         """
+        words, recased = self._recase_once(buf, block, style)
+        return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
+
+    def _recase_once(
+        self, buf: Buffer, block: Block | None = None, style: Style | None = None
+    ) -> tuple[Words, memoryview]:
         words = self.words(buf)  # S ∘ T
         costs = self.costs(buf, words, block, style=style)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
-        recased = self.surface(buf, words, path, costs)  # P
-        return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
+        return words, self.surface(buf, words, path, costs)  # P
 
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
         """Return recased lines, of which those are recased again whose written case counted, but no longer does."""
@@ -207,15 +213,12 @@ class Pipeline:
         if not numbers.size:
             return recased
         lines = bytes(recased).split(b"\n")
-        again = b"\n".join([lines[number] for number in numbers])
-        settled = again
+        before, settled = b"", b"\n".join([lines[number] for number in numbers])
         for _ in range(_MOST_PASSES):
-            before = np.frombuffer(settled, np.uint8)
-            its_words = self.words(before)
-            costs = self.costs(before, its_words)
-            settled = bytes(self.surface(before, its_words, self.engine.best(its_words, costs.arc_costs), costs))
-            if settled == before.tobytes():
+            if settled == before:
                 break
+            before = settled
+            settled = bytes(self._recase_once(np.frombuffer(before, np.uint8))[1])
         for number, line in zip(numbers, settled.split(b"\n"), strict=True):
             lines[number] = line
         return memoryview(b"\n".join(lines))

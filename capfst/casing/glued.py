@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.types import Words
+from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I32Array, I64Array, U8Array, i64
@@ -53,6 +54,23 @@ class FirstWords(NamedTuple):
     labels: I32Array
     costs: F32Array
 
+    @classmethod
+    def of(cls, model: CapFst) -> FirstWords:
+        pos, n_arcs = (int(model.states[model.start][name]) for name in ("pos", "narcs"))
+        arcs = model.arcs[pos + 1 : pos + n_arcs]  # after the backoff
+        return cls(arcs["ilabel"].copy(), arcs["weight"].copy())
+
+
+def word_costs(
+    starts: npt.NDArray[np.int32], costs: npt.NDArray[np.float32], first_words: FirstWords
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Return the least cost of a form of each lowercase word, float32[words], in the LM's empty context and after
+    `<s>`; +inf if no form begins a sentence. The arguments are those of `glue`."""
+    words = starts[:-1]
+    begins = np.full(len(words), np.inf, np.float32)
+    np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
+    return np.minimum.reduceat(costs, words - 1), begins
+
 
 def glue(
     symbols: Symbols,
@@ -64,9 +82,7 @@ def glue(
     """Return uint8[V + 1], the bits of each lowercase word at its first label. costs: float32[V], of the labels from 1
     on, in the LM's empty context. starts: the words' first labels, as from symbols.check."""
     words = starts[:-1]
-    frequency = np.minimum.reduceat(costs, words - 1)
-    begins = np.full(len(words), np.inf, np.float32)
-    np.minimum.at(begins, np.searchsorted(words, first_words.labels, "right") - 1, first_words.costs)
+    frequency, begins = word_costs(starts, costs, first_words)
     letter = symbols.data[symbols.offsets[words]]  # a first letter that is not ASCII may be either
     is_capital = (letter >= ord("A")) & (letter <= ord("Z"))
     bits = np.zeros(len(symbols) + 1, np.uint8)

@@ -329,9 +329,10 @@ def add_user_words(
         for phrase in found.phrases[["begin", "end", "entry"]].tolist():
             taker.decide(*phrase)
     copies = Copies(index.text, made.starts, made.ends)
-    return CasingCosts(
-        arc_costs, shapes, options if include_pruned else None, costs.scale, _joined(copies, costs.copies)
-    )
+    return costs._replace(
+        arc_costs=arc_costs, shapes=shapes, options=options if include_pruned else None,
+        copies=_joined(copies, costs.copies),
+    )  # fmt: skip
 
 
 def _joined(copies: Copies, others: Copies | None) -> Copies:

@@ -150,13 +150,17 @@ def _texts_in_object(line: str, i: int, node: Paths, found: set[str]) -> tuple[l
             members[name], i = _texts(line, i, node[name], found)
         else:
             i = _value(line, i)[1]
-        i = _after_space(line, i)
-        more = line.startswith(",", i)
-        if more:
-            i = _after_space(line, i + 1)
+        more, i = _after_item(line, i)
     if not line.startswith("}", i):
         raise json.JSONDecodeError("} expected", line, i)
     return [text for texts in members.values() for text in texts], i + 1
+
+
+def _after_item(line: str, i: int) -> tuple[bool, int]:
+    """Return whether a comma follows the item that ends at `i`, and where the next item, or the end, begins."""
+    i = _after_space(line, i)
+    more = line.startswith(",", i)
+    return more, _after_space(line, i + 1) if more else i
 
 
 def _texts_in_array(line: str, i: int, node: Paths | str, found: set[str]) -> tuple[list[slice | None], int]:
@@ -168,10 +172,7 @@ def _texts_in_array(line: str, i: int, node: Paths | str, found: set[str]) -> tu
     while more:
         some, i = _texts(line, i, node, found)
         texts += some
-        i = _after_space(line, i)
-        more = line.startswith(",", i)
-        if more:
-            i = _after_space(line, i + 1)
+        more, i = _after_item(line, i)
     if not line.startswith("]", i):
         raise json.JSONDecodeError("] expected", line, i)
     return texts, i + 1

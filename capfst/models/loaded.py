@@ -68,11 +68,10 @@ class LoadedModel:
     def _glue(self) -> npt.NDArray[np.uint8]:
         """Return what each word may be among glued ones, as casing/glued.py has it."""
         model, symbols = self.model, self.model.symbols
-        pos, n_arcs = (int(model.states[model.start][name]) for name in ("pos", "narcs"))
-        first = model.arcs[pos + 1 : pos + n_arcs]  # after the backoff
-        words = FirstWords(first["ilabel"].copy(), first["weight"].copy())
         unigrams = model.arcs["weight"][: len(symbols) - 1]
-        return glue(symbols, model.starts, unigrams, words, listed(self.languages, symbols.language.lowering))
+        return glue(
+            symbols, model.starts, unigrams, FirstWords.of(model), listed(self.languages, symbols.language.lowering)
+        )
 
     @cached_property
     def context(self) -> Context | None:

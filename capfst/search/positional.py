@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from capfst.casing.glued import FirstWords, word_costs
 from capfst.casing.types import CasingCosts, Words
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, F32Matrix, I32Array, U8Array, f32, f64, i64
@@ -46,12 +47,8 @@ class PositionalCapitals(NamedTuple):
     def of(cls, lm: LanguageModel) -> PositionalCapitals:
         """Find the words in an LM."""
         model, symbols = lm.model, lm.model.symbols
-        words, unigrams = model.starts[:-1], model.arcs["weight"][: len(symbols) - 1]
-        frequency = np.minimum.reduceat(unigrams, words - 1)
-        pos, n_arcs = (int(model.states[model.start][name]) for name in ("pos", "narcs"))
-        arcs = model.arcs[pos + 1 : pos + n_arcs]  # after the backoff
-        begins = np.full(len(words), np.inf)
-        np.minimum.at(begins, np.searchsorted(words, arcs["ilabel"], "right") - 1, arcs["weight"])
+        unigrams = model.arcs["weight"][: len(symbols) - 1]
+        frequency, begins = word_costs(model.starts, unigrams, FirstWords.of(model))
         is_likely = (begins < frequency - _RATHER_BEGINS) & (begins < _BEGINS) & (frequency < _FREQUENT)
         comma = lm.arc(0, lm.label(","))[1]
         found = []

@@ -3,9 +3,9 @@
 from typing import TypeVar
 
 from capfst.kernels import inner
-from capfst.kernels.types import I32Array, I32Strided, i64
+from capfst.kernels.types import I32Array, I32Strided, I64Array, i64
 
-Rising = TypeVar("Rising", I32Array, I32Strided)
+Rising = TypeVar("Rising", I32Array, I32Strided, I64Array)
 
 
 @inner

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.kernels import inner, kernel
-from capfst.kernels.types import U8Array, U64Array, i64, u8
+from capfst.kernels.types import I64Array, U8Array, i64, u8
+from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_bytes
 from capfst.text.facts import rows
 from capfst.text.language import NAME
@@ -39,15 +40,15 @@ _SEED = 7
 class Abbreviations(NamedTuple):
     """Words by the hash of their lowercase, without the last period."""
 
-    hashes: U64Array  # rising
+    hashes: I64Array  # rising
     kinds: U8Array
 
 
 @kernel
-def _hash(words: Strings, hashes: U64Array) -> None:
+def _hash(words: Strings, hashes: I64Array) -> None:
     """Fill in the hash of each word."""
     for k in range(hashes.size):
-        hashes[k] = hash_bytes(words.data, words.offsets[k], words.offsets[k + 1], _SEED)
+        hashes[k] = i64(hash_bytes(words.data, words.offsets[k], words.offsets[k + 1], _SEED))
 
 
 @inner
@@ -66,15 +67,9 @@ def kind_of(
     if end - start > LONGEST:
         return u8(UNLISTED)
     size = lower_into(buf, start, end, start, end, scratch, 0, info, lowering)
-    hashed = hash_bytes(scratch, 0, size, _SEED)
+    hashed = i64(hash_bytes(scratch, 0, size, _SEED))
     hashes, kinds = abbreviations
-    k, after = 0, hashes.size
-    while k < after:
-        middle = (k + after) >> 1
-        if hashes[middle] < hashed:
-            k = middle + 1
-        else:
-            after = middle
+    k = lower_bound(hashes, 0, hashes.size, hashed)
     return kinds[k] if k < hashes.size and hashes[k] == hashed else u8(UNLISTED)
 
 
@@ -86,7 +81,7 @@ def of_languages(languages: Iterable[str], own: Iterable[str], lowering: Lowerin
     kinds = listed(languages, lowering)
     kinds |= {lower(word, lowering): NEVER for entry in own for word in _words(entry)}
     words = list(kinds)
-    hashes = np.empty(len(words), np.uint64)
+    hashes = np.empty(len(words), np.int64)
     _hash(Strings.of(word.encode() for word in words), hashes)
     order = np.argsort(hashes)
     return Abbreviations(hashes[order], np.array([kinds[word] for word in words], np.uint8)[order])

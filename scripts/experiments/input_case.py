@@ -5,6 +5,7 @@
 
 A text has one sentence per line. In each row the case of its words is changed in another way, at random where a
 percentage is given. F1 is with `--sentence-case`, except in the text as it is: there the accuracy without it is added.
+The last column is the number of lines of the output of `evidence` that change if it is recased again.
 """
 
 from __future__ import annotations
@@ -87,11 +88,13 @@ def main(texts: tuple[Path, ...], lm: str, seed: int, quick: bool) -> None:
             for use in USES:
                 recased = recaser("\n".join(noisy), input_case=use, sentence_case=True).split("\n")
                 cells.append(f"{capfst.score(references=lines, hypotheses=recased).f1:.2f}")
+            again = recaser("\n".join(recased), input_case="evidence", sentence_case=True).split("\n")
+            changed = sum(map(str.__ne__, recased, again))
             if name == "as it is":
                 plain = recaser("\n".join(noisy), input_case="evidence").split("\n")
                 cells[-1] += f" ({capfst.score(references=lines, hypotheses=plain).accuracy:.2f} % of words)"
-            rows.append([text.name.partition(".")[0], name, *cells])
-    print(table(["text", "case of the input", "input", *(f"`{use}`" for use in USES)], rows))
+            rows.append([text.name.partition(".")[0], name, *cells, str(changed)])
+    print(table(["text", "case of the input", "input", *(f"`{use}`" for use in USES), "changed again"], rows))
 
 
 if __name__ == "__main__":

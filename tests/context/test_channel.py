@@ -120,6 +120,14 @@ def test_blocks_and_threads_give_the_same(recaser: Recaser) -> None:
     assert "".join(recaser.recase_lines(line.decode() for line in lines)) == whole
 
 
+@pytest.mark.parametrize("use", ["keep", "evidence"])
+def test_listed_words_leave_the_capitals_of_other_words(recaser: Recaser, use: str) -> None:
+    text = "\n".join(NOISES["missing"](contextual.UNHEARD[:40]))
+    listed = recaser(f"{text}\nzorblax was here", words={"Zorblax": None}, input_case=use)
+    assert listed.split("\n")[:-1] == recaser(text, input_case=use).split("\n")
+    assert listed.split("\n")[-1].startswith("Zorblax")
+
+
 def test_the_lines_of_a_list_are_on_their_own(recaser: Recaser) -> None:
     lines = NOISES["missing"](contextual.UNHEARD)
     assert recaser(lines) == [recaser(line) for line in lines]
