@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from capfst.options import ContextOptions, RecaseOptions, TrainOptions
     from capfst.recaser import Candidate, Recased, Recaser, load
     from capfst.search.confidence import Change
+    from capfst.stream import Hypothesis, Stream
     from capfst.training.bilingual import TrainedBilingual, train_bilingual
     from capfst.training.report import Trained
     from capfst.training.stages import train
@@ -36,12 +37,14 @@ __all__ = [
     "ContextOptions",
     "CorpusError",
     "ErrorAnalysis",
+    "Hypothesis",
     "ModelError",
     "OptionError",
     "RecaseOptions",
     "Recased",
     "Recaser",
     "Scores",
+    "Stream",
     "TrainOptions",
     "Trained",
     "TrainedBilingual",
@@ -65,6 +68,7 @@ _HOMES = {
     "options": ["ContextOptions", "RecaseOptions", "TrainOptions"],
     "recaser": ["Candidate", "Recased", "Recaser", "load"],
     "search.confidence": ["Change"],
+    "stream": ["Hypothesis", "Stream"],
     "training.bilingual": ["TrainedBilingual", "train_bilingual"],
     "training.report": ["Trained"],
     "training.stages": ["train"],

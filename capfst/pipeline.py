@@ -364,10 +364,15 @@ class Pipeline:
     def style_after(self, head: bytes) -> Style:
         """Return the style of a text that begins with these lines."""
         style = Style()
-        for piece, _ in self.pieces(head, style):
-            self.costs(piece, self.words(piece), style=style)
+        self.learn_style(head, style)
         style.stop()
         return style
+
+    def learn_style(self, lines: bytes, style: Style) -> None:
+        """Learn the style of a text from its next lines, without recasing them."""
+        if self.input_case == "evidence" and not style.is_learned:
+            for piece, of_piece in self.pieces(lines, style):
+                self.costs(piece, self.words(piece), style=of_piece)
 
     # Translations
 

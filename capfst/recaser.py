@@ -26,6 +26,7 @@ from capfst.models.loaded import LoadedModel
 from capfst.options import RecaseOptions, documented, merged
 from capfst.pipeline import Pipeline
 from capfst.search.confidence import Change
+from capfst.stream import Stream
 from capfst.system.parallel import as_they_come
 from capfst.text.markup import NONE, hide_text, markup_of, shown
 
@@ -153,6 +154,15 @@ class Recaser:
         if isinstance(lines, Sized):
             return _recase_batches(pipeline, iter(lambda: list(islice(checked, _LINES)), []), style)
         return _recase_batches(pipeline, as_they_come(checked, _LINES), style)
+
+    def stream(self, look_ahead: int = 4, **options: Any) -> Stream:
+        """Return a Stream, which recases text while it is still being spoken: each word as soon as `look_ahead` words
+        follow it.
+
+        Raises:
+            OptionError: `look_ahead` is less than 0, or an option is for whole texts: `document`, `wrapped`, `markup`.
+        """
+        return Stream(self._with(options, "stream"), look_ahead)
 
     def recase_aligned(self, target: Lines, source: Lines, alignment: Lines | None = None, **options: Any) -> Lines:
         """Return translations in their best casing given their cased source (Wang, Knight & Marcu 2006).

@@ -108,6 +108,13 @@ class Style:
         """Stop learning."""
         self.counts[_IS_LEARNING] = 0
 
+    def frozen(self) -> Style:
+        """Return the style as it is now, as one that no longer changes."""
+        style = Style()
+        style.counts[:] = self.counts
+        style.stop()
+        return style
+
 
 NO_STYLE = np.empty(0, np.float32)
 NOT_USED = Written.of(np.empty(0, np.uint8), np.empty((0, N_SHAPES), np.float32), NO_STYLE)

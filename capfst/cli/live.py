@@ -1,0 +1,151 @@
+"""`capfst recase --stream`: the case of text as it arrives: words, hypotheses that replace each other, or Vosk's JSON.
+
+In: a pipe. Out: its text in its best casing, word by word, or hypothesis by hypothesis; all else stays as it is.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO
+
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import refuse_foreign
+from capfst.io.encodings import advice
+
+if TYPE_CHECKING:
+    from capfst.io.encodings import Transcoding
+    from capfst.options import Errors
+    from capfst.stream import Stream
+
+_NAME = "<stdin>"
+_PIECE = 1 << 8  # bytes read at once: a few words, so that the first does not wait until the last is recased
+_LONGEST = 1 << 20  # characters that are held: of a word, a hypothesis or an object of JSON
+
+_ended = re.compile(r"(?<=[\r\n])").split
+_spaces_and_words = re.compile(r"(\S+)").split
+_FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("(?:[^"\\]|\\.)*")')
+_object = json.JSONDecoder().raw_decode
+
+
+def recase_stream(
+    stream: Stream, source: BinaryIO, errors: Errors = "strict", transcoding: Transcoding | None = None
+) -> Iterator[bytes]:
+    """Yield the text of `source` in its best casing, as UTF-8: words as soon as they are settled.
+
+    A line is an utterance. Kaldi ends a partial result with a carriage return: then the text up to there is yielded as
+    it looks now, and the text up to the next carriage return or line break is the next hypothesis of the same
+    utterance. transcoding: of text that is not UTF-8.
+
+    Raises:
+        CorpusError: the text cannot be read or decoded, or a word or hypothesis is too long.
+    """
+    held, is_revised = "", False  # the last word, or, once an utterance is revised, its next hypothesis
+    for text in _decoded(source, errors, transcoding):
+        *lines, held = _ended(held + text)
+        cased = []
+        for line in lines:
+            cased.append(_cased(stream, line[:-1], is_revised))
+            is_revised = line[-1] == "\r"
+            if not is_revised:
+                stream.end()
+            cased.append(line[-1])
+        if not is_revised:
+            parts = _spaces_and_words(held)
+            n_whole = max(0, len(parts) - (1 if parts[-1] else 3))  # a word is whole if white space follows
+            cased.append(stream.add("".join(parts[:n_whole])))
+            held = "".join(parts[n_whole:])
+        _check_length(held)
+        yield "".join(cased).encode()
+    yield _cased(stream, held, is_revised).encode()
+
+
+def _cased(stream: Stream, text: str, is_revised: bool) -> str:
+    """Return the rest of an utterance, or a hypothesis of it, as it looks now."""
+    if is_revised:
+        return "".join(stream.revise(text)) if text else ""  # nothing: the line ends with \r\n
+    return stream.add(text) + stream.tentative
+
+
+def recase_stream_json(
+    stream: Stream, source: BinaryIO, errors: Errors = "strict", transcoding: Transcoding | None = None
+) -> Iterator[bytes]:
+    """Yield Vosk's results in their best casing as they arrive: objects of which `partial` is a hypothesis of an
+    utterance, and `text` the last one; the fields `word` in them get the same casing.
+
+    Raises:
+        CorpusError: the text cannot be read or decoded, or is not JSON objects.
+    """
+    held = ""
+    for text in _decoded(source, errors, transcoding):
+        held += text
+        while (begin := len(held) - len(held.lstrip())) < len(held):
+            if held[begin] != "{":
+                raise CorpusError(f"{_NAME}: expected a JSON object, not {held[begin : begin + 20]!r}.")
+            try:
+                found, end = _object(held, begin)
+            except json.JSONDecodeError:
+                break  # the rest of the object has not arrived
+            yield _cased_object(stream, found, held[:end]).encode(errors="backslashreplace")  # lone surrogates
+            held = held[end:]
+        _check_length(held)
+    if held.rstrip():
+        raise CorpusError(f"{_NAME}: not a complete JSON object: {held.strip()[:20]!r}….")
+    yield held.encode()
+
+
+def _cased_object(stream: Stream, found: dict[str, object], text: str) -> str:
+    """Return an object, whose fields are known, with the words of its hypothesis in their casing."""
+    hypothesis = found.get("text", found.get("partial"))
+    if not isinstance(hypothesis, str):
+        raise CorpusError(f"{_NAME}: expected a field `partial` or `text`, but found: {', '.join(found)}.")
+    cased = "".join(stream.revise(hypothesis))
+    if "text" in found:
+        stream.end()
+    timed = [json.loads(value) for _, name, value in _FIELD.findall(text) if name == "word"]
+    words = iter(cased.split() if timed == hypothesis.split() else timed)
+
+    def recased(field: re.Match[str]) -> str:
+        return field[1] + json.dumps(next(words) if field[2] == "word" else cased, ensure_ascii=field[3].isascii())
+
+    return _FIELD.sub(recased, text)
+
+
+def _check_length(held: str) -> None:
+    if len(held) > _LONGEST:
+        raise CorpusError(f"{_NAME}: {_LONGEST:,} characters without a space or line end. Leave out --stream.")
+
+
+def _decoded(source: BinaryIO, errors: Errors, transcoding: Transcoding | None) -> Iterator[str]:
+    """Yield the text of `source` as it arrives, whole characters."""
+    pieces = _pieces(source)
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    n_read = 0
+    for piece in chain(transcoding.utf8(pieces, _NAME) if transcoding else pieces, [b""]):
+        if not n_read:
+            refuse_foreign(piece, _NAME)
+        n_pending = len(decoder.getstate()[0])
+        try:
+            yield decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{_NAME}: not UTF-8 at byte {n_read - n_pending + error.start} of the text"
+                f" (0x{error.object[error.start]:02x}): {error.reason}. {advice(error.object)}, or use"
+                " `errors='replace'`."
+            ) from error
+        n_read += len(piece)
+
+
+def _pieces(source: BinaryIO) -> Iterator[bytes]:
+    """Yield bytes as they arrive."""
+    read = getattr(source, "read1", source.read)  # what a pipe has
+    try:
+        while piece := read(_PIECE):
+            yield piece
+    except OSError as error:
+        raise CorpusError(
+            f"{_NAME}: cannot read: {error.strerror or error}. Check that the source is available."
+        ) from error

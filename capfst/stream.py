@@ -1,0 +1,191 @@
+"""Restore the case of text while it is still being spoken: of words, or of growing hypotheses of an utterance.
+
+In: the words of an utterance, one after the other (`add`), or a recognizer's hypotheses of all of it (`revise`). Out:
+the same words in their best casing. A word is settled as soon as `look_ahead` words follow it: its casing is given out,
+and stays unless the recognizer changes the word.
+
+Each step recases, as one line, the words that are not settled and up to CONTEXT words before them. So the search is
+that of any line, and the time per word does not depend on the length of an utterance; `add` forgets all earlier words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from difflib import SequenceMatcher
+from itertools import chain, takewhile
+from typing import NamedTuple
+
+import numpy as np
+
+from capfst.context.channel import Style
+from capfst.exceptions import CorpusError, OptionError
+from capfst.pipeline import Pipeline
+
+CONTEXT = 40  # settled words that are recased again, as context of those after them
+
+_spaces_and_words = re.compile(r"(\S+)").split  # in turn; the first and the last are white space
+
+
+class Hypothesis(NamedTuple):
+    """An utterance in its casing, in two parts: settled words, which stay as they are unless the recognizer changes
+    them, and the other words as they look now, with the white space around them."""
+
+    settled: str
+    tentative: str
+
+
+class Stream:
+    """Restores the case of utterances while they are being spoken (`Recaser.stream` makes one). Threads cannot share
+    it.
+
+    Only case changes. Each utterance is recased like a line of a text: on its own, except that the written case of the
+    utterances before it shows how reliable its own is.
+    """
+
+    def __init__(self, pipeline: Pipeline, look_ahead: int) -> None:
+        if not isinstance(look_ahead, int) or look_ahead < 0:
+            raise OptionError(f"`look_ahead` is {look_ahead!r}. Use an integer, 0 or more.")
+        for name in ("document", "wrapped"):
+            if getattr(pipeline.options, name):
+                raise OptionError(f"`{name}` is for whole texts, not for a stream. Leave it out.")
+        pipeline.check_markup("a stream")
+        self.look_ahead = look_ahead
+        self._pipeline = pipeline
+        self._learned = Style()  # of the utterances that have ended
+        self._begin()
+
+    def _begin(self) -> None:
+        self._style = self._learned.frozen()
+        self._words: list[str] = []
+        self._spaces = [""]  # before each word, and after the last one
+        self._cased: list[str | None] = []  # the words in the casing in which they were given out
+        self._n_settled = 0
+
+    def add(self, words: str) -> str:
+        """Add the next words of the utterance, and return the text that this settles.
+
+        Each call gives whole words: they are separated from those before by a blank, unless there is white space. A
+        line break ends the utterance. Joined, the texts that `add` and `end` return are the words in their casing; how
+        many words each call gives does not matter. White space is returned with the word after it.
+
+        Raises:
+            TypeError: not a str.
+        """
+        first, *lines = _checked(words, "add").split("\n")
+        texts = self._add(first)
+        for line in lines:
+            texts += [self.end(), "\n", *self._add(line)]
+        return "".join(texts)
+
+    def _add(self, text: str) -> list[str]:
+        space, *rest = _spaces_and_words(text)
+        self._spaces[-1] += space or (" " if rest and self._words and not self._spaces[-1] else "")
+        settled = []
+        for word, space in zip(rest[::2], rest[1::2], strict=True):
+            self._words.append(word)
+            self._cased.append(None)
+            self._spaces.append(space)
+            if len(self._words) > self._n_settled + self.look_ahead:
+                settled.append(self._settle())
+        return settled
+
+    def _settle(self) -> str:
+        """Return the next word with the white space before it; forget the words that are too far before."""
+        k = self._n_settled
+        word = self._cased[k] = self._recased()[k]
+        text = self._spaces[k] + word
+        n_forgotten = max(0, k + 1 - CONTEXT)
+        for held in (self._words, self._spaces, self._cased):
+            del held[:n_forgotten]
+        self._n_settled = k + 1 - n_forgotten
+        return text
+
+    def revise(self, hypothesis: str) -> Hypothesis:
+        """Replace the utterance by the recognizer's current hypothesis of all of it, and return that in its casing.
+
+        Settled words that the recognizer keeps also keep their casing, whatever words it changes, inserts or deletes.
+        (Of words from `add`, a stream remembers only the last ones that it has settled.)
+
+        Raises:
+            CorpusError: the hypothesis has a line break.
+            TypeError: not a str.
+        """
+        if "\n" in _checked(hypothesis, "revise"):
+            raise CorpusError("expected a hypothesis without a line break. Call `end` after each utterance.")
+        parts = _spaces_and_words(hypothesis)
+        self._cased = self._kept(parts[1::2])
+        self._words, self._spaces = parts[1::2], parts[::2]
+        n_known = [*self._cased, None].index(None)
+        cased = self._recased()
+        self._n_settled = max(n_known, len(cased) - self.look_ahead)
+        self._cased[: self._n_settled] = cased[: self._n_settled]
+        return self._text(cased)
+
+    def _kept(self, words: list[str]) -> list[str | None]:
+        """Return the casing of the words of a hypothesis that were settled before; None for other words."""
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._words, words, strict=False)))
+        kept = self._cased[:same] + [None] * (len(words) - same)
+        if any(self._cased[same:]):
+            for old, new, size in SequenceMatcher(None, self._words[same:], words[same:]).get_matching_blocks():
+                kept[same + new : same + new + size] = self._cased[same + old : same + old + size]
+        return kept
+
+    @property
+    def tentative(self) -> str:
+        """The words that are not settled, as they look now, with the white space around them."""
+        return self._text(self._recased()).tentative
+
+    def end(self) -> str:
+        """End the utterance and return the text that was not settled; the next utterance can begin."""
+        text = self.tentative
+        self._pipeline.learn_style(_utf8(self._line(0)), self._learned)
+        self._begin()
+        return text
+
+    def __call__(self, words: Iterable[str]) -> Generator[str, None, None]:
+        """Yield the words of an utterance in their casing, without white space, each as soon as it is settled.
+
+        Words are taken one by one, only when the next one is asked for. If the generator is closed, the utterance is
+        dropped.
+
+        Raises:
+            TypeError: a single str, or a word that is not a str.
+        """
+        if isinstance(words, (str, bytes, bytearray)):
+            raise TypeError(f"a Stream takes an iterable of words, not one {type(words).__name__}. Call `add`.")
+        return self._each(words)
+
+    def _each(self, words: Iterable[str]) -> Generator[str, None, None]:
+        try:
+            for word in words:
+                yield from self.add(word).split()
+            yield from self.end().split()
+        finally:
+            self._begin()
+
+    def _recased(self) -> list[str]:
+        """Return the words in their casing: as they were given out, or as it looks now."""
+        begin = max(0, [*self._cased, None].index(None) - CONTEXT)
+        line = np.frombuffer(_utf8(self._line(begin)), np.uint8)
+        recased = str(self._pipeline.recase(line, style=self._style)[1], "utf-8", "surrogatepass").split()
+        pairs = zip(self._cased, [*self._words[:begin], *recased], strict=True)
+        return [new if known is None else known for known, new in pairs]
+
+    def _line(self, begin: int) -> str:
+        """Return the text from a word on."""
+        return "".join(chain.from_iterable(zip(self._spaces[begin:], [*self._words[begin:], ""], strict=True)))
+
+    def _text(self, cased: list[str]) -> Hypothesis:
+        pairs = [space + word for space, word in zip(self._spaces, [*cased, ""], strict=True)]
+        return Hypothesis("".join(pairs[: self._n_settled]), "".join(pairs[self._n_settled :]))
+
+
+def _checked(text: object, call: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{call} takes a str, not {type(text).__name__}.")
+    return text
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
