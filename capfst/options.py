@@ -28,6 +28,11 @@ UserEntry = tuple[str, float | None]
 """A word or phrase that the user gives at recasing, and its weight."""
 
 MAX_ORDER = 5
+FORMATS = (
+    "srt", "vtt", "ass", "ssa", "sbv", "ctm", "stm", "kaldi", "transcript", "whisper", "vosk", "google", "azure", "aws",
+    "deepgram", "assemblyai",
+)  # fmt: skip
+"""Subtitles and transcripts (io/speech.py)."""
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
 
@@ -368,6 +373,7 @@ def flag_of(option: Field[Any]) -> str:
 
 _ELSEWHERE = {
     "align": "--align",
+    "format": "--format",
     "master": "--master",
     "score": "capfst score",
     "train_bilingual": "capfst train-bilingual",

@@ -14,6 +14,7 @@ from capfst.cli.hints import beginning_of, note_foreign_language, note_lack_of_c
 from capfst.cli.options import (
     FILE,
     command,
+    format_option,
     jobs_option,
     lm_option,
     option,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     "-o", "--output", required=True, type=FILE, help="Output folder, which gets the same tree of files as the inputs."
 )
 @texts_options
+@format_option
 @option(
     "--on-error",
     type=click.Choice(["fail", "pass", "drop"]),
@@ -84,6 +86,7 @@ def batch(
     column: tuple[str, ...],
     delimiter: str | None,
     encoding: str,
+    format: str | None,
     source_field: str | None,
     align_field: str | None,
     document: bool,
@@ -99,10 +102,10 @@ def batch(
 ) -> None:
     """Restore the case of whole corpora, file by file.
 
-    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .json, .tsv and .csv (plain, .gz, .zst, .bz2, .xz),
-    and .parquet. The outputs have the same formats and the same tree below --output. Files that an earlier run
-    finished are skipped. Without --field or --column, the field or column `text` is recased; without --field, .json
-    files in folders are skipped.
+    INPUTS are files, folders or quoted glob patterns: text, .jsonl, .json, .tsv, .csv, subtitles and transcripts
+    (plain, .gz, .zst, .bz2, .xz), and .parquet. The outputs have the same formats and the same tree below --output.
+    Files that an earlier run finished are skipped. Without --field or --column, the field or column `text` is recased;
+    without --field or --format, .json files in folders are skipped.
 
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/
@@ -110,12 +113,14 @@ def batch(
     from capfst.batch.display import Display
     from capfst.batch.report import FAILED
     from capfst.batch.run import run_batch
+    from capfst.io.files import suffix_of
     from capfst.io.outputs import plan
     from capfst.io.protocol import BatchOptions
+    from capfst.io.speech import SUFFIXES
     from capfst.recaser import load
     from capfst.system.atomic import refuse_to_replace, refuse_unwritable, writing
 
-    todo = plan(inputs, output, lm, with_json=bool(field))
+    todo = plan(inputs, output, lm, with_json=bool(field or format))
     if report:
         refuse_to_replace(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files))
         refuse_unwritable(report)
@@ -130,11 +135,13 @@ def batch(
         raise click.UsageError("--document cannot be used with --source-field or --no-context.")
     if casing["wrapped"] and source_field:
         raise click.UsageError("--wrapped cannot be used with --source-field.")
+    if casing["wrapped"] and (format or any(suffix_of(item.input.name) in SUFFIXES for item in todo.files)):
+        raise click.UsageError("--wrapped cannot be used with subtitles and transcripts, whose lines are joined.")
     options = BatchOptions(
-        field or BatchOptions.field, column or BatchOptions.column, errors, on_error, source=source_field,
+        field, column or BatchOptions.column, errors, on_error, source=source_field,
         # The paragraphs of different records are not joined.
         align=align_field, document=(document_field or "") if document or casing["wrapped"] else None,
-        delimiter=delimiter, encoding=encoding, markup=casing["markup"],
+        delimiter=delimiter, encoding=encoding, format=format, markup=casing["markup"],
     )  # fmt: skip
     threads = jobs or os.cpu_count() or 1
     recaser = load(lm, document=document, **casing)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from capfst import models
-from capfst.options import RUNNING, TrainOptions, flag_of
+from capfst.options import FORMATS, RUNNING, TEXT, TrainOptions, flag_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -170,6 +170,14 @@ jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")
 encoding_option = options_of(TrainOptions, "encoding")
 texts_options = options_of(TrainOptions, "field", "column", "delimiter", "encoding", "errors")
+format_option = option(
+    "--format",
+    type=click.Choice(FORMATS),
+    help="Subtitles or a transcript: its format, or the recognizer that wrote the JSON; transcript: JSON whose fields"
+    " --field names, with the same words.  [default: by the suffix and, in .json and .jsonl files, the fields]",
+    group=TEXT,
+)
+field_option = options_of(TrainOptions, "field")
 runner_options = together(
     option(
         "--runner",

@@ -29,6 +29,8 @@ from capfst.cli.options import (
     command,
     encoding_option,
     errors_option,
+    field_option,
+    format_option,
     jobs_option,
     lm_option,
     option,
@@ -42,6 +44,7 @@ from capfst.system.budget import keep_freed_memory
 if TYPE_CHECKING:
     from capfst.io.alignments import Block
     from capfst.io.encodings import Transcoding
+    from capfst.io.running_text import RunningBlocks
     from capfst.options import Errors
     from capfst.pipeline import Pipeline
     from capfst.recaser import Recaser
@@ -62,6 +65,23 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print JSON lines: the recased text, and each changed word with the log-odds of its casing.",
 )
+@option(
+    "--stream",
+    "is_stream",
+    is_flag=True,
+    help="Recase stdin while it is being spoken: print each word as soon as --look-ahead words follow it, and the rest"
+    " of a line at its end. Text that ends with a carriage return is a partial result, which the next replaces. With"
+    " --format vosk, stdin is the recognizer's JSON.",
+)
+@option(
+    "--look-ahead",
+    type=click.IntRange(0),
+    default=4,
+    show_default=True,
+    help="Number of words that must follow a word of a --stream before it is printed.",
+)
+@format_option
+@field_option
 @encoding_option
 @errors_option
 @options_of(RecaseOptions)
@@ -90,28 +110,48 @@ def recase(
     nbest: int | None,
     confidence: bool,
     jobs: int | None,
+    is_stream: bool,
+    look_ahead: int,
+    format: str | None,
+    field: tuple[str, ...],
     encoding: str,
     errors: Errors,
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines.
+    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles and transcripts,
+    only the case of their text.
 
     \b
     echo "new york has new information" | capfst recase
+    capfst recase film.srt -o film.cased.srt
+    recognizer | capfst recase --stream
     capfst recase --lm cap.fst --sentence-case asr.txt -o asr.cased.txt
     capfst recase --lm bilingual.fst --source english.txt --align english-french.align french.txt
     """
     _check(source, align, nbest, confidence, options)
+    others = {"--nbest": nbest, "--confidence": confidence, "--source": source}
+    if is_stream:
+        _check_stream(files, options, others, format)
+    speech = None if is_stream else _speech(files, format, field)
+    if speech:
+        _check_speech(files, options, others)
     if str(output) == "-":
         output = None
     if output:
         from capfst.system.atomic import refuse_to_replace
 
         refuse_to_replace(output, lm, source, align, *map(Path, options["words"]))
-    has_hinted = hint_at_batch(files, quiet)
+    has_hinted = is_stream or bool(speech) or hint_at_batch(files, quiet)
     recaser = _load(lm, options)
     note_lack_of_context(recaser, quiet)
+    if is_stream:
+        from capfst.cli.live import recase_stream, recase_stream_json
+
+        recase_live = recase_stream_json if format else recase_stream
+        with open(0, "rb", 0, closefd=False) as stdin:
+            stream, transcoding = recaser.stream(look_ahead), _transcoding(encoding, errors)
+            return _write(recase_live(stream, stdin, errors, transcoding), output, transcoding)
     if os.isatty(0) and (not files or Path("-") in files):
         note("reading from the keyboard. Type lines, and end with Ctrl-D.", quiet)
     n_read = 0
@@ -122,14 +162,15 @@ def recase(
 
     pipeline, threads = recaser.pipeline, jobs or os.cpu_count() or 1
     transcoding, hiding = _transcoding(encoding, errors), _hiding(files, options["markup"])
-    if source or nbest or confidence:
+    if source or nbest or confidence or speech:
         hiding = None
 
     def hide(blocks: Iterator[bytes], file: Path) -> Iterator[bytes]:
         return hiding.hide(blocks, _markup(file, options["markup"])) if hiding else blocks
 
     blocks = hint_at_fields(read_text(files, errors, on_read, transcoding, hide), quiet or has_hinted)
-    blocks = hint_at_wrapping(blocks, quiet or options["wrapped"])
+    running = _running(blocks, files, speech, field) if speech else None
+    blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
     blocks = hint_at_language(blocks, recaser, quiet)
     if source:
         pipeline.check_bilingual()
@@ -146,7 +187,7 @@ def recase(
             recased = pipeline.recase_aligned_blocks(together, threads)
     else:
         recased = pipeline.recase_blocks(blocks, threads)
-        recased = hiding.show(recased) if hiding else recased
+        recased = hiding.show(recased) if hiding else running.written(recased) if running else recased
     # No bar among the lines of a text, on this terminal or on that of a program that reads from here.
     total = _size(files) if not quiet and sys.stderr.isatty() and (output or _file_size(1) is not None) else 0
     with closing(_with_bar(recased, total, lambda: n_read)) as recased:
@@ -177,6 +218,55 @@ def _check(
         raise click.UsageError("--document cannot be used with --nbest, --confidence, --source or --no-context.")
     if options["wrapped"] and (nbest or confidence or source):
         raise click.UsageError("--wrapped cannot be used with --nbest, --confidence or --source.")
+
+
+def _speech(files: tuple[Path, ...], format: str | None, field: tuple[str, ...]) -> str | None:
+    """Return the format of the files if they are subtitles or transcripts."""
+    if field and format != "transcript":
+        raise click.UsageError(
+            "--field requires --format transcript. Recase the fields of other JSON with capfst batch."
+        )
+    if format or all(file.suffix in ("", ".txt") for file in files):
+        return format
+    from capfst.io.files import suffix_of
+    from capfst.io.protocol import TextOptions
+    from capfst.io.speech import TRANSCRIPT, speech_format
+
+    if any(suffix_of(file.name) == ".json" for file in files):
+        return TRANSCRIPT
+    return next(filter(None, (speech_format(file, TextOptions()) for file in files)), None)
+
+
+def _check_stream(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any], format: str | None) -> None:
+    """Raise a usage error for what a stream excludes."""
+    given = [flag for flag, value in others.items() if value]
+    given += [f"--{name}" for name in ("document", "wrapped") if options[name]]
+    if options["markup"] in ("markdown", "html"):
+        given.append("--markup")
+    if given:
+        raise click.UsageError(f"{given[0]} cannot be used with --stream, which recases words as they arrive.")
+    if format not in (None, "vosk"):
+        raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
+    if files not in ((), (Path("-"),)):
+        raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
+
+
+def _check_speech(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any]) -> None:
+    """Raise a usage error for what subtitles and transcripts exclude."""
+    given = [flag for flag, value in others.items() if value]
+    given += [f"--{name}" for name in ("document", "wrapped") if options[name]]
+    if given:
+        raise click.UsageError(f"{given[0]} cannot be used with subtitles and transcripts, which are one text.")
+    if len(files) > 1:
+        raise click.UsageError("Recase one file of subtitles or of a transcript at a time, or use capfst batch.")
+
+
+def _running(blocks: Iterator[bytes], files: tuple[Path, ...], format: str, field: tuple[str, ...]) -> RunningBlocks:
+    from capfst.io.running_text import RunningBlocks
+    from capfst.io.speech import reader
+
+    name = str(files[0]) if files and str(files[0]) != "-" else "<stdin>"
+    return RunningBlocks(reader(name, format, field).read(blocks))
 
 
 def _markup(file: Path, markup: str) -> str:

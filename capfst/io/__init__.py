@@ -15,6 +15,11 @@ lines.py         the base class of formats whose records are lines:
 json_paths.py    a.b[].c → the texts inside a JSON value
 parquet.py       columns of a Parquet file, which arrow.py recases
 wiki.py          Wikimedia dumps, which are only read
+running_text.py  pieces of a file ⇄ a text whose sentences continue over them
+captions.py      subtitles: .srt, .vtt, .ass, .sbv → their running text
+timed_words.py   .ctm, .stm, Kaldi's text → their running text
+transcripts.py   JSON of recognizers → its running text
+speech.py        the formats of these three
 formats.py       the suffix of a file → its format
 wrapped.py       lines wrapped at a fixed width → paragraphs
 text_blocks.py   files of any format → blocks of lines, for training

@@ -144,7 +144,7 @@ def guess(data: bytes) -> str | None:
     byte order mark, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it is not plain."""
     head = data[:_PLAIN]
     half = len(head) // 2
-    if b"\0" in head:
+    if head.strip(b"\0\r\n") and b"\0" in head:
         even, odd = head[::2].count(0), head[1::2].count(0)
         return "UTF-16LE" if odd > half / 2 > 4 * even else "UTF-16BE" if even > half / 2 > 4 * odd else None
     high = sum(byte >= 0x80 for byte in head)

@@ -2,7 +2,7 @@
 the file.
 
 Files with any other suffix are plain text, one sentence per line, except those of unsupported formats (`.html`, `.pdf`,
-…). A `.json` file in a folder is often not text, so it is read only if its field is named.
+…). A `.json` file in a folder is often not text, so it is read only if its field or format is named.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from capfst.io.jsonl import Jsonl
 from capfst.io.marked_text import MarkedText
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import BatchOptions, Format, Reader, TextOptions
+from capfst.io.speech import JSON, Speech, speech_format
 from capfst.io.tsv import Tsv
 from capfst.text.markup import NONE, markup_of
 from capfst.text.markup import SUFFIXES as MARKUPS
@@ -52,9 +53,6 @@ FORMATS: dict[str, Callable[[Path, TextOptions], Format]] = {
 _READERS: dict[str, Callable[[Path, TextOptions], Reader]] = {**FORMATS, ".xml": _wiki}
 
 
-_JSON = (".json", ".jsonl", ".ndjson")
-
-
 def can_recase(name: str, with_json: bool = False) -> bool:
     """Return whether a file of this name in a folder is to be recased. with_json: whether `.json` files are."""
     suffix = suffix_of(name)
@@ -65,12 +63,14 @@ def can_train(name: str, options: TextOptions) -> bool:
     """Return whether a file of this name in a folder is training text: plain text, or a format whose field or column
     was selected."""
     suffix = suffix_of(name)
-    chosen = options.field if suffix in _JSON else options.column
+    chosen = options.field if suffix in JSON else options.column
     return suffix not in NO_TEXT or (suffix in FORMATS and bool(chosen))
 
 
 def format_of(path: Path, options: BatchOptions) -> Format:
     """Return the format object of a file; CorpusError if files with its suffix cannot be recased."""
+    if speech := speech_format(path, options):
+        return Speech(path, options, speech)
     suffix = _suffix(path, {**FORMATS, **MARKUPS})
     markup = markup_of(suffix, options.markup)
     if suffix not in FORMATS and markup != NONE:
@@ -81,6 +81,8 @@ def format_of(path: Path, options: BatchOptions) -> Format:
 def reader_of(path: Path, options: TextOptions) -> Reader:
     """Return the reader of a file; CorpusError if files with its suffix cannot be read, OptionError if the options do
     not select the text of its records."""
+    if speech := speech_format(path, options):
+        return Speech(path, options, speech)
     return _READERS.get(_suffix(path, _READERS), PlainText)(path, options)
 
 

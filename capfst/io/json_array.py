@@ -1,6 +1,6 @@
 """JSON: an array of objects, one object, or several in sequence; recasing changes no byte except those of the texts.
 
-The file is read item by item, on one line or on many, so that only an item must fit in memory.
+The file is read item by item (`Items`), on one line or on many, so that only an item must fit in memory.
 """
 
 from __future__ import annotations
@@ -27,23 +27,20 @@ _space = re.compile(r"[ \t\r\n]*").match
 _beginning = re.compile(r"\ufeff?[ \t\r\n]*(?:\[[ \t\r\n]*(?:\][ \t\r\n]*)?)?").match
 
 
-class Json(Jsonl):
-    splittable = False
-    least_lines = 0
+class Items:
+    """The items of a file, which is read once.
+
+    Args:
+        name: the name of the file, in errors.
+    """
+
     is_array = False
     """Whether the records are the items of an array. Known when the first block has been read."""
 
-    def __init__(self, path: Path, options: TextOptions) -> None:
-        super().__init__(path, options)
-        if self.on_error == "drop":
-            raise OptionError(f"{path}: items of .json files cannot be dropped. Use --on-error pass.")
+    def __init__(self, name: str) -> None:
+        self.name = name
 
-    def head(self) -> bytes:
-        blocks = self.blocks(lambda piece: None)
-        beginning = next(blocks, b"")  # without an item
-        return next(blocks, beginning)
-
-    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
+    def blocks(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield all that is before the first item as one block, then blocks of whole items, each with the comma and the
         space after it.
 
@@ -55,7 +52,6 @@ class Json(Jsonl):
         line, held, least = 1, 0, BLOCK
         begun = False
         last = ""  # character that is not space
-        pieces = raw_pieces(self.path, on_read, self.transcoding)
         while True:
             piece = next(pieces, b"")
             parts.append(decoder.decode(piece, final=not piece))
@@ -64,7 +60,7 @@ class Json(Jsonl):
                 continue
             text = "".join(parts)
             if not begun and text:
-                refuse_foreign(text[:BLOCK].encode("utf-8", "surrogateescape"), str(self.path))
+                refuse_foreign(text[:BLOCK].encode("utf-8", "surrogateescape"), self.name)
                 end = _beginning(text).end()  # type: ignore[union-attr]
                 if piece and end == len(text):  # blanks only
                     least = 2 * held
@@ -76,10 +72,10 @@ class Json(Jsonl):
                     last = text[:end].rstrip()[-1:]
                     line += text.count("\n", 0, end)
                     text = text[end:]
-            ends, problem = self._ends(text, is_last=not piece)
+            ends, problem = self.ends(text, is_last=not piece)
             if not piece and problem:
                 number = line + text.count("\n", 0, problem.pos)
-                raise CorpusError(f"{self.path}, line {number}: invalid JSON: {problem.msg}. Fix it.")
+                raise CorpusError(f"{self.name}, line {number}: invalid JSON: {problem.msg}. Fix it.")
             if ends:
                 yield text[: ends[-1]].encode("utf-8", "surrogateescape")
                 last = text[: ends[-1]].rstrip()[-1:]
@@ -87,17 +83,17 @@ class Json(Jsonl):
                 text = text[ends[-1] :]
             if not piece:
                 if self.is_array and last != "]":
-                    raise CorpusError(f"{self.path}, line {line}: invalid JSON: ] expected. Fix it.")
+                    raise CorpusError(f"{self.name}, line {line}: invalid JSON: ] expected. Fix it.")
                 return
             parts, held = [text], len(text)
             least = BLOCK if ends else 2 * held
             if held > LONGEST:
                 raise CorpusError(
-                    f"{self.path}, line {line}: an item has more than {LONGEST >> 20} million characters. Write the"
+                    f"{self.name}, line {line}: an item has more than {LONGEST >> 20} million characters. Write the"
                     " array as JSON lines with `jq -c '.[]'`."
                 )
 
-    def _ends(self, text: str, is_last: bool) -> tuple[list[int], json.JSONDecodeError | None]:
+    def ends(self, text: str, is_last: bool) -> tuple[list[int], json.JSONDecodeError | None]:
         """Return the ends of the items of a text that begins with one, each with the comma and the space after it; and
         the error that made the search end before the text.
 
@@ -127,11 +123,34 @@ class Json(Jsonl):
             return ends, json.JSONDecodeError("it is nested too deeply", text, end)
         return ends, None
 
-    def records(self, text: str, number: int) -> list[str]:
+    def split(self, text: str) -> list[str]:
+        """Return the items of a block, each with the comma and the space after it."""
         if _is_beginning(text):
             return [text]
-        ends, _ = self._ends(text, is_last=True)
+        ends, _ = self.ends(text, is_last=True)
         return [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+class Json(Jsonl):
+    splittable = False
+    least_lines = 0
+
+    def __init__(self, path: Path, options: TextOptions) -> None:
+        self.items = Items(str(path))
+        super().__init__(path, options)
+        if self.on_error == "drop":
+            raise OptionError(f"{path}: items of .json files cannot be dropped. Use --on-error pass.")
+
+    def head(self) -> bytes:
+        blocks = self.blocks(lambda piece: None)
+        beginning = next(blocks, b"")  # without an item
+        return next(blocks, beginning)
+
+    def blocks(self, on_read: OnRead) -> Iterator[bytes]:
+        return self.items.blocks(raw_pieces(self.path, on_read, self.transcoding))
+
+    def records(self, text: str, number: int) -> list[str]:
+        return self.items.split(text)
 
     def find(self, line: str, number: int) -> list[slice | None]:
         return [] if _is_beginning(line) else self.texts_of(line, 0, whole=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
@@ -59,6 +59,12 @@ def steps(path: str) -> list[Step]:
 def as_path(name: str) -> str:
     """Return the path of a field of this name."""
     return re.sub(r"([.\\]|\[(?=\]))", r"\\\1", name)
+
+
+def as_text(path: Iterable[Step]) -> str:
+    """Return the path that has these steps."""
+    text = "".join("[]" if step is None else f".{as_path(step)}" for step in path)
+    return text.removeprefix(".")
 
 
 def tree(paths: tuple[str, ...]) -> Paths:

@@ -26,7 +26,7 @@ _names = json.JSONDecoder()
 class Jsonl(LineFormat):
     def __init__(self, path: Path, options: TextOptions) -> None:
         super().__init__(path, options)
-        fields = self.selected("field", options.field)
+        fields = self.selected("field", options.field or options.usual_field)
         self.paths = tree(fields)
         self.settings |= {"field": list(fields)}
         self._steps = [steps(field) for field in fields]
@@ -113,26 +113,36 @@ class Jsonl(LineFormat):
         return None if values == [None] else json.dumps(values)
 
     def unescape(self, raw: str) -> str:
-        return scanstring(raw + '"', 0)[0] if "\\" in raw else raw
+        return unescape(raw)
 
     def escape(self, old: str, recased: str) -> str:
-        if "\\" not in old:
-            return recased
-        parts = _escapes(old)
-        end = 0
-        for i, part in enumerate(parts):
-            start, end = end, end + (1 if i % 2 else len(part))
-            new = recased[start:end]
-            if i % 2 == 0:
-                parts[i] = new
-            elif scanstring(part + '"', 0)[0] != new:
-                parts[i] = _escaped(new, part)
-        raw = "".join(parts)
-        try:
-            aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
-        except json.JSONDecodeError:
-            aligned = False
-        return raw if aligned else json.dumps(recased)[1:-1]  # recasing changed the number of characters
+        return escape(old, recased)
+
+
+def unescape(raw: str) -> str:
+    """Return the value of a string, given its characters without the quotes."""
+    return scanstring(raw + '"', 0)[0] if "\\" in raw else raw
+
+
+def escape(old: str, recased: str) -> str:
+    """Return the characters of a recased string, with the escapes of the old one."""
+    if "\\" not in old:
+        return recased
+    parts = _escapes(old)
+    end = 0
+    for i, part in enumerate(parts):
+        start, end = end, end + (1 if i % 2 else len(part))
+        new = recased[start:end]
+        if i % 2 == 0:
+            parts[i] = new
+        elif scanstring(part + '"', 0)[0] != new:
+            parts[i] = _escaped(new, part)
+    raw = "".join(parts)
+    try:
+        aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
+    except json.JSONDecodeError:
+        aligned = False
+    return raw if aligned else json.dumps(recased)[1:-1]  # recasing changed the number of characters
 
 
 def _escaped(character: str, like: str) -> str:

@@ -46,7 +46,9 @@ class TextOptions:
     for each other; or "": each record is a document, and plain text is split at blank lines."""
     delimiter: str | None = None  # of CSV and TSV; None: a comma, or a tab
     encoding: str = UTF8  # of text files
+    format: str | None = None  # of speech (io/speech.py), whatever the names of the files; None: by the name
     markup: str = "none"  # of the texts, or "auto", for files of text: that of their suffix (text/markup.py)
+    usual_field: ClassVar[tuple[str, ...]] = ()  # without `field`
     remedy: ClassVar[str] = "Fix it."  # for a malformed record
 
     def __post_init__(self) -> None:
@@ -92,8 +94,8 @@ class TextOptions:
 class BatchOptions(TextOptions):
     """The same for texts to recase, whose field or column has a default."""
 
-    field: tuple[str, ...] = ("text",)
     column: tuple[str, ...] = ("text",)
+    usual_field = ("text",)
     remedy = "Fix it, or use --on-error pass or drop."
 
 

@@ -1,0 +1,175 @@
+"""The running text of a file whose sentences are in pieces: cues of subtitles, words with times, fields of JSON.
+
+A `RunningText` joins the pieces to a text that can be recased as a whole, and writes the file again with the recased
+pieces. All other characters of the file stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, chain, pairwise
+from typing import NamedTuple
+
+_WINDOW = 24  # words that one text may lack of another before they are unrelated
+_words = re.compile(r"\S+").finditer
+_tokens = re.compile(r"\S+|\s+").findall
+
+
+class Span(NamedTuple):
+    """Text at the characters start … end − 1 of a file."""
+
+    start: int
+    end: int
+    value: str
+    before: str = ""  # in the running text, before it: a space, a line break, or a character that has no case
+
+
+class Copy(NamedTuple):
+    """Spans with the words of other spans, which they follow in their case."""
+
+    spans: list[Span]
+    of: list[Span]
+
+
+def _as_it_is(old: str, new: str) -> str:
+    return new
+
+
+class RunningText:
+    """A part of a file and its running text.
+
+    Args:
+        data: the part.
+        spans: the spans of its running text, in the order of this text, without overlaps.
+        copies: further spans, and those of `spans`, or of earlier copies, that they repeat. Spans may be in both.
+        escape: returns recased text as it is written, given the characters of its span.
+        n_records: number of cues, lines or objects.
+    """
+
+    def __init__(
+        self,
+        data: str,
+        spans: list[Span],
+        copies: Iterable[Copy] = (),
+        escape: Callable[[str, str], str] = _as_it_is,
+        n_records: int = 0,
+    ) -> None:
+        self.data, self.n_records = data, n_records
+        self._spans, self._copies, self._escape = spans, list(copies), escape
+        text = "".join([span.before + span.value for span in spans])
+        self._text = f"{text}\n" if text else ""
+
+    @property
+    def text(self) -> bytes:
+        """The running text: whole lines in UTF-8."""
+        return self._text.encode("utf-8", "surrogatepass")
+
+    def written(self, recased: bytes | memoryview) -> bytes:
+        """Return the part of the file with its running text recased."""
+        spans = self._spans
+        lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
+        values = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)[1::2]
+        if self._copies:
+            changed = dict(zip(spans, values, strict=True))
+            for copy in self._copies:
+                changed.update(_followed(copy, changed))
+            spans = sorted(changed)
+            values = [changed[span] for span in spans]
+        parts, end = [], 0
+        for span, value in zip(spans, values, strict=True):
+            if value != span.value:
+                parts += [self.data[end : span.start], self._escape(self.data[span.start : span.end], value)]
+                end = span.end
+        return "".join([*parts, self.data[end:]]).encode("utf-8", "surrogateescape")
+
+
+class RunningBlocks:
+    """The parts of a file whose running texts stream through in order."""
+
+    def __init__(self, parts: Iterable[RunningText]) -> None:
+        self._parts = parts
+        self._waiting: deque[RunningText] = deque()
+
+    def texts(self) -> Iterator[bytes]:
+        """Yield the running text of each part."""
+        for part in self._parts:
+            self._waiting.append(part)
+            yield part.text
+
+    def written(self, recased: Iterable[bytes | memoryview]) -> Iterator[bytes]:
+        """Yield the parts, given their recased texts."""
+        for text in recased:
+            yield self._waiting.popleft().written(text)
+
+
+def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
+    """Return the parts of a recased text that correspond to successive parts of the text of these lengths."""
+    ends = pairwise(accumulate(lengths, initial=0))
+    if len(recased) == len(text):
+        return [recased[start:end] for start, end in ends]
+    # A letter and its other case differ in their number of characters, as İ and i̇ do.
+    by_character: list[str] = []
+    for old, new in zip(_tokens(text), _tokens(recased), strict=True):
+        by_character += new if len(old) == len(new) else _by_character(old, new)
+    return ["".join(by_character[start:end]) for start, end in ends]
+
+
+def _by_character(old: str, new: str) -> Iterator[str]:
+    """Yield for each character of a word what it has become in the recased word, of another length."""
+    start = n_old = n_new = 0  # the last two: length of the characters so far in lower case
+    for character in old:
+        n_old += len(character.lower())
+        end = start
+        while end < len(new) and n_new < n_old:
+            n_new += len(new[end].lower())
+            end += 1
+        yield new[start:end]
+        start = end
+
+
+def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]]:
+    """Yield the spans of a copy with their new values, given those of the spans that they repeat."""
+    old = [changed.get(span, span.value) for span in copy.spans]
+    text = "".join([span.before + value for span, value in zip(copy.spans, old, strict=True)])
+    cased = with_case_of(text, "".join([span.before + changed[span] for span in copy.of]))
+    lengths = chain.from_iterable([(len(span.before), len(value)) for span, value in zip(copy.spans, old, strict=True)])
+    return zip(copy.spans, _divided(text, cased, lengths)[1::2], strict=True)
+
+
+def letters_of(text: str) -> str:
+    """Return the letters and digits of a text in lower case."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+def with_case_of(text: str, cased: str) -> str:
+    """Return a text in the case of another text with the same words; words that only it has stay as they are."""
+    if text.lower() == cased.lower():
+        return cased
+    if letters_of(text) == letters_of(cased):
+        letters = filter(str.isalnum, cased)
+        return "".join([next(letters) if character.isalnum() else character for character in text])
+    words, others = list(_words(text)), [word[0] for word in _words(cased)]
+    parts, end = [], 0
+    for i, j in _same_words([letters_of(word[0]) for word in words], list(map(letters_of, others))):
+        parts += [text[end : words[i].start()], with_case_of(words[i][0], others[j])]
+        end = words[i].end()
+    return "".join([*parts, text[end:]])
+
+
+def _same_words(words: list[str], others: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield the indices of the same words in two similar lists; after a difference, the nearest two same words."""
+    i = j = 0
+    while i < len(words) and j < len(others):
+        if words[i] == others[j]:
+            yield i, j
+            i, j = i + 1, j + 1
+            continue
+        near = (
+            (i + n - k, j + k)
+            for n in range(1, _WINDOW)
+            for k in range(n + 1)
+            if words[i + n - k : i + n - k + 2] == others[j + k : j + k + 2] != []
+        )
+        i, j = next(near, (i + 1, j + 1))

@@ -1,0 +1,141 @@
+"""Transcripts of speech, line by line: NIST's .ctm, a word per line, and .stm, a turn per line; Kaldi's `text`, an
+utterance per line.
+
+In: blocks of a file. Out: their running text (running_text.py). A sentence continues over lines; another recording,
+channel or speaker begins a new line of the running text. Times, confidences, identifiers, comments and marks of noises
+(<unk>, [laughter]) stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, ClassVar
+
+from capfst.exceptions import CorpusError
+from capfst.io.blocks import joined
+from capfst.io.lines import BLOCK
+from capfst.io.running_text import RunningText, Span
+
+_TIME = r"[ \t]+(?:\d+\.?\d*|\.\d+|\*)"
+_WORDS = r"(?:[ \t]+(?P<words>[^\s][^\n]*?))?"
+_noises = re.compile(
+    r"(?i)(?<!\S)(?:<[^<>\s]*>|\[[^\[\]\s]*\]|\(?%[a-z]+\)?|[{}@/]|!sil|spoken_noise|ignore_time_segment_in_scoring)(?!\S)"
+).finditer
+_suspicious = re.compile(r"[<\[{%@/!}]|(?i:spoken_noise|ignore_time)").search
+_parts = re.compile(r"[-_.]").split
+
+
+def _line(fields: str) -> re.Pattern[str]:
+    """Return the regular expression for a line with these fields, a comment or a blank line, with its end."""
+    return re.compile(rf"[ \t\ufeff]*(?:;;[^\n]*|{fields})?[ \t\r]*(?:\n|\Z)")
+
+
+class SpeechLines:
+    """Reads a file of lines, each of which has some of the words of a stream of speech."""
+
+    title: ClassVar[str]
+    fields: ClassVar[str]
+    line: ClassVar[re.Pattern[str]]
+    """A line, with the groups `stream` and `speaker`, which name the stream, and `words`, which is None in a comment or
+    a blank line."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._stream = ""
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the parts of a file that is given in blocks of whole lines.
+
+        Raises:
+            CorpusError: a line is not of the format.
+        """
+        number = 1
+        for block in joined(blocks, BLOCK):
+            data = block.decode()
+            spans: list[Span] = []
+            n_lines = end = 0
+            given: tuple[str | Any, ...] = ()  # names of the stream of the line before
+            for line in self.line.finditer(data):
+                if line.start() != end:
+                    break
+                end = line.end()
+                if line["words"] is not None:
+                    names = line.group("stream", "speaker")
+                    stream = self._stream if names == given else " ".join(" ".join(filter(None, names)).split())
+                    before = " " if names == given or self.continues(self._stream, stream) else "\n"
+                    if self._add(spans, line, before if spans else ""):
+                        given, self._stream = names, stream
+                    n_lines += 1
+            if end < len(data):
+                bad = data[end : data.find("\n", end) + 1 or len(data)].strip()
+                raise CorpusError(
+                    f"{self.name}, line {number + data.count(chr(10), 0, end)}: not {self.title}, which has"
+                    f" {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`."
+                )
+            yield RunningText(data, spans, n_records=n_lines)
+            number += data.count("\n")
+
+    @staticmethod
+    def _add(spans: list[Span], line: re.Match[str], before: str) -> bool:
+        """Add the words of a line; return whether there are any."""
+        (start, last), words = line.span("words"), line["words"]
+        if not _suspicious(words):
+            spans.append(Span(start, last, words, before))
+            return True
+        n = len(spans)
+        for noise in chain(_noises(line.string, start, last), [None]):
+            end = noise.start() if noise else last
+            if line.string[start:end].strip():
+                spans.append(Span(start, end, line.string[start:end], before))
+                before = " "
+            start = noise.end() if noise else last
+        return len(spans) > n
+
+    def continues(self, stream: str, after: str) -> bool:
+        """Return whether a line of the stream `after` may continue a sentence of this stream."""
+        return stream == after
+
+
+class Ctm(SpeechLines):
+    """A word per line, with its times (NIST sclite)."""
+
+    title = "CTM"
+    fields = "a recording, channel, start, duration and word in each line"
+    line = _line(
+        rf"(?P<stream>\S+[ \t]+\S+){_TIME}{_TIME}[ \t]+(?P<words>\S+)"
+        r"(?:[ \t]+\S+(?:[ \t]+\S+(?:[ \t]+(?P<speaker>\S+))?)?)?"
+    )
+
+
+class Stm(SpeechLines):
+    """A turn per line, with its times (NIST sclite)."""
+
+    title = "STM"
+    fields = "a recording, channel, speaker, begin, end and words in each line"
+    line = _line(rf"(?P<stream>\S+[ \t]+\S+)[ \t]+(?P<speaker>\S+){_TIME}{_TIME}(?:[ \t]+<[^<>\n]*>)?{_WORDS}")
+
+
+class KaldiText(SpeechLines):
+    """An utterance per line, after its identifier."""
+
+    title = "Kaldi's text"
+    fields = "an identifier and words in each line"
+    line = _line(rf"(?P<stream>\S+)(?P<speaker>){_WORDS}")
+
+    def continues(self, stream: str, after: str) -> bool:
+        """Return whether the identifiers differ in their last part, a number or time that ascends, or in the last two,
+        a start and an end."""
+        parts, parts_after = _parts(stream), _parts(after)
+        if len(parts) != len(parts_after) or not (parts[-1].isdecimal() and parts_after[-1].isdecimal()):
+            return False
+        if len(parts) > 1 and parts[:-1] == parts_after[:-1]:
+            return int(parts[-1]) < int(parts_after[-1])
+        starts = parts_after[-2:-1]
+        return (
+            parts[:-2] == parts_after[:-2]
+            and bool(parts[:-2])
+            and starts[0].isdecimal()
+            and int(parts[-1]) <= int(starts[0])
+        )

@@ -1,0 +1,203 @@
+"""JSON of speech recognizers: texts and the words with their times, which get the same case.
+
+In: blocks of a file. Out: its running text (running_text.py). A preset lists the paths (json_paths.py) of a recognizer:
+the first that the file has is the running text, and the others follow it, word by word. A sentence continues over the
+items of an array; another speaker, channel or alternative begins a new line of the running text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from capfst.exceptions import CorpusError
+from capfst.io.json_array import Items
+from capfst.io.json_paths import Step, as_text, steps
+from capfst.io.jsonl import escape
+from capfst.io.running_text import Copy, RunningText, Span, letters_of
+
+_ALTERNATIVE = "results.channels[].alternatives[]"
+PRESETS: dict[str, tuple[str, ...]] = {
+    "whisper": (  # OpenAI, faster-whisper, WhisperX, Transformers, whisper.cpp
+        "segments[].text", "chunks[].text", "transcription[].text", "text", "segments[].words[].word", "words[].word",
+        "word_segments[].word", "transcription[].tokens[].text",
+    ),
+    "vosk": (  # and Kaldi's servers
+        "text", "alternatives[].text", "result[].word", "alternatives[].result[].word", "partial",
+        "partial_result[].word", "monologues[].terms[].text", "result.hypotheses[].transcript",
+        "result.hypotheses[].word-alignment[].word",
+    ),
+    "google": tuple(
+        f"{prefix}alternatives[].{path}"
+        for prefix in ("results[].", "response.results[].", "", "result.")
+        for path in ("transcript", "words[].word")
+    ),
+    "azure": (
+        "combinedRecognizedPhrases[].display", "combinedPhrases[].text",
+        *(f"recognizedPhrases[].nBest[].{path}" for path in ("display", "lexical", "itn", "maskedITN", "words[].word",
+          "displayWords[].displayText", "displayPhraseElements[].displayText")),
+        *(f"combinedRecognizedPhrases[].{path}" for path in ("lexical", "itn", "maskedITN")),
+        "phrases[].text", "phrases[].words[].text", "DisplayText",
+        *(f"NBest[].{path}" for path in ("Display", "Lexical", "ITN", "MaskedITN", "Words[].Word",
+          "DisplayWords[].DisplayText")),
+    ),
+    "aws": (
+        "results.audio_segments[].transcript", "results.transcripts[].transcript",
+        "results.items[].alternatives[].content", "results.segments[].alternatives[].transcript",
+        "results.segments[].alternatives[].items[].content",
+        "results.channel_labels.channels[].items[].alternatives[].content",
+        "Transcript.Results[].Alternatives[].Transcript", "Transcript.Results[].Alternatives[].Items[].Content",
+    ),
+    "deepgram": (
+        *(f"{_ALTERNATIVE}.{path}" for path in ("transcript", "words[].punctuated_word", "words[].word",
+          "paragraphs.transcript", "paragraphs.paragraphs[].sentences[].text")),
+        *(f"results.utterances[].{path}" for path in ("transcript", "words[].punctuated_word", "words[].word")),
+        *(f"channel.alternatives[].{path}" for path in ("transcript", "words[].punctuated_word", "words[].word")),
+    ),
+    "assemblyai": (
+        "utterances[].text", "text", "words[].text", "utterances[].words[].text", "sentences[].text",
+        "sentences[].words[].text", "paragraphs[].text", "paragraphs[].words[].text", "transcript",
+    ),
+}  # fmt: skip
+"""For each recognizer, the paths of its texts and words; texts with marks and speakers first."""
+
+_APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combinedrecognizedphrases", "combinedphrases"])
+"""Arrays, in lower case, whose items are not consecutive."""
+_SPEAKERS = frozenset(["speaker", "speaker_label", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"])
+_special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
+_strings = re.compile(r'"(?:[^"\\]|\\.)*"').finditer
+
+Path = tuple[Step, ...]
+
+
+class _Object(list[tuple[str, Any]]):
+    """The members of a JSON object, in order."""
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_Object, parse_int=float)
+
+
+class _Text(NamedTuple):
+    """A string of a JSON value."""
+
+    path: Path
+    apart: tuple[int, ...]  # indices in arrays whose items are not consecutive
+    speaker: str | None
+    start: int  # in the file, without quotes
+    end: int
+    value: str
+
+
+class Transcript:
+    """Reads the JSON of a recognizer.
+
+    Args:
+        name: the name of the file, in errors.
+        preset: one of PRESETS; None: the one that has most of the paths of the file.
+        fields: paths instead of a preset's, in the same order.
+    """
+
+    def __init__(self, name: str, preset: str | None = None, fields: tuple[str, ...] = ()) -> None:
+        self.name = name
+        given = fields or PRESETS.get(preset or "", ())
+        self._views = [tuple(steps(field)) for field in given]
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the parts of a file, each of which is whole items.
+
+        Raises:
+            CorpusError: it is not JSON, or the first items have no text that is known.
+        """
+        items = Items(self.name)
+        is_known, before = False, ""
+        for block in items.blocks(iter(blocks)):
+            data = before + block.decode("utf-8", "surrogateescape")
+            texts: list[_Text] = []
+            start, n_items = len(before), 0
+            for item in items.split(data[start:]):
+                if item.lstrip().startswith("{"):
+                    texts += _texts(item, start)
+                    n_items += 1
+                start += len(item)
+            before = ""
+            if not is_known and not n_items and data.strip("\ufeff \t\r\n") == "[":
+                before = data  # the beginning of an array, which is written only if its items are known
+                continue
+            if not is_known and data.strip("\ufeff \t\r\n[]"):
+                self._views = self._views or _detected(texts)
+                if not any(text.path in self._views for text in texts):
+                    raise CorpusError(self._unknown(texts))
+                is_known = True
+            yield self._running(data, texts, n_items)
+
+    def _unknown(self, texts: list[_Text]) -> str:
+        """Return the message for a file without known texts."""
+        found = ", ".join(dict.fromkeys(as_text(text.path) for text in texts))[:200] or "none"
+        return (
+            f"{self.name}: not of a recognizer that capfst knows ({', '.join(PRESETS)}). Use `format='transcript'`, and"
+            f" `field` with the paths of its texts or words: {found}."
+        )
+
+    def _running(self, data: str, texts: list[_Text], n_items: int) -> RunningText:
+        """Return the running text of a block, given its strings."""
+        views: dict[Path, list[_Text]] = {path: [] for path in self._views}
+        for text in texts:
+            if text.path in views and text.value.strip() and not _special(text.value):
+                views[text.path].append(text)
+        first, *others = [_spans(found) for found in views.values() if found] or [[]]
+        spans, copies = list(first), []
+        letters = letters_of("".join([span.value for span in first]))
+        for other in others:
+            if letters_of("".join([span.value for span in other])) != letters:  # words that only it has need a context
+                spans += [other[0]._replace(before="\n"), *other[1:]]
+                other[0] = other[0]._replace(before="\n")
+            copies.append(Copy(other, first))
+        return RunningText(data, spans, copies, escape, n_items)
+
+
+def _texts(item: str, offset: int) -> Iterator[_Text]:
+    """Yield the strings of an item, which begins at this offset in its block."""
+    begin = len(item) - len(item.lstrip())
+    strings = _strings(item, begin)
+
+    def search(value: Any, path: Path, apart: tuple[int, ...], speaker: str | None) -> Iterator[_Text]:
+        if isinstance(value, _Object):
+            named = [str(each) for name, each in value if name.lower() in _SPEAKERS and not isinstance(each, list)]
+            for name, each in value:
+                next(strings)
+                yield from search(each, (*path, name), apart, named[-1] if named else speaker)
+        elif isinstance(value, list):
+            is_apart = bool(path) and str(path[-1]).lower() in _APART
+            for index, each in enumerate(value):
+                yield from search(each, (*path, None), (*apart, index) if is_apart else apart, speaker)
+        elif isinstance(value, str):
+            start, end = next(strings).span()
+            if str(path[0]).startswith("partial"):  # each a hypothesis of its own
+                apart = (offset,)
+            yield _Text(path, apart, speaker, offset + start + 1, offset + end - 1, value)
+
+    return search(_decoder.raw_decode(item, begin)[0], (), (), None)
+
+
+def _detected(texts: list[_Text]) -> list[Path]:
+    """Return the paths of the preset that has most of those of a file, and some of them in arrays; or none."""
+    paths = {text.path for text in texts}
+    views = [[tuple(steps(path)) for path in preset] for preset in PRESETS.values()]
+    best = max(views, key=lambda view: len(paths.intersection(view)))
+    return best if any(None in path for path in paths.intersection(best)) else []
+
+
+def _spans(texts: list[_Text]) -> list[Span]:
+    """Return the spans of the texts of a path, joined by spaces unless they have some of their own."""
+    texts = sorted(texts, key=attrgetter("apart"))
+    space = "" if any(text.value[0].isspace() for text in texts[1:]) else " "
+    spans: list[Span] = []
+    last = None
+    for text in texts:
+        breaks = (text.apart, text.speaker) != last
+        spans.append(Span(text.start, text.end, text.value, "" if last is None else "\n" if breaks else space))
+        last = text.apart, text.speaker
+    return spans

@@ -1,0 +1,158 @@
+"""Subtitles: only the case of the cues' text changes, and sentences run over cues."""
+
+import io
+import random
+import warnings
+
+import pysubs2
+import pytest
+import srt
+import webvtt
+from support.subtitles import FILES, damaged
+
+from capfst import CapfstError, CorpusError, Recaser, load
+from capfst.io.speech import reader
+from capfst.text.unicode import lower
+
+TIMES = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n2\n00:00:03,000 --> 00:00:04,000\n{}\n"
+
+
+@pytest.fixture(scope="module")
+def recaser() -> Recaser:
+    return load(sentence_case=True)
+
+
+def recased(recaser: Recaser, text: str, kind: str) -> str:
+    parts = reader("film", kind).read([text.encode()])
+    return b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
+
+
+def events(text: str, kind: str) -> object:
+    """Return what a library reads from a file, except its text; or the type of its error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if kind == "sbv":
+                return [(cue.start, cue.end) for cue in webvtt.from_buffer(io.StringIO(text), "sbv")]
+            found = pysubs2.SSAFile.from_string(text, format_=kind)
+        except Exception as error:
+            return type(error)
+    return [(each.start, each.end, each.style, each.name, each.type) for each in found], list(found.styles), found.info
+
+
+def cues(text: str, kind: str) -> object:
+    """Return what another library reads."""
+    try:
+        if kind == "srt":
+            return [(cue.index, cue.start, cue.end, cue.proprietary) for cue in srt.parse(text, ignore_errors=True)]
+        if kind == "vtt":
+            found = webvtt.from_buffer(io.StringIO(text), "vtt")
+            captions = [(cue.start, cue.end, cue.identifier, cue.voice) for cue in found]
+            return captions, [style.text for style in found.styles], found.header_comments
+    except Exception as error:
+        return type(error)
+    return None
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, kind: str) -> None:
+    n_changed = n_refused = 0
+    for seed in range(1000):
+        draw = random.Random(f"{kind} {seed}")
+        text = damaged(draw, FILES[kind](draw))
+        try:
+            out = recased(recaser, text, kind)
+        except CapfstError:
+            n_refused += 1
+            continue
+        assert lower(out) == lower(text), seed
+        assert events(out, kind) == events(text, kind), seed
+        assert cues(out, kind) == cues(text, kind), seed
+        n_changed += out != text
+    assert n_changed > 800
+    assert n_refused < 60
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected_first", "expected_second"),
+    [
+        ("i met angela", "merkel in new york.", "I met Angela", "Merkel in New York."),
+        ("I MET ANGELA", "MERKEL IN NEW YORK.", "I met Angela", "Merkel in New York."),
+        ("we went home.", "then he left.", "We went home.", "Then he left."),
+        ("he met mr.", "smith there.", "He met Mr.", "Smith there."),
+        ("- are you there?\n- yes, john", "and we", "- Are you there?\n- Yes, John", "and we"),
+        ("who is there", "- it is john", "Who is there", "- It is John"),
+        (">> good evening", ">>> in other news", ">> Good evening", ">>> In other news"),
+        ("he lives (SOBBING) in new", "york [MUSIC] city.", "He lives (SOBBING) in New", "York [MUSIC] City."),
+        ("[door closes]", "(sighs) i know.", "[door closes]", "(sighs) I know."),
+        ("we live in paris (not in\nnew york) and", "yes.", "We live in Paris (not in\nNew York) and", "yes."),
+        ("♪ happy birthday to you ♪", "he sang", "♪ Happy Birthday to you ♪", "He sang"),
+        ("JOHN: where is mary?", "MARY: in paris.", "JOHN: Where is Mary?", "MARY: In Paris."),
+        ("JOHN: WHERE IS MARY?", "HE ASKED", "John: Where is Mary?", "He asked"),
+        ("<i>new</i> yo<b>rk", "is in the {\\an8}u.s.", "<i>New</i> Yo<b>rk", "is in the {\\an8}U.S."),
+        ("i met the <font color=red>pope", "&amp; john", "I met the <font color=red>Pope", "&amp; John"),
+        ("in new york", "", "In New York", ""),
+        ("42", "is john's number", "42", "is John's number"),
+        ("{\\p1}m 0 0 l 5 5{\\p0}in paris", "john", "{\\p1}m 0 0 l 5 5{\\p0}In Paris", "John"),
+    ],
+)
+def test_golden(recaser: Recaser, first: str, second: str, expected_first: str, expected_second: str) -> None:
+    expected = TIMES.format(expected_first, expected_second)
+    assert recased(recaser, TIMES.format(first, second), "srt") == expected
+    windows = "\ufeff" + TIMES.format(first, second).replace("\n", "\r\n")
+    assert recased(recaser, windows, "srt") == "\ufeff" + expected.replace("\n", "\r\n")
+
+
+def test_captions_that_roll_up_repeat_their_case(recaser: Recaser) -> None:
+    text = (
+        "WEBVTT\nKind: captions\n\nNOTE in new york\n\nintro\n00:00.000 --> 00:02.000 align:start\n \n"
+        "i live in<00:00.480><c> new</c>\n\n00:02.000 --> 00:02.010\ni live in new\n \n\n"
+        "00:02.010 --> 00:04.000\ni live in new\nyork<00:02.480><c> city</c>\n"
+    )
+    out = recased(recaser, text, "vtt")
+    assert out == text.replace("i live", "I live").replace("in<", "in<").replace("york<", "York<").replace(
+        "<c> new", "<c> New"
+    ).replace("in new\n", "in New\n").replace("<c> city", "<c> City")
+
+
+def test_a_voice_is_a_speaker(recaser: Recaser) -> None:
+    text = "WEBVTT\n\n00:00.000 --> 00:02.000\n<v mary>i said\n\n00:02.000 --> 00:03.000\n<v {}>he did</v>\n"
+    assert "<v john>He did" in recased(recaser, text.format("john"), "vtt")
+    assert "<v mary>he did" in recased(recaser, text.format("mary"), "vtt")
+
+
+def test_the_style_of_a_line_in_ass_is_a_speaker(recaser: Recaser) -> None:
+    line = "Dialogue: 0,0:00:01.00,0:00:02.00,{},,0,0,0,,{}\n"
+    head = "[Script Info]\nTitle: in new york\n\n[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR," \
+        " MarginV, Effect, Text\n"  # fmt: skip
+    text = head + line.format("main", r"{\k20}lon{\k30}don, i\Nsaid") + line.format("sign", "new york")
+    comment = "Comment: 0,0:00:01.00,0:00:02.00,main,,0,0,0,,in new york\n"
+    out = recased(recaser, text + comment, "ass")
+    assert out == text.replace("lon{", "Lon{").replace("i\\N", "I\\N").replace(",new york", ",New York") + comment
+
+
+def test_blocks_of_a_file_may_end_anywhere(recaser: Recaser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capfst.io.captions.BLOCK", 1)
+    for kind, make in FILES.items():
+        text = make(random.Random(kind)) + make(random.Random(f"{kind} 2"))
+        parts = list(reader("film", kind).read(text.encode().splitlines(keepends=True)))
+        assert "".join(part.data for part in parts) == text
+        assert len(parts) > 1
+    text = "\n".join(TIMES.format(f"a{k}\nb{k}", f"- c{k}\n\nd{k}") for k in range(9))
+    (whole,) = reader("film", "srt").read([text.encode()])
+    parts = list(reader("film", "srt").read(text.encode().splitlines(keepends=True)))
+    assert b"".join(part.text for part in parts).split() == whole.text.split()
+    assert len(parts) > 18
+
+
+@pytest.mark.parametrize("kind", ["srt", "vtt", "ass", "sbv"])
+def test_other_files_are_refused(kind: str) -> None:
+    with pytest.raises(CorpusError, match="film: no cues of "):
+        list(reader("film", kind).read([b"in new york\n"]))
+    assert list(reader("film", kind).read([])) == []
+
+
+def test_without_cues() -> None:
+    for kind, text in (("vtt", "WEBVTT\n"), ("ass", "[Events]\n"), ("srt", "\n\n")):
+        (part,) = reader("film", kind).read([text.encode()])
+        assert (part.text, part.written(b"")) == (b"", text.encode())

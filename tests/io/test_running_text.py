@@ -1,0 +1,63 @@
+"""The pieces of a running text, recased and written back."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from capfst.io.running_text import Copy, RunningText, Span, with_case_of
+from capfst.text.unicode import lower
+
+LETTERS = st.text("abiİı̇ßÉ ", max_size=6)
+
+
+@given(st.lists(st.tuples(LETTERS, LETTERS, st.sampled_from(["", " ", "\n", "&"])), max_size=6))
+def test_what_is_between_the_spans_stays(parts: list[tuple[str, str, str]]) -> None:
+    data, spans = "", []
+    for between, value, before in parts:
+        data += f"<{between}>"
+        spans.append(Span(len(data), len(data) + len(value), value, before))
+        data += value
+    text = RunningText(data, spans)
+    assert text.written(text.text) == data.encode()
+    expected = data
+    for span in reversed(spans):  # of which some change their length
+        expected = expected[: span.start] + lower(span.value) + expected[span.end :]
+    assert text.written(lower(text.text.decode()).encode()).decode() == expected
+
+
+def test_a_word_may_be_in_several_spans() -> None:
+    data = "<b>i</b>stan|bul"
+    text = RunningText(data, [Span(3, 4, "i"), Span(8, 12, "stan"), Span(13, 16, "bul")])
+    assert text.text == b"istanbul\n"
+    assert text.written("İstanbul\n".encode()).decode() == "<b>İ</b>stan|bul"
+    data = "<b>İ</b>stan|bul"
+    text = RunningText(data, [Span(3, 4, "İ"), Span(8, 12, "stan"), Span(13, 16, "bul")])
+    assert text.written("i̇stanBul\n".encode()).decode() == "<b>i̇</b>stan|Bul"
+
+
+def test_copies() -> None:
+    data = "new york|new, york|in new york"
+    spans = [Span(0, 8, "new york"), Span(19, 30, "in new york", "\n")]
+    text = RunningText(data, spans, [Copy([Span(9, 18, "new, york")], spans[:1]), Copy(spans[1:], spans[:1])])
+    assert text.text == b"new york\nin new york\n"
+    assert text.written(b"NEW York\nIn new york\n") == b"NEW York|NEW, York|In NEW York"
+
+
+def test_with_case_of() -> None:
+    table = [
+        ("new york", "New York", "New York"),
+        ("- new york.", "New-York", "- New York."),
+        ("i live at twenty two main street", "I live at 22 Main Street", "I live at twenty two Main Street"),
+        ("the cat sat", "A dog", "the cat sat"),
+        ("a b c new york d", "x a B New York", "a B c New York d"),
+        ("", "New", ""),
+        ("... new york", "New York", "... New York"),
+    ]
+    for text, cased, expected in table:
+        assert with_case_of(text, cased) == expected, text
+
+
+@given(st.text("abc .", max_size=20), st.text("abcABC .", max_size=20))
+def test_only_case_changes(text: str, cased: str) -> None:
+    out = with_case_of(text, cased)
+    assert out.lower() == text
+    assert with_case_of(cased.lower(), cased) == cased

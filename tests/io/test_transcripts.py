@@ -1,0 +1,159 @@
+"""JSON of recognizers: the texts and the words with their times get the same case."""
+
+import json
+from typing import Any
+
+import pytest
+
+from capfst import CorpusError, Recaser, load
+from capfst.io.speech import reader
+from capfst.io.transcripts import PRESETS
+from capfst.options import FORMATS
+
+TEXT = "i met john smith in new york. he is from the u.s."
+CASED = "I met John Smith in New York. He is from the U.S."
+
+
+def words(text: str, key: str = "word", **more: Any) -> list[dict[str, Any]]:
+    return [{"start": k / 10, "end": k / 10 + 0.1, key: word, **more} for k, word in enumerate(text.split())]
+
+
+def plain(text: str) -> str:
+    return text.replace("york.", "york").replace("York.", "York").removesuffix(".")
+
+
+def halves(text: str) -> list[str]:
+    return [text[: text.index(" smith" if "smith" in text else " Smith")], text[text.lower().index(" smith") :]]
+
+
+def aws(text: str) -> list[dict[str, Any]]:
+    items = [{"type": "pronunciation", "alternatives": [{"content": word}]} for word in plain(text).split()]
+    return [*items, {"type": "punctuation", "alternatives": [{"content": "."}]}]
+
+
+def files(text: str) -> dict[str, Any]:
+    """Return the output of each recognizer for the text."""
+    segments = [{"id": k, "text": part, "words": words(part)} for k, part in enumerate(halves(text))]
+    alternative = {"transcript": text, "confidence": 0.9, "words": words(text)}
+    deepgram = [
+        {**word, "punctuated_word": word["word"], "word": plain(word["word"]), "speaker": 0} for word in words(text)
+    ]
+    azure = {"Display": text, "Lexical": plain(text), "ITN": plain(text), "Words": words(plain(text), "Word")}
+    tokens = [{"text": "[_BEG_]"}, *({"text": text[k : k + 3]} for k in range(0, len(text), 3))]
+    return {
+        "whisper": {"text": f" {text}", "segments": segments, "language": "en"},
+        "faster-whisper": segments,
+        "whisperx": {"segments": [{**each, "speaker": "A"} for each in segments], "word_segments": words(text)},
+        "transformers": {"text": text, "chunks": [{"text": part, "timestamp": [0, 1]} for part in halves(text)]},
+        "whisper.cpp": {"transcription": [{"offsets": {"from": 0}, "text": text, "tokens": tokens}]},
+        "vosk": {"result": words(text), "text": text},
+        "vosk alternatives": {"alternatives": [{"confidence": 1.5, "result": words(text), "text": text}]},
+        "kaldi": {"status": 0, "result": {"hypotheses": [{"transcript": text, "word-alignment": words(text)}]}},
+        "google": {"results": [{"alternatives": [alternative]}, {"alternatives": [{"words": words(text, tag=1)}]}]},
+        "azure": {"RecognitionStatus": "Success", "DisplayText": text, "NBest": [azure]},
+        "azure batch": {
+            "source": "in new york",
+            "combinedRecognizedPhrases": [{"channel": 0, "lexical": plain(text), "display": text}],
+            "recognizedPhrases": [{"nBest": [{"lexical": plain(text), "display": text, "words": words(plain(text))}]}],
+        },
+        "aws": {"jobName": "in paris", "results": {"transcripts": [{"transcript": text}], "items": aws(text)}},
+        "deepgram": {"results": {"channels": [{"alternatives": [{
+            "transcript": text, "words": deepgram, "paragraphs": {"transcript": f"\nSpeaker 0: {text}"}}]}]}},
+        "assemblyai": {"id": "paris", "text": text, "words": words(text, "text"), "utterances": [
+            {"speaker": "A", "text": text, "words": words(text, "text", speaker="A")}]},
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def recaser() -> Recaser:
+    return load(sentence_case=True)
+
+
+def recased(recaser: Recaser, text: str, format: str = "transcript", fields: tuple[str, ...] = ()) -> str:
+    parts = reader("speech.json", format, fields).read([text.encode()])
+    return b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
+
+
+@pytest.mark.parametrize("recognizer", files(TEXT))
+def test_texts_and_words_get_the_same_case(recaser: Recaser, recognizer: str) -> None:
+    data, expected = files(TEXT)[recognizer], files(CASED)[recognizer]
+    for indent in (None, 1):
+        text = json.dumps(data, indent=indent)
+        out = recased(recaser, text)
+        assert json.loads(out) == expected
+        assert out.lower() == text.lower()
+    whisper = recognizer in ("faster-whisper", "whisperx", "transformers", "whisper.cpp")
+    preset = "whisper" if whisper else "vosk" if recognizer == "kaldi" else recognizer.partition(" ")[0]
+    assert json.loads(recased(recaser, json.dumps(data), preset)) == expected
+
+
+def test_the_presets_are_the_formats() -> None:
+    assert set(PRESETS) == set(FORMATS[FORMATS.index("transcript") + 1 :])
+    assert all(reader("a", name) for name in FORMATS)
+
+
+def test_a_sentence_continues_over_objects(recaser: Recaser) -> None:
+    lines = [{"result": words(part), "text": part} for part in ("i live in new", "york")]
+    for text in (
+        "\n".join(map(json.dumps, lines)),
+        json.dumps(lines),
+        "\n".join(json.dumps(x, indent=2) for x in lines),
+    ):
+        out = recased(recaser, text)
+        assert '"New"' in out
+        assert '"York"' in out
+        assert '"I live in New"' in out
+
+
+def test_speakers_and_alternatives_are_apart(recaser: Recaser) -> None:
+    turns = [{"speaker": name, "text": text} for name, text in (("a", "i live in new"), ("b", "york is far"))]
+    (part,) = reader("x", "transcript").read([json.dumps({"utterances": turns, "text": ""}).encode()])
+    assert part.text.splitlines() == [b"i live in new", b"york is far"]
+    results = [{"alternatives": [{"transcript": f"{name}{k}"} for name in "ab"]} for k in range(2)]
+    (part,) = reader("x", "transcript").read([json.dumps({"results": results}).encode()])
+    assert part.text.splitlines() == [b"a0 a1", b"b0 b1"]
+
+
+def test_numbers_written_differently(recaser: Recaser) -> None:
+    azure = {"NBest": [{"Display": "at 22 bond street in london.", "Lexical": "at twenty two bond street in london",
+                        "Words": words("at twenty two bond street in london", "Word")}]}  # fmt: skip
+    out = json.loads(recased(recaser, json.dumps(azure)))["NBest"][0]
+    assert out["Display"] == "At 22 Bond Street in London."
+    assert out["Lexical"] == "At twenty two Bond Street in London"
+    assert [word["Word"] for word in out["Words"]] == out["Lexical"].split()
+
+
+def test_escapes_and_order_stay(recaser: Recaser) -> None:
+    text = '{"text" : "caf\\u00e9 in \\u006eew york\\t\\"john\\"", "b":1.50, "segments":[{"text":"caf\\u00E9"}]}'
+    out = recased(recaser, text)
+    assert '"Caf\\u00e9 in \\u004eew York\\t\\"John\\""' in out
+    assert '"b":1.50' in out
+    assert '{"text":"Caf\\u00E9"}' in out
+    assert json.loads(out)["segments"][0]["text"] == "Café"
+
+
+def test_fields(recaser: Recaser) -> None:
+    text = json.dumps({"a": {"b": [{"c": "i live"}, {"c": "in new"}]}, "d.e": "i live in new", "f": "york"})
+    out = json.loads(recased(recaser, text, fields=("a.b[].c", r"d\.e")))
+    assert out == {"a": {"b": [{"c": "I live"}, {"c": "in new"}]}, "d.e": "I live in new", "f": "york"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[{"a": {"b": "in paris"}, "c": ["x"]}]', r"speech.json: not of a recognizer .*: a\.b, c\[\]\."),
+        ('{"a": 1}', "speech.json: not of a recognizer .*: none"),
+        ('{"text": "in paris"}', "speech.json: not of a recognizer .*: text"),
+        ("[1, 2]", "speech.json: not of a recognizer"),
+        ('[{"text": "in paris", "words": [}]', "speech.json, line 1: invalid JSON"),
+        ("in paris", "speech.json, line 1: invalid JSON"),
+    ],
+)
+def test_another_file_is_refused(text: str, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        list(reader("speech.json", "transcript").read([text.encode()]))
+
+
+def test_without_text(recaser: Recaser) -> None:
+    for text in ("", "[]", " \n", '{"text": "", "result": []}', '[{"text": "", "words": [{"word": ""}]}]'):
+        assert recased(recaser, text, "vosk") == text

@@ -1,0 +1,135 @@
+"""Subtitles and transcripts on the command line: `capfst recase` and `capfst batch`."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from support.command_line import run
+
+from capfst import load, train
+from capfst.io.protocol import TextOptions
+from capfst.io.text_blocks import text_blocks
+
+SRT = "1\n00:00:01,000 --> 00:00:02,000\ni met josé in new\n\n2\n00:00:03,000 --> 00:00:04,000\nyork city. he is\n"
+CASED = SRT.replace("i met josé in new", "I met José in New").replace("york city. he", "York City. He")
+VOSK = '{"result": [{"word": "new"}, {"word": "york"}], "text": "new york"}\n'
+
+
+def test_recase_a_file_or_stdin(tmp_path: Path) -> None:
+    film = tmp_path / "film.srt"
+    film.write_text(SRT)
+    assert run("recase", "--sentence-case", film).stdout.decode() == CASED
+    assert run("recase", "--sentence-case", "--format", "srt", stdin=SRT).stdout.decode() == CASED
+    out = tmp_path / "film.srt.gz"
+    run("recase", "--sentence-case", film, "-o", out)
+    assert gzip.decompress(out.read_bytes()).decode() == CASED
+    assert run("recase", "--sentence-case", out).stdout.decode() == CASED
+    for encoding in ("latin-1", "utf-16", "utf-8-sig"):
+        film.write_text(SRT, encoding)
+        name = "utf-8" if encoding == "utf-8-sig" else encoding
+        recased = run("recase", "--sentence-case", "--encoding", name, film).stdout
+        assert recased == CASED.encode(encoding)
+
+
+def test_json_is_recognized(tmp_path: Path) -> None:
+    for name, given in (("a.json", ()), ("a.jsonl", ()), ("a", ("--format", "vosk"))):
+        file = tmp_path / name
+        file.write_text(VOSK)
+        cased = run("recase", *given, file).stdout.decode()
+        assert cased == VOSK.replace("new", "New").replace("york", "York")
+    file.write_text('{"x": {"y": "in new york", "z": "in new york"}}')
+    out = run("recase", "--format", "transcript", "--field", "x.y", file).stdout.decode()
+    assert out == '{"x": {"y": "in New York", "z": "in new york"}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "message"),
+    [
+        ("a.srt", "in new york", (), "a.srt: no cues of SubRip. Choose another --format."),
+        ("a.ctm", "a b 1 2 c\nin paris", (), "a.ctm, line 2: not CTM, which has a recording"),
+        ("a.json", '{"x": 1, "y": ["z"]}', (), "Use --format transcript, and --field with the paths"),
+        ("a.json", '{"text": "x", "words": [{"word": "x"}', (), "a.json, line 1: invalid JSON"),
+        ("a.srt", SRT, ("--wrapped",), "--wrapped cannot be used with subtitles"),
+        ("a.srt", SRT, ("--nbest", "2"), "--nbest cannot be used with subtitles"),
+        ("a.txt", SRT, ("--field", "x"), "--field requires --format transcript."),
+        ("a.srt", SRT.encode("latin-1"), (), "a.srt, line 3: not UTF-8"),
+    ],
+)
+def test_bad_input(tmp_path: Path, name: str, text: str | bytes, arguments: tuple[str, ...], message: str) -> None:
+    file, out = tmp_path / name, tmp_path / "out"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    code = 2 if "cannot be used" in message or "requires" in message else 1
+    done = run("recase", *arguments, file, "-o", out, code=code)
+    assert message in done.stderr.decode()
+    assert done.stderr.decode().strip().count("\n") <= (0 if code == 1 else 3)
+    assert not out.exists()
+    assert run("recase", *arguments, file, code=code).stdout == b""
+
+
+def test_one_file_at_a_time(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.srt").write_text(SRT)
+    done = run("recase", tmp_path / "a.srt", tmp_path / "b.srt", code=2)
+    assert "one file of subtitles" in done.stderr.decode()
+
+
+def test_batch(tmp_path: Path) -> None:
+    vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\nin new york\n"
+    files = {"a/film.srt": SRT, "a/b/film.vtt": vtt, "a/x.txt": "in paris\n",
+             "a/words.jsonl": VOSK, "a/lines.jsonl": '{"text": "new york"}\n', "a/bad.srt": "in paris\n"}  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    out, report = tmp_path / "out", tmp_path / "report.json"
+    done = run("batch", tmp_path / "a", "-o", out, "--sentence-case", "--report", report, code=1)
+    assert "bad.srt: no cues of SubRip" in done.stderr.decode()
+    written = {path.relative_to(out).as_posix(): path.read_text() for path in out.rglob("*.*") if path.suffix != ""}
+    assert {name for name in written if not name.startswith(".")} == {
+        "film.srt", "b/film.vtt", "x.txt", "words.jsonl", "lines.jsonl",
+    }  # fmt: skip
+    assert written["film.srt"] == CASED
+    assert written["b/film.vtt"].endswith("In New York\n")
+    assert json.loads(written["words.jsonl"])["result"][1]["word"] == "York"
+    files = {Path(file["input"]).name: file for file in json.loads(report.read_text())["files"]}
+    assert files["film.srt"]["records"] == 2
+    assert files["film.srt"]["changed"] == 6
+    run("batch", tmp_path / "a", "-o", out, "--sentence-case", "--report", report, code=1)
+    assert [file["status"] for file in json.loads(report.read_text())["files"]].count("skipped") == 5
+    assert "--wrapped cannot" in run("batch", tmp_path / "a", "-o", out, "--wrapped", code=2).stderr.decode()
+
+
+def test_long_files_are_recased_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"c{k // 50} 1 {k} 1 {word}\n" for k, word in enumerate(["i", "live", "in", "new", "york"] * 400))
+    file = tmp_path / "a.ctm"
+    file.write_text(text)
+    whole = run("recase", file).stdout
+    monkeypatch.setattr("capfst.io.timed_words.BLOCK", 1000)
+    assert (
+        run("recase", "--jobs", "2", file).stdout
+        == whole
+        == text.replace(" i\n", " I\n").replace(" new\n", " New\n").replace(" york\n", " York\n").encode()
+    )
+    run("batch", file, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "a.ctm").read_bytes() == whole
+
+
+def test_train_on_subtitles(tmp_path: Path) -> None:
+    film = tmp_path / "film.srt"
+    film.write_text(CASED)
+    assert b"".join(text_blocks([film], TextOptions())) == "I met José in New York City. He is\n".encode()
+    film.write_text("".join(CASED.replace("is\n", "is there.\n\n") for _ in range(50)))
+    train([film], tmp_path / "film.fst")
+    assert load(tmp_path / "film.fst")("josé") == "José"
+
+
+def test_stream() -> None:
+    assert run("recase", "--stream", stdin="i live in new york\n").stdout == b"I live in New York\n"
+    partial = "i live in new\ri live in new york\rin paris\n"
+    assert run("recase", "--stream", "--look-ahead", "1", stdin=partial).stdout == (
+        b"I live in new\rI live in New York\rin Paris\n"
+    )
+    assert run("recase", "--stream", "--format", "vosk", stdin='{"text": "new york"}').stdout == b'{"text": "New York"}'
+    for arguments in (("x.txt",), ("--document",), ("--nbest", "2"), ("--format", "srt"), ("--markup", "html")):
+        assert "stream" in run("recase", "--stream", *arguments, code=2).stderr.decode()
+    assert "<stdin>: not UTF-8 at byte 3" in run("recase", "--stream", stdin=b"in \xff", code=1).stderr.decode()
