@@ -34,7 +34,7 @@ _LINE, _TAG, _MUSIC, _SOUNDS, _TURN, _ENTITY, _OVERRIDE, _SPACE = (
 _BLANK_LINE = re.compile(r"\n\r?\n")
 _special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]").search
 _text_lines = re.compile(r"[^\r\n]*[^\s][^\r\n]*").finditer
-_dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S)").match
+_dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _label = re.compile(r"\s*[^\W\d_a-z][\w.'’#&/-]*(?: [^\W_a-z][\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
 _voice = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>").match
 _drawing = re.compile(r"\\p(\d+)").findall

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from capfst.exceptions import CapfstError, OptionError
-from capfst.io.blocks import read_stream
+from capfst.io.blocks import raw_pieces, read_stream
 from capfst.io.captions import Ass, Sbv, Srt, Vtt
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import Head
@@ -20,7 +19,7 @@ from capfst.io.lines import BLOCK
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.running_text import RunningText
 from capfst.io.timed_words import Ctm, KaldiText, Stm
-from capfst.io.transcripts import PRESETS, Transcript
+from capfst.io.transcripts import PRESETS, Transcript, is_transcript
 
 TRANSCRIPT = "transcript"
 JSON = (".json", ".jsonl", ".ndjson")
@@ -61,10 +60,10 @@ def speech_format(path: Path, options: TextOptions) -> str | None:
 
 def _is_transcript(path: Path) -> bool:
     try:
-        blocks = read_stream(path, size=1, errors="replace")
-        return any(text.n_records for text in islice(Transcript(str(path)).read(islice(blocks, 64)), 2))
-    except (CapfstError, ValueError, RecursionError):
+        head = next(raw_pieces(path), b"")
+    except CapfstError:
         return False
+    return is_transcript(head.decode(errors="replace"))
 
 
 class _Piece(NamedTuple):

@@ -7,16 +7,15 @@ items of an array; another speaker, channel or alternative begins a new line of 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
 from capfst.io.json_array import Items
 from capfst.io.json_paths import Step, as_text, steps
-from capfst.io.jsonl import escape
+from capfst.io.jsonl import escape, unescape
 from capfst.io.running_text import Copy, RunningText, Span, letters_of
 
 _ALTERNATIVE = "results.channels[].alternatives[]"
@@ -68,27 +67,46 @@ _APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combined
 """Arrays, in lower case, whose items are not consecutive."""
 _SPEAKERS = frozenset(["speaker", "speaker_label", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"])
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
-_strings = re.compile(r'"(?:[^"\\]|\\.)*"').finditer
+_tokens = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
 Path = tuple[Step, ...]
 
 
-class _Object(list[tuple[str, Any]]):
-    """The members of a JSON object, in order."""
+class _Value:
+    """An object or array that contains the strings that are being read."""
 
+    def __init__(self, parent: _Value | None, is_array: bool) -> None:
+        self.parent, self.is_array = parent, is_array
+        self.name: str | None = None  # of the current member of an object
+        self.index: int = 0  # of the current item of an array
+        self.own_speaker: str | None = None
+        self.path: Path = () if parent is None else (*parent.path, parent.name)
+        self.apart: tuple[int, ...] = ()  # indices in arrays whose items are not consecutive
+        if parent is not None:
+            is_apart = parent.is_array and bool(parent.path) and str(parent.path[-1]).lower() in _APART
+            self.apart = (*parent.apart, parent.index) if is_apart else parent.apart
 
-_decoder = json.JSONDecoder(object_pairs_hook=_Object, parse_int=float)
+    @property
+    def speaker(self) -> str | None:
+        """The speaker that it names, or else one that it is in."""
+        if self.own_speaker is not None or self.parent is None:
+            return self.own_speaker
+        return self.parent.speaker
 
 
 class _Text(NamedTuple):
     """A string of a JSON value."""
 
     path: Path
-    apart: tuple[int, ...]  # indices in arrays whose items are not consecutive
-    speaker: str | None
-    start: int  # in the file, without quotes
+    within: _Value
+    start: int  # without quotes
     end: int
     value: str
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """The indices by which texts are apart; partial results, each of which is a hypothesis of its own, all are."""
+        return (self.start,) if str(self.path[0]).startswith("partial") else self.within.apart
 
 
 class Transcript:
@@ -115,13 +133,8 @@ class Transcript:
         is_known, before = False, ""
         for block in items.blocks(iter(blocks)):
             data = before + block.decode("utf-8", "surrogateescape")
-            texts: list[_Text] = []
-            start, n_items = len(before), 0
-            for item in items.split(data[start:]):
-                if item.lstrip().startswith("{"):
-                    texts += _texts(item, start)
-                    n_items += 1
-                start += len(item)
+            texts = list(_texts(data, len(before)))
+            n_items = sum(item.lstrip().startswith("{") for item in items.split(data[len(before) :]))
             before = ""
             if not is_known and not n_items and data.strip("\ufeff \t\r\n") == "[":
                 before = data  # the beginning of an array, which is written only if its items are known
@@ -158,31 +171,38 @@ class Transcript:
         return RunningText(data, spans, copies, escape, n_items)
 
 
-def _texts(item: str, offset: int) -> Iterator[_Text]:
-    """Yield the strings of an item, which begins at this offset in its block."""
-    begin = len(item) - len(item.lstrip())
-    strings = _strings(item, begin)
+def _texts(data: str, start: int) -> Iterator[_Text]:
+    """Yield the strings of the JSON values that begin at `start`; the last one may be incomplete."""
+    value: _Value | None = None
+    is_name = False  # whether the next string is the name of a member
+    for token in _tokens(data, start):
+        mark = token[0][0]
+        if mark in "{[":
+            value, is_name = _Value(value, mark == "["), mark == "{"
+        elif value is None or mark == ":":
+            is_name = False
+        elif mark in "}]":
+            value = value.parent
+        elif mark == ",":
+            is_name = not value.is_array
+            value.index += 1
+        elif is_name:
+            value.name = unescape(token[0][1:-1])
+        else:
+            text = token[0] if mark != '"' else unescape(token[0][1:-1])
+            if value.name is not None and value.name.lower() in _SPEAKERS:
+                value.own_speaker = text
+            if mark == '"':
+                yield _Text((*value.path, value.name), value, token.start() + 1, token.end() - 1, text)
 
-    def search(value: Any, path: Path, apart: tuple[int, ...], speaker: str | None) -> Iterator[_Text]:
-        if isinstance(value, _Object):
-            named = [str(each) for name, each in value if name.lower() in _SPEAKERS and not isinstance(each, list)]
-            for name, each in value:
-                next(strings)
-                yield from search(each, (*path, name), apart, named[-1] if named else speaker)
-        elif isinstance(value, list):
-            is_apart = bool(path) and str(path[-1]).lower() in _APART
-            for index, each in enumerate(value):
-                yield from search(each, (*path, None), (*apart, index) if is_apart else apart, speaker)
-        elif isinstance(value, str):
-            start, end = next(strings).span()
-            if str(path[0]).startswith("partial"):  # each a hypothesis of its own
-                apart = (offset,)
-            yield _Text(path, apart, speaker, offset + start + 1, offset + end - 1, value)
 
-    return search(_decoder.raw_decode(item, begin)[0], (), (), None)
+def is_transcript(data: str) -> bool:
+    """Return whether a file that begins so is the JSON of a recognizer."""
+    start = len(data) - len(data.lstrip("\ufeff \t\r\n"))
+    return bool(_detected(_texts(data, start + data.startswith("[", start))))
 
 
-def _detected(texts: list[_Text]) -> list[Path]:
+def _detected(texts: Iterable[_Text]) -> list[Path]:
     """Return the paths of the preset that has most of those of a file, and some of them in arrays; or none."""
     paths = {text.path for text in texts}
     views = [[tuple(steps(path)) for path in preset] for preset in PRESETS.values()]
@@ -197,7 +217,7 @@ def _spans(texts: list[_Text]) -> list[Span]:
     spans: list[Span] = []
     last = None
     for text in texts:
-        breaks = (text.apart, text.speaker) != last
-        spans.append(Span(text.start, text.end, text.value, "" if last is None else "\n" if breaks else space))
-        last = text.apart, text.speaker
+        stream = text.apart, text.within.speaker
+        spans.append(Span(text.start, text.end, text.value, "" if last is None else space if stream == last else "\n"))
+        last = stream
     return spans

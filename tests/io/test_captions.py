@@ -85,6 +85,7 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         (">> good evening", ">>> in other news", ">> Good evening", ">>> In other news"),
         ("he lives (SOBBING) in new", "york [MUSIC] city.", "He lives (SOBBING) in New", "York [MUSIC] City."),
         ("[door closes]", "(sighs) i know.", "[door closes]", "(sighs) I know."),
+        ("who?", "- (laughing) me.\n- no.", "Who?", "- (laughing) Me.\n- No."),
         ("we live in paris (not in\nnew york) and", "yes.", "We live in Paris (not in\nNew York) and", "yes."),
         ("♪ happy birthday to you ♪", "he sang", "♪ Happy Birthday to you ♪", "He sang"),
         ("JOHN: where is mary?", "MARY: in paris.", "JOHN: Where is Mary?", "MARY: In Paris."),
