@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
+_CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
 _words = re.compile(r"\S+").finditer
 _tokens = re.compile(r"\S+|\s+").findall
@@ -73,8 +74,13 @@ class RunningText:
         values = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)[1::2]
         if self._copies:
             changed = dict(zip(spans, values, strict=True))
-            for copy in self._copies:
-                changed.update(_followed(copy, changed))
+            waiting = self._copies
+            while waiting:
+                for copy in waiting:
+                    if all(span in changed for span in copy.of):
+                        changed.update(_followed(copy, changed))
+                left = [copy for copy in waiting if copy.spans[0] not in changed]
+                waiting = left if len(left) < len(waiting) else []
             spans = sorted(changed)
             values = [changed[span] for span in spans]
         parts, end = [], 0
@@ -136,6 +142,32 @@ def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]
     cased = with_case_of(text, "".join([span.before + changed[span] for span in copy.of]))
     lengths = chain.from_iterable([(len(span.before), len(value)) for span, value in zip(copy.spans, old, strict=True)])
     return zip(copy.spans, _divided(text, cased, lengths)[1::2], strict=True)
+
+
+def in_capitals(text: str) -> bool:
+    """Return whether most letters of a text are capitals."""
+    if text.isupper() or text.islower():
+        return text.isupper()
+    n_upper, n_lower = sum(map(str.isupper, text)), sum(map(str.islower, text))
+    return n_upper > _CAPITALS * (n_upper + n_lower)
+
+
+def upper(text: str) -> str:
+    """Return a text in capitals, with the same number of characters."""
+    return text.upper() if len(text.upper()) == len(text) else text
+
+
+def apart_in_capitals(spans: list[Span]) -> list[Span]:
+    """Return spans, of which those in capitals, with more than one word, are apart from the others."""
+    apart: list[Span] = []
+    was_upper = False
+    for span in spans:
+        if " " in span.value.strip() and ((is_upper := in_capitals(span.value)) or was_upper):
+            value = upper(span.value) if is_upper else span.value
+            span = span._replace(value=value, before="\n" if apart and is_upper != was_upper else span.before)
+            was_upper = is_upper
+        apart.append(span)
+    return apart
 
 
 def letters_of(text: str) -> str:

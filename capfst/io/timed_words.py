@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import joined
 from capfst.io.lines import BLOCK
-from capfst.io.running_text import RunningText, Span
+from capfst.io.running_text import RunningText, Span, apart_in_capitals
 
 _TIME = r"[ \t]+(?:\d+\.?\d*|\.\d+|\*)"
 _WORDS = r"(?:[ \t]+(?P<words>[^\s][^\n]*?))?"
@@ -74,7 +74,7 @@ class SpeechLines:
                     f"{self.name}, line {number + data.count(chr(10), 0, end)}: not {self.title}, which has"
                     f" {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`."
                 )
-            yield RunningText(data, spans, n_records=n_lines)
+            yield RunningText(data, apart_in_capitals(spans), n_records=n_lines)
             number += data.count("\n")
 
     @staticmethod
@@ -114,7 +114,7 @@ class Stm(SpeechLines):
 
     title = "STM"
     fields = "a recording, channel, speaker, begin, end and words in each line"
-    line = _line(rf"(?P<stream>\S+[ \t]+\S+)[ \t]+(?P<speaker>\S+){_TIME}{_TIME}(?:[ \t]+<[^<>\n]*>)?{_WORDS}")
+    line = _line(rf"(?P<stream>\S+[ \t]+\S+)[ \t]+(?P<speaker>\S+){_TIME}{_TIME}(?:[ \t]*<[^<>\n]*>)?{_WORDS}")
 
 
 class KaldiText(SpeechLines):

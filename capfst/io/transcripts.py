@@ -16,13 +16,13 @@ from capfst.exceptions import CorpusError
 from capfst.io.json_array import Items
 from capfst.io.json_paths import Step, as_text, steps
 from capfst.io.jsonl import escape, unescape
-from capfst.io.running_text import Copy, RunningText, Span, letters_of
+from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
 
 _ALTERNATIVE = "results.channels[].alternatives[]"
 PRESETS: dict[str, tuple[str, ...]] = {
     "whisper": (  # OpenAI, faster-whisper, WhisperX, Transformers, whisper.cpp
-        "segments[].text", "chunks[].text", "transcription[].text", "text", "segments[].words[].word", "words[].word",
-        "word_segments[].word", "transcription[].tokens[].text",
+        "segments[].text", "chunks[].text", "transcription[].text", "text", "segments[].words[].word",
+        "segments[].words[].text", "words[].word", "word_segments[].word", "transcription[].tokens[].text",
     ),
     "vosk": (  # and Kaldi's servers
         "text", "alternatives[].text", "result[].word", "alternatives[].result[].word", "partial",
@@ -66,6 +66,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
 _APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combinedrecognizedphrases", "combinedphrases"])
 """Arrays, in lower case, whose items are not consecutive."""
 _SPEAKERS = frozenset(["speaker", "speaker_label", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"])
+_CHANCE = 20  # letters that no other field has by chance
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
 _tokens = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
@@ -115,13 +116,14 @@ class Transcript:
     Args:
         name: the name of the file, in errors.
         preset: one of PRESETS; None: the one that has most of the paths of the file.
-        fields: paths instead of a preset's, in the same order.
+        fields: paths instead of a preset's, in the same order; only these are recased.
     """
 
     def __init__(self, name: str, preset: str | None = None, fields: tuple[str, ...] = ()) -> None:
         self.name = name
         given = fields or PRESETS.get(preset or "", ())
         self._views = [tuple(steps(field)) for field in given]
+        self._follows = not fields  # whether all other fields with the same words get their case
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
         """Yield the parts of a file, each of which is whole items.
@@ -158,17 +160,24 @@ class Transcript:
         """Return the running text of a block, given its strings."""
         views: dict[Path, list[_Text]] = {path: [] for path in self._views}
         for text in texts:
-            if text.path in views and text.value.strip() and not _special(text.value):
-                views[text.path].append(text)
-        first, *others = [_spans(found) for found in views.values() if found] or [[]]
+            if text.value.strip() and not _special(text.value):
+                views.setdefault(text.path, []).append(text)
+        first, *others = [_spans(views[path]) for path in self._views if views[path]] or [[]]
         spans, copies = list(first), []
-        letters = letters_of("".join([span.value for span in first]))
+        letters = _letters(first)
         for other in others:
-            if letters_of("".join([span.value for span in other])) != letters:  # words that only it has need a context
+            if _letters(other) != letters:  # words that only it has need a context
                 spans += [other[0]._replace(before="\n"), *other[1:]]
                 other[0] = other[0]._replace(before="\n")
             copies.append(Copy(other, first))
+        if self._follows and len(letters) > _CHANCE:
+            more = [_spans(found) for path, found in views.items() if path not in self._views]
+            copies += [Copy(other, first) for other in more if _letters(other) == letters]
         return RunningText(data, spans, copies, escape, n_items)
+
+
+def _letters(spans: list[Span]) -> str:
+    return letters_of("".join([span.value for span in spans]))
 
 
 def _texts(data: str, start: int) -> Iterator[_Text]:
@@ -220,4 +229,4 @@ def _spans(texts: list[_Text]) -> list[Span]:
         stream = text.apart, text.within.speaker
         spans.append(Span(text.start, text.end, text.value, "" if last is None else space if stream == last else "\n"))
         last = stream
-    return spans
+    return apart_in_capitals(spans)

@@ -90,6 +90,9 @@ def test_only_the_case_of_the_text_changes_in_damaged_files(recaser: Recaser, ki
         ("♪ happy birthday to you ♪", "he sang", "♪ Happy Birthday to you ♪", "He sang"),
         ("JOHN: where is mary?", "MARY: in paris.", "JOHN: Where is Mary?", "MARY: In Paris."),
         ("JOHN: WHERE IS MARY?", "HE ASKED", "John: Where is Mary?", "He asked"),
+        ("MAN:\nWHERE ARE YOU?", "HE ASKED", "Man:\nWhere are you?", "He asked"),
+        ("it is provided\nnarrator:\nin paris,", "we", "It is provided\nNarrator:\nIn Paris,", "we"),
+        ("[mary]: come here. - no.", "yes", "[mary]: Come here. - No.", "Yes"),
         ("<i>new</i> yo<b>rk", "is in the {\\an8}u.s.", "<i>New</i> Yo<b>rk", "is in the {\\an8}U.S."),
         ("i met the <font color=red>pope", "&amp; john", "I met the <font color=red>Pope", "&amp; John"),
         ("in new york", "", "In New York", ""),
@@ -114,6 +117,44 @@ def test_captions_that_roll_up_repeat_their_case(recaser: Recaser) -> None:
     assert out == text.replace("i live", "I live").replace("in<", "in<").replace("york<", "York<").replace(
         "<c> new", "<c> New"
     ).replace("in new\n", "in New\n").replace("<c> city", "<c> City")
+
+
+def test_captions_that_grow_have_one_case(recaser: Recaser) -> None:
+    lines = [
+        "on",
+        "on the river",
+        "on the river thames",
+        "on the river thames in london.\nthen",
+        "in london.\nthen john",
+    ]
+    cased = [
+        "On",
+        "On the River",
+        "On the River Thames",
+        "On the River Thames in London.\nThen",
+        "in London.\nThen John",
+    ]
+    text, expected = ("\n".join(f"{k}\n00:00:0{k},0 --> 00:00:0{k},5\n{line}\n" for k, line in enumerate(of))
+                      for of in (lines, cased))  # fmt: skip
+    assert recased(recaser, text.replace("in london.\nthen", "in london.\nthen"), "srt") == expected
+
+
+def test_shouts_and_signs_stay_among_other_text(recaser: Recaser) -> None:
+    text = TIMES.format("SIREN WAILS\nI was in Paris.", "OH MY GOD!") + TIMES.format("We left london.", "It is fine.")
+    assert recased(recaser, text, "srt") == text.replace("london", "London")
+
+
+def test_cues_that_begin_with_a_capital_keep_it() -> None:
+    lines = ["Then let's go", "Already full", "Are you there", "Maybe tomorrow", "So what", "Now we are here"]
+    text = "".join(TIMES.format(*lines[k : k + 2]) for k in range(0, 6, 2))
+    assert recased(load(), text, "srt") == text
+
+
+def test_data_in_cues_stay(recaser: Recaser) -> None:
+    text = (
+        'WEBVTT\n\n00:00.000 --> 00:02.000\n{"lat": 51.5,\n"name": "new york"}\n\n00:03.000 --> 00:04.000\nin paris\n'
+    )
+    assert recased(recaser, text, "vtt") == text.replace("in paris", "In Paris")
 
 
 def test_a_voice_is_a_speaker(recaser: Recaser) -> None:

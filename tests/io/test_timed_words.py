@@ -85,6 +85,11 @@ def test_golden(recaser: Recaser) -> None:
     ]
 
 
+def test_lines_in_capitals_are_apart(recaser: Recaser) -> None:
+    text = "a-1 we met the\na-2 THE CAT SAT ON THE MAT IN PARIS\na-3 and left NASA\n"
+    assert recased(recaser, text, "kaldi") == "a-1 we met the\na-2 the cat sat on the mat in Paris\na-3 and left NASA\n"
+
+
 def test_blocks_of_a_file_may_end_after_any_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("capfst.io.timed_words.BLOCK", 1)
     for kind, (text, expected) in RUNNING.items():

@@ -123,6 +123,28 @@ def test_numbers_written_differently(recaser: Recaser) -> None:
     assert [word["Word"] for word in out["Words"]] == out["Lexical"].split()
 
 
+def test_segments_in_capitals_are_apart(recaser: Recaser) -> None:
+    texts = [" so i went to london.", " WE WENT TO NEW YORK WITH MARY", " and saw NASA."]
+    data = {"segments": [{"text": text, "words": words(text)} for text in texts]}
+    out = json.loads(recased(recaser, json.dumps(data)))["segments"]
+    assert [each["text"] for each in out] == [
+        " So I went to London.",
+        " We went to New York with Mary",
+        " And saw NASA.",
+    ]
+    assert [word["word"] for each in out for word in each["words"]] == "".join(each["text"] for each in out).split()
+
+
+def test_other_fields_with_the_same_words_follow(recaser: Recaser) -> None:
+    timed = [{"word": plain(word), "punct": word} for word in TEXT.split()]
+    data = {"text": plain(TEXT), "punct": TEXT, "words": timed,
+            "times": [[word, 0.1] for word in TEXT.split()], "id": "in new york"}  # fmt: skip
+    out = json.loads(recased(recaser, json.dumps(data)))
+    assert out["punct"] == CASED.replace("He is", "he is")
+    assert [word["punct"] for word in out["words"]] == out["punct"].split() == [word for word, _ in out["times"]]
+    assert out["id"] == "in new york"
+
+
 def test_escapes_and_order_stay(recaser: Recaser) -> None:
     text = '{"text" : "caf\\u00e9 in \\u006eew york\\t\\"john\\"", "b":1.50, "segments":[{"text":"caf\\u00E9"}]}'
     out = recased(recaser, text)

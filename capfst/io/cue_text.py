@@ -1,0 +1,226 @@
+"""The words in the cues of subtitles, and the text that they make together.
+
+In: the text of cues, with tags, sounds, music and labels of speakers (`CueText.of`, `Marks`). Out: the spans of their
+running text (`joined_cues`): sentences continue over lines and cues, and another speaker begins a new line of it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from itertools import chain
+from typing import NamedTuple
+
+from capfst.io.running_text import Copy, Span, in_capitals, upper
+from capfst.text.sentences import CLOSES, ENDS
+
+_SOUND, _SOUND_LINE = 3, 6  # most words in round brackets that are a sound: inside a line, and as a whole line
+_SHOUT = 4  # most words in capitals that stay among text that is not in capitals: shouts, signs, sounds
+_LEAST_STARTS, _CAPITAL_STARTS = 3, 0.8  # cues within a sentence; fraction with a capital that shows they are not
+
+LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
+    r"(?P<line>\r?\n)",
+    r"(?P<tag></?[A-Za-z][^<>]{0,400}>|</?>|<\d[\d:.]*>)",
+    r"(?P<music>[♩♪♫♬]+|(?<!\S)\#(?!\S))",
+    r"(?P<sound>(?:\[[^\[\]]{0,200}\]|【[^【】]{0,200}】|\([^()]{0,200}\)|（[^（）]{0,200}）):?)",
+    r"(?P<turn>>>+|&gt;(?:&gt;)+|(?<=[.?!…][ ])[-–](?=[ ]))",
+    r"(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)",
+    r"(?P<override>\{[^{}\n]*\})",
+    r"(?P<space>\\h)",
+)
+_special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–] ").search
+_text_lines = re.compile(r"[^\r\n]*[^\s][^\r\n]*").finditer
+_dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
+_lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
+_first_word = re.compile(r"[^\W\d_][\w'’]*").search
+_label = re.compile(r"\s*[^\W\d_a-z][\w.'’#&/-]*(?: [^\W_a-z][\w.'’#&/()-]*){0,3}:(?=\s|\Z)").match
+_voice = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>").match
+_drawing = re.compile(r"\\p(\d+)").findall
+
+
+class CueText(NamedTuple):
+    """The words of a cue."""
+
+    lines: list[list[Span]]
+    keys: list[str]  # the text of each line in lower case
+    breaks: bool  # whether another speaker begins with it
+    breaks_after: bool
+    in_capitals: bool | None  # None: a single word
+
+
+class Marks:
+    """Finds the words among marks of these kinds. It knows whose voice the last tag names."""
+
+    def __init__(self, kinds: Iterable[str]) -> None:
+        self._marks = re.compile("|".join(kinds)).finditer
+        self._voice = ""
+
+    def read(self, data: str, start: int, end: int, breaks: bool) -> CueText:
+        """Return the words of the cue that is data[start:end]. breaks: whether another speaker begins with it."""
+        lines, breaks_after = self._lines(data, start, end)
+        is_upper: bool | None = in_capitals(_text(lines))
+        if not is_upper and len(lines) > 1:
+            lines = [line for line in lines if not _is_shout(_text([line]))]
+        if lines and is_upper and len(_text(lines).split()) == 1:
+            is_upper = None
+        keys = [_text([line]).strip().lower() for line in lines]
+        return CueText(lines, keys, breaks or bool(lines and "\n" in lines[0][0].before), breaks_after, is_upper)
+
+    def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], bool]:
+        """Return the text of a cue by lines; and whether another speaker begins after it."""
+        if not _special(data, begin, last):  # nearly always
+            lines, before = [], " "
+            for line in _text_lines(data, begin, last):
+                skipped, breaks = _beginning(line[0], data[line.end() : last])
+                before = "\n" if breaks else before
+                if skipped < len(line[0]):
+                    lines.append([Span(line.start() + skipped, line.end(), line[0][skipped:], before)])
+                before = "\n" if _lone_label(line[0]) else " "
+            return lines, before == "\n"
+        lines = [[]]
+        before, end, starts_line, is_drawing = "", begin, True, False
+        for mark in chain(self._marks(data, begin, last), [None]):
+            start, stop = end, mark.start() if mark else last
+            if start < stop and not is_drawing:
+                skipped, breaks = _beginning(data[start:stop], data[stop:last]) if starts_line else (0, False)
+                before = "\n" if breaks else before
+                text = data[start + skipped : stop]
+                if text.strip():
+                    lines[-1].append(Span(start + skipped, stop, text, before))
+                    before, starts_line = "\n" if starts_line and _lone_label(text) else "", False
+                elif text:
+                    before += " "
+            if mark is None:
+                break
+            kind, end = mark.lastgroup, mark.end()
+            if kind == "line":
+                lines.append([])
+                starts_line = True
+            elif kind == "override" and (drawing := _drawing(mark[0])):
+                is_drawing = drawing[-1] != "0"
+            elif kind == "sound" and not _is_sound(mark, last, starts_line):
+                end = mark.start()  # it is text
+            before += self._instead_of(mark, kind)
+        return [line for line in lines if line], "\n" in before
+
+    def _instead_of(self, mark: re.Match[str], kind: str | None) -> str:
+        """Return what stands for a mark in the running text."""
+        if kind == "entity":
+            character = html.unescape(mark[0])
+            return character if character.isprintable() else " " * character.isspace()
+        if kind == "tag":
+            voice = _voice(mark[0])
+            breaks = voice is not None and voice[1].strip() != self._voice
+            self._voice = voice[1].strip() if voice else self._voice
+            return "\n" if breaks else " " * mark[0].startswith(("<br", "<rt", "</rt"))
+        if kind == "sound":
+            return "\n" if mark[0].endswith(":") else " "
+        return {"music": "\n", "turn": "\n", "override": ""}.get(kind or "", " ")
+
+
+def _text(lines: list[list[Span]]) -> str:
+    return "".join([span.value for line in lines for span in line])
+
+
+def _is_shout(text: str) -> bool:
+    return text.isupper() and 1 < len(text.split()) <= _SHOUT
+
+
+def _beginning(text: str, rest: str) -> tuple[int, bool]:
+    """Return how many characters at the beginning of a line stay as they are, and whether another speaker begins.
+    rest: of the cue, after the text."""
+    if text[0].islower():
+        return 0, _lone_label(text) is not None
+    dash = _dash(text)
+    start = dash.end() if dash else 0
+    label = _label(text, start)
+    if label and label[0].isupper() and not f"{text[label.end() :]}{rest}".isupper():
+        start = label.end()
+    return start, bool(dash or label)
+
+
+def _is_sound(mark: re.Match[str], last: int, starts_line: bool) -> bool:
+    """Return whether brackets contain a sound or a remark: square brackets do; round ones do in capitals or at the
+    beginning of a line if they contain a few words. last: the end of the cue."""
+    if mark[0][0] in "[【":
+        return True
+    n_words = len(mark[0].split())
+    after = mark.string[mark.end() : min(last, mark.end() + 80)].split("\n", 1)[0]
+    is_line = starts_line and not after.strip(" \t\r.!?…-")
+    return n_words <= (_SOUND_LINE if is_line else _SOUND) and (starts_line or mark[0].isupper())
+
+
+def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
+    """Return the running text of cues, and the spans that repeat others: lines that a cue repeats from the one before,
+    as captions do that roll up, and lines that the next cue continues, as live captions do that grow word by word."""
+    cues = list(cues)
+    n_upper = sum(cue.in_capitals is True for cue in cues)
+    is_upper = mostly_upper = 2 * n_upper > sum(cue.in_capitals is not None for cue in cues)
+    begin_with_capital = _begin_with_capital(cues)
+    spans: list[Span] = []
+    copies: list[Copy] = []
+    before = CueText([], [], False, False, None)
+    breaks = False
+    for cue in cues:
+        breaks |= cue.breaks
+        lines = cue.lines
+        was_upper = is_upper
+        is_upper = was_upper if cue.in_capitals is None else cue.in_capitals
+        if not lines or (is_upper and not mostly_upper and _is_shout(_text(lines))):
+            is_upper = was_upper
+            breaks |= cue.breaks_after
+            continue
+        if is_upper:
+            lines = [[span._replace(value=upper(span.value)) for span in line] for line in lines]
+        n_same, grows = _n_same(before.keys, cue.keys)
+        old = before.lines[len(before.lines) - n_same :]
+        if grows and spans[-len(old[-1]) :] == old[-1]:
+            del spans[-len(old[-1]) :]
+            copies.append(Copy(old[-1], lines[n_same - 1]))
+            lines[n_same - 1][0] = lines[n_same - 1][0]._replace(before=old[-1][0].before)
+            n_same -= 1
+        copies += map(Copy, lines[:n_same], old)
+        new = lines[n_same:]
+        if new and not grows:
+            breaks |= is_upper != was_upper or (begin_with_capital and _starts_upper(_text(new)))
+            characters = "\n" if breaks or "\n" in new[0][0].before else f" {new[0][0].before.lstrip()}"
+            new[0][0] = new[0][0]._replace(before=characters if spans else "")
+        spans += chain.from_iterable(new)
+        breaks = cue.breaks_after or (breaks and not new)
+        before = cue._replace(lines=lines)
+    return spans, copies
+
+
+def _begin_with_capital(cues: list[CueText]) -> bool:
+    """Return whether cues begin with a capital even where the cue before does not end a sentence."""
+    n = n_starts = 0
+    ended = True
+    for cue in cues:
+        if cue.lines and cue.in_capitals is False:
+            text = _text(cue.lines)
+            word = _first_word(text)
+            if not ended and word and word[0] != "I" and not word[0].startswith(("I'", "I’")):
+                n += 1
+                n_starts += word[0][0].isupper()
+            ended = text.rstrip(CLOSES + " \r\n")[-1:] in ENDS
+    return n >= _LEAST_STARTS and n_starts >= _CAPITAL_STARTS * n
+
+
+def _starts_upper(text: str) -> bool:
+    word = _first_word(text)
+    return word is not None and word[0][0].isupper()
+
+
+def _n_same(before: list[str], lines: list[str]) -> tuple[int, bool]:
+    """Return how many lines at the beginning of a cue repeat those at the end of the cue before; and whether the last
+    of these has more words."""
+    if not any(lines[0].startswith(line) for line in before):
+        return 0, False
+    for n in range(min(len(lines), len(before)), 0, -1):
+        if lines[: n - 1] == before[-n:-1] or n == 1:
+            if lines[n - 1] == before[-1]:
+                return n, False
+            if lines[n - 1].startswith(f"{before[-1]} "):
+                return n, True
+    return 0, False
