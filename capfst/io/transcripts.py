@@ -66,6 +66,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
 _APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combinedrecognizedphrases", "combinedphrases"])
 """Arrays, in lower case, whose items are not consecutive."""
 _SPEAKERS = frozenset(["speaker", "speaker_label", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"])
+_DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
 _tokens = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
@@ -81,11 +82,11 @@ class _Value:
         self.name: str | None = None  # of the current member of an object
         self.index: int = 0  # of the current item of an array
         self.own_speaker: str | None = None
-        self.path: Path = () if parent is None else (*parent.path, parent.name)
+        self.path: Path = () if parent is None else (*parent.path[:_DEEPEST], parent.name)
         self.apart: tuple[int, ...] = ()  # indices in arrays whose items are not consecutive
         if parent is not None:
             is_apart = parent.is_array and bool(parent.path) and str(parent.path[-1]).lower() in _APART
-            self.apart = (*parent.apart, parent.index) if is_apart else parent.apart
+            self.apart = (*parent.apart[:_DEEPEST], parent.index) if is_apart else parent.apart
 
     @property
     def speaker(self) -> str | None:
