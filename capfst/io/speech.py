@@ -60,10 +60,9 @@ def speech_format(path: Path, options: TextOptions) -> str | None:
 
 def _is_transcript(path: Path) -> bool:
     try:
-        head = next(raw_pieces(path), b"")
-    except CapfstError:
+        return is_transcript(next(raw_pieces(path), b"").decode(errors="replace"))
+    except (CapfstError, ValueError):  # a file that cannot be read, or is not JSON: its format says so
         return False
-    return is_transcript(head.decode(errors="replace"))
 
 
 class _Piece(NamedTuple):
