@@ -1,7 +1,8 @@
 """The words in the cues of subtitles, and the text that they make together.
 
-In: the text of cues, with tags, sounds, music and labels of speakers (`CueText.of`, `Marks`). Out: the spans of their
-running text (`joined_cues`): sentences continue over lines and cues, and another speaker begins a new line of it.
+In: the text of cues, with tags, sounds, music and labels of speakers, among which `Marks` finds the words. Out: the
+spans of their running text (`joined_cues`): sentences continue over lines and cues, and another speaker begins a new
+line of it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
     r"(?P<space>\\h)",
 )
 _special = re.compile(r"[<>(（\[【{\\&#♩♪♫♬]|[.?!…] [-–] ").search
-_text_lines = re.compile(r"[^\r\n]*[^\s][^\r\n]*").finditer
+_text_lines = re.compile(r"\S[^\r\n]*").finditer
 _dash = re.compile(r"\s*[-‐‑–](?![-‐‑–\d])[ \t]*(?=\S|\Z)").match
 _lone_label = re.compile(r"\s*[^\W\d_][\w.'’]*(?: [\w.'’]+)?:\s*").fullmatch
 _first_word = re.compile(r"[^\W\d_][\w'’]*").search
@@ -175,11 +176,13 @@ def joined_cues(cues: Iterable[CueText]) -> tuple[list[Span], list[Copy]]:
             lines = [[span._replace(value=upper(span.value)) for span in line] for line in lines]
         n_same, grows = _n_same(before.keys, cue.keys)
         old = before.lines[len(before.lines) - n_same :]
-        if grows and spans[-len(old[-1]) :] == old[-1]:
-            del spans[-len(old[-1]) :]
-            copies.append(Copy(old[-1], lines[n_same - 1]))
-            lines[n_same - 1][0] = lines[n_same - 1][0]._replace(before=old[-1][0].before)
+        if grows:
             n_same -= 1
+            grows = spans[-len(old[-1]) :] == old[-1]
+        if grows:
+            del spans[-len(old[-1]) :]
+            lines[n_same][0] = lines[n_same][0]._replace(before=old[-1][0].before)
+            copies.append(Copy(old[-1], lines[n_same]))
         copies += map(Copy, lines[:n_same], old)
         new = lines[n_same:]
         if new and not grows:

@@ -19,7 +19,7 @@ from capfst.io.lines import BLOCK
 from capfst.io.running_text import RunningText, Span, apart_in_capitals
 
 _TIME = r"[ \t]+(?:\d+\.?\d*|\.\d+|\*)"
-_WORDS = r"(?:[ \t]+(?P<words>[^\s][^\n]*?))?"
+_WORDS = r"(?:[ \t]+(?P<words>\S(?:[^\n]*\S)?))?"
 _noises = re.compile(
     r"(?i)(?<!\S)(?:<[^<>\s]*>|\[[^\[\]\s]*\]|\(?%[a-z]+\)?|[{}@/]|!sil|spoken_noise|ignore_time_segment_in_scoring)(?!\S)"
 ).finditer
@@ -29,7 +29,7 @@ _parts = re.compile(r"[-_.]").split
 
 def _line(fields: str) -> re.Pattern[str]:
     """Return the regular expression for a line with these fields, a comment or a blank line, with its end."""
-    return re.compile(rf"[ \t\ufeff]*(?:;;[^\n]*|{fields})?[ \t\r]*(?:\n|\Z)")
+    return re.compile(rf"[ \t\r\ufeff]*(?:\n|\Z)|[ \t\ufeff]*(?:;;[^\n]*|{fields})[ \t\r]*(?:\n|\Z)")
 
 
 class SpeechLines:
@@ -57,9 +57,7 @@ class SpeechLines:
             spans: list[Span] = []
             n_lines = end = 0
             given: tuple[str | Any, ...] = ()  # names of the stream of the line before
-            for line in self.line.finditer(data):
-                if line.start() != end:
-                    break
+            while end < len(data) and (line := self.line.match(data, end)):
                 end = line.end()
                 if line["words"] is not None:
                     names = line.group("stream", "speaker")

@@ -69,7 +69,7 @@ _SPEAKERS = frozenset(["speaker", "speaker_label", "speakerlabel", "speakertag",
 _DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
-_tokens = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
+_tokens = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
 Path = tuple[Step, ...]
 
@@ -182,7 +182,7 @@ def _letters(spans: list[Span]) -> str:
 
 
 def _texts(data: str, start: int) -> Iterator[_Text]:
-    """Yield the strings of the JSON values that begin at `start`; the last one may be incomplete."""
+    """Yield the strings of the JSON values that begin at `start`; the last one may be incomplete, and is left out."""
     value: _Value | None = None
     is_name = False  # whether the next string is the name of a member
     for token in _tokens(data, start):
@@ -193,6 +193,8 @@ def _texts(data: str, start: int) -> Iterator[_Text]:
             is_name = False
         elif mark in "}]":
             value = value.parent
+        elif mark == '"' and not (len(token[0]) > 1 and token[0][-1] == '"'):
+            return
         elif mark == ",":
             is_name = not value.is_array
             value.index += 1
