@@ -1,12 +1,12 @@
 """Map a function over items in several processes, for Python code that holds the GIL.
 
 The processes are new interpreters that import only the module of the function: unlike with `multiprocessing`, they
-inherit neither threads nor the caller's main module. They end with the process that started them.
+inherit neither threads nor the caller's main module. They import from where the caller does, and never from the current
+folder, which may be full of other people's files. They end with the process that started them.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -20,18 +20,17 @@ from capfst.system.parallel import map_stream
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_SERVE = "from capfst.system.workers import serve; serve()"
+_SERVE = "import sys; sys.path[:] = sys.argv[1:]; from capfst.system.workers import serve; serve()"
 
 
 class _Worker:
     """A process that calls a function of a module."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         # In a new session: Ctrl-C is for the process that started it.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+            [sys.executable, "-I", "-c", _SERVE, *filter(None, sys.path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows has no sessions
         )  # fmt: skip
         self._send(function)

@@ -3,6 +3,7 @@
 import math
 import operator
 import os
+import sys
 
 import pytest
 
@@ -43,6 +44,15 @@ def test_a_reader_that_stops_ends_the_processes():
 def test_a_worker_that_dies_is_an_error():
     with pytest.raises(CapfstError, match="`jobs`"):
         list(map_in_processes(str, [_Deadly()], 2))
+
+
+def test_the_modules_in_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    for name in ("math", "pickle", "queue", "capfst"):
+        (tmp_path / f"{name}.py").write_text("open('planted', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["", *sys.path])  # as in an interactive Python
+    assert list(map_in_processes(math.factorial, [3], 2)) == [6]
+    assert not (tmp_path / "planted").exists()
 
 
 class _Deadly:
