@@ -28,6 +28,8 @@ UserEntry = tuple[str, float | None]
 """A word or phrase that the user gives at recasing, and its weight."""
 
 MAX_ORDER = 5
+MAX_JOBS = 1024
+"""Each thread may hold a few megabytes of text."""
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
 
@@ -79,7 +81,7 @@ class _Validated:
             choices, least, most = rules["choices"], rules["least"], rules["most"]
             if choices and value not in choices:
                 raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")
-            if (least is not None and value < least) or (most is not None and value > most):
+            if (least is not None and not least <= value < math.inf) or (most is not None and value > most):
                 limits = f"{least} to {most}" if most is not None else f"{least} or more"
                 raise OptionError(f"`{each.name}` is {value}. Use {limits}.")
 
@@ -184,6 +186,8 @@ class RecaseOptions(_Validated):
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", _user_words(self.words))
         super().__post_init__()
+        if len(self.start_token.split()) != 1:
+            raise OptionError(f"`start_token` is {self.start_token!r}. Use one word, such as {START_TOKEN}.")
 
 
 def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
@@ -347,7 +351,9 @@ class TrainOptions(_Validated):
         group=RUNNING,
     )
     tmp: Path | None = option(None, "Folder for temporary files.  [default: the system's]", kind="file", group=RUNNING)
-    jobs: int | None = option(None, "Number of threads.  [default: one per core]", least=1, group=RUNNING)
+    jobs: int | None = option(
+        None, "Number of threads.  [default: one per core]", least=1, most=MAX_JOBS, group=RUNNING
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

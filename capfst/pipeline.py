@@ -55,6 +55,7 @@ Buffer = npt.NDArray[np.uint8]
 Shapes = npt.NDArray[np.uint8]
 
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
+MAX_CASINGS = 1_000_000  # of one line
 _MOST_PATHS = 256  # for one casing
 _MOST_PASSES = 4  # over lines that change each time that they are recased
 _BLANK = re.compile(rb"[ \t\n]").search
@@ -442,8 +443,8 @@ class Pipeline:
 
     def nbest(self, line: Block, n: int) -> list[tuple[float, bytes]]:
         """Return up to n different casings of one line with their costs (−ln P), best first."""
-        if n < 1:
-            raise OptionError(f"`n` is {n}. Use 1 or more.")
+        if not 1 <= n <= MAX_CASINGS:
+            raise OptionError(f"`n` is {n}. Use 1 to {MAX_CASINGS}.")
         buf, words = self.line(line.target)
         costs = self.costs(buf, words, line, include_pruned=True)
         best: dict[bytes, float] = {}

@@ -386,10 +386,17 @@ def test_a_bad_model_is_named_in_the_error(model, tmp_path):
 def test_invalid_usage_exits_with_2_and_names_the_option(model):
     assert b"INPUTS" in run_process("batch", code=2).stderr.splitlines()[-1]
     assert b"'recapitalize'" in run("recapitalize", code=2).stderr
-    for option, value in ("--order", "9"), ("--cutoff", f"0,{10**22}"), ("--memory", f"{'9' * 400}G"):
+    for option, value in (
+        ("--order", "9"), ("--cutoff", f"0,{10**22}"), ("--memory", f"{'9' * 400}G"), ("--jobs", "9" * 20),
+    ):  # fmt: skip
         error = run("train", option, value, "x", "-o", "y", code=2).stderr.decode().splitlines()[-1]
         assert option in error
         assert value in error
+    for arguments in ("--lm", "", "text"), ("",), ("text", "--words", ""):
+        assert b"empty" in run("recase", *arguments, code=2).stderr
+    assert "--start-token is ''" in message(run("recase", "--lm", model, "--start-token", "", code=1))
+    assert "`n` is 1000001" in message(run("recase", "--lm", model, "--nbest", 1_000_001, stdin="x", code=1))
+    assert "--weights is 1.0,-0.0" in message(run("mix", model, model, "--weights", "1,-0", "-o", "x", code=1))
 
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the system has no /dev/full")
@@ -812,6 +819,47 @@ def test_an_output_that_is_also_an_input_is_refused(model, tmp_path, monkeypatch
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     assert f"({read})" in message(run(*command, code=1))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "corpus"),  # without -q, it would report progress before the error
+        ("train-bilingual", "--lm", "m.fst", "missing", "missing", "missing"),
+        ("import", "corpus"),
+        ("mix", "m.fst", "m.fst", "--tune", "missing"),
+        ("export", "--lm", "m.fst"),
+        ("recase", "--lm", "m.fst", "missing"),
+        ("errors", "missing", "missing", "--html"),
+        ("batch", "--lm", "m.fst", "missing", "--output", "out", "--report"),
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [("missing/out", "Create the folder"), ("out", "it is a folder"), ("loop", "Remove the link"), ("", "empty")],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_any_input_is_read(
+    model, corpus, tmp_path, monkeypatch, command, output, words
+):
+    if command[0] == "train-bilingual":
+        pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(model, "m.fst")
+    shutil.copy(corpus, "corpus")
+    Path("out").mkdir()
+    Path("loop").symlink_to("loop")
+    arguments = [*command] if command[-1].startswith("--") else [*command, "-o"]
+    done = run(*arguments, output, code=1 if output else 2)
+    error = done.stderr.decode().splitlines()[-1] if not output else message(done)
+    assert words in error
+    assert output in error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "loop", "m.fst", "out"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="the system has no /proc")
+def test_a_folder_in_which_no_file_can_be_created(model):
+    assert "Choose another folder" in message(run("export", "--lm", model, "-o", "/proc/out", code=1))
 
 
 def test_recase_can_replace_its_input_and_write_to_stdout(model, tmp_path):

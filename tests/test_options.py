@@ -42,6 +42,11 @@ def test_python_has_all_options_with_their_defaults(called, kind):
         (RecaseOptions, {"restore": "accents"}, "`restore` is 'accents'.*case, diacritics, both"),
         (TrainOptions, {"order": 6}, "`order` is 6.*1 to 5"),
         (TrainOptions, {"min_count": 0}, "`min_count` is 0.*1 or more"),
+        (TrainOptions, {"prune_threshold": float("nan")}, "`prune_threshold` is nan.*0 or more"),
+        (TrainOptions, {"prune_threshold": float("inf")}, "`prune_threshold` is inf.*0 or more"),
+        (TrainOptions, {"jobs": 10**20}, "`jobs` is 10*.*1 to 1024"),
+        (RecaseOptions, {"start_token": ""}, "`start_token` is ''.*one word"),
+        (RecaseOptions, {"start_token": "and the"}, "`start_token` is 'and the'.*one word"),
         (TrainOptions, {"errors": "ignore"}, "`errors` is 'ignore'.*strict, replace"),
     ],
 )

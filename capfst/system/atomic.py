@@ -30,6 +30,7 @@ _ADVICE = {
     errno.ENOENT: "Create the folder first.",
     errno.ENOTDIR: "Choose a path all of whose parents are folders.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
+    errno.ELOOP: "Remove the link, which leads to itself.",
 }
 
 
@@ -60,6 +61,8 @@ class _Raw(io.FileIO):
 
 def _failure(path: Path, error: OSError) -> CapfstError:
     advice = _ADVICE.get(error.errno or 0, "Check the folder and the disk.")
+    if error.errno == errno.ENOENT and path.parent.exists():  # as in /proc
+        advice = "Choose another folder."
     return CapfstError(f"{path}: cannot write: {error.strerror} (in folder {path.parent}). {advice}")
 
 
@@ -75,14 +78,6 @@ def _target(path: str | os.PathLike[str]) -> Path:
         if not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return target
-
-
-def refuse_to_replace(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
-    """Raise OptionError if the output is one of these input files, which would be lost."""
-    for file in inputs:
-        with contextlib.suppress(OSError):
-            if file is not None and os.path.samefile(output, file):
-                raise OptionError(f"{output}: the output is also an input ({file}). Choose another output path.")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -103,14 +98,31 @@ def _checked(path: str | os.PathLike[str]) -> Path:
         raise _failure(Path(path), error) from error
 
 
-def refuse_unwritable(path: str | os.PathLike[str]) -> None:
-    """Raise the CapfstError that `writing` would raise, as far as it can be foreseen."""
-    if _is_stream(path):
+def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, streams: bool = False) -> None:
+    """Raise the error that `replacing` would raise (streams: that `writing` would raise), as far as it can be foreseen.
+
+    Raises:
+        CapfstError: the file cannot be written.
+        OptionError: it is one of these input files, which would be lost.
+    """
+    for file in inputs:
+        with contextlib.suppress(OSError):
+            if file is not None and os.path.samefile(path, file):
+                raise OptionError(f"{path}: the output is also an input ({file}). Choose another output path.")
+    if streams and _is_stream(path):
         return
     target = _checked(path)
-    if not os.access(target.parent, os.W_OK):
-        missing = errno.EACCES if target.parent.exists() else errno.ENOENT
-        raise _failure(target, OSError(missing, os.strerror(missing)))
+    temporary = _temporary(target)
+    try:
+        _Raw(temporary, "x", target).close()
+        temporary.unlink()
+    except OSError as error:
+        raise _failure(target, error) from error
+
+
+def _temporary(target: Path) -> Path:
+    """Return the path of a new temporary file next to `target`."""
+    return target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
 
 
 @contextlib.contextmanager
@@ -152,7 +164,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         CapfstError: the folder, the permissions or the disk space are missing.
     """
     target = _checked(path)
-    temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
+    temporary = _temporary(target)
     _unfinished.add(temporary)
     raw = None
     try:  # begins before the file exists: Ctrl-C may arrive right after that

@@ -44,7 +44,7 @@ from capfst.lm.query import SENTENCE_END, step
 from capfst.options import Errors
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser, load
-from capfst.system.atomic import refuse_to_replace
+from capfst.system.atomic import check_output
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
 from capfst.text.tokenizer import COMPOUND, WORD
@@ -264,7 +264,7 @@ def train_bilingual(
         CapfstError: the output cannot be written, or SciPy is not installed.
     """
     check_scipy()
-    refuse_to_replace(output, target, source, align)
+    check_output(output, target, source, align)
     recaser = load(lm, align_words=align_words, restore="case")
     corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
     known = corpus.known()
