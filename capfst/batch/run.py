@@ -25,6 +25,7 @@ from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
+from capfst.io.files import refuse_special
 from capfst.io.formats import format_of
 from capfst.io.outputs import Plan, PlannedFile, clear, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
@@ -151,7 +152,7 @@ class LocalRunner(NamedTuple):
             digest.update(data)
             self.advance(len(data))
 
-        _refuse_special(file.input)
+        refuse_special(file.input)
         before = Stamp.of(file.input, "")
         file_format = format_of(file.input, self.options)
         made_by = self.casing | file_format.settings
@@ -309,12 +310,6 @@ def recase_all(
             runner.stopped.set()
             raise
     return error
-
-
-def _refuse_special(path: Path) -> None:
-    """Raise CorpusError for a pipe, device or folder."""
-    if path.exists() and not path.is_file():
-        raise CorpusError(f"{path}: not a regular file, but later runs must read it again. Copy it to a regular file.")
 
 
 def _size(path: Path) -> int:
