@@ -4,11 +4,12 @@ import math
 import operator
 import os
 import sys
+from functools import partial
 
 import pytest
 
 from capfst.exceptions import CapfstError
-from capfst.system.workers import map_in_processes
+from capfst.system.workers import Apart, WorkerDiedError, map_in_processes
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -60,3 +61,14 @@ class _Deadly:
 
     def __reduce__(self):
         return os._exit, (1,)
+
+
+def test_a_crash_apart_is_an_error_of_its_call():
+    call = Apart(operator.methodcaller("__call__"))
+    first = call(os.getpid)
+    assert call(os.getpid) == first != os.getpid()
+    with pytest.raises(WorkerDiedError):
+        call(os.abort)
+    assert call(os.getpid) not in (first, os.getpid())
+    with pytest.raises(ZeroDivisionError):
+        call(partial(divmod, 1, 0))
