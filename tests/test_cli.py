@@ -449,7 +449,8 @@ def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, mo
         assert {path.name for path in tmp_path.iterdir()} <= {"out"}
 
 
-def test_a_model_truncated_during_use_is_an_error(model, tmp_path):
+@pytest.mark.parametrize("loss", ["truncated", "overwritten"])
+def test_a_model_that_is_lost_during_use_is_an_error(model, tmp_path, loss):
     """The error is one line, although the operating system would end the program without a message."""
     lost = tmp_path / "lost.fst"
     lost.write_bytes(model.read_bytes())
@@ -460,7 +461,11 @@ def test_a_model_truncated_during_use_is_an_error(model, tmp_path):
         process.stdin.write(b"new york\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"New York\n"
-        os.truncate(lost, 1)
+        if loss == "truncated":
+            os.truncate(lost, 1)
+        else:
+            with open(lost, "r+b") as file:
+                file.write(b"\xff" * model.stat().st_size)
         process.stdin.write(b"the mayor of new york\n")
         process.stdin.close()
         process.stdin = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
@@ -45,11 +46,13 @@ _MODEL_LOST = (
     b"capfst: error: a memory-mapped file, probably a model, was truncated or overwritten. Write the new model to a"
     b" temporary file and rename it.\n"
 )
+_MEMORY_FAULTS = [getattr(signal, name) for name in ("SIGBUS", "SIGSEGV") if hasattr(signal, name)]
+"""A kernel that reads a file which was truncated gets SIGBUS; one that was overwritten leads it outside of its arrays."""
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int)
-def _bus_error(number: int) -> None:
-    """Handle SIGBUS in C: a Python handler would wait for the kernel that cannot read on."""
+def _memory_fault(number: int) -> None:
+    """Handle the signal in C: a Python handler would wait for the kernel that cannot read on."""
     os.write(2, _MODEL_LOST)
     os._exit(1)
 
@@ -58,8 +61,9 @@ def _bus_error(number: int) -> None:
 def exit_status() -> Iterator[None]:
     """Run a command; end the program with its exit status if it fails or is stopped."""
     replace_closed_streams()
-    if hasattr(signal, "SIGBUS"):
-        ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
+    if sys.platform != "win32" and not faulthandler.is_enabled():
+        for number in _MEMORY_FAULTS:
+            ctypes.CDLL(None).signal(number, _memory_fault)
     sys.unraisablehook = _signal_again
     for number in _STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
