@@ -65,3 +65,10 @@ def test_messages_name_flags_on_the_command_line():
         "--no-clean, --errors replace, --jobs 1, `cd here`"
     )
     assert with_flags("`delimiter=';'` and `encoding='utf-16'`") == "--delimiter ';' and --encoding utf-16"
+
+
+def test_messages_keep_place_and_remedy_of_a_long_quotation():
+    message = str(capfst.CorpusError(f"file.txt, line 3: {'x' * 10_000!r} is not a pair. Write pairs."))
+    assert message.startswith("file.txt, line 3: 'xxx")
+    assert message.endswith("xxx' is not a pair. Write pairs.")
+    assert len(message) < 1010

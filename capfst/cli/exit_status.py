@@ -47,7 +47,7 @@ _MODEL_LOST = (
     b" temporary file and rename it.\n"
 )
 _MEMORY_FAULTS = [getattr(signal, name) for name in ("SIGBUS", "SIGSEGV") if hasattr(signal, name)]
-"""A kernel that reads a file which was truncated gets SIGBUS; one that was overwritten leads it outside of its arrays."""
+"""A kernel gets SIGBUS where a mapped file was truncated; one that was overwritten leads it outside of its arrays."""
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int)
