@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError, ModelError, quantity
+from capfst.forks import cached
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
@@ -126,7 +126,7 @@ class CapFst:
         """The parts of the trailer, by name."""
         return self.trailer.parts if self.trailer else {}
 
-    @cached_property
+    @cached
     def checksum(self) -> int:
         """CRC-32 of the file, except the last four bytes of a trailer, which store it."""
         return self.trailer.checksum if self.trailer else zlib.crc32(self._mapped)
