@@ -519,6 +519,34 @@ def test_nohup_protects_a_run_from_sighup(model, tmp_path):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_command_whose_threads_do_not_end(tmp_path, number, code):
+    """And removes what they were writing."""
+    program = (
+        "import os, sys, threading\n"
+        "from pathlib import Path\n"
+        "from capfst.cli.exit_status import exit_status\n"
+        "from capfst.system.atomic import replacing\n"
+        "def write():\n"
+        "    with replacing(Path(sys.argv[1], 'out')):\n"
+        "        begun.set()\n"
+        "        threading.Event().wait()\n"
+        "begun = threading.Event()\n"
+        "with exit_status():\n"
+        "    thread = threading.Thread(target=write)\n"
+        "    thread.start()\n"
+        "    begun.wait()\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "        threading.Event().wait(60)\n"
+        "    finally:\n"
+        "        thread.join()\n"
+    )
+    done = run_python(program, tmp_path, code=code)
+    assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_during_a_callback_from_c_ends_the_process(number, code):
     """The C code drops exceptions of the callback."""
     program = (

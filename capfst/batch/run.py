@@ -27,11 +27,11 @@ from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
 from capfst.io.files import refuse_special
 from capfst.io.formats import format_of
-from capfst.io.outputs import Plan, PlannedFile, clear, locked, make_folder
+from capfst.io.outputs import Plan, PlannedFile, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
 from capfst.options import with_flags
 from capfst.recaser import Recaser
-from capfst.system.atomic import replacing
+from capfst.system.atomic import clear, replacing
 from capfst.system.parallel import map_stream
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
@@ -242,7 +242,8 @@ def run_batch(
     report = BatchReport(str(recaser.model.signature), left_out=plan.left_out)
     make_folder(out)
     with locked(out), closing(Manifest(out)) as manifest, ThreadPoolExecutor(jobs) as pool:
-        clear({file.output.parent for file in plan.files} | {out})
+        for folder in {file.output.parent for file in plan.files} | {out}:
+            clear(folder)
         local = LocalRunner(
             out, options, _casing(recaser), counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
             listener.advance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import faulthandler
 import os
@@ -19,7 +20,8 @@ from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_s
 from capfst.exceptions import CapfstError, one_line
 from capfst.options import with_flags
 
-_SOON = 0.05  # seconds
+_SOON, _PATIENCE = 0.05, 1.5  # seconds
+_has_told: list[bool] = []  # whether the user has been told that the command was stopped
 
 # Windows lacks some.
 _STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -27,8 +29,18 @@ _SIGPIPE = getattr(signal, "SIGPIPE", 13)
 
 
 def _stop(number: int, frame: object) -> None:
-    """End the program."""
+    """End the program; threads that do not end soon are not waited for."""
+    end = threading.Timer(_PATIENCE, _end, (number,))
+    end.daemon = True
+    end.start()
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def _end(number: int) -> None:
+    if number == signal.SIGINT and not _has_told:
+        os.write(2, b"capfst: stopped\n")
+    atexit._run_exitfuncs()  # which remove temporary files and folders
+    os._exit(128 + number)
 
 
 def _signal_again(dropped: Any) -> None:
@@ -89,6 +101,7 @@ def exit_status() -> Iterator[None]:
         discard_stdout()
         sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
+        _has_told.append(True)
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)
     except ReaderGoneError:

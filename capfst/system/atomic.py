@@ -10,8 +10,10 @@ import contextlib
 import errno
 import io
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,6 +36,9 @@ _ADVICE = {
 }
 
 
+_TEMPORARY = re.compile(r"\.capfst-(part-)?[0-9a-f]{8}\.tmp")
+_OWN = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # not the parts of a file, which wait for each other without a lock
+_AGE = 60.0  # seconds
 _unfinished: set[Path] = set()
 
 
@@ -80,6 +85,24 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def clear(folder: Path, age: float = 0.0, names: re.Pattern[str] = _TEMPORARY) -> None:
+    """Remove the temporary files that killed processes have left in a folder. Files that a process is still writing are
+    locked, and stay. age: of the files, in seconds, since a new file is not locked at once."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if names.fullmatch(path.name):
+                _remove_unlocked(path, age)
+
+
+def _remove_unlocked(path: Path, age: float) -> None:
+    with contextlib.suppress(OSError):
+        with path.open("rb") as file:
+            is_old = os.fstat(file.fileno()).st_mtime <= time.time() - age
+            is_abandoned = is_old and lock(file.fileno())
+        if is_abandoned:  # closed first, because Windows does not remove open files
+            path.unlink(missing_ok=True)
+
+
 def _sync_folder(folder: Path) -> None:
     """Make the rename durable, on systems that can sync a folder."""
     with contextlib.suppress(OSError):
@@ -100,6 +123,7 @@ def _checked(path: str | os.PathLike[str]) -> Path:
 
 def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, streams: bool = False) -> None:
     """Raise the error that `replacing` would raise (streams: that `writing` would raise), as far as it can be foreseen.
+    Remove what killed processes have left in the folder.
 
     Raises:
         CapfstError: the file cannot be written.
@@ -116,6 +140,7 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] |
     try:
         _Raw(temporary, "x", target).close()
         temporary.unlink()
+        clear(target.parent, _AGE, _OWN)
     except OSError as error:
         raise _failure(target, error) from error
 

@@ -37,10 +37,10 @@ from capfst.cli import cli
 from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
-from capfst.io.outputs import MANIFEST, clear, plan
+from capfst.io.outputs import MANIFEST, plan
 from capfst.io.protocol import RecaseCounts
 from capfst.options import ContextOptions
-from capfst.system.atomic import replacing
+from capfst.system.atomic import clear, replacing
 from capfst.system.workers import Apart
 
 files = partial(contents, without=MANIFEST)
@@ -273,7 +273,8 @@ def test_files_of_killed_processes_are_removed_and_those_being_written_are_kept(
     left.touch()
     with replacing(tmp_path / "cap.fst") as file:
         file.write(b"a model")
-        clear([tmp_path, tmp_path / "missing"])
+        for folder in tmp_path, tmp_path / "missing":
+            clear(folder)
         assert not left.exists()
     assert files(tmp_path) == {"cap.fst": b"a model"}
 
