@@ -58,7 +58,7 @@ _MODEL_LOST = (
     b"capfst: error: a memory-mapped file, probably a model, was truncated or overwritten. Write the new model to a"
     b" temporary file and rename it.\n"
 )
-_MEMORY_FAULTS = [getattr(signal, name) for name in ("SIGBUS", "SIGSEGV") if hasattr(signal, name)]
+_MEMORY_FAULTS = [signal.SIGBUS, signal.SIGSEGV] if hasattr(signal, "SIGBUS") else []  # not on Windows
 """A kernel gets SIGBUS where a mapped file was truncated; one that was overwritten leads it outside of its arrays."""
 
 
@@ -73,7 +73,7 @@ def _memory_fault(number: int) -> None:
 def exit_status() -> Iterator[None]:
     """Run a command; end the program with its exit status if it fails or is stopped."""
     replace_closed_streams()
-    if sys.platform != "win32" and not faulthandler.is_enabled():
+    if not faulthandler.is_enabled():
         for number in _MEMORY_FAULTS:
             ctypes.CDLL(None).signal(number, _memory_fault)
     sys.unraisablehook = _signal_again
