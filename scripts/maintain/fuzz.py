@@ -89,7 +89,8 @@ def problem(lines: list[str], recased: list[str]) -> str | None:
 
 
 def _lower(text: str) -> str:
-    return lower(text.encode("utf-8", "replace").decode())
+    """Return the text in lower case; whether Σ becomes ς depends on what follows, which may be hidden markup."""
+    return lower(text.encode("utf-8", "replace").decode()).replace("ς", "σ")
 
 
 def recase_lines(task: tuple[str, int]) -> int:
