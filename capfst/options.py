@@ -186,8 +186,8 @@ class RecaseOptions(_Validated):
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", _user_words(self.words))
         super().__post_init__()
-        if len(self.start_token.split()) != 1:
-            raise OptionError(f"`start_token` is {self.start_token!r}. Use one word, such as {START_TOKEN}.")
+        if not self.start_token.strip():
+            raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
 
 
 def _user_words(words: Any) -> tuple[str | UserEntry, ...]:

@@ -45,8 +45,8 @@ def test_python_has_all_options_with_their_defaults(called, kind):
         (TrainOptions, {"prune_threshold": float("nan")}, "`prune_threshold` is nan.*0 or more"),
         (TrainOptions, {"prune_threshold": float("inf")}, "`prune_threshold` is inf.*0 or more"),
         (TrainOptions, {"jobs": 10**20}, "`jobs` is 10*.*1 to 1024"),
-        (RecaseOptions, {"start_token": ""}, "`start_token` is ''.*one word"),
-        (RecaseOptions, {"start_token": "and the"}, "`start_token` is 'and the'.*one word"),
+        (RecaseOptions, {"start_token": ""}, "`start_token` is ''.*a word"),
+        (RecaseOptions, {"start_token": " "}, "`start_token` is ' '.*a word"),
         (TrainOptions, {"errors": "ignore"}, "`errors` is 'ignore'.*strict, replace"),
     ],
 )

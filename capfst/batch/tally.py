@@ -101,7 +101,7 @@ def counting(recaser: Recaser) -> Recase:
         for buf, of_piece in recaser.pipeline.pieces(text, style):
             if is_blank(buf):
                 counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
-                output += memoryview(buf)
+                output += buf.tobytes()
                 continue
             words, recased = recaser.pipeline.recase(buf, style=of_piece)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)

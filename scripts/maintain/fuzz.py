@@ -75,7 +75,7 @@ def mutated_line(rng: random.Random) -> str:
         code = rng.randint(1, plane)
         characters[at : at + rng.randint(0, 2)] = chr(code) if not 0xD800 <= code < 0xE000 else "\ud800"
     text = "".join(characters).replace("\n", " ")
-    return rng.choice([str.lower, str.upper, str.title, str, str])(text)
+    return rng.choice([text, text, text.lower(), text.upper(), text.title()])
 
 
 def problem(lines: list[str], recased: list[str]) -> str | None:
