@@ -11,7 +11,7 @@ quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help kernels demo test quick bounds lint lm model bench docs package clean
+.PHONY: help kernels demo test quick bounds fuzz lint lm model bench docs package clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    compare speed and accuracy with peers [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       build the documentation site, in build/site'
+	@echo 'make fuzz                       attack capfst with random lines, damaged models and signals, about 15 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
 	@echo 'make package                    build wheel and source distribution, in dist/'
 	@echo 'make clean                      remove everything that make has built'
@@ -63,6 +64,12 @@ bounds: $(VENV)/dev
 	CAPFST_KERNELS=jit NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest --timeout 900 \
 		-m 'not slow' tests/test_edges.py tests/training/test_stages.py tests/io/test_formats.py tests/casing/test_surface.py \
 		tests/search/test_engines.py tests/lm/test_arpa.py tests/evaluate/test_score.py
+
+fuzz: $(VENV)/dev
+	$(BIN)/python scripts/maintain/fuzz.py lines 1000000
+	$(BIN)/python scripts/maintain/fuzz.py models 5000
+	$(BIN)/python scripts/maintain/fuzz.py signals 200
+	$(BIN)/python scripts/maintain/fuzz.py soak 120
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ capfst.score(references=["New York is big."], hypotheses=recaser(["new york is b
 
 from typing import TYPE_CHECKING, Any
 
+from capfst.forks import loading
 from capfst.version import __version__
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def __getattr__(name: str) -> Any:
         if name in names:
             import importlib  # noqa: PLC0415
 
-            return getattr(importlib.import_module(f"capfst.{module}"), name)
+            with loading():
+                return getattr(importlib.import_module(f"capfst.{module}"), name)
     raise AttributeError(f"module 'capfst' has no attribute {name!r}")
 
 

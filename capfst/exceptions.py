@@ -13,6 +13,15 @@ def one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", lambda found: ascii(found[0])[1:-1], text)
 
 
+_LONGEST, _REMEDY = 1000, 300  # characters of a message, and of its end
+
+
+def shortened(message: str) -> str:
+    """Return a message without the middle of a long text that it quotes: its place and its remedy stay."""
+    is_long = len(message) > _LONGEST
+    return f"{message[: _LONGEST - _REMEDY]} … {message[-_REMEDY:]}" if is_long else message
+
+
 def quantity(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun: `1 line`, `2,000 lines`. plural: if it is not the noun and an s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
@@ -24,7 +33,7 @@ class CapfstError(Exception):
     __module__ = "capfst"  # where users import it from, and what a traceback shows
 
     def __str__(self) -> str:
-        return one_line(super().__str__())
+        return shortened(one_line(super().__str__()))
 
 
 class ModelError(CapfstError):

@@ -33,6 +33,8 @@ FORMATS = (
     "deepgram", "assemblyai",
 )  # fmt: skip
 """Subtitles and transcripts (io/speech.py)."""
+MAX_JOBS = 1024
+"""Each thread may hold a few megabytes of text."""
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
 
@@ -84,7 +86,7 @@ class _Validated:
             choices, least, most = rules["choices"], rules["least"], rules["most"]
             if choices and value not in choices:
                 raise OptionError(f"`{each.name}` is {value!r}. Use one of {', '.join(choices)}.")
-            if (least is not None and value < least) or (most is not None and value > most):
+            if (least is not None and not least <= value < math.inf) or (most is not None and value > most):
                 limits = f"{least} to {most}" if most is not None else f"{least} or more"
                 raise OptionError(f"`{each.name}` is {value}. Use {limits}.")
 
@@ -189,6 +191,8 @@ class RecaseOptions(_Validated):
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", _user_words(self.words))
         super().__post_init__()
+        if not self.start_token.strip():
+            raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
 
 
 def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
@@ -352,7 +356,9 @@ class TrainOptions(_Validated):
         group=RUNNING,
     )
     tmp: Path | None = option(None, "Folder for temporary files.  [default: the system's]", kind="file", group=RUNNING)
-    jobs: int | None = option(None, "Number of threads.  [default: one per core]", least=1, group=RUNNING)
+    jobs: int | None = option(
+        None, "Number of threads.  [default: one per core]", least=1, most=MAX_JOBS, group=RUNNING
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

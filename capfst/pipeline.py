@@ -55,8 +55,10 @@ Buffer = npt.NDArray[np.uint8]
 Shapes = npt.NDArray[np.uint8]
 
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
+MAX_CASINGS = 1_000_000  # of one line
 _MOST_PATHS = 256  # for one casing
 _MOST_PASSES = 4  # over lines that change each time that they are recased
+_HEAD = 1 << 10  # bytes that show that most texts are not blank
 _BLANK = re.compile(rb"[ \t\n]").search
 
 
@@ -319,7 +321,10 @@ class Pipeline:
 
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
-        recased = [self.recase(piece, style=of_piece)[1] for piece, of_piece in self.pieces(text, style)]
+        recased = [
+            memoryview(bytes(piece)) if is_blank(piece) else self.recase(piece, style=of_piece)[1]
+            for piece, of_piece in self.pieces(text, style)
+        ]
         return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
 
     def pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
@@ -447,8 +452,8 @@ class Pipeline:
 
     def nbest(self, line: Block, n: int) -> list[tuple[float, bytes]]:
         """Return up to n different casings of one line with their costs (−ln P), best first."""
-        if n < 1:
-            raise OptionError(f"`n` is {n}. Use 1 or more.")
+        if not 1 <= n <= MAX_CASINGS:
+            raise OptionError(f"`n` is {n}. Use 1 to {MAX_CASINGS}.")
         buf, words = self.line(line.target)
         costs = self.costs(buf, words, line, include_pruned=True)
         best: dict[bytes, float] = {}
@@ -505,6 +510,11 @@ def _entries(files: Iterable[Path]) -> list[str]:
     """
     lines = (line for file in files for block in read_blocks([FilePath(file)]) for line in block.decode().splitlines())
     return [line.strip() for line in lines if line.strip()]
+
+
+def is_blank(buf: Buffer) -> bool:
+    """Return whether a text is white space, which need not be recased: a file of it may decompress to gigabytes."""
+    return not bytes(buf[:_HEAD]).strip() and not bytes(buf).strip()
 
 
 def pieces(text: bytes) -> Iterator[Buffer]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 from capfst import models
 from capfst.context.channel import Style
 from capfst.exceptions import CorpusError, ModelError, quantity
+from capfst.forks import loading
 from capfst.fst.read import CapFst
 from capfst.io.alignments import Block, side_by_side
 from capfst.io.documents import PIECE, documents
@@ -320,7 +321,8 @@ def load(model: str | os.PathLike[str] | None = None, **options: Any) -> Recaser
         OptionError: an option that is not supported, or not by the model.
         TypeError: an unknown option.
     """
-    return Recaser(models.open(model), **options)
+    with loading():
+        return Recaser(models.open(model), **options)
 
 
 def identity(model: CapFst) -> str:

@@ -386,10 +386,17 @@ def test_a_bad_model_is_named_in_the_error(model, tmp_path):
 def test_invalid_usage_exits_with_2_and_names_the_option(model):
     assert b"INPUTS" in run_process("batch", code=2).stderr.splitlines()[-1]
     assert b"'recapitalize'" in run("recapitalize", code=2).stderr
-    for option, value in ("--order", "9"), ("--cutoff", f"0,{10**22}"), ("--memory", f"{'9' * 400}G"):
+    for option, value in (
+        ("--order", "9"), ("--cutoff", f"0,{10**22}"), ("--memory", f"{'9' * 400}G"), ("--jobs", "9" * 20),
+    ):  # fmt: skip
         error = run("train", option, value, "x", "-o", "y", code=2).stderr.decode().splitlines()[-1]
         assert option in error
         assert value in error
+    for arguments in ("--lm", "", "text"), ("",), ("text", "--words", ""):
+        assert b"empty" in run("recase", *arguments, code=2).stderr
+    assert "--start-token is ''" in message(run("recase", "--lm", model, "--start-token", "", code=1))
+    assert "`n` is 1000001" in message(run("recase", "--lm", model, "--nbest", 1_000_001, stdin="x", code=1))
+    assert "--weights is 1.0,-0.0" in message(run("mix", model, model, "--weights", "1,-0", "-o", "x", code=1))
 
 
 @pytest.mark.skipif(not os.access("/dev/full", os.W_OK), reason="the system has no /dev/full")
@@ -442,7 +449,8 @@ def test_signals_while_a_model_is_made_leave_nothing(corpus, model, tmp_path, mo
         assert {path.name for path in tmp_path.iterdir()} <= {"out"}
 
 
-def test_a_model_truncated_during_use_is_an_error(model, tmp_path):
+@pytest.mark.parametrize("loss", ["truncated", "overwritten"])
+def test_a_model_that_is_lost_during_use_is_an_error(model, tmp_path, loss):
     """The error is one line, although the operating system would end the program without a message."""
     lost = tmp_path / "lost.fst"
     lost.write_bytes(model.read_bytes())
@@ -453,7 +461,11 @@ def test_a_model_truncated_during_use_is_an_error(model, tmp_path):
         process.stdin.write(b"new york\n")
         process.stdin.flush()
         assert process.stdout.readline() == b"New York\n"
-        os.truncate(lost, 1)
+        if loss == "truncated":
+            os.truncate(lost, 1)
+        else:
+            with open(lost, "r+b") as file:
+                file.write(b"\xff" * model.stat().st_size)
         process.stdin.write(b"the mayor of new york\n")
         process.stdin.close()
         process.stdin = None
@@ -504,6 +516,34 @@ def test_nohup_protects_a_run_from_sighup(model, tmp_path):
             process.stdin.flush()
             assert process.stdout.readline() == b"New York\n"
             process.send_signal(signal.SIGHUP)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_command_whose_threads_do_not_end(tmp_path, number, code):
+    """And removes what they were writing."""
+    program = (
+        "import os, sys, threading\n"
+        "from pathlib import Path\n"
+        "from capfst.cli.exit_status import exit_status\n"
+        "from capfst.system.atomic import replacing\n"
+        "def write():\n"
+        "    with replacing(Path(sys.argv[1], 'out')):\n"
+        "        begun.set()\n"
+        "        threading.Event().wait()\n"
+        "begun = threading.Event()\n"
+        "with exit_status():\n"
+        "    thread = threading.Thread(target=write)\n"
+        "    thread.start()\n"
+        "    begun.wait()\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "        threading.Event().wait(60)\n"
+        "    finally:\n"
+        "        thread.join()\n"
+    )
+    done = run_python(program, tmp_path, code=code)
+    assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -812,6 +852,47 @@ def test_an_output_that_is_also_an_input_is_refused(model, tmp_path, monkeypatch
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     assert f"({read})" in message(run(*command, code=1))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("train", "corpus"),  # without -q, it would report progress before the error
+        ("train-bilingual", "--lm", "m.fst", "missing", "missing", "missing"),
+        ("import", "corpus"),
+        ("mix", "m.fst", "m.fst", "--tune", "missing"),
+        ("export", "--lm", "m.fst"),
+        ("recase", "--lm", "m.fst", "missing"),
+        ("errors", "missing", "missing", "--html"),
+        ("batch", "--lm", "m.fst", "missing", "--output", "out", "--report"),
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [("missing/out", "Create the folder"), ("out", "it is a folder"), ("loop", "Remove the link"), ("", "empty")],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_any_input_is_read(
+    model, corpus, tmp_path, monkeypatch, command, output, words
+):
+    if command[0] == "train-bilingual":
+        pytest.importorskip("scipy", reason="training on translations needs SciPy")
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(model, "m.fst")
+    shutil.copy(corpus, "corpus")
+    Path("out").mkdir()
+    Path("loop").symlink_to("loop")
+    arguments = [*command] if command[-1].startswith("--") else [*command, "-o"]
+    done = run(*arguments, output, code=1 if output else 2)
+    error = done.stderr.decode().splitlines()[-1] if not output else message(done)
+    assert words in error
+    assert output in error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "loop", "m.fst", "out"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="the system has no /proc")
+def test_a_folder_in_which_no_file_can_be_created(model):
+    assert "Choose another folder" in message(run("export", "--lm", model, "-o", "/proc/out", code=1))
 
 
 def test_recase_can_replace_its_input_and_write_to_stdout(model, tmp_path):

@@ -42,6 +42,11 @@ def test_python_has_all_options_with_their_defaults(called, kind):
         (RecaseOptions, {"restore": "accents"}, "`restore` is 'accents'.*case, diacritics, both"),
         (TrainOptions, {"order": 6}, "`order` is 6.*1 to 5"),
         (TrainOptions, {"min_count": 0}, "`min_count` is 0.*1 or more"),
+        (TrainOptions, {"prune_threshold": float("nan")}, "`prune_threshold` is nan.*0 or more"),
+        (TrainOptions, {"prune_threshold": float("inf")}, "`prune_threshold` is inf.*0 or more"),
+        (TrainOptions, {"jobs": 10**20}, "`jobs` is 10*.*1 to 1024"),
+        (RecaseOptions, {"start_token": ""}, "`start_token` is ''.*a word"),
+        (RecaseOptions, {"start_token": " "}, "`start_token` is ' '.*a word"),
         (TrainOptions, {"errors": "ignore"}, "`errors` is 'ignore'.*strict, replace"),
     ],
 )
@@ -60,3 +65,10 @@ def test_messages_name_flags_on_the_command_line():
         "--no-clean, --errors replace, --jobs 1, `cd here`"
     )
     assert with_flags("`delimiter=';'` and `encoding='utf-16'`") == "--delimiter ';' and --encoding utf-16"
+
+
+def test_messages_keep_place_and_remedy_of_a_long_quotation():
+    message = str(capfst.CorpusError(f"file.txt, line 3: {'x' * 10_000!r} is not a pair. Write pairs."))
+    assert message.startswith("file.txt, line 3: 'xxx")
+    assert message.endswith("xxx' is not a pair. Write pairs.")
+    assert len(message) < 1010

@@ -61,12 +61,12 @@ with locks_of_windows:
 FILES = """
 from pathlib import Path
 import numpy as np
-from capfst.io.outputs import clear, locked
+from capfst.io.outputs import locked
 from capfst.cli.exit_status import exit_status
 from capfst.cli.streams import ReaderGoneError
 from capfst.corpus.labels import mapped, pieces
 from capfst.exceptions import CapfstError
-from capfst.system.atomic import replacing
+from capfst.system.atomic import clear, replacing
 from capfst.system.buckets import Store
 from capfst.system.budget import keep_freed_memory, resident
 from capfst.system.sparse import sparse
@@ -79,7 +79,7 @@ left.touch()
 with locks_of_windows, locked(folder):
     with replacing(file) as written:
         written.write(b"text")
-        clear([folder])
+        clear(folder)
         assert not left.exists()
     assert file.read_bytes() == b"text" and file.stat().st_mode & 0o777 == 0o640
     try:

@@ -20,7 +20,9 @@ from support.untouched import is_camel_case, parts, with_dots
 
 import capfst
 from capfst import recaser as recase
+from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError
+from capfst.io.protocol import RecaseCounts
 from capfst.options import RecaseOptions
 from capfst.recaser import Recaser
 from capfst.text.unicode import lower
@@ -361,6 +363,14 @@ def test_the_signature_lists_the_options():
             each.default for each in fields(RecaseOptions)
         ]
         assert all(f"\n    {each.name}: " in called.__doc__ for each in fields(RecaseOptions))
+
+
+@pytest.mark.parametrize("text", ["\n" * 3000, " \t\r\n\x0b\n"])
+def test_white_space_is_not_recased(golden, monkeypatch, text):
+    monkeypatch.setattr("capfst.pipeline.Pipeline.words", lambda *_: pytest.fail("recased"))
+    assert golden(text) == text
+    recased, counts = counting(golden)(text.encode())
+    assert (bytes(recased), counts) == (text.encode(), RecaseCounts(lines=text.count("\n")))
 
 
 def test_lines_are_taken_as_needed(golden):

@@ -25,12 +25,13 @@ from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
+from capfst.io.files import refuse_special
 from capfst.io.formats import format_of
-from capfst.io.outputs import Plan, PlannedFile, clear, locked, make_folder
+from capfst.io.outputs import Plan, PlannedFile, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
 from capfst.options import with_flags
 from capfst.recaser import Recaser
-from capfst.system.atomic import replacing
+from capfst.system.atomic import clear, replacing
 from capfst.system.parallel import map_stream
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
@@ -151,7 +152,7 @@ class LocalRunner(NamedTuple):
             digest.update(data)
             self.advance(len(data))
 
-        _refuse_special(file.input)
+        refuse_special(file.input)
         before = Stamp.of(file.input, "")
         file_format = format_of(file.input, self.options)
         made_by = self.casing | file_format.settings
@@ -241,7 +242,8 @@ def run_batch(
     report = BatchReport(str(recaser.model.signature), left_out=plan.left_out)
     make_folder(out)
     with locked(out), closing(Manifest(out)) as manifest, ThreadPoolExecutor(jobs) as pool:
-        clear({file.output.parent for file in plan.files} | {out})
+        for folder in {file.output.parent for file in plan.files} | {out}:
+            clear(folder)
         local = LocalRunner(
             out, options, _casing(recaser), counting(recaser), manifest, pool, jobs, Semaphore(2 * jobs), Event(),
             listener.advance,
@@ -309,12 +311,6 @@ def recase_all(
             runner.stopped.set()
             raise
     return error
-
-
-def _refuse_special(path: Path) -> None:
-    """Raise CorpusError for a pipe, device or folder."""
-    if path.exists() and not path.is_file():
-        raise CorpusError(f"{path}: not a regular file, but later runs must read it again. Copy it to a regular file.")
 
 
 def _size(path: Path) -> int:

@@ -17,6 +17,7 @@ from capfst.io.alignments import Block
 from capfst.io.protocol import Recase, RecaseCounts
 from capfst.kernels import kernel
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
+from capfst.pipeline import is_blank
 from capfst.recaser import Recaser
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 
@@ -98,6 +99,10 @@ def counting(recaser: Recaser) -> Recase:
         output = bytearray()
         style = style_after(head) if head else None if head is None else Style()
         for buf, of_piece in recaser.pipeline.pieces(text, style):
+            if is_blank(buf):
+                counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
+                output += buf.tobytes()
+                continue
             words, recased = recaser.pipeline.recase(buf, style=of_piece)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,7 @@ from capfst.casing.word_index import (
     first_slot,
     key_of,
 )
+from capfst.forks import cached
 from capfst.fst.symbols import Symbols
 from capfst.kernels import copy_bytes, inner, kernel, outlined, prefetch
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u8, u32, u64
@@ -242,12 +242,12 @@ class Transducer:
         self.index = build_index(symbols, starts, costs)
         self._of_thread = threading.local()
 
-    @cached_property
+    @cached
     def bits(self) -> npt.NDArray[np.uint8]:
         """What each word may be among glued ones, as from `glue`."""
         return np.zeros(len(self.symbols) + 1, np.uint8) if self._glue is None else self._glue()
 
-    @cached_property
+    @cached
     def stripping(self) -> Lowering:
         """The lowering of the model's language, followed by the removal of diacritics."""
         return stripping(self.symbols.language.name.partition("/")[0])

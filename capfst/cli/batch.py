@@ -118,12 +118,11 @@ def batch(
     from capfst.io.protocol import BatchOptions
     from capfst.io.speech import SUFFIXES
     from capfst.recaser import load
-    from capfst.system.atomic import refuse_to_replace, refuse_unwritable, writing
+    from capfst.system.atomic import check_output, writing
 
     todo = plan(inputs, output, lm, with_json=bool(field or format))
     if report:
-        refuse_to_replace(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files))
-        refuse_unwritable(report)
+        check_output(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files), streams=True)
     if casing["align_words"] and not source_field:
         raise click.UsageError("--align-words requires --source-field.")
     if align_field and not source_field:

@@ -30,10 +30,10 @@ def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None
     from capfst.evaluate.error_analysis import analyze_files
     from capfst.evaluate.error_page import page
     from capfst.recaser import load
-    from capfst.system.atomic import refuse_to_replace, writing
+    from capfst.system.atomic import check_output, writing
 
     if html:
-        refuse_to_replace(html, reference, hypothesis, lm)
+        check_output(html, reference, hypothesis, lm, streams=True)
     analysis = analyze_files(references=reference, hypotheses=hypothesis, recaser=load(lm) if lm else None)
     if html:
         with writing(html) as file:

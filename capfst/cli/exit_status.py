@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
@@ -18,7 +20,8 @@ from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_s
 from capfst.exceptions import CapfstError, one_line
 from capfst.options import with_flags
 
-_SOON = 0.05  # seconds
+_SOON, _PATIENCE = 0.05, 1.5  # seconds
+_has_told: list[bool] = []  # whether the user has been told that the command was stopped
 
 # Windows lacks some.
 _STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -26,8 +29,18 @@ _SIGPIPE = getattr(signal, "SIGPIPE", 13)
 
 
 def _stop(number: int, frame: object) -> None:
-    """End the program."""
+    """End the program; threads that do not end soon are not waited for."""
+    end = threading.Timer(_PATIENCE, _end, (number,))
+    end.daemon = True
+    end.start()
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def _end(number: int) -> None:
+    if number == signal.SIGINT and not _has_told:
+        os.write(2, b"capfst: stopped\n")
+    atexit._run_exitfuncs()  # which remove temporary files and folders
+    os._exit(128 + number)
 
 
 def _signal_again(dropped: Any) -> None:
@@ -45,11 +58,13 @@ _MODEL_LOST = (
     b"capfst: error: a memory-mapped file, probably a model, was truncated or overwritten. Write the new model to a"
     b" temporary file and rename it.\n"
 )
+_MEMORY_FAULTS = [signal.SIGBUS, signal.SIGSEGV] if hasattr(signal, "SIGBUS") else []  # not on Windows
+"""A kernel gets SIGBUS where a mapped file was truncated; one that was overwritten leads it outside of its arrays."""
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int)
-def _bus_error(number: int) -> None:
-    """Handle SIGBUS in C: a Python handler would wait for the kernel that cannot read on."""
+def _memory_fault(number: int) -> None:
+    """Handle the signal in C: a Python handler would wait for the kernel that cannot read on."""
     os.write(2, _MODEL_LOST)
     os._exit(1)
 
@@ -58,8 +73,9 @@ def _bus_error(number: int) -> None:
 def exit_status() -> Iterator[None]:
     """Run a command; end the program with its exit status if it fails or is stopped."""
     replace_closed_streams()
-    if hasattr(signal, "SIGBUS"):
-        ctypes.CDLL(None).signal(signal.SIGBUS, _bus_error)
+    if not faulthandler.is_enabled():
+        for number in _MEMORY_FAULTS:
+            ctypes.CDLL(None).signal(number, _memory_fault)
     sys.unraisablehook = _signal_again
     for number in _STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
@@ -85,6 +101,7 @@ def exit_status() -> Iterator[None]:
         discard_stdout()
         sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
+        _has_told.append(True)
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)
     except ReaderGoneError:

@@ -28,11 +28,11 @@ def mix(
     """
     from capfst.io.blocks import ended
     from capfst.models.convert import mix_models
-    from capfst.system.atomic import refuse_to_replace
+    from capfst.system.atomic import check_output
 
     if (weights is None) == (tune is None):
         raise click.UsageError("Use either --weights or --tune.")
-    refuse_to_replace(output, tune)
+    check_output(output, tune)
     text = map(ended, read_text((tune,), "refuse")) if tune else ()
     mixed = mix_models(lms, output, weights=weights, tune_on=text, context=not no_context)
     shares = zip(lms, mixed.weights, strict=True)

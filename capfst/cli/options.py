@@ -62,16 +62,27 @@ class Weights(click.ParamType):
             self.fail(f"{value!r} is not a list of numbers. Use numbers such as 0.7,0.3.", param, context)
 
 
+class File(click.Path):
+    """The path of a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Any:
+        if not value:  # which would be the current folder
+            self.fail("the name is empty. Name a file.", param, context)
+        return super().convert(value, param, context)
+
+
 class Model(click.ParamType):
     """A model: its file, or the name of a bundled model."""
 
     name = "model"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Path:
+        if not value:
+            self.fail("the name is empty. Give the path of a model, or the name of a bundled model.", param, context)
         return value if isinstance(value, Path) else models.find(value)
 
 
-FILE, MODEL = click.Path(path_type=Path), Model()
+FILE, MODEL = File(path_type=Path), Model()
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 OTHER = "Other"
@@ -152,7 +163,7 @@ def _click_option(field: Field[Any]) -> Decorator:
     elif rules["choices"]:
         settings |= {"type": click.Choice(rules["choices"]), "default": default, "show_default": default is not None}
     elif rules["kind"] in ("files", "names"):
-        settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper()}
+        settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper(), "type": _TYPES.get(rules["kind"])}
     else:
         number = click.FloatRange if "float" in str(field.type) else click.IntRange
         ranged = rules["least"] is not None
@@ -164,7 +175,7 @@ def _click_option(field: Field[Any]) -> Decorator:
     return option(flag_of(field), field.name, **settings)
 
 
-_TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE, "model": MODEL}
+_TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE, "files": FILE, "model": MODEL}
 
 jobs_option = options_of(TrainOptions, "jobs")
 errors_option = options_of(TrainOptions, "errors")

@@ -139,9 +139,9 @@ def recase(
     if str(output) == "-":
         output = None
     if output:
-        from capfst.system.atomic import refuse_to_replace
+        from capfst.system.atomic import check_output
 
-        refuse_to_replace(output, lm, source, align, *map(Path, options["words"]))
+        check_output(output, lm, source, align, *map(Path, options["words"]), streams=True)
     has_hinted = is_stream or bool(speech) or hint_at_batch(files, quiet)
     recaser = _load(lm, options)
     note_lack_of_context(recaser, quiet)

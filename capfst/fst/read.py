@@ -13,13 +13,13 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import CapfstError, ModelError, quantity
+from capfst.forks import cached
 from capfst.fst import trailer, validate
 from capfst.fst import write as fst
 from capfst.fst.signature import Signature
@@ -72,7 +72,7 @@ class CapFst:
             self.signature = header.signature
             self.start = header.start
             symbols, self.states, self.arcs, end = _body(self._mapped, header)
-            self.trailer: Trailer | None = trailer.read(self._mapped, end)
+            self.trailer: Trailer | None = trailer.read(self._mapped, end, header.has_trailer or bool(ngrams))
             self.symbols = replace(symbols, language=language_of(header.signature, self.parts))
             self.ngrams = verified.recall(file)
             if self.ngrams:
@@ -92,7 +92,7 @@ class CapFst:
         """Check the file's contents; return `starts` and `ngrams`, which may be `known`."""
         with ThreadPoolExecutor(3) as pool:
             verifying = pool.submit(trailer.verify, self._mapped, self.trailer)
-            if known and self.trailer:  # with a checksum
+            if known:  # and with a checksum
                 starts, ngrams = check(self.symbols), known
             else:
                 checking = pool.submit(validate.check, self.states, self.arcs, len(self.symbols) - 1, pool)
@@ -104,8 +104,8 @@ class CapFst:
     def open(cls, path: str | os.PathLike[str], ngrams: Sequence[int] = ()) -> "CapFst":
         """Map and check a model.
 
-        ngrams: the number of n-grams per order of a model that is known to be valid if its checksum is right; then its
-        states and arcs are not validated.
+        ngrams: the number of n-grams per order of a model that is known to be valid if its checksum is right; then it
+        must have one, and its states and arcs are not validated.
 
         Raises:
             ModelError: the file is missing, foreign, truncated or damaged.
@@ -126,7 +126,7 @@ class CapFst:
         """The parts of the trailer, by name."""
         return self.trailer.parts if self.trailer else {}
 
-    @cached_property
+    @cached
     def checksum(self) -> int:
         """CRC-32 of the file, except the last four bytes of a trailer, which store it."""
         return self.trailer.checksum if self.trailer else zlib.crc32(self._mapped)
@@ -140,6 +140,7 @@ class Header(NamedTuple):
     states: int
     arcs: int
     properties: int
+    has_trailer: bool
     signature: Signature
     symbols: int  # number of symbols
     end: int  # offset of the first symbol
@@ -191,7 +192,7 @@ def header_of(mapped: mmap.mmap, path: str, kinds: tuple[_Kind, ...] = _MAPPABLE
     version, flags, properties = take("<iiQ")
     kind = fst_type, arc_type, version
     if kind not in kinds:
-        names = [name.decode(errors="replace") for name in (fst_type, arc_type)]
+        names = [name[:80].decode(errors="replace") for name in (fst_type, arc_type)]
         found = f"an FST of type {names[0]}<{names[1]}>, version {version}"
         if kind in _MAPPABLE:
             raise ModelError(f"{found}, which needs no conversion. Use it as it is.")
@@ -209,7 +210,8 @@ def header_of(mapped: mmap.mmap, path: str, kinds: tuple[_Kind, ...] = _MAPPABLE
         raise DamagedModelError("there is no symbol table after its header")
     signature = Signature.parse(string().decode(errors="replace"))
     _, symbols = take("<qq")
-    return Header(fst_type, start, states, arcs, properties, signature, symbols, offset)
+    has_trailer = flags & fst.HAS_TRAILER != 0
+    return Header(fst_type, start, states, arcs, properties, has_trailer, signature, symbols, offset)
 
 
 def language_of(signature: Signature, parts: dict[str, Part]) -> Language:
@@ -219,8 +221,8 @@ def language_of(signature: Signature, parts: dict[str, Part]) -> Language:
         return of_name(signature.lowercasing, part.settings["characters"] if part else ())
     except (CapfstError, KeyError, TypeError, ValueError):
         raise ModelError(
-            f"its lowercasing is {signature.lowercasing!r}, for which this version has no grammar. Use the version of "
-            "capfst that made the model."
+            f"its lowercasing is {signature.lowercasing[:80]!r}, for which this version has no grammar. Use the version"
+            " of capfst that made the model."
         ) from None
 
 

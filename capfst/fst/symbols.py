@@ -8,12 +8,12 @@ An entry in the file: length (int32), UTF-8, key (int64), little-endian.
 import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.exceptions import ModelError, quantity
+from capfst.forks import cached
 from capfst.kernels import count_ones, get_eight, inner, kernel, put_eight
 from capfst.kernels.types import I32Array, U8Array, U64Array, U64Matrix, i64, u8, u64
 from capfst.system.sparse import sparse
@@ -75,7 +75,7 @@ class Symbols:
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
-    @cached_property
+    @cached
     def small_forms(self) -> npt.NDArray[np.uint8]:
         """One bit per label, the lowest of each byte first: set if the form is certainly ASCII without capitals, and
         for label 0."""

@@ -69,15 +69,15 @@ def append(file: BinaryIO, parts: Mapping[str, Part]) -> None:
     file.write(struct.pack("<I", checksum))
 
 
-def read(mapped: mmap.mmap, end: int) -> Trailer | None:
-    """Return the trailer of a file whose arcs end at `end`; None if the file ends there. Its checksum is left to
-    `verify`.
+def read(mapped: mmap.mmap, end: int, is_required: bool) -> Trailer | None:
+    """Return the trailer of a file whose arcs end at `end`; None if the file ends there, and no trailer is required.
+    Its checksum is left to `verify`.
 
     Raises:
-        DamagedModelError: the bytes after the arcs are not a trailer.
+        DamagedModelError: there is no trailer after the arcs.
     """
     size = len(mapped)
-    if size == end:
+    if size == end and not is_required:
         return None
     if size < end + FOOTER.size:
         raise DamagedModelError(f"it has {quantity(size, 'byte')}, but its header requires {end:,} and a trailer")

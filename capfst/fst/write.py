@@ -45,6 +45,8 @@ FST_MAGIC, SYMBOLS_MAGIC = 2125659606, 2125658996
 FST_TYPE, ARC_TYPE = b"const", b"standard"
 VERSION = 1  # of const files: the aligned one
 HAS_ISYMBOLS, HAS_OSYMBOLS, IS_ALIGNED = 1, 2, 4
+HAS_TRAILER = 1 << 30
+"""A flag of our own: OpenFst ignores it, and does not write it. Files of earlier versions lack it."""
 MAX_STATES, MAX_ARCS = 2**31 - 1, 2**32 - 1  # StateId is signed, `pos` is unsigned
 
 # OpenFst's property bits (properties.h). OpenFst computes those that are left unknown when it needs them.
@@ -140,7 +142,7 @@ def _header(model: Chunked, bits: int, signature: Signature, symbols: Symbols) -
         struct.pack("<i", FST_MAGIC)
         + _string(FST_TYPE)
         + _string(ARC_TYPE)
-        + struct.pack("<iiQ", VERSION, HAS_ISYMBOLS | IS_ALIGNED, bits)
+        + struct.pack("<iiQ", VERSION, HAS_ISYMBOLS | IS_ALIGNED | HAS_TRAILER, bits)
         + struct.pack("<qqq", model.start, model.states, model.arcs)
         + struct.pack("<i", SYMBOLS_MAGIC)
         + _string(signature.format().encode())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unicodedata import combining
 
 from capfst.exceptions import CorpusError
 from capfst.io.blocks import UTF8_MARK, raw_blocks
@@ -161,7 +162,11 @@ class Csv(LineFormat):
         if not quoted:
             return recased
         after = len(old) - quoted.end()  # characters after the closing quote, which are not escaped
-        inside = len(recased) - after if len(recased) == len(self.unescape(old)) else len(recased)
+        inside = len(recased) - after
+        if after and len(recased) != len(self.unescape(old)):  # İ is one character, i̇ is two, both with one base
+            bases = [k for k, character in enumerate(recased) if not combining(character)]
+            n_before = sum(not combining(character) for character in self.unescape(quoted[0]))
+            inside = [*bases, len(recased)][n_before]
         return '"' + recased[:inside].replace('"', '""') + '"' + recased[inside:]
 
 

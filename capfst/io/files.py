@@ -103,7 +103,7 @@ def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_te
     folders only those are included for whose names `taken` returns True.
 
     Raises:
-        CorpusError: a path, pattern or folder without files, or a file or folder without read permission.
+        CorpusError: a path, pattern or folder without files, a file or folder without read permission, or a pipe.
     """
     files: dict[str, Path] = {}
     for path in map(str, paths):
@@ -116,12 +116,19 @@ def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_te
         for file in matches:
             if not os.path.exists(file):
                 raise CorpusError(f"{file}: no such file or folder. Check the name.")
+            refuse_special(file)
             if not os.access(file, os.R_OK):
                 raise CorpusError(f"{file}: cannot read: permission denied. Change its permissions, or leave it out.")
             files.setdefault(os.path.realpath(file), file)
     if not files:
         raise CorpusError(f"no corpus given. {_NAME}")
     return list(files.values())
+
+
+def refuse_special(path: str | os.PathLike[str]) -> None:
+    """Raise CorpusError for a pipe, device or folder: opening it may wait forever, and it can be read only once."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise CorpusError(f"{path}: not a regular file, but it is read more than once. Copy it to a regular file.")
 
 
 class Source(NamedTuple):

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 
 from capfst.exceptions import CorpusError
+from capfst.forks import loading
 from capfst.io.csv import Csv
 from capfst.io.files import NO_TEXT, suffix_of
 from capfst.io.json_array import Json
@@ -29,14 +30,14 @@ _importing = Lock()
 
 
 def _parquet(path: Path, options: TextOptions) -> Format:
-    with _importing:
+    with loading(), _importing:
         from capfst.io.parquet import Parquet  # noqa: PLC0415  (pyarrow is optional, and slow to import)
 
     return Parquet(path, options)
 
 
 def _wiki(path: Path, options: TextOptions) -> Reader:
-    with _importing:
+    with loading(), _importing:
         from capfst.io.wiki import Wiki  # noqa: PLC0415  (mwxml and mwparserfromhell are optional)
 
     return Wiki(path, options)

@@ -1,4 +1,4 @@
-"""The output folder of a run: which file each input becomes, and the folder's lock and temporary files.
+"""The output folder of a run: which file each input becomes, and the folder's lock.
 
 `plan` maps files, folders and glob patterns to outputs in the same tree below one folder: a file in a named folder
 keeps its path below that folder; a match of a pattern keeps its path below the pattern's folders without wildcards; a
@@ -8,7 +8,6 @@ file that is named itself keeps its name.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,8 +20,6 @@ from capfst.system.locks import lock, open_folder
 
 MANIFEST = ".capfst-batch.jsonl"
 """Name of the manifest (batch/manifest.py) in an output folder, which no output may have."""
-
-_TEMPORARY = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # the names that system/atomic.py gives
 
 
 class PlannedFile(NamedTuple):
@@ -122,21 +119,3 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def clear(folders: Iterable[Path]) -> None:
-    """Remove the temporary files of killed processes. Files that a process is still writing are locked
-    (system/atomic.py), and stay."""
-    for folder in folders:
-        with suppress(OSError):
-            for path in folder.iterdir():
-                if _TEMPORARY.fullmatch(path.name):
-                    _remove_unlocked(path)
-
-
-def _remove_unlocked(path: Path) -> None:
-    with suppress(OSError):
-        with path.open("rb") as file:
-            is_abandoned = lock(file.fileno())
-        if is_abandoned:  # closed first, because Windows does not remove open files
-            path.unlink(missing_ok=True)

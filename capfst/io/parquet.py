@@ -1,6 +1,9 @@
 """Parquet: one or more columns of strings are texts; recasing keeps the other columns, the schema, its metadata and the
 row groups.
 
+A damaged file can crash pyarrow while it reads the metadata (the rows of 21,500 damaged files did not). So the metadata
+are first read in another process.
+
 To be recased, a row group is read as a whole, and its columns recased in slices. If the lines of a document are
 evidence for each other, slices contain whole documents, except a document longer than two slices; a document ends with
 its row group. Nulls stay null. Compression, dictionaries and statistics are as in the file's first row group.
@@ -33,6 +36,7 @@ from capfst.io.compression import OnRead
 from capfst.io.lines import BLOCK, MalformedError
 from capfst.io.protocol import Recase, RecaseCounts, TextOptions
 from capfst.io.tsv import no_single_column
+from capfst.system.workers import Apart, WorkerDiedError
 from capfst.text.markup import HTML, MARKDOWN
 
 
@@ -60,9 +64,8 @@ class Parquet:
         self.errors = options.errors
         self.on_error = options.on_error
         self.remedy = options.remedy
-        with self._failures(), pq.ParquetFile(path) as file:
-            self.schema = file.schema_arrow
-            self.layout = _layout(file.metadata)
+        with self._failures():
+            self.schema, self.layout = _metadata_apart(path)
         names = self.schema.names
         if not options.column:
             raise OptionError(
@@ -88,6 +91,10 @@ class Parquet:
     def _failures(self) -> Iterator[None]:
         try:
             yield
+        except WorkerDiedError as error:
+            raise CorpusError(
+                f"{self.path}: not a readable Parquet file: it crashes pyarrow. Download it again."
+            ) from error
         except MemoryError:  # Arrow's is also an ArrowException
             raise
         except (pa.ArrowException, OSError) as error:
@@ -309,6 +316,15 @@ def _plain(values: pa.Array) -> pa.Array:
 
 def _as_binary(values: pa.Array) -> pa.Array:
     return values.view(pa.large_binary() if pa.types.is_large_string(values.type) else pa.binary())
+
+
+def read_metadata(path: Path) -> tuple[pa.Schema, dict[str, Any]]:
+    """Return the schema of a file, and the options with which ParquetWriter writes in its layout."""
+    with pq.ParquetFile(path) as file:
+        return file.schema_arrow, _layout(file.metadata)
+
+
+_metadata_apart = Apart(read_metadata)
 
 
 def _layout(metadata: Any) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
+from capfst.forks import cached
 from capfst.kernels import _call, library
 from capfst.kernels.function import OUTLINED, KernelFunction, P, R
 from capfst.kernels.types import fields, hints, leaves
@@ -20,7 +20,7 @@ class Kernel(KernelFunction[P, R]):
         result: Any = _call.call(self._entry, args)
         return result
 
-    @cached_property
+    @cached
     def _entry(self) -> tuple[Any, ...]:
         """The description of the kernel that _call.c reads."""
         *parameters, (_, result) = hints(self.py_func).items()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from capfst.exceptions import CapfstError
+from capfst.forks import loading
 from capfst.kernels.levels import DIGESTS, FOLDER, own_level, path_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _lock = threading.Lock()
 
 def addresses(kernel: KernelFunction[..., Any]) -> tuple[int, int]:
     """Return the addresses of a kernel's entry, and of the function that frees the arrays it returns."""
-    with _lock:
+    with loading(), _lock:
         library, digests = _built()
         is_built = library and kernel.is_entry and kernel.py_func.__module__.startswith("capfst.")
         if is_built and digests and digests.get(kernel.name) != kernel.digest:

@@ -8,6 +8,7 @@ A word that a model lacks has the probability 0 in it.
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,7 +29,8 @@ def mix(models: Sequence[Arpa], weights: Sequence[float], lowering: Lowering = L
     Raises:
         OptionError: the number of weights is not the number of models, a weight is negative, or the sum is not 1.
     """
-    if len(weights) != len(models) or not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-6):  # or NaN
+    is_negative = any(math.copysign(1, weight) < 0 for weight in weights)  # -0, too, is hardly what was meant
+    if len(weights) != len(models) or is_negative or not abs(sum(weights) - 1) <= 1e-6:  # or NaN
         given = ",".join(map(str, weights))
         raise OptionError(
             f"`weights` is {given}. Use {quantity(len(models), 'number')}, one per model, with a sum of 1, such as"

@@ -38,7 +38,7 @@ from capfst.lm.arpa_write import write_arpa
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
-from capfst.system.atomic import refuse_to_replace
+from capfst.system.atomic import check_output
 from capfst.text.restoring import rules_of
 from capfst.text.unicode import lower_bytes
 from capfst.version import __version__
@@ -58,7 +58,7 @@ def import_model(source: str | os.PathLike[str], output: str | os.PathLike[str],
         return
     if given := [name for name, value in options.items() if value]:
         raise OptionError(f"{source}: the FST records `{given[0]}`. Leave it out.")
-    refuse_to_replace(output, source)
+    check_output(output, source)
     states, arcs, symbols, start, signature = read_acceptor(source)
     write_fst(output, states, arcs, symbols, start, signature, grammar_part(symbols.language))
 
@@ -80,7 +80,7 @@ def import_arpa(
     Raises:
         ModelError: the file is not a valid ARPA model; the line is named.
     """
-    refuse_to_replace(output, arpa, grammar)
+    check_output(output, arpa, grammar)
     rules = rules_of(language, restore, grammar)
     words, levels = read_arpa(arpa, rules.lowering)
     states, arcs, start = compile_levels(levels)
@@ -98,7 +98,7 @@ def import_arpa(
 
 def export_arpa(lm: str | os.PathLike[str], arpa: str | os.PathLike[str]) -> None:
     """Write a model as ARPA (log10 probabilities and backoff weights), compressed by its extension (.gz, .zst, …)."""
-    refuse_to_replace(arpa, lm)
+    check_output(arpa, lm, streams=True)
     model = bundled.open(lm)
     write_arpa(arpa, model.states, model.arcs, model.start, model.symbols)
 

@@ -6,7 +6,6 @@ Parts that are not needed are never loaded. Threads share one LoadedModel.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from capfst.casing.transducer import Transducer
 from capfst.context.context_model import Context
 from capfst.context.noise import Noise
 from capfst.context.spellings import PART as SPELLINGS
+from capfst.forks import cached
 from capfst.fst.read import CapFst
 from capfst.lm.query import LanguageModel
 from capfst.search.boundaries import Boundaries
@@ -44,17 +44,17 @@ class LoadedModel:
         languages = self.languages if language is None else [language]
         return Boundaries(self.lm, of_languages(languages, own, self.model.symbols.language.lowering))
 
-    @cached_property
+    @cached
     def positional(self) -> PositionalCapitals:
         """The words that owe their capital to their position."""
         return PositionalCapitals.of(self.lm)
 
-    @cached_property
+    @cached
     def person_names(self) -> PersonNames | None:
         """What the model knows of the names of persons; None if it has no context model."""
         return None if self.context is None else PersonNames.of(self.lm, self.context)
 
-    @cached_property
+    @cached
     def transducer(self) -> Transducer:
         unigrams = self.model.arcs["weight"][: len(self.model.symbols) - 1]
         return Transducer(
@@ -73,29 +73,29 @@ class LoadedModel:
             symbols, model.starts, unigrams, FirstWords.of(model), listed(self.languages, symbols.language.lowering)
         )
 
-    @cached_property
+    @cached
     def context(self) -> Context | None:
         """The context model; None if the model has none. ModelError if it cannot be used."""
         return Context.of(self.model)
 
-    @cached_property
+    @cached
     def spellings(self) -> Context | None:
         """The context model of spellings, in models that restore diacritics; None if the model has none."""
         return Context.of(self.model, SPELLINGS)
 
-    @cached_property
+    @cached
     def noise(self) -> Noise | None:
         """The value of the case of the input as evidence; None if the model has not learned it."""
         return Noise.of(self.model)
 
-    @cached_property
+    @cached
     def bilingual(self) -> Bilingual | None:
         """The weights learned from translations; None if the model has none."""
         from capfst.bilingual.weights import Bilingual  # noqa: PLC0415  (few texts are translations)
 
         return Bilingual.of(self.model)
 
-    @cached_property
+    @cached
     def forms(self) -> Forms:
         """The surface forms, as the bilingual features read them."""
         from capfst.bilingual.weights import forms_of  # noqa: PLC0415

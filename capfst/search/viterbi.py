@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.types import ArcCosts, LabelPath, Words
+from capfst.exceptions import ModelError
 from capfst.kernels import inlined, inner, kernel, outlined
 from capfst.kernels.types import Array, F32Array, F64Array, I64Array, Record, U32Array, f64, i64, u32
 from capfst.lm.query import Starts, final_cost
@@ -41,6 +42,8 @@ from capfst.text.tokenizer import NEWLINE
 
 _STEP = 0xFFFFFFFF
 _DONE, _TOO_LONG, _IMPOSSIBLE = 0, -3, -4
+LARGEST = 1 << 26
+"""Capacity of a lattice, whose edges then take 1 GB: a few words with a thousand casings each may need more."""
 
 _PROGRESS = np.dtype(
     [
@@ -321,6 +324,11 @@ def search(
     while True:
         lattice = new_lattice(longest, capacity)
         status = _search(words, choices, context, starts, tables, usual_size, lattice, progress, path, costs)
+        if status == OUT_OF_CAPACITY and capacity >= LARGEST:
+            raise ModelError(
+                "a line has too many words with hundreds of casings to search them all. Split the line, or train with"
+                " `min_count`."
+            )
         if status == OUT_OF_CAPACITY:
             capacity *= 2
         elif status == _TOO_LONG:

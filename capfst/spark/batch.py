@@ -87,8 +87,8 @@ class SparkRunner:
         if len(parts) < 2:
             return None
         make_folder(item.output.parent)
-        # These are the names of `system/atomic.py`, so that the next run removes the files if this one is killed.
-        part_files = [item.output.with_name(f".capfst-{secrets.token_hex(4)}.tmp") for _ in parts]
+        # The next run removes files of these names (`atomic.clear`) if this one is killed.
+        part_files = [item.output.with_name(f".capfst-part-{secrets.token_hex(4)}.tmp") for _ in parts]
         try:
             before = Stamp.of(item.input, "")
             counts = self._map(partial(_recase_part, item.input), list(zip(parts, part_files, strict=True)))

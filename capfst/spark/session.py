@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, OptionError
 
 
 @contextmanager
@@ -22,11 +22,16 @@ def session(master: str | None = None) -> Iterator[SparkSession]:
 
     Raises:
         CapfstError: Spark does not start, or fails while the session is used.
+        OptionError: the master is not of a kind that Spark knows.
     """
+    if master and not re.match(r"local|yarn$|spark://|k8s://", master):
+        raise OptionError(f"`master` is {master!r}. Use local[2], spark://host:7077, yarn or k8s://https://host:443.")
     # Spark's default is the first python3 on the PATH, which may lack capfst.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs every call
     builder = SparkSession.builder.appName("capfst").config("spark.ui.showConsoleProgress", "false")
+    # From Python 3.11 on, workers do not import modules from the folder in which they are started.
+    builder = builder.config("spark.executorEnv.PYTHONSAFEPATH", "1")
     try:
         spark = (builder.master(master) if master else builder).getOrCreate()
     except (PySparkException, Py4JError) as error:

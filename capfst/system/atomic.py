@@ -10,8 +10,10 @@ import contextlib
 import errno
 import io
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,9 +32,13 @@ _ADVICE = {
     errno.ENOENT: "Create the folder first.",
     errno.ENOTDIR: "Choose a path all of whose parents are folders.",
     errno.ENAMETOOLONG: "Choose a shorter name.",
+    errno.ELOOP: "Remove the link, which leads to itself.",
 }
 
 
+_TEMPORARY = re.compile(r"\.capfst-(part-)?[0-9a-f]{8}\.tmp")
+_OWN = re.compile(r"\.capfst-[0-9a-f]{8}\.tmp")  # not the parts of a file, which wait for each other without a lock
+_AGE = 60.0  # seconds
 _unfinished: set[Path] = set()
 
 
@@ -60,6 +66,8 @@ class _Raw(io.FileIO):
 
 def _failure(path: Path, error: OSError) -> CapfstError:
     advice = _ADVICE.get(error.errno or 0, "Check the folder and the disk.")
+    if error.errno == errno.ENOENT and path.parent.exists():  # as in /proc
+        advice = "Choose another folder."
     return CapfstError(f"{path}: cannot write: {error.strerror} (in folder {path.parent}). {advice}")
 
 
@@ -77,12 +85,22 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def refuse_to_replace(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
-    """Raise OptionError if the output is one of these input files, which would be lost."""
-    for file in inputs:
-        with contextlib.suppress(OSError):
-            if file is not None and os.path.samefile(output, file):
-                raise OptionError(f"{output}: the output is also an input ({file}). Choose another output path.")
+def clear(folder: Path, age: float = 0.0, names: re.Pattern[str] = _TEMPORARY) -> None:
+    """Remove the temporary files that killed processes have left in a folder. Files that a process is still writing are
+    locked, and stay. age: of the files, in seconds, since a new file is not locked at once."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if names.fullmatch(path.name):
+                _remove_unlocked(path, age)
+
+
+def _remove_unlocked(path: Path, age: float) -> None:
+    with contextlib.suppress(OSError):
+        with path.open("rb") as file:
+            is_old = os.fstat(file.fileno()).st_mtime <= time.time() - age
+            is_abandoned = is_old and lock(file.fileno())
+        if is_abandoned:  # closed first, because Windows does not remove open files
+            path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -103,14 +121,33 @@ def _checked(path: str | os.PathLike[str]) -> Path:
         raise _failure(Path(path), error) from error
 
 
-def refuse_unwritable(path: str | os.PathLike[str]) -> None:
-    """Raise the CapfstError that `writing` would raise, as far as it can be foreseen."""
-    if _is_stream(path):
+def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, streams: bool = False) -> None:
+    """Raise the error that `replacing` would raise (streams: that `writing` would raise), as far as it can be foreseen.
+    Remove what killed processes have left in the folder.
+
+    Raises:
+        CapfstError: the file cannot be written.
+        OptionError: it is one of these input files, which would be lost.
+    """
+    for file in inputs:
+        with contextlib.suppress(OSError):
+            if file is not None and os.path.samefile(path, file):
+                raise OptionError(f"{path}: the output is also an input ({file}). Choose another output path.")
+    if streams and _is_stream(path):
         return
     target = _checked(path)
-    if not os.access(target.parent, os.W_OK):
-        missing = errno.EACCES if target.parent.exists() else errno.ENOENT
-        raise _failure(target, OSError(missing, os.strerror(missing)))
+    temporary = _temporary(target)
+    try:
+        _Raw(temporary, "x", target).close()
+        temporary.unlink()
+        clear(target.parent, _AGE, _OWN)
+    except OSError as error:
+        raise _failure(target, error) from error
+
+
+def _temporary(target: Path) -> Path:
+    """Return the path of a new temporary file next to `target`."""
+    return target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
 
 
 @contextlib.contextmanager
@@ -152,7 +189,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         CapfstError: the folder, the permissions or the disk space are missing.
     """
     target = _checked(path)
-    temporary = target.with_name(f".capfst-{secrets.token_hex(4)}.tmp")
+    temporary = _temporary(target)
     _unfinished.add(temporary)
     raw = None
     try:  # begins before the file exists: Ctrl-C may arrive right after that

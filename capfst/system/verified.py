@@ -2,8 +2,8 @@
 
 In: the status of an open model file. Out: the model's number of n-grams per order, if this user has validated the file
 before. A file is recognized by device, inode, size and times of change: every change of its content changes the times.
-`capfst/checked.json` in the user's cache folder stores the last few files; if it cannot be read or written, nothing is
-remembered.
+`capfst/checked.json` in the user's cache folder stores the last few files; if it cannot be read or written, or other
+users can write it, nothing is remembered.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import time
 from pathlib import Path
 
@@ -35,11 +36,17 @@ def _key(file: os.stat_result) -> Key:
     return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns
 
 
+def _is_own(file: os.stat_result) -> bool:
+    """Return whether only this user (and root) can have written a file: it would let damaged models pass."""
+    is_writable = file.st_mode & (stat.S_IWGRP | stat.S_IWOTH) != 0
+    return stat.S_ISREG(file.st_mode) and (os.name == "nt" or (file.st_uid == os.geteuid() and not is_writable))
+
+
 def _models() -> dict[Key, tuple[int, ...]]:
     """Return the n-grams per order of the files that this version has validated, oldest first."""
     path = _file()
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        if path:
+        if path and _is_own(path.stat()):
             content = json.loads(path.read_bytes())
             if content["version"] == __version__:
                 return {tuple(map(int, key)): tuple(map(int, ngrams)) for key, ngrams in content["models"]}
@@ -61,4 +68,6 @@ def remember(file: os.stat_result, ngrams: tuple[int, ...]) -> None:
     with contextlib.suppress(OSError, CapfstError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as out:
+            if hasattr(os, "fchmod"):
+                os.fchmod(out.fileno(), 0o600)  # whatever the umask
             out.write(json.dumps(content).encode())

@@ -1,17 +1,20 @@
-"""Map a function over items in several processes, for Python code that holds the GIL.
+"""Call functions in other processes: `map_in_processes`, for Python code that holds the GIL; `Apart`, for native code
+that may crash.
 
 The processes are new interpreters that import only the module of the function: unlike with `multiprocessing`, they
-inherit neither threads nor the caller's main module. They end with the process that started them.
+inherit neither threads nor the caller's main module. They import from where the caller does, and never from the current
+folder, which may be full of other people's files. They end with the process that started them.
 """
 
 from __future__ import annotations
 
-import os
+import atexit
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from threading import Lock
 from typing import Any, TypeVar
 
 from capfst.exceptions import CapfstError
@@ -20,18 +23,21 @@ from capfst.system.parallel import map_stream
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_SERVE = "from capfst.system.workers import serve; serve()"
+_SERVE = "import sys; sys.path[:] = sys.argv[1:]; from capfst.system.workers import serve; serve()"
+
+
+class WorkerDiedError(CapfstError):
+    """A worker process died."""
 
 
 class _Worker:
-    """A process that calls a function of a module."""
+    """A process that calls a function of a module. stderr: as for Popen."""
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    def __init__(self, function: Callable[[Any], Any], stderr: int | None = None) -> None:
         # In a new session: Ctrl-C is for the process that started it.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True,
+            [sys.executable, "-I", "-c", _SERVE, *filter(None, sys.path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows has no sessions
         )  # fmt: skip
         self._send(function)
@@ -47,7 +53,7 @@ class _Worker:
             self._send(item)
             result, error = pickle.load(self._process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError) as lost:
-            raise CapfstError("a worker process died, possibly for lack of memory. Use fewer `jobs`.") from lost
+            raise WorkerDiedError("a worker process died, possibly for lack of memory. Use fewer `jobs`.") from lost
         if error is not None:
             raise error
         return result
@@ -78,7 +84,7 @@ def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], 
     ahead of the reader. The function must belong to a module; items, results and exceptions must be picklable.
 
     Raises:
-        CapfstError: a worker process died.
+        WorkerDiedError: a worker process died.
     """
     if jobs == 1:
         yield from map(function, items)
@@ -103,3 +109,32 @@ def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], 
     finally:
         for worker in workers:
             worker.end()
+
+
+class Apart:
+    """Calls a function of a module in a process of its own, one call at a time, so that a crash ends only that process.
+
+    Raises:
+        WorkerDiedError: the call crashed. The next call gets a new process.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self._worker: _Worker | None = None
+        self._lock = Lock()
+        atexit.register(self._end)
+
+    def __call__(self, item: Any) -> Any:
+        with self._lock:
+            if self._worker is None:
+                self._worker = _Worker(self._function, subprocess.DEVNULL)  # a crash prints its own messages
+            try:
+                return self._worker(item)
+            except WorkerDiedError:
+                self._end()
+                raise
+
+    def _end(self) -> None:
+        if self._worker is not None:
+            self._worker.end()
+            self._worker = None

@@ -38,13 +38,14 @@ from capfst.exceptions import CapfstError, CorpusError, quantity
 from capfst.fst.write import ArcArray, StateArray, write_fst
 from capfst.io.alignments import Block, Names, side_by_side
 from capfst.io.blocks import ended, read_stream
+from capfst.io.files import refuse_special
 from capfst.kernels import allocating, kernel
 from capfst.kernels.types import BoolArray, I32Array, I64Array, I64Strided, U8Array, U32Array, U32Matrix, i64, u8, u64
 from capfst.lm.query import SENTENCE_END, step
 from capfst.options import Errors
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser, load
-from capfst.system.atomic import refuse_to_replace
+from capfst.system.atomic import check_output
 from capfst.system.binary_search import lower_bound
 from capfst.system.hashing import hash_pair
 from capfst.text.tokenizer import COMPOUND, WORD
@@ -264,7 +265,9 @@ def train_bilingual(
         CapfstError: the output cannot be written, or SciPy is not installed.
     """
     check_scipy()
-    refuse_to_replace(output, target, source, align)
+    check_output(output, target, source, align)
+    for file in (target, source, align):
+        refuse_special(file)
     recaser = load(lm, align_words=align_words, restore="case")
     corpus = _Corpus(recaser, (Path(target), Path(source), Path(align)), errors)
     known = corpus.known()

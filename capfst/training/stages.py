@@ -49,7 +49,7 @@ from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
 from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
 from capfst.options import ContextOptions, TrainOptions, documented, merged
-from capfst.system.atomic import refuse_to_replace
+from capfst.system.atomic import check_output
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
@@ -210,7 +210,7 @@ def collect(
         rules = adapting.rules_for(base, languages)
     else:
         rules = rules_of(options.language or ",".join(languages), options.restore, options.grammar)
-    refuse_to_replace(output, *files, *options.words, options.grammar, base.path if base else None)
+    check_output(output, *files, *options.words, options.grammar, base.path if base else None)
     for file in files:
         reader_of(file, text)  # raises an error for an unsupported format
     name = ", ".join(given)

@@ -37,10 +37,11 @@ from capfst.cli import cli
 from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
-from capfst.io.outputs import MANIFEST, clear, plan
+from capfst.io.outputs import MANIFEST, plan
 from capfst.io.protocol import RecaseCounts
 from capfst.options import ContextOptions
-from capfst.system.atomic import replacing
+from capfst.system.atomic import clear, replacing
+from capfst.system.workers import Apart
 
 files = partial(contents, without=MANIFEST)
 
@@ -272,7 +273,8 @@ def test_files_of_killed_processes_are_removed_and_those_being_written_are_kept(
     left.touch()
     with replacing(tmp_path / "cap.fst") as file:
         file.write(b"a model")
-        clear([tmp_path, tmp_path / "missing"])
+        for folder in tmp_path, tmp_path / "missing":
+            clear(folder)
         assert not left.exists()
     assert files(tmp_path) == {"cap.fst": b"a model"}
 
@@ -321,6 +323,20 @@ def test_faulty_files_fail_and_the_others_are_recased(model, faulty, tmp_path):
         (faulty / name).unlink()
     report, _ = batch(model, faulty, "--output", out, "--on-error", "drop")
     assert (report["skipped"], report["done"]) == (3, 1)
+
+
+def test_a_parquet_file_that_crashes_pyarrow_fails_alone(model, tmp_path, monkeypatch):
+    pa = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    from support.crashing import read_metadata_or_crash  # noqa: PLC0415 - needs pyarrow
+
+    for name in "crash.parquet", "other.parquet":
+        pq.write_table(pa.table({"text": ["new york"]}), tmp_path / name)
+    monkeypatch.setattr("capfst.io.parquet._metadata_apart", Apart(read_metadata_or_crash))
+    report, lines = batch(model, *tmp_path.glob("*.parquet"), "--output", tmp_path / "out", code=1)
+    assert (report["done"], report["failed"]) == (1, 1)
+    assert f"{tmp_path}/crash.parquet: not a readable Parquet file" in "".join(lines)
+    assert pq.read_table(tmp_path / "out" / "other.parquet").to_pylist() == [{"text": "New York"}]
 
 
 @pytest.mark.parametrize("change", ["shrinks", "grows", "is written to", "is replaced", "goes"])

@@ -14,11 +14,11 @@ from support.models import (
     arcs_of,
     backoff_models,
     backoff_of,
+    bare,
     build,
     in_one_folder,
     openfst,
     tiny,
-    trailer_start,
     vector,
 )
 
@@ -26,11 +26,6 @@ from capfst.exceptions import CapfstError, ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.validate import MAX_ORDER, problem, read_all
 from capfst.fst.write import ARC, STATE
-
-
-def bare(path: Path) -> bytearray:
-    """Return the bytes of a model file without its trailer, and so without a checksum."""
-    return bytearray(path.read_bytes()[: trailer_start(CapFst.open(path))])
 
 
 def opens(path: Path, content: bytes) -> CapFst | None:
@@ -62,8 +57,7 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
     tiny().save(tmp_path / "cap.fst")
     content = (tmp_path / "cap.fst").read_bytes()
     for size in range(len(content)):
-        if size != trailer_start(CapFst.open(tmp_path / "cap.fst")):  # a file without a trailer is valid
-            assert opens(tmp_path / "short.fst", content[:size]) is None
+        assert opens(tmp_path / "short.fst", content[:size]) is None
     assert opens(tmp_path / "long.fst", content + b"\0") is None
     assert opens(tmp_path / "same.fst", content) is not None
 
@@ -290,3 +284,16 @@ def test_errors_of_the_kernel_library_are_not_errors_of_the_model(
     with pytest.raises(CapfstError) as caught:
         CapFst.open(tmp_path / "cap.fst")
     assert caught.value is error
+
+
+@pytest.mark.parametrize("at", [4, 13, 85])
+def test_messages_quote_a_line_of_a_damaged_header_at_most(tmp_path: Path, at: int) -> None:
+    """Its strings are the type of the FST, the type of its arcs, and the name of the symbol table."""
+    tiny().save(tmp_path / "cap.fst")
+    content = (tmp_path / "cap.fst").read_bytes()
+    length = int.from_bytes(content[at : at + 4], "little")
+    damaged = content[:at] + (1 << 16).to_bytes(4, "little") + b"capfst|x".ljust(1 << 16, b"\xff")
+    (tmp_path / "cap.fst").write_bytes(damaged + content[at + 4 + length :])
+    with pytest.raises(ModelError) as refused:
+        CapFst.open(tmp_path / "cap.fst")
+    assert len(str(refused.value)) < 500 + len(str(tmp_path))

@@ -47,7 +47,7 @@ TINY_TEXT = """\
 def test_golden_bytes(tmp_path: Path) -> None:
     tiny().save(tmp_path / "cap.fst")
     name = b"capfst|v:0.1.0|order:3|smoothing:kn|pruning:none|tokenizer:capfst|lowercasing:default|corpus:00000000"
-    content = struct.pack("<i i5s i8s ii", 2125659606, 5, b"const", 8, b"standard", 1, 1 | 4)
+    content = struct.pack("<i i5s i8s ii", 2125659606, 5, b"const", 8, b"standard", 1, 1 | 4 | 1 << 30)
     # expanded, acceptor, deterministic, ε, sorted, weighted, cyclic, not sorted by state, coaccessible, not a string
     bits = [0, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 39, 42, 45]
     content += struct.pack("<Q qqq", sum(1 << bit for bit in bits), 1, 4, 9)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.models import SIGNATURE, openfst, tiny, trailer_start
+from support.models import SIGNATURE, bare, openfst, tiny, trailer_start
 
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
@@ -67,8 +67,7 @@ def test_openfst_reads_past_it(tmp_path: Path) -> None:
     path = str(tmp_path / "cap.fst")
     save(tmp_path / "cap.fst")
     tiny().save(tmp_path / "bare.fst")
-    bare = (tmp_path / "bare.fst").read_bytes()[: trailer_start(CapFst.open(tmp_path / "bare.fst"))]
-    (tmp_path / "bare.fst").write_bytes(bare)
+    (tmp_path / "bare.fst").write_bytes(bare(tmp_path / "bare.fst"))
     for read in pynini.Fst.read, pywrapfst.Fst.read:
         assert pywrapfst.equal(read(path), read(str(tmp_path / "bare.fst")))
     # With programs that map the file and programs that read it.
@@ -86,6 +85,14 @@ def test_a_file_without_trailer_opens(tmp_path: Path) -> None:
     assert other.checksum == zlib.crc32((tmp_path / "other.fst").read_bytes())
 
 
+def test_a_file_of_an_earlier_version_opens(tmp_path: Path) -> None:
+    """It has a trailer, but no flag that announces it."""
+    model = save(tmp_path / "cap.fst")
+    content = bare(tmp_path / "cap.fst") + (tmp_path / "cap.fst").read_bytes()[trailer_start(model) : -4]
+    (tmp_path / "cap.fst").write_bytes(content + zlib.crc32(content).to_bytes(4, "little"))
+    assert CapFst.open(tmp_path / "cap.fst").parts.keys() == model.parts.keys()
+
+
 def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
     save(tmp_path / "cap.fst")
     content = (tmp_path / "cap.fst").read_bytes()
@@ -98,11 +105,11 @@ def test_every_flipped_bit_is_detected(tmp_path: Path) -> None:
 
 
 def test_every_truncation_is_detected(tmp_path: Path) -> None:
-    """Except one right after the arcs: files of other programs end there."""
+    """Also one right after the arcs, where files of other programs end."""
     model = save(tmp_path / "cap.fst")
     end = trailer_start(model)
     content = (tmp_path / "cap.fst").read_bytes()
-    for size in range(end + 1, len(content)):
+    for size in range(end, len(content)):
         (tmp_path / "cap.fst").write_bytes(content[:size])
         assert "trailer" in refused(tmp_path / "cap.fst")
     (tmp_path / "cap.fst").write_bytes(content + b"\0")

@@ -54,6 +54,15 @@ def text_of(*files: Path, **options: object) -> bytes:
 # --- find_files
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("name", ["", "pipe", "pipe.parquet", "pi*e"])
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.parquet")
+    with pytest.raises(CorpusError, match=r"pipe.*: not a regular file"):
+        find_files([tmp_path / name])
+
+
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     for name in (

@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.models import FORMS, TIED, backoff_models, random_model
+from support.models import FORMS, TIED, backoff_models, build, random_model
 
+import capfst
 from capfst.casing.first_words import openings
 from capfst.casing.types import ArcCosts, CasingCosts, Words
 from capfst.recaser import Recaser
@@ -27,6 +28,18 @@ def weights_of(words: Words, rng: random.Random) -> ArcCosts | None:
         return None
     some = [*TIED, -0.5, math.inf] if kind == 1 else [rng.uniform(-3, 8) for _ in range(20)]
     return np.array(rng.choices(some, k=int(words.n_forms.sum())), np.float32)
+
+
+def test_a_line_of_too_many_casings_is_an_error(tmp_path, monkeypatch):
+    forms = ["".join(letters) for letters in itertools.product(*zip("ABCDEF", "abcdef", strict=True))]
+    words = ["<unk>", *forms]
+    build(words, {(i,): 1 for i in range(1, len(words) + 1)}, {(0,): 1}, {(): 1}).save(tmp_path / "cap.fst")
+    recaser = capfst.load(tmp_path / "cap.fst", context=False, oov="pass")
+    text = "abcdef " * 200
+    recaser(text)
+    monkeypatch.setattr("capfst.search.viterbi.LARGEST", 0)
+    with pytest.raises(capfst.ModelError, match=r"too many .* casings.*`min_count`"):
+        recaser(text)
 
 
 Labels = tuple[int, ...]

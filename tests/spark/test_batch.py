@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from functools import partial
 
 import pytest
@@ -110,3 +111,8 @@ def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch
     recased = [json.loads(line) for line in (tmp_path / "out" / "in.jsonl").read_text().splitlines()]
     assert recased == [{**row, "text": line} for row, line in zip(rows, expected, strict=True)]
     assert expected != recaser(lowered)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 always imports from the folder of the workers")
+def test_workers_do_not_import_from_the_folder_in_which_they_start(spark):
+    assert spark.sparkContext.parallelize([0], 1).map(lambda _: sys.flags.safe_path).collect() == [True]

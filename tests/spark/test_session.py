@@ -4,9 +4,9 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, OptionError
 from capfst.io.arrow import NotUtf8Error
-from capfst.spark.session import reason
+from capfst.spark.session import reason, session
 
 
 @pytest.mark.parametrize("kind", [CapfstError, NotUtf8Error])
@@ -15,3 +15,9 @@ def test_the_reason_of_a_failed_task_is_the_message_of_its_error(kind: type[Capf
     text = f"An exception was thrown from the Python worker.\nTraceback:\n  File x\n{raised}\n\n\tat org.apache.spark"
     assert reason(Exception(text)) == "there is no model m.fst. Make one."
     assert reason(Exception("\njava.lang.Error: first line\nsecond line")) == "java.lang.Error: first line"
+
+
+@pytest.mark.parametrize("master", ["nosuch", "http://host", "yarns"])
+def test_a_master_that_spark_does_not_know_is_refused_before_java_starts(master: str) -> None:
+    with pytest.raises(OptionError, match=f"`master` is '{master}'"), session(master):
+        pass

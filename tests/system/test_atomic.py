@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from capfst.exceptions import CapfstError
-from capfst.system.atomic import replacing, writing
+from capfst.system.atomic import check_output, replacing, writing
 
 OLD, NEW = b"what was there", b"what is new"
 
@@ -187,3 +187,17 @@ def test_other_files_are_replaced(tmp_path):
         file.write(b"x")
         raise KeyError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_is_checked_loses_what_killed_processes_left_next_to_it(tmp_path: Path) -> None:
+    names = [".capfst-0123abcd.tmp", ".capfst-part-0123abcd.tmp", ".capfst-0123abcd.txt", "capfst-0123abcd.tmp"]
+    for name in names:
+        (tmp_path / name).touch()
+    with replacing(tmp_path / "other"):  # whose temporary file is locked
+        written = next(path for path in tmp_path.iterdir() if path.name not in names)
+        check_output(tmp_path / "out")
+        assert {path.name for path in tmp_path.iterdir()} == {*names, written.name}  # none is old
+        for path in tmp_path.iterdir():
+            os.utime(path, (0, 0))
+        check_output(tmp_path / "out")
+        assert {path.name for path in tmp_path.iterdir()} == {*names[1:], written.name}

@@ -51,6 +51,23 @@ def test_remembers(model: Path, memory: Path) -> None:
     assert CapFst.open(model).ngrams == OTHERS
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_memory_that_others_can_write_is_not_trusted(model: Path, memory: Path, mode: int) -> None:
+    put(memory, key(model))
+    memory.chmod(mode)
+    assert CapFst.open(model).ngrams == NGRAMS
+    assert memory.stat().st_mode & 0o777 == 0o600
+    assert json.loads(memory.read_bytes())["models"] == [[key(model), list(NGRAMS)]]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_a_memory_of_another_user_is_not_trusted(model: Path, memory: Path) -> None:
+    put(memory, key(model))
+    os.chown(memory, 12345, 12345)
+    assert CapFst.open(model).ngrams == NGRAMS
+
+
 @pytest.mark.parametrize("field", range(len(FIELDS)))
 def test_another_file(model: Path, memory: Path, field: int) -> None:
     other = key(model)

@@ -3,11 +3,13 @@
 import math
 import operator
 import os
+import sys
+from functools import partial
 
 import pytest
 
 from capfst.exceptions import CapfstError
-from capfst.system.workers import map_in_processes
+from capfst.system.workers import Apart, WorkerDiedError, map_in_processes
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -45,8 +47,28 @@ def test_a_worker_that_dies_is_an_error():
         list(map_in_processes(str, [_Deadly()], 2))
 
 
+def test_the_modules_in_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    for name in ("math", "pickle", "queue", "capfst"):
+        (tmp_path / f"{name}.py").write_text("open('planted', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["", *sys.path])  # as in an interactive Python
+    assert list(map_in_processes(math.factorial, [3], 2)) == [6]
+    assert not (tmp_path / "planted").exists()
+
+
 class _Deadly:
     """Pickled as a call that ends the process that reads it."""
 
     def __reduce__(self):
         return os._exit, (1,)
+
+
+def test_a_crash_apart_is_an_error_of_its_call():
+    call = Apart(operator.methodcaller("__call__"))
+    first = call(os.getpid)
+    assert call(os.getpid) == first != os.getpid()
+    with pytest.raises(WorkerDiedError):
+        call(os.abort)
+    assert call(os.getpid) not in (first, os.getpid())
+    with pytest.raises(ZeroDivisionError):
+        call(partial(divmod, 1, 0))

@@ -1,0 +1,27 @@
+"""A short attack of each kind: scripts/maintain/fuzz.py."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command_line import TIMEOUT
+
+FUZZ = Path(__file__).parents[2] / "scripts" / "maintain" / "fuzz.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "result"),
+    [
+        (("lines", "7500", "--jobs", "1"), "7,500 lines × sets of options: in none"),
+        (("models", "100", "--jobs", "2"), "100 damaged models: no crash"),
+        (("signals", "8"), "8 signals: nothing half-written"),
+        (("soak", "3"), "3 s: "),
+    ],
+    ids=["lines", "models", "signals", "soak"],
+)
+def test_a_short_attack(arguments: tuple[str, ...], result: str) -> None:
+    done = subprocess.run([sys.executable, FUZZ, *arguments], capture_output=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert result in done.stdout.decode()
