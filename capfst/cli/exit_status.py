@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,8 @@ def _stop(number: int, frame: object) -> None:
     """End the program; threads that do not end soon are not waited for."""
     end = threading.Timer(_PATIENCE, _end, (number,))
     end.daemon = True
-    end.start()
+    with suppress(RuntimeError):  # no thread can be started
+        end.start()
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
