@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
-_changed = threading.Condition(threading.Lock())
+_changed = threading.Condition()
 _loading = 0  # number of `loading` blocks that threads are in
 _own = threading.local()  # those of this thread, as its attribute `loading`
 

@@ -561,6 +561,24 @@ def test_a_signal_during_a_callback_from_c_ends_the_process(number, code):
     assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_a_class_is_made_ends_the_process(number, code):
+    """Python before 3.12 wraps the exception."""
+    program = (
+        "import os, time\n"
+        "from capfst.cli.exit_status import exit_status\n"
+        "class Field:\n"
+        "    def __set_name__(self, owner, name):\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "        time.sleep(60)\n"
+        "with exit_status():\n"
+        "    class Some:\n"
+        "        field = Field()\n"
+    )
+    done = run_python(program, code=code)
+    assert done.stderr == (b"capfst: stopped\n" if number == signal.SIGINT else b"")
+
+
 PRINTING = [["recase", "--lm"], ["recase", "--nbest", "2", "--lm"], ["tokenize", "--lm"], ["perplexity", "--lm"]]
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -32,7 +32,8 @@ def _stop(number: int, frame: object) -> None:
     """End the program; threads that do not end soon are not waited for."""
     end = threading.Timer(_PATIENCE, _end, (number,))
     end.daemon = True
-    end.start()
+    with suppress(RuntimeError):  # no thread can be started
+        end.start()
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
@@ -70,6 +71,17 @@ def _memory_fault(number: int) -> None:
 
 
 @contextmanager
+def _unwrapped() -> Iterator[None]:
+    """Raise what ends the program as itself: before 3.12, Python wraps it if the signal comes while a class is made."""
+    try:
+        yield
+    except RuntimeError as error:
+        if isinstance(error.__cause__, (SystemExit, KeyboardInterrupt)):
+            raise error.__cause__ from None
+        raise
+
+
+@contextmanager
 def exit_status() -> Iterator[None]:
     """Run a command; end the program with its exit status if it fails or is stopped."""
     replace_closed_streams()
@@ -83,7 +95,8 @@ def exit_status() -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
     try:
-        yield
+        with _unwrapped():
+            yield
         sys.stdout.flush()
     except CapfstError as error:
         click.echo(f"capfst: error: {with_flags(str(error))}", err=True)
