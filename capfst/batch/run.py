@@ -31,7 +31,7 @@ from capfst.io.outputs import Plan, PlannedFile, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
 from capfst.options import with_flags
 from capfst.recaser import Recaser
-from capfst.system.atomic import clear, replacing
+from capfst.system.atomic import check_room, clear, replacing
 from capfst.system.parallel import map_stream
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
@@ -255,7 +255,9 @@ def run_batch(
                 todo.append(file)
             else:
                 report.files.append(FileReport(str(file.input), str(file.output), SKIPPED, entry.counts))
-        listener.begin(len(todo), sum(_size(file.input) for file in todo))
+        size = sum(_size(file.input) for file in todo)
+        check_room(out, size - sum(_size(file.output) for file in todo))  # these are replaced
+        listener.begin(len(todo), size)
 
         def take(done: FileReport) -> None:
             report.files.append(done)

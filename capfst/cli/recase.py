@@ -139,9 +139,11 @@ def recase(
     if str(output) == "-":
         output = None
     if output:
+        from capfst.io.compression import compression_of_name
         from capfst.system.atomic import check_output
 
-        check_output(output, lm, source, align, *map(Path, options["words"]), streams=True)
+        size = 0 if compression_of_name(output) or nbest or confidence else _size(files)
+        check_output(output, lm, source, align, *map(Path, options["words"]), streams=True, size=size)
     has_hinted = is_stream or bool(speech) or hint_at_batch(files, quiet)
     recaser = _load(lm, options)
     note_lack_of_context(recaser, quiet)

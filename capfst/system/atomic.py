@@ -12,6 +12,7 @@ import io
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -121,9 +122,11 @@ def _checked(path: str | os.PathLike[str]) -> Path:
         raise _failure(Path(path), error) from error
 
 
-def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, streams: bool = False) -> None:
+def check_output(
+    path: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None, streams: bool = False, size: int = 0
+) -> None:
     """Raise the error that `replacing` would raise (streams: that `writing` would raise), as far as it can be foreseen.
-    Remove what killed processes have left in the folder.
+    Remove what killed processes have left in the folder. size: of the output, in bytes, as far as it is known.
 
     Raises:
         CapfstError: the file cannot be written.
@@ -143,6 +146,18 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str] |
         clear(target.parent, _AGE, _OWN)
     except OSError as error:
         raise _failure(target, error) from error
+    check_room(target.parent, size)
+
+
+def check_room(folder: Path, size: int) -> None:
+    """Raise CapfstError if the disk of a folder has no room for this number of bytes."""
+    with contextlib.suppress(OSError):
+        free = shutil.disk_usage(folder).free
+        if size > free:
+            raise CapfstError(
+                f"{folder}: the disk has {free / 1e9:.2f} GB free, but the output takes about {size / 1e9:.2f} GB. Free"
+                " some, or choose another folder."
+            )
 
 
 def _temporary(target: Path) -> Path:

@@ -414,12 +414,19 @@ def test_an_output_that_cannot_be_written_fails_and_the_others_are_written(model
     assert len(files(tmp_path / "out")) == 6
 
 
-def test_a_full_disk_stops_the_run_and_leaves_nothing_half_written(model, tmp_path):
+def test_a_full_disk_stops_the_run_and_leaves_nothing_half_written(model, tmp_path, monkeypatch):
     out = tmp_path / "out"
     with mounted(out, 2 << 20):
         (tmp_path / "in").mkdir()
         for name, size in ("a", 1000), ("b", 50_000), ("c", 50_000), ("d", 1000):
             (tmp_path / "in" / name).write_text(TEXT * size)
+        refused = run("batch", "--lm", model, tmp_path / "in", "--output", out, code=1).stderr.decode()
+        assert re.search(r"out: the disk has 0\.00 GB free, but the output takes about 0\.\d\d GB", refused)
+        big = tmp_path / "in" / "b"
+        refused = run("recase", "--lm", model, big, "-o", out / "b", code=1).stderr.decode()
+        assert "out: the disk has 0.00 GB free" in refused
+        assert not sorted(files(out))
+        monkeypatch.setattr("capfst.batch.run.check_room", lambda folder, size: None)  # another process writes, too
         report, lines = batch(model, tmp_path / "in", "--output", out, "--jobs", 1, code=1)
         assert "No space left" in report["error"]
         assert "No space left" in lines[-1]
