@@ -57,6 +57,7 @@ Shapes = npt.NDArray[np.uint8]
 _LONGEST_PIECE = 1 << 20  # bytes of a single line that are recased at once
 MAX_CASINGS = 1_000_000  # of one line
 _MOST_PATHS = 256  # for one casing
+_COMBINING = (0xCC, 0xCD)  # the first bytes of combining diacritical marks, U+0300–036F
 _MOST_PASSES = 4  # over lines that change each time that they are recased
 _HEAD = 1 << 10  # bytes that show that most texts are not blank
 _BLANK = re.compile(rb"[ \t\n]").search
@@ -212,6 +213,8 @@ class Pipeline:
         else:
             has_capital = style is not None and style.has_capital
             numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
+            if self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
+                numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
         if not numbers.size:
             return recased
         lines = bytes(recased).split(b"\n")
@@ -500,6 +503,12 @@ class Pipeline:
         recased = bytes(self.surface(buf, words, path, costs))
         starts = self.loaded.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
         return [recased[start:end] for start, end in pairwise([0, *starts, len(recased)])]
+
+
+def _lines_with(buf: Buffer, first: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return the numbers of the lines that have one of these bytes."""
+    found = np.flatnonzero(np.isin(buf, first))
+    return np.unique(np.searchsorted(np.flatnonzero(buf == ord("\n")), found)) if found.size else found
 
 
 def _entries(files: Iterable[Path]) -> list[str]:

@@ -495,3 +495,19 @@ def test_long_words_that_grow(tmp_path: Path) -> None:
     transducer = Transducer(Symbols.from_words(["a"], rules), np.array([1, 2], np.int32), False)
     words = transducer.words(np.frombuffer(text.encode(), np.uint8))
     assert (words.starts.tolist(), words.n_forms.tolist()) == ([0, 32_500, 32_501], [0, 0, 0])
+
+
+def test_stray_combining_marks_are_recased_once(tmp_path: Path) -> None:
+    sentences = (
+        "L'état est grand.", "L'été à Évian était très beau.", "Le garçon a mangé une pêche près du café.",
+        "Où est-il allé hier soir?", "Élise et André étaient à l'hôtel de l'Opéra.", "Il est là.",
+    )  # fmt: skip
+    (tmp_path / "fr.txt").write_text("\n".join(sentences[k * k % 6] for k in range(4000)))
+    capfst.train(tmp_path / "fr.txt", tmp_path / "fr.fst", restore="both")
+    recaser = capfst.load(tmp_path / "fr.fst")
+    assert recaser.pipeline.input_case == "evidence"
+    words = ["L'", "E\u0301TAT", "ER\u200dAT", "ete", "E\u0301", "\u0301", "a\u0301", "l\u0301'", "a\u0301L", "café"]
+    text = "\n".join(" ".join(line) for line in product(words, words, words))
+    recased = recaser(text)
+    assert recased != text
+    assert recaser(recased) == recased
