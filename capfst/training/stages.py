@@ -222,11 +222,19 @@ def collect(
 
 
 def read_lists(inputs: Inputs, options: TrainOptions) -> Lists | None:
-    """Read the word lists; None if there are none."""
+    """Read the word lists; None if there are none.
+
+    Raises:
+        CapfstError: as `read_word_lists`; a list with frequencies, for a model that is adapted.
+    """
     if not options.words:
         return None
     hash = hashlib.blake2b(digest_size=8)
     words = read_word_lists(options.words, inputs.languages, hash, options.errors, options.pretokenized, inputs.rules)
+    if options.base is not None and any(each.occurrences is not None for each in words.streams):
+        raise OptionError(
+            "`words` has a list with frequencies, which only training without `base` can weigh. Leave out the numbers."
+        )
     return Lists(words, hash.hexdigest())
 
 

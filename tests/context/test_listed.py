@@ -7,7 +7,7 @@ import pytest
 import capfst
 from capfst.context.context_model import Context
 from capfst.context.lexicon import LISTED, N_TRUSTED, evidence_parts
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CorpusError, OptionError
 from capfst.fst.read import CapFst
 
 LETTERS = "bcdfgklmnprstvz"
@@ -99,3 +99,8 @@ def test_the_same_lists_give_the_same_bytes(tmp_path: Path) -> None:
         train(tmp_path, listed(RIGHT), listed(WRONG), jobs=jobs)
         models.append((tmp_path / "cap.fst").read_bytes())
     assert models[0] == models[1]
+
+
+def test_a_model_that_is_adapted_takes_no_frequencies(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"^`words` has a list with frequencies.*`base`"):
+        train(tmp_path, listed([], "Ulm"), base="en")
