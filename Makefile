@@ -82,9 +82,9 @@ lm: $(VENV)/core
 	@$(if $(CORPUS),,echo 'make lm: no corpus. Run: make lm CORPUS=path' >&2; exit 2)
 	$(CAPFST) train $(call quoted,$(CORPUS)) -o $(call quoted,$(OUT)) $(TRAIN_OPTIONS)
 
-# Build a bundled model; its model card, capfst/models/NAME.json, lists the texts that must be in the folder.
+# Build a bundled model; its model card, capfst/models/NAME.json, lists the texts and word lists that must be in the folder.
 NAME ?= en
-model: $(if $(SOURCES),$(VENV)/words)
+model: $(if $(SOURCES),$(VENV)/core)
 	@$(if $(SOURCES),,echo 'make model: no texts. Run: make model SOURCES=folder' >&2; exit 2)
 	$(BIN)/python scripts/maintain/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES))
 

@@ -255,7 +255,8 @@ class TrainOptions(_Validated):
     )
     words: tuple[Path, ...] = option(
         (),
-        "Word list: words and names to add to the vocabulary, one per line, cased as inside a sentence (repeatable).",
+        "Word list: words and names to add to the vocabulary, one per line, cased as inside a sentence (repeatable)."
+        " With a tab and a number after each, how often it occurs, the list is only evidence.",
         kind="files",
         group=VOCABULARY,
     )

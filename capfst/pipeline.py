@@ -317,7 +317,7 @@ class Pipeline:
         symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
         return write(
             buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital,
+            costs.keeps_capital, costs.dotted,
         )  # fmt: skip
 
     # Texts of any size, piece by piece

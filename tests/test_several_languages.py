@@ -101,3 +101,47 @@ def test_unsupported_languages_are_refused(model: Path, texts: Path, tmp_path: P
         capfst.load("en", language="de")
     with pytest.raises(CapfstError, match=r"`language` is '?de\b"):
         capfst.train(f"de={texts}/de", tmp_path / "cap.fst", language="de")
+
+
+TURKISH = "bugün", "için", "ve", "yeni", "bir", "ile", "çok", "ılık"
+PLACES = "İzmir", "Adana", "İznik", "Isparta", "Bursa"
+
+
+@pytest.fixture(scope="module")
+def with_turkish(texts: Path) -> Path:
+    rng = np.random.default_rng(8)
+    (texts / "tr.txt").write_text(
+        "".join(
+            f"{words[0].replace('i', 'İ', words[0][0] == 'i').capitalize()} {' '.join(words[1:])} {place}.\n"
+            for words in (rng.choice(TURKISH, 5) for _ in range(1500))
+            for place in rng.choice(PLACES, 1)
+        )
+    )
+    capfst.train([f"en={texts}/en", f"tr={texts}/tr.txt"], texts / "turkish.fst")
+    return texts / "turkish.fst"
+
+
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+@pytest.mark.parametrize(
+    ("text", "recased"),
+    [
+        ("bugün izmir ve iznik.", "Bugün İzmir ve İznik."),
+        ("ile bugün bir iznik.", "İle bugün bir İznik."),
+        ("ılık bir izmir.", "Ilık bir İzmir."),
+        ("bugün i̇zmir ve yeni.", "Bugün İzmir ve yeni."),
+        ("the dog sees izmir upon the rose.", "The dog sees İzmir upon the rose."),
+        ("is the dog upon the city.", "Is the dog upon the city."),
+    ],
+)
+def test_turkish_among_other_languages(with_turkish: Path, text: str, recased: str, engine: str) -> None:
+    """A Turkish sentence has Turkish capitals; a form that the text has is written as it is in any language."""
+    assert capfst.load(with_turkish, sentence_case=True, engine=engine)(text) == recased
+
+
+def test_frequent_words_of_each_language_are_kept(texts: Path) -> None:
+    """With max_words, a language with little text keeps more words than by their number."""
+    (texts / "few.txt").write_text("Der Hund sieht die Rose nicht.\n" * 40)
+    capfst.train([f"de={texts}/few.txt", f"en={texts}/en"], texts / "few.fst", max_words=20)
+    recaser = capfst.load(texts / "few.fst")
+    assert recaser.knows("sieht")
+    assert "Upon" not in recaser.model.symbols

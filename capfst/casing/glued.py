@@ -32,7 +32,7 @@ word before it be in lower case."""
 _FREQUENT = 12.5
 _BEGINS = 7.5
 _SELDOM_BEGINS = 9.0
-_OFTEN_BEGINS = 5.5
+_OFTEN_BEGINS = 5.6
 """−ln P: of a frequent word; of a word that begins sentences, of one that does so more often than it occurs elsewhere,
 and of one that is a domain as well. Names of methods are well above, and *mary* is below."""
 _DOMAINS = (

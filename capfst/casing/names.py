@@ -101,7 +101,7 @@ def _letters(data: U8Array, start: i64, end: i64) -> i64:
 
 
 @inner
-def _is_roman(data: U8Array, start: i64, end: i64) -> bool:
+def is_roman(data: U8Array, start: i64, end: i64) -> bool:
     """Return whether data[start:end] is a Roman numeral, i … mmmcmxcix."""
     i = start
     while i < end and i < start + 3 and data[i] == _M:
@@ -164,7 +164,7 @@ def pattern(data: U8Array, start: i64, end: i64) -> i64:
     if size < 2:
         return NONE
     a, b = data[start], data[start + 1]
-    if _is_roman(data, start, end):
+    if is_roman(data, start, end):
         return ROMAN
     if _is_mac(data, start, end):
         return MAC

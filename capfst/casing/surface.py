@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.first_words import first_words
-from capfst.casing.names import Spelling, spelling_of
+from capfst.casing.names import Spelling, is_roman, spelling_of
 from capfst.casing.shapes import AS_FORM, Shape, has_sigma, spell
 from capfst.casing.transducer import is_joined
 from capfst.casing.types import Copies, LabelPath, Words
@@ -21,16 +21,19 @@ from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefe
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.code import is_camel_case
+from capfst.text.language import languages
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import (
     CASE_BITS,
     CLASS,
+    DOTTED_CAPITAL_I,
     GROWTH,
     IS_UPPER,
     LETTER,
     Lowering,
     decode,
+    encode,
     is_plain,
     is_small,
     lower_into,
@@ -110,6 +113,23 @@ def _keep_dotted(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j:
             after = _copy(out, dotted, k, out, after)
         i += 2 if i < end and buf[i] == 0xC4 else 3
     return after
+
+
+@outlined
+@inner
+def _put_dots(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array) -> i64:
+    """Write İ instead of I in out[word:j] where the token buf[start:end] has i. Return the new end. `scratch` as for
+    `spell`."""
+    size = _copy(out, word, j, scratch, 0)
+    i, k = start, 0
+    j = word
+    while k < size:
+        code, k = decode(scratch, k, size)
+        of_token = 0
+        if i < end:
+            of_token, i = decode(buf, i, end)
+        j = encode(DOTTED_CAPITAL_I if code == 73 and of_token == 105 else code, out, j)
+    return j
 
 
 @outlined
@@ -297,13 +317,16 @@ def _write(
     offsets: I64Array,
     pretokenized: bool,
     first: BoolArray,
+    dotted: BoolArray,
     spelling: Spelling,
+    own: Spelling,
     scratch: U8Array,
     out: U8Array,
 ) -> i64:
     """Write the text to `out`. Return its size. changing: indices of the words that may change. shapes, copies: as in
     `write`, or empty. first: bool[n], whether each word is the first of a sentence and gets a capital; or empty.
-    scratch: working memory for a word in two cases."""
+    dotted: as in `write`, or empty. own: the spelling of these words. scratch: working memory for a word in two cases.
+    """
     token_types = words.token_types
     info, lowering, size = spelling.info, spelling.lowering, buf.size
     n_copied = 0  # buf[:n_copied] has been written
@@ -328,10 +351,11 @@ def _write(
             continue
         form, form_end = offsets[label], offsets[label + 1]
         is_first = first.size > 0 and first[i]
+        is_dotted = dotted.size > 0 and dotted[i] and not is_roman(buf, start, end)
         is_spelled = shapes.size > 0 and shapes[i] != AS_FORM and label == words.first_labels[i]
         if is_spelled:
             by_letter = shapes[i] == Shape.LOWER or (shapes[i] != Shape.MIXED and len(spelling.raisings) == 0)
-            if by_letter and not is_first and not (spelling.respells and label != 0):
+            if by_letter and not is_first and not is_dotted and not (spelling.respells and label != 0):
                 is_plain_ascii, is_same = _is_spelled(buf, start, end, shapes[i], lowering)
                 if is_plain_ascii and is_same:
                     continue
@@ -339,7 +363,7 @@ def _write(
                     j = _put_spelled(buf, start, end, shapes[i], out, _copy(buf, n_copied, start, out, j))
                     n_copied = end
                     continue
-        elif form_end - form == end - start and label != 0 and not is_first:
+        elif form_end - form == end - start and label != 0 and not is_first and not is_dotted:
             is_changed, in_more_than_case = _changes(buf, start, end, data, form)
             if not is_changed:
                 continue
@@ -356,8 +380,9 @@ def _write(
                 if spelling.respells and label != 0:
                     j = _put_lowered(buf, start, end, data, form, form_end, pretokenized, out, j, scratch, spelling)
                 else:
-                    j = lower_into(buf, start, end, 0, size, out, j, info, lowering)
-                j = _compose_dotted(out, word, spell(out, word, j, shapes[i], scratch, spelling))
+                    j = lower_into(buf, start, end, 0, size, out, j, info, own.lowering if is_dotted else lowering)
+                j = spell(out, word, j, shapes[i], scratch, own if is_dotted else spelling)
+                j = _compose_dotted(out, word, j)
             if has_sigma(out, word, j) and is_joined(buf, start, end, size, info):
                 j = lower_into(buf, start, end, 0, size, out, word, info, lowering)
         elif label == 0:
@@ -371,9 +396,11 @@ def _write(
             while pretokenized and word < j and opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
-                j = _capitalize(out, word, j, scratch, spelling)
+                j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
         if _has_dotted(buf, start, end):
             j = _keep_dotted(buf, start, end, out, written, j)
+        if is_dotted:
+            j = _put_dots(buf, start, end, out, written, j, scratch)
     return _copy(buf, n_copied, size, out, j)
 
 
@@ -387,15 +414,19 @@ def write(
     shapes: npt.NDArray[np.uint8] | None = None,
     copies: Copies | None = None,
     keeps_capital: npt.NDArray[np.bool_] | None = None,
+    dotted: npt.NDArray[np.bool_] | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
     A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
     in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
     first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words with keeps_capital[i] are
-    capitalized.
+    capitalized. Words with dotted[i] follow the rules of Turkish, except Roman numerals.
     """
-    spelling = spelling_of(symbols.language)
+    spelling = own = spelling_of(symbols.language)
+    if dotted is not None:
+        names = symbols.language.name.partition("/")[0].split("+")
+        own = spelling_of(languages(names[symbols.language.dotted[0]]))
     size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
@@ -413,6 +444,6 @@ def write(
     n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)
     size = _write(
         buf, words, changing[:n_changing], path, shapes, copies or _NO_COPIES, symbols.data, symbols.offsets,
-        pretokenized, first, spelling, scratch, out,
+        pretokenized, first, _NONE if dotted is None else dotted, spelling, own, scratch, out,
     )  # fmt: skip
     return out[:size].data

@@ -56,6 +56,8 @@ class CasingCosts(NamedTuple):
     """The spelling of words in the shape MIXED, and of PROTECTED tokens."""
     keeps_capital: npt.NDArray[np.bool_] | None = None
     """[n]: whether the word keeps the capital with which it is written at the start of a sentence."""
+    dotted: npt.NDArray[np.bool_] | None = None
+    """[n]: whether the word is in a language in which i is the lowercase of İ, in a model that also has others."""
 
 
 class LabelPath(NamedTuple):

@@ -15,7 +15,8 @@ unseen words by their class.)
 The modules, in the order of the data:
 
 * known facts about words: `lexicon` (hashes, counts of shapes), `classes` (words that occur in the same contexts),
-  `domains` (groups of sources, and how much each word indicates each group);
+  `domains` (groups of sources, and how much each word indicates each group), `listed` (what word lists say of words
+  that the corpus lacks), `rare_words` (facts about words that the LM lacks);
 * the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions);
 * training: `sample` (which sentences to learn from) → `learn` (tables) → `context_model` (a part of cap.fst); `train`
   runs these steps, `transfer` moves a context model to another vocabulary, and `adapt` brings it up to date with other

@@ -28,7 +28,7 @@ from capfst.context.context_model import (
 )
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.learn import Base, Tables, learn, owned
-from capfst.context.lexicon import BEGIN, UNSEEN, Lexicon, add_shape_counts, hash_words
+from capfst.context.lexicon import BEGIN, LISTED, UNSEEN, Lexicon, add_shape_counts, hash_words
 from capfst.context.train import LabeledCorpus, learn_in_turn, raise_listed
 from capfst.corpus.labels import names
 from capfst.fst.symbols import Symbols
@@ -41,6 +41,7 @@ MOST_COUNTED = 150
 ADAPTED_SUM = 3.0
 """AdaGrad's sums begin with this in weights that are learned on: more than INITIAL_SUM, so that they change less."""
 
+_NO_LISTS = np.empty((0, 0), np.uint8)
 _FRACTIONS = np.array([1, 0.99, 0.94, 0.8, 0.55])  # of the most frequent shape, by impurity
 _FREQUENCIES = np.array([1, 2, 4, 10, 50, MOST_COUNTED])  # occurrences, by frequency
 
@@ -58,7 +59,7 @@ def counts_of(context: Context, first: npt.NDArray[np.int32]) -> Counts:
     records = context.words[first]
     evidence = records["shape_evidence"]
     totals = np.rint(np.expm1(np.minimum(records["unseen_penalty"] - LEAST_PENALTY, 40).astype(np.float64)))
-    totals[(evidence == UNSEEN) | (evidence >= BEGIN)] = 0
+    totals[(evidence == UNSEEN) | (evidence >= LISTED)] = 0
     of_languages = context.language_evidence[first].T
     shapes = _counts(evidence, totals)
     languages = [_counts(row, _FREQUENCIES[(row.astype(np.int64) - 1) % 6]) for row in of_languages]
@@ -67,7 +68,7 @@ def counts_of(context: Context, first: npt.NDArray[np.int32]) -> Counts:
 
 def _counts(evidence: npt.NDArray[np.uint8], totals: npt.NDArray) -> npt.NDArray[np.int64]:
     """Return int64[n, N_SHAPES]: counts that have this shape evidence, up to MOST_COUNTED of these totals."""
-    seen = (evidence > UNSEEN) & (evidence < BEGIN)
+    seen = (evidence > UNSEEN) & (evidence < LISTED)
     code = np.where(seen, evidence, 1).astype(np.int64) - 1
     best, impurity = np.minimum(code // 30, N_SHAPES - 1), code // 6 % 5  # any byte is legal in a file
     n = np.where(seen, np.clip(totals, 1, MOST_COUNTED), 0).astype(np.int64)
@@ -101,12 +102,20 @@ def with_counts(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32
     known = counts_of(context, first)
     context = _with_evidence(context, starts, added(known, more), more)
     unseen = (known.totals == 0) & (more.totals > 0)
-    weights, owners = _unpacked(context.stage1)
-    scores = np.zeros((len(first), N_SHAPES - 1), np.int16)
     evidence = np.where(unseen, context.words["shape_evidence"][first], np.uint8(UNSEEN))
-    _word_scores(hash_words(symbols, starts), evidence, weights, owners, scores)
-    context.words["scores"][first[unseen]] = scores[unseen]
+    context.words["scores"][first[unseen]] = scores_of(context, hash_words(symbols, starts), evidence)[unseen]
     return context
+
+
+def scores_of(
+    context: Context, hashes: npt.NDArray[np.uint32], evidence: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.int16]:
+    """Return int16[words, N_SHAPES − 1], the scores of words with these hashes and shape evidence, by the weights in
+    the file."""
+    weights, owners = _unpacked(context.stage1)
+    scores = np.zeros((len(evidence), N_SHAPES - 1), np.int16)
+    _word_scores(hashes, evidence, weights, owners, scores)
+    return scores
 
 
 def _with_evidence(context: Context, starts: npt.NDArray[np.int32], counts: Counts, more: Counts) -> Context:
@@ -116,13 +125,13 @@ def _with_evidence(context: Context, starts: npt.NDArray[np.int32], counts: Coun
     words, language_evidence = np.zeros(len(context.words), WORD_RECORD), context.language_evidence.copy()
     words[:] = context.words  # a copy would have any bytes between the fields
     evidence = np.zeros((len(words), 1), np.uint8)
-    fill_evidence(starts, counts.shapes[None].astype(np.int32), evidence)
+    fill_evidence(starts, counts.shapes[None].astype(np.int32), _NO_LISTS, evidence)
     labels = first[changed]
     words["shape_evidence"][labels] = evidence[labels, 0]
     words["unseen_penalty"][labels] = LEAST_PENALTY + np.log1p(counts.totals[changed])
     if len(more.languages) == context.n_languages:
         of_languages = np.zeros_like(language_evidence)
-        fill_evidence(starts, counts.languages, of_languages)
+        fill_evidence(starts, counts.languages, _NO_LISTS, of_languages)
         for language, of_words in enumerate(more.languages):
             labels = first[changed & (of_words.sum(1) > 0)]
             language_evidence[labels, language] = of_languages[labels, language]
@@ -206,7 +215,14 @@ def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], 
         np.ascontiguousarray(log_odds),
         domains_are_languages=several,
         language_counts=known.languages,
+        listed=_listed(records["shape_evidence"]),
+        language_listed=_listed(np.ascontiguousarray(context.language_evidence[first].T)),
     )
+
+
+def _listed(evidence: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return the shape evidence that comes from word lists alone; UNSEEN for the other words."""
+    return np.where((evidence >= LISTED) & (evidence < BEGIN), evidence, UNSEEN).astype(np.uint8)
 
 
 def _counts_of_text(

@@ -30,7 +30,7 @@ from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
-from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32, u64
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32, u64
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
@@ -242,6 +242,21 @@ def _prune_spellings(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, 
         first_arc += n
 
 
+@kernel
+def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
+    """Mark the words of sentences in languages with has_dots[language], in which İ is the capital of i; but not of a
+    sentence with an i and a dot above, which is the lowercase of İ by Unicode's rules."""
+    begin = 0
+    for number in range(text.domains.size):
+        end = text.ends[number]
+        is_dotted = has_dots[text.domains[number]]
+        for i in range(words.starts[begin], words.ends[end - 1] - 2 if is_dotted and begin < end else 0):
+            is_dotted = is_dotted and not (buf[i] == 0x69 and buf[i + 1] == 0xCC and buf[i + 2] == 0x87)
+        for i in range(begin, end):
+            dotted[i] = is_dotted
+        begin = end
+
+
 def casing_costs(
     context: Context | None,
     buf: npt.NDArray[np.uint8],
@@ -311,6 +326,11 @@ def casing_costs(
         if written.shapes.size:
             copies, keeps_capital = stays(buf, words, written)
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
+    if symbols.language.dotted and known.n_languages:
+        has_dots = np.isin(np.arange(known.n_languages), symbols.language.dotted)
+        dotted = np.empty(n, np.bool_)
+        _mark_dotted(buf, words, text, has_dots, dotted)
+        costs = costs._replace(dotted=dotted)
     if spellings is not None:
         set_spelling_evidence(words, spellings.words, spellings.shapes, text.token_of, text.tokens)
         score(buf, words, text, lowercaser, spellings, log_p)

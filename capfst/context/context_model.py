@@ -16,7 +16,8 @@ import numpy.typing as npt
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
-from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, Lexicon, shape_evidence
+from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, Lexicon, evidence_of, shape_evidence
+from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
@@ -27,12 +28,10 @@ from capfst.kernels.types import (
     I16Matrix,
     I32Array,
     I32Cube,
-    I64Matrix,
     Record,
     U8Array,
     U8Matrix,
     U32Array,
-    U32Matrix,
     i64,
     u64,
 )
@@ -102,6 +101,7 @@ class Context(NamedTuple):
     n_domains: int
     language_log_odds: I8Matrix  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
+    rare: RareWords = NO_RARE_WORDS
 
     @classmethod
     def of(cls, model: CapFst, name: str = PART) -> Context | None:
@@ -150,7 +150,16 @@ class Context(NamedTuple):
             n_domains,
             array("language_log_odds", np.int8, n_labels, n_languages),
             array("language_evidence", np.uint8, n_labels, n_languages),
+            RareWords(
+                array("rare_begins", np.uint32, -1),
+                array("rare_low_bits", np.uint16, -1),
+                array("rare_evidence", np.uint8, -1),
+            )
+            if "rare_begins" in part.arrays
+            else NO_RARE_WORDS,
         )
+        if not context.rare.is_valid():
+            raise ValueError("the buckets of rare words do not fit")
         if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_pass)):
             raise ValueError("the size of a table is not a power of 2")
         if context.shapes.max() > Shape.CASELESS:
@@ -165,6 +174,9 @@ class Context(NamedTuple):
     def part(self) -> Part:
         """Return the context model as a part of a model's file."""
         arrays = self._asdict()
+        rare: RareWords = arrays.pop("rare")
+        if rare.evidence.size:
+            arrays |= {f"rare_{name}": array for name, array in rare._asdict().items()}
         settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
         if not self.n_languages:
             del arrays["language_log_odds"], arrays["language_evidence"]
@@ -194,7 +206,7 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
     n_languages = len(lexicon.language_counts)
     language_log_odds = np.zeros((len(words), n_languages), np.int8)
     language_evidence = np.zeros((len(words), n_languages), np.uint8)
-    fill_evidence(starts, lexicon.language_counts, language_evidence)
+    fill_evidence(starts, lexicon.language_counts, lexicon.language_listed, language_evidence)
     log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
     log_odds[first] = lexicon.domain_log_odds
     return Context(words, lexicon.shapes, *parameters[1:], n_domains, language_log_odds, language_evidence)
@@ -206,19 +218,23 @@ def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordRecordArray) -> N
     for number in range(starts.size - 1):
         word, counts = words[starts[number]], lexicon.shape_counts[number]
         word.word_hash, word.suffix2_hash = lexicon.hashes[number, WHOLE], lexicon.hashes[number, SUFFIX + 1]
-        word.shape_evidence, word.frequency_rank = shape_evidence(counts), lexicon.frequency_ranks[number]
+        word.frequency_rank = lexicon.frequency_ranks[number]
+        word.shape_evidence = evidence_of(counts, lexicon.listed, number)
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
         word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
         word.one_letter = word.suffix2_hash == 0
 
 
 @allocating
-def fill_evidence(starts: I32Array, language_counts: I32Cube, language_evidence: U8Matrix) -> None:
+def fill_evidence(starts: I32Array, language_counts: I32Cube, listed: U8Matrix, language_evidence: U8Matrix) -> None:
     """Fill language_evidence, uint8[V + 1, languages], at the first labels `starts`: the shape evidence of each
-    language."""
+    language. listed: as language_listed of Lexicon."""
     for number in range(starts.size - 1):
         for language in range(len(language_counts)):
-            language_evidence[starts[number], language] = shape_evidence(language_counts[language, number])
+            evidence = shape_evidence(language_counts[language, number])
+            if evidence == UNSEEN and len(listed):
+                evidence = i64(listed[language, number])
+            language_evidence[starts[number], language] = evidence
 
 
 def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) -> Parameters:
@@ -227,7 +243,7 @@ def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) ->
     weights2, scale2 = _whole_numbers(tables.stage2)
     weights_first, scale_first = _whole_numbers(tables.first_pass)
     word_scores = np.zeros((len(lexicon.word_of), N_SHAPES - 1), np.int16)
-    _sum_word_scores(starts, lexicon.hashes, lexicon.shape_counts, weights1, word_scores)
+    _sum_word_scores(starts, lexicon, weights1, word_scores)
     packed = (
         _packed(weights1, tables.stage1[:, N_SHAPES:]),
         _packed(weights2, tables.stage2[:, N_SHAPES:]),
@@ -263,17 +279,15 @@ def _packed(weights: npt.NDArray[np.int16], gradients: npt.NDArray[np.float32]) 
 
 
 @allocating
-def _sum_word_scores(
-    starts: I32Array, hashes: U32Matrix, shape_counts: I64Matrix, weights: I16Matrix, word_scores: I16Matrix
-) -> None:
+def _sum_word_scores(starts: I32Array, lexicon: Lexicon, weights: I16Matrix, word_scores: I16Matrix) -> None:
     """Fill word_scores[first label, shape − 1] with the sum of the weights of the word's word_features. It stays 0 for
     words with evidence UNSEEN, whose features depend on the domain."""
     features = np.empty(MAX_WORD_FEATURES, np.uint32)
     mask = u64(len(weights) - 1)
     for number in range(starts.size - 1):
-        evidence = shape_evidence(shape_counts[number])
+        evidence = evidence_of(lexicon.shape_counts[number], lexicon.listed, number)
         if evidence == UNSEEN:
             continue
-        for i in range(word_features(hashes[number], evidence, 0, features)):
+        for i in range(word_features(lexicon.hashes[number], evidence, 0, features)):
             for k in range(N_SHAPES - 1):
                 word_scores[starts[number], k] += weights[i64(features[i] & mask), k]

@@ -54,7 +54,7 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )
-from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, most_frequent_shape, shape_evidence
+from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, evidence_of, most_frequent_shape
 from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
     BoolArray,
@@ -158,9 +158,10 @@ def _usual_shape(counts: I64Array) -> i64:
 
 
 @allocating
-def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, examples: _Examples) -> i64:
+def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, listed: U8Array, examples: _Examples) -> i64:
     """Fill the examples of whole sentences; return the number of tokens, with padding. language_counts: of the
-    sentences' language, [words, N_SHAPES]; [0, N_SHAPES] if the model does not distinguish languages."""
+    sentences' language, [words, N_SHAPES]; [0, N_SHAPES] if the model does not distinguish languages. listed: by the
+    word lists of that language, as in Lexicon."""
     tokens, truths = examples.tokens, examples.truths
     truths[:] = _NO_SHAPE
     t = sentence_padding(tokens, 0)
@@ -180,9 +181,9 @@ def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, exampl
         if shape == Shape.CASELESS:
             token.shape_evidence = NO_CASE
         else:
-            token.shape_evidence = shape_evidence(counts)
+            token.shape_evidence = evidence_of(counts, lexicon.listed, word)
             if len(language_counts):
-                token.language_evidence = shape_evidence(language_counts[word])
+                token.language_evidence = evidence_of(language_counts[word], listed, word)
             truths[t] = _usual_shape(counts) if sentence_begins else shape
             sentence_begins = False
         position += 1
@@ -423,6 +424,8 @@ def learn(
     """
     size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
-    counts = lexicon.language_counts
-    n = _read(labels, lexicon, counts[domain] if len(counts) else counts.reshape(0, N_SHAPES), examples)
+    counts, of_lists = lexicon.language_counts, lexicon.language_listed
+    of_language = counts[domain] if len(counts) else counts.reshape(0, N_SHAPES)
+    listed = of_lists[domain] if len(of_lists) else of_lists.reshape(-1)
+    n = _read(labels, lexicon, of_language, listed, examples)
     return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, base, RATES)

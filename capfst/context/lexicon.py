@@ -54,6 +54,10 @@ class Lexicon(NamedTuple):
     domains_are_languages: bool = False
     language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
     """[languages, words, N_SHAPES]: the shape counts in each language, if the domains are languages."""
+    listed: U8Array = np.zeros(0, np.uint8)
+    """[words]: the shape evidence that word lists give to words that the corpus lacks; [0]: there are no such lists."""
+    language_listed: U8Matrix = np.zeros((0, 0), np.uint8)
+    """[languages, words]: the same, by lists of each language."""
 
 
 MAX_AFFIX = 5
@@ -73,6 +77,11 @@ N_HASHES = TRIGRAMS + MAX_TRIGRAMS
 characters."""
 
 UNSEEN = 0
+LISTED = 121
+"""The shape evidence of words that only word lists have is LISTED or more: LISTED + N_TRUSTED shape + trust."""
+TRUST = np.array([0.99, 0.97, 0.93, 0.85, 0.7, 0.5])
+"""The trust is the number of these that the probability of the shape is below."""
+N_TRUSTED = len(TRUST) + 1
 BEGIN, END, NO_CASE = 150, 151, 152
 """Shape evidence of tokens that are not words with case: the beginning and the end of a line, and tokens without
 case."""
@@ -148,8 +157,18 @@ def has_case(evidence: u8) -> bool:
     return evidence < BEGIN
 
 
+@inner
+def evidence_of(counts: ShapeCounts, listed: U8Array, word: i64) -> i64:
+    """Return the shape evidence of a word's counts, or if all are 0 that of word lists. listed: as in Lexicon."""
+    evidence = shape_evidence(counts)
+    return i64(listed[word]) if evidence == UNSEEN and listed.size else evidence
+
+
 def evidence_parts(evidence: int) -> tuple[int, int, int]:
-    """Return the shape, impurity and frequency in shape evidence from 1 to 120."""
+    """Return the shape, impurity and frequency in the shape evidence of a word, seen or listed."""
+    if evidence >= LISTED:
+        shape, trust = divmod(evidence - LISTED, N_TRUSTED)
+        return shape, min(trust, 4), 2
     return (evidence - 1) // 30, (evidence - 1) // 6 % 5, (evidence - 1) % 6
 
 

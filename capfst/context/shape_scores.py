@@ -142,8 +142,12 @@ def _first_pass(
         n_words, n_capitals = _take_given(text, begin, end, given, buffers.decisions, log_p)
     if context.language_evidence.shape[1] != 0:
         for i in range(begin, end):
-            if has_case(tokens[text.token_of[i]].shape_evidence):
-                tokens[text.token_of[i]].language_evidence = context.language_evidence[text.labels[i], domain]
+            token, label = tokens[text.token_of[i]], text.labels[i]
+            if has_case(
+                token.shape_evidence
+            ):  # of a word that the LM lacks, only the evidence of all languages is known
+                of_language = context.language_evidence[label, domain]
+                token.language_evidence = of_language if label != 0 else token.shape_evidence
     # No branches: which words are scored here, and which of them are settled, cannot be predicted.
     candidates = buffers.candidates
     for block in range(begin, end, BLOCK):
@@ -205,12 +209,13 @@ def _stage1(
             sums = _sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
             for k in range(N_SHAPES):
                 z[k] = _score_of(sums, k, N_NEIGHBOR_FEATURES)
-            if tokens[t].shape_evidence != UNSEEN:
+            evidence = tokens[t].shape_evidence
+            if evidence != UNSEEN and text.labels[i] != 0:
                 for k in range(1, N_SHAPES):
                     z[k] += context.words[text.labels[i]].scores[k - 1]
             else:
                 hash_lowercase(buf, words, i, lowercaser)
-                n = word_features(lowercaser.hashes, UNSEEN, domain, buffers.word_features)
+                n = word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
                 sums = _sum_rows(context.stage1, buffers.word_features, n)
                 for k in range(1, N_SHAPES):
                     z[k] += _score_of(sums, k, n)

@@ -23,6 +23,7 @@ from capfst.context.context_model import Context, WordRecord
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
 from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
+from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
@@ -97,12 +98,14 @@ def hash_lowercase(buf: U8Array, words: Words, i: i64, lowercaser: Lowercaser) -
 
 
 @inner
-def _oov_token(buf: U8Array, words: Words, i: i64, unseen: bool, lowercaser: Lowercaser, token: Token) -> i64:
+def _oov_token(
+    buf: U8Array, words: Words, i: i64, unseen: bool, rare: RareWords, lowercaser: Lowercaser, token: Token
+) -> i64:
     """Fill the token of OOV word i, and lowercaser as hash_lowercase does; return the word's size."""
     size = hash_lowercase(buf, words, i, lowercaser)
     is_word = unseen and (words.token_types[i] == WORD or words.token_types[i] == COMPOUND)
     is_cased = is_word and shape_of(lowercaser.word, 0, size, lowercaser.info) != Shape.CASELESS
-    token.shape_evidence = UNSEEN if is_cased else NO_CASE
+    token.shape_evidence = rare_evidence(rare, lowercaser.hashes[WHOLE]) if is_cased else NO_CASE
     token.word_hash, token.suffix2_hash = lowercaser.hashes[WHOLE], lowercaser.hashes[SUFFIX + 1]
     token.frequency_rank = 0
     token.lower_class = token.cased_class = RARE
@@ -184,13 +187,15 @@ def _read(
             _known_token(known, token)
             _add_log_odds(known, context.language_log_odds[label], log_odds)
         else:
-            size = _oov_token(buf, words, i, unseen, lowercaser, token)
-            if has_case(token.shape_evidence):
+            size = _oov_token(buf, words, i, unseen, context.rare, lowercaser, token)
+            if token.shape_evidence == UNSEEN:
                 label = _proxy(lowercaser, size)
                 if label != 0 and context.shapes[label] != Shape.CASELESS:
                     _known_token(context.words[label], token)
                 else:
                     label = u32(0)
+            elif has_case(token.shape_evidence):
+                label = u32(0)
         text.labels[i] = label
         token.position, token.language_evidence = min(position, MAX_POSITION), 0
         position += 1

@@ -24,7 +24,9 @@ from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import ANY, Tables, learn
 from capfst.context.lexicon import Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
+from capfst.context.listed import with_lists
 from capfst.corpus.labels import names
+from capfst.corpus.vocabulary import Frequencies
 from capfst.exceptions import OptionError
 from capfst.fst.symbols import Symbols
 from capfst.options import MIN_BITS, ContextOptions
@@ -96,6 +98,7 @@ def fit(
     corpus: LabeledCorpus,
     language_of: npt.NDArray[np.int64],
     word_lists: list[npt.NDArray[np.uint32]],
+    frequencies: list[Frequencies],
     unknown: int,
     memory: int | None,
     show: Progress,
@@ -112,6 +115,7 @@ def fit(
         word_lists: by language, as far as there are any, the labels of the entries of its word lists
             (corpus/word_lists.py), each followed by a 0. Their words count as occurrences, and names of
             several words are learned from.
+        frequencies: the word lists that are only evidence.
         unknown: the label of `<unk>`.
         memory: bytes that the program may take. If they are few, fewer labels are learned from, in smaller tables.
         shape_of: what is decided on, by label: the shapes of the surface forms if None, or their spellings.
@@ -143,7 +147,7 @@ def fit(
             symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
         )
     word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
-    lexicon = _with_counts(lexicon, corpus, sources, languages, word_lists)
+    lexicon = with_lists(_with_counts(lexicon, corpus, sources, languages, word_lists), frequencies)
     learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
     tables = Tables.of(rows)
     learn_in_turn(

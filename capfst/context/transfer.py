@@ -1,7 +1,8 @@
 """Transfer a context model to a model with other symbols: for mixtures and restricted vocabularies.
 
 In: a context model, and a symbol table. Out: the context model for the model with these symbols. What was known and
-learned of a lowercase word stays; new words remain unseen to the context model.
+learned of a lowercase word stays. Of words that the symbols lack, the evidence stays (rare_words.py); words that the
+context model does not know remain unseen to it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.casing.shapes import Shape
+from capfst.context.adapt import scores_of
 from capfst.context.classes import RARE
 from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
-from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
+from capfst.context.lexicon import BEGIN, NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
+from capfst.context.rare_words import RareWords, find_rare
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 
@@ -29,25 +32,40 @@ def transferred(
     old: the first labels of these words in the model of `context`, int32[words]; 0 for words that it lacks. shapes:
     what is decided on, by label, as for train.fit.
     """
+    rare = context.rare
     if shapes is None:
         shapes = label_shapes(symbols, starts)
+        rare = rare if rare.evidence.size else _left_out(context, old)  # mixtures, which may have some, leave out none
     first, known = starts[:-1], old > 0
-    hashes = hash_words(symbols, starts)
+    hashes, evidence = hash_words(symbols, starts), np.empty(len(first), np.uint8)
+    find_rare(context.rare, np.ascontiguousarray(hashes[:, WHOLE]), evidence)
     words = np.zeros(len(symbols), WORD_RECORD)
     words["word_hash"][first], words["suffix2_hash"][first] = hashes[:, WHOLE], hashes[:, SUFFIX + 1]
-    words["unseen_penalty"][first], words["shape_evidence"][first] = LEAST_PENALTY, UNSEEN
+    words["unseen_penalty"][first], words["shape_evidence"][first] = LEAST_PENALTY, evidence
+    words["scores"][first] = scores_of(context, hashes, evidence)
     words["lower_class"][first] = words["cased_class"][first] = RARE
     words["one_letter"][first] = hashes[:, SUFFIX + 1] == 0
+    of_languages = np.zeros((len(symbols), context.n_languages), np.uint8)
+    of_languages[first] = evidence[:, None]  # of a rare word, only that of all languages is known
     words[first[known]] = context.words[old[known]]
+    of_languages[first[known]] = context.language_evidence[old[known]]
     evidence = words["shape_evidence"][first]
     evidence[evidence == NO_CASE] = UNSEEN
     evidence[shapes[first] == Shape.CASELESS] = NO_CASE
     words["shape_evidence"][first] = evidence
-    of_languages = np.zeros((len(symbols), context.n_languages), np.uint8)
-    of_languages[first[known]] = context.language_evidence[old[known]]
     log_odds = np.zeros((len(symbols), context.n_languages), np.int8)
     log_odds[first[known]] = context.language_log_odds[old[known]]
-    return context._replace(words=words, shapes=shapes, language_log_odds=log_odds, language_evidence=of_languages)
+    return context._replace(
+        words=words, shapes=shapes, language_log_odds=log_odds, language_evidence=of_languages, rare=rare
+    )
+
+
+def _left_out(context: Context, kept: npt.NDArray[np.int32]) -> RareWords:
+    """Return the words that the context model has seen, except those with the first labels `kept`."""
+    evidence = context.words["shape_evidence"].copy()
+    evidence[kept] = UNSEEN
+    rest = (evidence != UNSEEN) & (evidence < BEGIN)
+    return RareWords.of(context.words["word_hash"][rest], evidence[rest])
 
 
 def labels_of(model: CapFst, symbols: Symbols) -> npt.NDArray[np.int64]:

@@ -210,6 +210,14 @@ class _Resolver(NamedTuple):
         return stream
 
 
+class Frequencies(NamedTuple):
+    """A word list that tells how often its entries occur."""
+
+    language: int  # its index
+    labels: npt.NDArray[np.uint32]  # of the words of its entries
+    occurrences: npt.NDArray[np.int64]  # of each of these words
+
+
 class Vocabulary(NamedTuple):
     """The vocabulary of a corpus and of word lists."""
 
@@ -217,6 +225,7 @@ class Vocabulary(NamedTuple):
     counts: npt.NDArray[np.int64]  # [V + 1]: occurrences of each label; counts[0]: number of sentences
     unknown: int  # the label of `<unk>`
     listed: list[npt.NDArray[np.uint32]]  # per language: labels of the entries of its word lists, a 0 after each
+    frequencies: list[Frequencies]  # the word lists with frequencies
 
 
 def build_vocabulary(
@@ -260,6 +269,7 @@ def build_vocabulary(
         np.concatenate([counts[:1], counts[order + 1]]),
         int(labels[unknown]),
         _entries(lists, label, len(interners)),
+        _frequencies(lists, label, len(interners)),
     )
     return vocabulary, streams.rewrite(label)
 
@@ -267,19 +277,35 @@ def build_vocabulary(
 def _in_lists(lists: WordLists | None, resolver: _Resolver, k: int) -> npt.NDArray[np.bool_]:
     """Return for each common id whether it is in a word list. k: the index of the lists' interner."""
     counts = np.zeros(len(resolver.kept), np.int64)
-    for _, stream in lists.streams if lists else ():
-        resolver.tally(k, stream.copy(), counts)
+    for each in lists.streams if lists else ():
+        resolver.tally(k, each.stream.copy(), counts)
     counts[0] = 0
     return counts > 0
 
 
 def _entries(lists: WordLists | None, label: Label, k: int) -> list[npt.NDArray[np.uint32]]:
     """Return for each language the labels of its lists' entries, with a 0 after each."""
-    streams = lists.streams if lists else []
-    by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(1 + max((n for n, _ in streams), default=-1))]
-    for language, stream in streams:
-        by_language[language].append(label(k, stream))
+    streams = [each for each in lists.streams if each.occurrences is None] if lists else []
+    n_languages = 1 + max((each.language for each in streams), default=-1)
+    by_language: list[list[npt.NDArray[np.uint32]]] = [[] for _ in range(n_languages)]
+    for each in streams:
+        by_language[each.language].append(label(k, each.stream))
     return [np.concatenate([np.zeros(0, np.uint32), *streams]) for streams in by_language]
+
+
+def _frequencies(lists: WordLists | None, label: Label, k: int) -> list[Frequencies]:
+    """Return the word lists with frequencies."""
+    parts: dict[int, list[Frequencies]] = {}
+    for each in lists.streams if lists else ():
+        if each.occurrences is not None:
+            labels = label(k, each.stream)
+            occurrences = each.occurrences[np.cumsum(labels == 0) - (labels == 0)]
+            part = Frequencies(each.language, labels[labels > 0], occurrences[labels > 0])
+            parts.setdefault(each.file, []).append(part)
+    return [
+        Frequencies(of_file[0].language, *(np.concatenate([part[i] for part in of_file]) for i in (1, 2)))
+        for of_file in parts.values()
+    ]
 
 
 def _ends_sentences(
@@ -302,17 +328,21 @@ class Restricted(NamedTuple):
 
 
 def restricted(
-    vocabulary: Vocabulary, starts: npt.NDArray[np.int32], min_count: int, max_words: int | None
+    vocabulary: Vocabulary,
+    starts: npt.NDArray[np.int32],
+    min_count: int,
+    max_words: int | None,
+    frequency: npt.NDArray[np.float64] | None = None,
 ) -> Restricted:
     """Keep the forms that occur at least `min_count` times, at most the `max_words` most frequent of them; and all
-    forms in word lists.
+    forms in word lists without frequencies.
 
-    starts: the words' first labels, as from symbols.check.
+    starts: the words' first labels, as from symbols.check. frequency: of each label, instead of its count.
     """
-    symbols, counts, unknown, listed = vocabulary
+    symbols, counts, unknown, listed, _ = vocabulary
     kept = np.flatnonzero(counts >= min_count)
     kept = kept[(kept > 0) & (kept != unknown)]
-    kept = kept[np.argsort(-counts[kept], kind="stable")][:max_words]
+    kept = kept[np.argsort(-(counts if frequency is None else frequency)[kept], kind="stable")][:max_words]
     kept = np.union1d(kept, np.unique(np.concatenate([np.zeros(1, np.uint32), *listed]))[1:]).astype(np.int64)
     left_out = np.ones(len(counts), bool)
     left_out[0] = left_out[kept] = False
@@ -329,6 +359,7 @@ def restricted(
         counts[old_labels],
         int(new_labels[unknown]),
         [new_labels[entries] for entries in listed],
+        [],
     )
     return Restricted(left, new_labels, old_labels)
 

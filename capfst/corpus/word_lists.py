@@ -3,12 +3,16 @@
 Input: files such as dictionaries and gazetteers, and the language of each, named as for a corpus (languages.py).
 Output: the streams of their words (intern.py), which build_vocabulary turns into labels. Names of several words are
 learned as separate sentences; single words have no context to learn from.
+
+A list whose lines end in a tab and a number, how often the entry occurs, is only evidence on the case of words
+(context/listed.py).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +28,20 @@ from capfst.text.language import DEFAULT, Language
 _COMPOUND = 2  # occurrences of a hyphenated word per entry: enough to keep it whole (vocabulary.COMPOUND_COUNT)
 
 
+class ListStream(NamedTuple):
+    """A part of a word list."""
+
+    language: int  # its index
+    stream: npt.NDArray[np.uint32]
+    occurrences: npt.NDArray[np.int64] | None  # of each line, if the list has them
+    file: int  # the number of its list
+
+
 class WordLists(NamedTuple):
     """Word lists as streams of an interner's ids."""
 
     interner: Interner
-    streams: list[tuple[int, npt.NDArray[np.uint32]]]  # (index of the language, stream)
+    streams: list[ListStream]
 
 
 def read_word_lists(
@@ -54,16 +67,34 @@ def read_word_lists(
             else f"{files[0]}: has the language {of_files[0]}, but the corpus has none. Leave out the language."
         )
     lists = WordLists(Interner(rules), [])
-    for file, language in zip(files, of_files or [""] * len(files), strict=True):
+    for k, (file, language) in enumerate(zip(files, of_files or [""] * len(files), strict=True)):
         if language and language not in languages:
             raise CorpusError(f"{file}: the corpus has no text in its language, {language}. Leave it out, or add some.")
         number = sorted(set(languages)).index(language) if language else 0
         for block in read_blocks([file], errors=errors, hash=hash):
-            lists.streams.append((number, _unbroken(lists.interner.block(block, pretokenized))))
+            entries, occurrences = _parted(block, file)
+            stream = _unbroken(lists.interner.block(entries, pretokenized))
+            lists.streams.append(ListStream(number, stream, occurrences, k))
     counts = lists.interner.counts
     counts[:, COMPOUNDS] *= _COMPOUND
     counts[:, LINE_ENDS] = counts[:, BREAKS] = 0  # the lines are not sentences
     return lists
+
+
+def _parted(block: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | None]:
+    """Return the entries in a block of whole lines, and how often each occurs; None if the list does not tell.
+
+    Raises:
+        CorpusError: the text after a tab is not a whole number.
+    """
+    if b"\t" not in block:
+        return block, None
+    lines = [line.rpartition(b"\t") for line in block.splitlines()]
+    try:
+        occurrences = np.array([int(number) for _, _, number in lines], np.int64)
+    except ValueError as error:
+        raise CorpusError(f"{file}: some lines end in a tab and a number, but not all ({error}).") from error
+    return b"".join(entry + b"\n" for entry, _, _ in lines), occurrences
 
 
 def _unbroken(stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

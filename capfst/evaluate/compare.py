@@ -60,7 +60,7 @@ FOLD = np.arange(CODE_POINTS, dtype=np.uint32)
 FOLD[: len(TO_LOWER)] = TO_LOWER
 FOLD[FINAL_SIGMA] = TO_LOWER[CAPITAL_SIGMA]
 _TURKISH_FOLD = FOLD.copy()
-_TURKISH_FOLD[ord("I")] = DOTLESS_I
+_TURKISH_FOLD[[ord("I"), DOTTED_CAPITAL_I, DOTLESS_I]] = ord("i")
 
 
 def compare(

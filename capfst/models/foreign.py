@@ -2,7 +2,7 @@
 
 In: the beginning of a text, and a model. Out: the language that most of the text is in, if the model does not know it;
 and a model that does. A language is recognized by its most frequent words (`grammars/function_words.tsv`); a model
-knows it if these words are frequent in the model.
+knows it if it was trained with its name, or if these words are frequent in the model.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def foreign_language(text: bytes, lm: LanguageModel) -> NaturalLanguage | None:
 
 
 def _knows(lm: LanguageModel, language: NaturalLanguage) -> bool:
-    """Return whether the frequent words of a language are frequent in a model."""
+    """Return whether a model was trained on text in a language."""
+    if language.code in lm.model.signature.lowercasing.partition("/")[0].split("+"):
+        return True
     costs = lm.model.arcs["weight"]
     total = 0.0
     for word in language.words:

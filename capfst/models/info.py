@@ -129,13 +129,13 @@ def render(description: dict[str, Any]) -> str:
 
 
 def _render_card(card: dict[str, Any]) -> list[str]:
-    words = card.get("words")
+    lists = dict.fromkeys(each["origin"] for each in card["lists"])
     return [
         card["about"],
         "trained on:",
         *(f"  {source['file']}: {source['origin']} ({source['license']})" for source in card["sources"]),
         *(f"  {text['kind']}: written from {', '.join(text['from'])}" for text in card["written"]),
-        *([f"  word lists: {', '.join(words['languages'])} ({words['origin']})"] if words else []),
+        *(f"  lists: {origin}" for origin in lists),
         "scores (with --sentence-case):",
         *(
             f"  {row['text']}: accuracy {row['accuracy']:.2f}, F1 {row['f1']:.2f}, CER {row['cer']:.2f}"

@@ -30,6 +30,7 @@ from capfst.text.tokenizer import COMPOUND
 
 _OF_V, _OF_MS = 3.0, 6.0  # penalties of V. and MS
 _INITIALS = "a. b. c. d. e. f. g. h. j. k. l. m. n. p. r. s. t."
+_GIVEN_NAMES = "john james william robert george thomas charles henry david michael mary"
 _SURNAMES = "smith jones brown williams taylor johnson davies evans wilson"
 
 
@@ -56,6 +57,7 @@ class PersonNames(NamedTuple):
 
     versus: TwoForms
     ms: TwoForms
+    initials: int
     given_names: int
     surnames: int
 
@@ -71,6 +73,7 @@ class PersonNames(NamedTuple):
             TwoForms.of(lm, "v.", "v.", "V.", _OF_V),
             TwoForms.of(lm, "ms", "Ms", "MS", _OF_MS),
             class_of(_INITIALS.split()),
+            class_of(_GIVEN_NAMES.split()),
             class_of(_SURNAMES.split()),
         )
 
@@ -108,10 +111,12 @@ def _change(
         after = words.first_labels[i + 1]
         if words.first_labels[i] == names.ms.word:
             name = records[after].cased_class
-            if words.n_forms[i + 1] > 0 and (name == names.given_names or name == names.surnames):
+            is_person = name == names.given_names or name == names.initials or name == names.surnames
+            if words.n_forms[i + 1] > 0 and is_person:
                 prefer(words, i, arcs[k], names.ms.preferred, names.ms.other, names.ms.penalty, arc_costs, options)
         elif i > 0 and words.token_types[i - 1] <= COMPOUND:
-            is_given = words.n_forms[i - 1] > 0 and records[words.first_labels[i - 1]].cased_class == names.given_names
+            name = records[words.first_labels[i - 1]].cased_class
+            is_given = words.n_forms[i - 1] > 0 and (name == names.given_names or name == names.initials)
             begins = bits[after] & BEGINS != 0 and bits[after] & SMALL != 0
             if not is_given and not begins:
                 prefer(

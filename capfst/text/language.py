@@ -15,7 +15,19 @@ import numpy.typing as npt
 
 from capfst.exceptions import OptionError
 from capfst.text.facts import code_points, rows
-from capfst.text.unicode import INFO, LOWERING, TO_LOWER, TO_TITLE, TO_UPPER, WIDTH, Bytes, CodePoints, Lowering
+from capfst.text.unicode import (
+    DOTLESS_I,
+    DOTTED_CAPITAL_I,
+    INFO,
+    LOWERING,
+    TO_LOWER,
+    TO_TITLE,
+    TO_UPPER,
+    WIDTH,
+    Bytes,
+    CodePoints,
+    Lowering,
+)
 
 NAME = "default"
 """The name of Unicode's default."""
@@ -37,6 +49,7 @@ class Language(NamedTuple):
     elisions: npt.NDArray[np.uint64]  # words of ASCII, as the lowest bytes of an integer
     info: Bytes = INFO  # like INFO, for the tokenizer
     grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and their replacements
+    dotted: tuple[int, ...] = ()  # of several languages, in order of their names, those in which i is that of İ
 
     @property
     def restored(self) -> str:
@@ -95,12 +108,19 @@ def languages(names: str) -> Language:
 
 @cache
 def _joined(names: tuple[str, ...]) -> Language:
-    # Languages whose lowercasing differs from that of the others, such as Turkish, then follow Unicode's rules.
     altering = {name: [rule for rule in _rules(name) if rule.alters_lowercase()] for name in names}
     alike = all(rules == altering[names[0]] for rules in altering.values())
     every = [rule for name in names if alike or not altering[name] for rule in _rules(name)]
     table, title = TO_LOWER.copy(), TO_TITLE.copy()
     upper = TO_UPPER.copy()
+    # The lowercase of both I and İ is then i in all languages. Turkish text gets its own capitals when it is written
+    # (casing/surface.py).
+    in_turkish = [ord("I")], [DOTLESS_I]
+    dotted = [
+        number
+        for number, name in enumerate(names)
+        if not alike and in_turkish in [(rule.surface, rule.lowercase) for rule in altering[name]]
+    ]
     lowered, raised = [], []
     for rule in every:
         if len(rule.surface) == len(rule.lowercase) == 1:
@@ -115,7 +135,7 @@ def _joined(names: tuple[str, ...]) -> Language:
             lowered.append(padded(rule.surface) + padded(rule.lowercase))
         if rule.marks:
             raised.append([*padded(rule.surface), *padded(rule.lowercase), rule.marks])
-    replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1}
+    replaced = {rule.surface[0] for rule in every if len(rule.surface) == 1} | {DOTTED_CAPITAL_I for _ in dotted}
     lowered += [row for row in LOWERING.sequences.tolist() if row[0] not in replaced]
     for made in (table, title, upper):
         made.flags.writeable = False
@@ -128,6 +148,7 @@ def _joined(names: tuple[str, ...]) -> Language:
         upper,
         longest_first(raised, WIDTH, 2 * WIDTH + 1),
         np.array(sorted({_key(word) for name in names for word in _elisions(name)}), np.uint64),
+        dotted=tuple(dotted),
     )
 
 

@@ -222,11 +222,19 @@ def collect(
 
 
 def read_lists(inputs: Inputs, options: TrainOptions) -> Lists | None:
-    """Read the word lists; None if there are none."""
+    """Read the word lists; None if there are none.
+
+    Raises:
+        CapfstError: as `read_word_lists`; a list with frequencies, for a model that is adapted.
+    """
     if not options.words:
         return None
     hash = hashlib.blake2b(digest_size=8)
     words = read_word_lists(options.words, inputs.languages, hash, options.errors, options.pretokenized, inputs.rules)
+    if options.base is not None and any(each.occurrences is not None for each in words.streams):
+        raise OptionError(
+            "`words` has a list with frequencies, which only training without `base` can weigh. Leave out the numbers."
+        )
     return Lists(words, hash.hexdigest())
 
 
@@ -276,7 +284,7 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
     language_of = np.unique([source.language or "" for source in inputs.sources], return_inverse=True)[1]
     fitting = partial(
         fit, vocabulary.symbols, starts, vocabulary.counts, text.labels, language_of, vocabulary.listed,
-        vocabulary.unknown, job.options.memory, job.show, wanted,
+        vocabulary.frequencies, vocabulary.unknown, job.options.memory, job.show, wanted,
     )  # fmt: skip
     learned: dict[str, Context] = {}
     fitted: Fitted | None = None
@@ -291,19 +299,26 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
 
 
 def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, options: TrainOptions) -> Counted:
-    """Drop rare words from the vocabulary, if that is wanted, and add the names in word lists to the sentences.
+    """Drop rare words from the vocabulary, if that is wanted, and words that only lists with frequencies have; and add
+    the names in word lists to the sentences.
 
-    `contexts` are changed to match. They were learned from all words, so they can guess the case of words that the LM
-    lacks.
+    `contexts` are changed to match. They were learned from all words, so they know the case of words that the LM lacks.
 
     Raises:
         OptionError: no word is left.
     """
     vocabulary, starts = text.vocabulary, text.starts
     new_labels = np.arange(len(vocabulary.symbols), dtype=np.uint32)
-    is_restricted = options.min_count > 1 or options.max_words is not None
+    is_restricted = bool(options.min_count > 1 or options.max_words is not None or vocabulary.frequencies)
     if is_restricted:
-        vocabulary, new_labels, old_labels = restricted(vocabulary, starts, options.min_count, options.max_words)
+        several = options.max_words is not None and len(set(inputs.languages)) > 1
+        vocabulary, new_labels, old_labels = restricted(
+            vocabulary,
+            starts,
+            options.min_count,
+            options.max_words,
+            _frequency(text, inputs) if several else None,
+        )
         if len(vocabulary.symbols) <= 2:  # only <epsilon> and <unk>
             raise OptionError(
                 f"`min_count` is {options.min_count}, but no word in {inputs.name} is so frequent. Lower it."
@@ -319,6 +334,15 @@ def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, option
         more = np.concatenate([np.zeros(0, np.uint32), *map(names, vocabulary.listed)])
         labels = labels.relabeled(new_labels, more)
     return text._replace(vocabulary=vocabulary, starts=starts, labels=labels)
+
+
+def _frequency(text: Counted, inputs: Inputs) -> npt.NDArray[np.float64]:
+    """Return the number of occurrences of each label in the language where it is largest relative to the square root of
+    the text in that language. So a language with little text keeps more of its words than by their number alone."""
+    counts = {language: np.zeros(len(text.vocabulary.counts)) for language in inputs.languages}
+    for source, labels in zip(inputs.sources, text.labels.sample(text.labels.size), strict=True):
+        counts[source.language or ""] += np.bincount(labels, minlength=len(text.vocabulary.counts))
+    return np.max([of_language / max(1, of_language.sum()) ** 0.5 for of_language in counts.values()], axis=0)
 
 
 def text_of_sample(text: Counted) -> bytes:

@@ -33,10 +33,10 @@ def picture(page: str) -> str:
         "F1 on WikiText-2 against the size of the model",
         "size of the model, MB",
         320,
-        (15, 1000),
+        (15, 1200),
         [(tick, str(tick)) for tick in (20, 50, 100, 200, 500, 1000)],
-        (84, 95),
-        range(84, 96, 2),
+        (84, 96),
+        range(84, 97, 2),
     )
     for label, color, offset, points in series:
         path = " L".join(f"{chart.x(size):.1f},{chart.y(f1):.1f}" for size, f1 in points)

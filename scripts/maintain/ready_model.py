@@ -1,9 +1,9 @@
 """Build a bundled model from the texts that its model card lists, and measure it.
 
     \b
-    python scripts/maintain/ready_model.py make en ../corpora/en    # or: make model SOURCES=../corpora/en
+    python scripts/maintain/ready_model.py make en ../corpora       # or: make model SOURCES=../corpora
     python scripts/maintain/ready_model.py make multi ../corpora    # or: make model NAME=multi SOURCES=../corpora
-    python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst --sources ../corpora/en
+    python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst --sources ../corpora
 
 The card is capfst/models/NAME.json. The same texts and options give the same bytes. `measure` writes the model's
 figures into the card, and also prints those of other models: --lm, truecase with its own model, and sacremoses trained
@@ -12,7 +12,6 @@ on a sample of the model's sources (the last two only if they are installed; the
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import subprocess
 import sys
@@ -27,7 +26,7 @@ import click
 import capfst
 from capfst.batch.manifest import sha256
 from capfst.cli.exit_status import exit_status
-from capfst.exceptions import CapfstError, CorpusError, ModelError
+from capfst.exceptions import CorpusError, ModelError
 from capfst.io.blocks import read_blocks
 from capfst.models import FOLDER, find
 from capfst.options import ContextOptions
@@ -96,7 +95,7 @@ def make(name: str, folder: Path) -> None:
     options = card["training"] | {"context": ContextOptions(**card["training"]["context"])}
     with tempfile.TemporaryDirectory() as written:
         texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
-        words = write_words(card["words"], Path(written)) if "words" in card else []
+        words = [of_language(each, write_list(each, folder, Path(written))) for each in card["lists"]]
         trained = capfst.train(texts, model, words=words, progress=partial(progress, quiet=False), **options)
     print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
@@ -121,20 +120,11 @@ def run(script: str, *arguments: str | Path) -> None:
         sys.exit(status)
 
 
-def write_words(words: dict[str, Any], into: Path) -> list[str]:
-    """Write the word lists that the card describes; return them as `capfst train --words` reads them."""
-    for package, version in words["packages"].items():
-        try:
-            found = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found = "none"
-        if found != version:
-            raise CapfstError(
-                f"Word lists need {package} {version}, found {found}. Run: pip install {package}=={version}"
-            )
-    frequent = [] if words["frequent"] is None else ["--frequent", str(words["frequent"])]
-    run("word_lists.py", *words["languages"], "-o", into, *frequent)
-    return [f"{language}={into / language}.txt" for language in words["languages"]]
+def write_list(each: dict[str, Any], folder: Path, into: Path) -> Path:
+    """Write a list of words as evidence, from one that the card describes."""
+    path = into / Path(each["file"]).name.removesuffix(".zst")
+    run("frequencies.py", each["kind"], checked(each, folder), "-o", path)
+    return path
 
 
 Recase = Callable[[list[str]], list[str]]

@@ -234,12 +234,19 @@ def test_unknown_languages_are_refused(names: str, message: str) -> None:
         languages(names)
 
 
-@pytest.mark.parametrize("names", ["de,tr", "de,lt", "lt,tr"])
-def test_several_languages_lowercase_as_unicode_does(names: str) -> None:
+@pytest.mark.parametrize(("names", "dotted"), [("de,lt", ()), ("de,tr", (1,)), ("az,de,tr", (0, 2)), ("lt,tr", (1,))])
+def test_several_languages_lowercase_as_unicode_does(names: str, dotted: tuple[int, ...]) -> None:
+    """Except for İ if one of them is Turkish: its lowercase is then i, without a dot above."""
     language = languages(names)
+    assert language.dotted == dotted
     assert (language.lowering.table == DEFAULT.lowering.table).all()
-    assert language.lowering.sequences.tolist() == DEFAULT.lowering.sequences.tolist()
+    assert language.lowering.sequences.tolist() == ([] if dotted else DEFAULT.lowering.sequences.tolist())
     assert language.title.tolist() == DEFAULT.title.tolist()
+
+
+def test_turkish_languages_alone_keep_their_rules() -> None:
+    assert languages("az,tr").dotted == ()
+    assert (languages("az,tr").lowering.table == languages("tr").lowering.table).all()
 
 
 def test_shapes_of_forms_follow_the_language() -> None:

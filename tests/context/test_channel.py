@@ -24,7 +24,7 @@ EN = [
     ("we use PyTorch and iphones in NEW york", "we use PyTorch and iPhones in New York"),
     ("She works At google , and VsCode Is what she uses .", "She works at Google , and VsCode is what she uses ."),
     ("THE CAT SAT IN NEW YORK", "the cat sat in New York"),
-    ("The Quick Brown Fox Jumped Over The Dog In Paris", "The quick brown fox jumped over the dog in Paris"),
+    ("The Old Man Walked Over The Bridge In Paris", "The old man walked over the bridge in Paris"),
     ("i like new york", "I like New York"),
     ("The man went to Paris .", "The man went to Paris ."),
     ("McFoo and DeBar met the Zorblax in London .", "McFoo and DeBar met the Zorblax in London ."),

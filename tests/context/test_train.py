@@ -69,7 +69,7 @@ def test_empty_sources(tmp_path: Path) -> None:
     one, other = (load(folder / "cap.fst").pipeline.context for folder in folders)
     assert one is not None
     assert other is not None
-    for a, b in zip(one, other, strict=True):
+    for a, b in zip(one[:-1], other[:-1], strict=True):
         assert np.array_equal(a, b)
 
 
@@ -144,7 +144,7 @@ def test_counts_exclude_the_slices_that_are_learned_from(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(train, "learn", learn)
     occurrences = np.bincount(corpus.labels, minlength=5)
-    arguments = symbols, starts, occurrences, corpus, np.array(languages), [], 1, None, silent, ContextOptions()
+    arguments = symbols, starts, occurrences, corpus, np.array(languages), [], [], 1, None, silent, ContextOptions()
     lexicon = fit(*arguments).lexicon
     of_all = [lexicon.shape_counts, *lexicon.language_counts]
     assert lexicon.shape_counts[1:].tolist() == [[400, 200, 0, 0], [600, 0, 0, 0]]
@@ -167,6 +167,7 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
         np.array([2, 0, 1, 1, 3]),
         LocalCorpus(labels, np.array([7])),
         np.zeros(1, np.int64),
+        [],
         [],
         1,
     )

@@ -65,28 +65,36 @@ def test_text_cut_inside_a_character(lm):
 
 
 @pytest.fixture(scope="module")
-def german(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("german")
-    (folder / "de.txt").write_text(f"{FOREIGN['de']}\n" * 9, "utf-8")
-    capfst.train(folder / "de.txt", folder / "de.fst", clean=False, context=False)
-    return folder / "de.fst"
+def polish(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("polish")
+    (folder / "pl.txt").write_text(f"{FOREIGN['pl']}\n" * 9, "utf-8")
+    capfst.train(folder / "pl.txt", folder / "pl.fst", clean=False, context=False)
+    return folder / "pl.fst"
 
 
-def test_a_model_knows_its_language(german):
-    lm = capfst.load(german).pipeline.loaded.lm
-    assert foreign_language(FOREIGN["de"].encode(), lm) is None
+def test_a_model_knows_its_language(polish):
+    lm = capfst.load(polish).pipeline.loaded.lm
+    assert foreign_language(FOREIGN["pl"].encode(), lm) is None
     assert foreign_language(ENGLISH["news"].encode(), lm).code == "en"  # type: ignore[union-attr]
 
 
-def test_the_model_that_knows_a_language(german, monkeypatch):
+def test_the_model_that_knows_a_language(polish, monkeypatch):
     languages = {each.code: each for each in _languages()}
     monkeypatch.delenv(models.VARIABLE, raising=False)
     assert model_of(languages["en"]) == "en"
+    assert model_of(languages["de"]) == "multi"
     assert model_of(languages["pl"]) is None
-    monkeypatch.setenv(models.VARIABLE, str(german))
-    assert model_of(languages["de"]) == str(german)
-    monkeypatch.setenv(models.VARIABLE, str(german.with_name("no.fst")))
-    assert model_of(languages["de"]) is None
+    monkeypatch.setenv(models.VARIABLE, str(polish))
+    assert model_of(languages["pl"]) == str(polish)
+    monkeypatch.setenv(models.VARIABLE, str(polish.with_name("no.fst")))
+    assert model_of(languages["pl"]) is None
+
+
+@pytest.mark.parametrize("code", FOREIGN)
+def test_a_model_knows_the_languages_that_were_named(code):
+    lm = capfst.load("multi").pipeline.loaded.lm
+    found = foreign_language(FOREIGN[code].encode(), lm)
+    assert (found and found.code) == (code if code in ("pl", "ru") else None)
 
 
 def test_the_table():
@@ -100,10 +108,10 @@ def test_the_table():
 
 
 @pytest.mark.cli
-@pytest.mark.parametrize(("code", "name"), [("de", "German"), ("fr", "French")])
-def test_recase_and_batch_print_the_note_once(tmp_path, german, monkeypatch, code, name):
-    monkeypatch.setenv(models.VARIABLE, str(german))
-    remedy = f"--lm {german}" if code == "de" else "capfst train"
+@pytest.mark.parametrize(("code", "name"), [("pl", "Polish"), ("fr", "French"), ("ru", "Russian")])
+def test_recase_and_batch_print_the_note_once(tmp_path, polish, monkeypatch, code, name):
+    monkeypatch.setenv(models.VARIABLE, str(polish))
+    remedy = {"pl": f"--lm {polish}", "fr": "--lm multi", "ru": "capfst train"}[code]
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(f"{FOREIGN[code]}\n" * 9, "utf-8")
     files = sorted(tmp_path.glob("*.txt"))

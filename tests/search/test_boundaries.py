@@ -180,9 +180,9 @@ Approx. 50 people came.
 It costs approx. five dollars incl. tax.
 It is at No. 5 Downing Street.
 He said no. It was late.
-Look at Fig. 3. It shows the result.
+Look at fig. 3. It shows the result.
 See sec. 4 for details.
-The Dept. of defense said so.
+The Dept. of Defense said so.
 She studied at Univ. of Chicago in 1990.
 Apple Corp. announced new products.
 Apple Inc. and Google Ltd. are companies.

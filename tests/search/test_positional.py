@@ -16,7 +16,7 @@ thank you for calling Bank of America my name is Lisa how can I help you
 I talked to John Smith he said yes we should do it on Monday what do you think
 our next speaker is Tim Cook the CEO of Apple please welcome him
 I love Netflix the shows are great no other service is like it
-this is Fox News I am Bret Baier good evening
+this is Fox News I am Bret Baier thank you
 it told us that the US IT industry is new
 """
 

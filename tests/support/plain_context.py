@@ -9,7 +9,7 @@ import numpy as np
 from capfst.casing.names import pattern
 from capfst.casing.shapes import Shape
 from capfst.context.features import FIRST_PASS_LEAD, NO_DECISION
-from capfst.context.lexicon import BEGIN, END, NO_CASE, UNSEEN
+from capfst.context.lexicon import BEGIN, END, LISTED, NO_CASE, UNSEEN
 from capfst.text.unicode import INFO, LETTER
 
 PRIME = 0x9E3779B97F4A7C15
@@ -61,6 +61,8 @@ def shape_evidence(counts: list[int]) -> int:
 
 def evidence_parts(e: int) -> tuple[int, int, int]:
     """Return the shape, impurity and frequency in shape evidence."""
+    if e >= LISTED:
+        return (e - LISTED) // 7, min((e - LISTED) % 7, 4), 2
     return (e - 1) // 30, (e - 1) // 6 % 5, (e - 1) % 6
 
 

@@ -68,7 +68,8 @@ def casing_costs_of(
             start, end, token_type, first, forms = listed[i]
             position = min(position, features.MAX_POSITION)
             hashes[i], cased, proxy = oov(buf, start, end, token_type, transducer)
-            if not forms and cased and proxy and context.shapes[proxy] != Shape.CASELESS:
+            evidence = rare(context, hashes[i][0]) if cased else NO_CASE
+            if not forms and evidence == UNSEEN and proxy and context.shapes[proxy] != Shape.CASELESS:
                 records[i] = first = proxy
             if i in records:
                 known = context.words[first]
@@ -76,7 +77,6 @@ def casing_costs_of(
                 classes = known[["lower_class", "cased_class"]].tolist()
                 read[-1].append(Token(*hashed, e, int(known["frequency_rank"]), position, *classes))
                 continue
-            evidence = UNSEEN if cased else NO_CASE
             read[-1].append(Token(hashes[i][0], hashes[i][7], evidence, 0, position, RARE, RARE))
     every, all_indices = padded(read)
     costs: dict[int, list[float]] = {}
@@ -105,6 +105,14 @@ def oov(
     forms = transducer.symbols.forms(stripped, first_labels(transducer.symbols))
     proxy = forms.start if stripped != word else 0
     return hash_word(word), cased and shape_of(text, 0, len(text), INFO) != Shape.CASELESS, proxy
+
+
+def rare(context: Context, hashed: int) -> int:
+    """Return the shape evidence of a word that the LM lacks; UNSEEN if the context model has none."""
+    begins, low_bits, evidence = context.rare
+    bucket = hashed * (len(begins) - 1) >> 32
+    words = range(begins[bucket], begins[bucket + 1]) if len(evidence) else range(0)
+    return next((int(evidence[k]) for k in words if low_bits[k] == hashed & 0xFFFF), UNSEEN)
 
 
 def row(table: npt.NDArray[np.uint32], feature: int) -> list[int]:
@@ -157,10 +165,10 @@ def line_costs(
             settled.add(t)
             continue
         z = total(context.stage1, neighbor_features(tokens, t, domain))
-        if tokens[t].shape_evidence != UNSEEN:
+        if i in records and tokens[t].shape_evidence != UNSEEN:
             own = [0, *context.words[records[i]]["scores"].tolist()]
         else:
-            own = total(context.stage1, word_features(hashes[i], UNSEEN, domain))
+            own = total(context.stage1, word_features(hashes[i], tokens[t].shape_evidence, domain))
         z = [scale * (a + b) for a, b in zip(z, own, strict=True)]
         p[t], decisions[t] = softmax(z), decision(z)
         if max(leads(z)) >= features.STAGE1_LEAD:

@@ -38,7 +38,7 @@ def read_lines(*files: Path) -> list[str]:
 def bundled_sources(data: Path) -> list[Path]:
     """Return the texts that the bundled model was trained on, as its model card lists them."""
     card = json.loads((models.FOLDER / f"{models.DEFAULT}.json").read_text("utf-8"))
-    return [data / "train" / models.DEFAULT / source["file"] for source in card["sources"]]
+    return [data / source["file"] for source in card["sources"]]
 
 
 def bundled_text(data: Path) -> Iterator[bytes]:
