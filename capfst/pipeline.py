@@ -208,13 +208,13 @@ class Pipeline:
 
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
         """Return recased lines, of which those are recased again whose written case counted, but no longer does."""
+        has_capital = style is not None and style.has_capital
+        numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
         if self.input_case == "keep":
-            numbers = has_become_title(buf, words, self.loaded.pretokenized, np.frombuffer(recased, np.uint8))
-        else:
-            has_capital = style is not None and style.has_capital
-            numbers = has_lost_contrast(buf, words, np.frombuffer(recased, np.uint8), has_capital)
-            if self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
-                numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
+            title = has_become_title(buf, words, self.loaded.pretokenized, np.frombuffer(recased, np.uint8))
+            numbers = np.union1d(numbers, title)
+        elif self.loaded.model.symbols.language.restored != "case":  # a stray combining mark may be a word's only one
+            numbers = np.union1d(numbers, _lines_with(buf, _COMBINING))
         if not numbers.size:
             return recased
         lines = bytes(recased).split(b"\n")

@@ -28,6 +28,7 @@ MAY_BEGIN = 16
 _NEWLINE = ord("\n")
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
+_SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
 
 
 @inner
@@ -198,13 +199,14 @@ def has_become_title(
 
 
 @inner
-def _has_contrast(text: U8Array, start: i64, end: i64) -> tuple[bool, bool]:
-    """Return whether text[start:end] has small letters, and whether it has capital ones; only ASCII letters count."""
-    small, capital = 0, 0
+def _letters(text: U8Array, start: i64, end: i64) -> tuple[i64, i64, i64]:
+    """Return the numbers of small and of capital letters of ASCII in text[start:end], and of its other bytes."""
+    small, capital, other = 0, 0, 0
     for i in range(start, end):
-        small |= text[i] - u8(97) < 26
-        capital |= text[i] - u8(65) < 26
-    return small != 0, capital != 0
+        small += text[i] - u8(97) < 26
+        capital += text[i] - u8(65) < 26
+        other += text[i] >= 128
+    return small, capital, other
 
 
 @kernel
@@ -218,11 +220,13 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
             its_end = its_start
             while its_end < recased.size and recased[its_end] != _NEWLINE:
                 its_end += 1
-        small, capital = _has_contrast(buf, start, end)
-        if small and capital:
-            small, capital = _has_contrast(recased, its_start, min(its_end, recased.size))
+        small, capital, other = _letters(buf, start, end)
+        is_odd = other > 0 and end - start < _SHORT
+        if is_odd or (small > 0 and capital > 0):
+            is_odd = is_odd or 2 * capital >= small
+            small, capital, other = _letters(recased, its_start, min(its_end, recased.size))
             numbers[n] = line
-            n += not (small and (capital or has_capital))
+            n += is_odd or not (small > 0 and (capital > 0 or has_capital))
         start, its_start = end + 1, its_end + 1
     return n
 
@@ -230,8 +234,9 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
 def has_lost_contrast(
     buf: npt.NDArray[np.uint8], words: Words, recased: npt.NDArray[np.uint8], has_capital: bool
 ) -> npt.NDArray[np.int64]:
-    """Return the numbers of the lines that have small and capital letters before recasing, but not after it. Only ASCII
-    letters count. has_capital: whether lines without capitals count as having some."""
+    """Return the numbers of the lines that have small and capital letters before recasing, but not after it; and of
+    those with many capitals, and short ones with other letters than ASCII, whose evidence may change with one word.
+    Only ASCII letters count. has_capital: whether lines without capitals count as having some."""
     ends = np.append(words.starts[words.token_types == NEWLINE], buf.size)
     numbers = np.empty(len(ends), np.int64)
     return numbers[: _find_lost(buf, ends, recased, has_capital, numbers)]
