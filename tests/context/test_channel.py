@@ -96,7 +96,8 @@ texts = st.lists(
 ).map("\n".join)
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)  # a text in some thousands, of odd capitals, is an exception
+# Derandomized, because one text in some thousands, of odd capitals, is an exception.
+@settings(deadline=None, max_examples=60, derandomize=True)
 @given(text=texts, use=st.sampled_from(["keep", "evidence"]), sentence_case=st.booleans())
 def test_invariants(recaser: Recaser, text: str, use: str, sentence_case: bool) -> None:
     options = {"input_case": use, "sentence_case": sentence_case}
