@@ -67,6 +67,7 @@ bounds: $(VENV)/dev
 
 fuzz: $(VENV)/dev
 	$(BIN)/python scripts/maintain/fuzz.py lines 1000000
+	$(BIN)/python scripts/maintain/fuzz.py files 20000
 	$(BIN)/python scripts/maintain/fuzz.py models 5000
 	$(BIN)/python scripts/maintain/fuzz.py signals 200
 	$(BIN)/python scripts/maintain/fuzz.py soak 120

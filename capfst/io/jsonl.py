@@ -142,7 +142,9 @@ def escape(old: str, recased: str) -> str:
         aligned = end == len(recased) and scanstring(raw + '"', 0) == (recased, len(raw) + 1)
     except json.JSONDecodeError:
         aligned = False
-    return raw if aligned else json.dumps(recased)[1:-1]  # recasing changed the number of characters
+    return (
+        raw if aligned else json.dumps(recased, ensure_ascii=old.isascii())[1:-1]
+    )  # recasing changed the number of characters
 
 
 def _escaped(character: str, like: str) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
+_plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
 _words = re.compile(r"\S+").finditer
 _tokens = re.compile(r"\S+|\s+").findall
 
@@ -153,8 +154,14 @@ def in_capitals(text: str) -> bool:
 
 
 def upper(text: str) -> str:
-    """Return a text in capitals, with the same number of characters."""
-    return text.upper() if len(text.upper()) == len(text) else text
+    """Return a text with its words in capitals; not of URLs, escapes and the like."""
+    return _plain_words(lambda word: _raised(word[0]), text)
+
+
+def _raised(word: str) -> str:
+    raised = word.upper()
+    # A combining iota is not the iota that its capital becomes.
+    return raised if len(raised) == len(word) and raised.lower() == word.lower() else word
 
 
 def apart_in_capitals(spans: list[Span]) -> list[Span]:

@@ -2,6 +2,7 @@
 
     \b
     python scripts/maintain/fuzz.py lines 1000000     lines × sets of options: only case may change
+    python scripts/maintain/fuzz.py files 20000       subtitles, transcripts and streams: only case may change
     python scripts/maintain/fuzz.py models 5000       damaged models: refused, or only case changes
     python scripts/maintain/fuzz.py signals 200       commands that get a signal: nothing half-written
     python scripts/maintain/fuzz.py soak 600          seconds of threads that load and recase
@@ -13,8 +14,11 @@ processes, so that a crash is a failure, too.
 from __future__ import annotations
 
 import importlib
+import io
+import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -33,7 +37,9 @@ import click
 
 import capfst
 from capfst.cli.exit_status import exit_status
+from capfst.cli.live import recase_stream
 from capfst.exceptions import CapfstError
+from capfst.io.speech import reader
 from capfst.system.budget import resident
 from capfst.system.workers import map_in_processes
 from capfst.text.unicode import lower
@@ -117,6 +123,68 @@ def _recaser(model: str) -> capfst.Recaser:
     if model not in _recasers:
         _recasers[model] = capfst.load(model)
     return _recasers[model]
+
+
+# Subtitles, transcripts and streams
+
+FILES = {  # the beginning of a file of each format, and what it repeats
+    "srt": ("", "7\n00:00:01,000 --> 00:00:02,000\n<i>{}</i>\n- {}\n\n"),
+    "vtt": ("WEBVTT\n\nNOTE {}\n\n", "00:01.000 --> 00:02.000 align:start\n<v {}>{}\n{}<00:01.500><c> {}</c>\n\n"),
+    "ass": ("[Events]\n", "Dialogue: 0,0:00:01.00,0:00:02.00,{},,0,0,0,,{{\\i1}}{}\\N{{\\p1}}m 0 0{{\\p0}}{}\n"),
+    "sbv": ("", "0:00:01.000,0:00:02.000\n{}[br]{}\n\n"),
+    "ctm": (";; {}\n", "call {} 0.1 0.2 {} 0.9\n"),
+    "stm": ("", "call 1 {} 0.1 0.2 <o> {} (%hm) {}\n"),
+    "kaldi": ("", "a-1 {}\n"),
+    "transcript": ("[", '{{"text": "{}", "words": [{{"word": "{}", "speaker": {{}}}}, {{"word": "{}"}}]}},\n'),
+}
+
+
+def made_file(rng: random.Random, kind: str) -> str:
+    """Return a file of a format, in which some characters may be changed."""
+    head, part = FILES[kind]
+    text = head + "".join(part for _ in range(rng.randint(1, 8)))
+    text = text.removesuffix(",\n") + "]" if kind == "transcript" else text
+    lines = [mutated_line(rng)[: rng.choice([3, 20, 200])] for _ in range(text.count("{}"))]
+    if kind in ("ctm", "stm"):
+        lines = [re.sub(r"\s", "_", line) or "x" for line in lines]
+    if kind == "transcript":
+        lines = [json.dumps(line, ensure_ascii=rng.random() < 0.5)[1:-1] for line in lines]
+    characters = list(text.format(*lines).encode(errors="replace").decode())
+    for _ in range(rng.choice([0, 0, 1, 5])):
+        at, size = rng.randint(0, len(characters)), rng.choice([1, 1, 40])
+        characters[at : at + size] = rng.choice(
+            ["", "\n", "<", "{", '"', "-->", "\r\n", characters[at : at + 2 * size]]
+        )
+    return "".join(characters)
+
+
+def _unescaped(text: str) -> str:
+    """Return the text with the characters for which the escapes of JSON stand."""
+    escapes = re.compile(r"\\\\|\\u([0-9a-fA-F]{4})")
+    text = escapes.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else escape[0], text)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def recase_files(task: tuple[str, int]) -> str:
+    """Recase a file, or a stream of text; return its kind and what became of it."""
+    model, seed = task
+    rng = random.Random(seed)
+    recaser = _recaser(model)
+    kind = rng.choice([*FILES, "stream"])
+    if kind == "stream":
+        text = "\n".join(mutated_line(rng).encode(errors="replace").decode() for _ in range(3))
+        source = io.BytesIO(text.encode())
+        out = b"".join(recase_stream(recaser.stream(rng.choice([0, 1, 4])), source)).decode()
+    else:
+        text = made_file(rng, kind)
+        try:
+            parts = list(reader("file", kind).read([text.encode()]))
+        except CapfstError:
+            return f"{kind} refused"
+        out = b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
+    if _lower(_unescaped(out)) != _lower(_unescaped(text)):
+        raise FuzzingError(f"seed {seed}: more than the case of {text!r} has changed: {out!r}")
+    return f"{kind} recased"
 
 
 # Models
@@ -252,6 +320,20 @@ def lines(number: int, lm: str, seed: int, jobs: int) -> None:
     blocks = -(-number // (BLOCK * len(OPTIONS)))
     done = sum(in_order(recase_lines, ((lm, seed + k) for k in range(blocks)), jobs))
     click.echo(f"{done:,} lines × sets of options: in none more than case has changed")
+
+
+@cli.command()
+@click.argument("number", type=int)
+@seed_option
+@jobs_option
+def files(number: int, seed: int, jobs: int) -> None:
+    """Recase NUMBER files of subtitles and transcripts, and streams."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = trained(Path(folder))
+        counts = Counter(in_order(recase_files, ((model, seed + k) for k in range(number)), jobs))
+    for kind, count in sorted(counts.items()):
+        click.echo(f"{count:7,} {kind}")
+    click.echo(f"{sum(counts.values()):,} files and streams: in none, more than case has changed")
 
 
 @cli.command()

@@ -198,3 +198,12 @@ def test_without_cues() -> None:
     for kind, text in (("vtt", "WEBVTT\n"), ("ass", "[Events]\n"), ("srt", "\n\n")):
         (part,) = reader("film", kind).read([text.encode()])
         assert (part.text, part.written(b"")) == (b"", text.encode())
+
+
+def test_urls_and_escapes_in_capitals_stay(recaser: Recaser) -> None:
+    text = TIMES.format("VISIT US AT www.foo.com/Bar", "IT IS %s AND \\u00c7 IN McDONALD'S ΝΈΑ ΥΌΡΚΗ\u0345")
+    out = recased(recaser, text, "srt")
+    assert "www.foo.com/Bar" in out
+    assert r"%s and \u00c7" in out
+    assert out.endswith("\u0345\n")
+    assert lower(out) == lower(text)
