@@ -117,9 +117,11 @@ def _keep_dotted(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j:
 
 @outlined
 @inner
-def _put_dots(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array) -> i64:
-    """Write İ instead of I in out[word:j] where the token buf[start:end] has i. Return the new end. `scratch` as for
-    `spell`."""
+def _put_dots(
+    buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i64, scratch: U8Array, is_dotted: bool
+) -> i64:
+    """Write İ instead of I in out[word:j] where the token buf[start:end] has İ, or, if is_dotted, i. Return the new
+    end. `scratch` as for `spell`."""
     size = _copy(out, word, j, scratch, 0)
     i, k = start, 0
     j = word
@@ -128,7 +130,8 @@ def _put_dots(buf: U8Array, start: i64, end: i64, out: U8Array, word: i64, j: i6
         of_token = 0
         if i < end:
             of_token, i = decode(buf, i, end)
-        j = encode(DOTTED_CAPITAL_I if code == 73 and of_token == 105 else code, out, j)
+        has_dot = of_token == DOTTED_CAPITAL_I or (is_dotted and of_token == 105)
+        j = encode(DOTTED_CAPITAL_I if code == 73 and has_dot else code, out, j)
     return j
 
 
@@ -399,8 +402,8 @@ def _write(
                 j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
         if _has_dotted(buf, start, end):
             j = _keep_dotted(buf, start, end, out, written, j)
-        if is_dotted:
-            j = _put_dots(buf, start, end, out, written, j, scratch)
+        if is_dotted or (dotted.size > 0 and _has_dotted(buf, start, end)):
+            j = _put_dots(buf, start, end, out, written, j, scratch, is_dotted)
     return _copy(buf, n_copied, size, out, j)
 
 

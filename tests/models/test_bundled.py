@@ -180,3 +180,15 @@ def test_it_is_built_only_from_the_texts_of_its_card(tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ})
         assert done.returncode == 1
         assert any(source in done.stderr for source in sources)
+
+
+def test_turkish_capitals_stay_in_a_model_of_several_languages() -> None:
+    recaser = capfst.load("multi")
+    table = {
+        "istanbul ve izmir çok güzel": "İstanbul ve İzmir çok güzel",
+        "İSTANBUL VE İZMİR ÇOK GÜZEL": "İstanbul ve İzmir çok güzel",
+        "wir fliegen nach İstanbul und İzmir": "wir fliegen nach İstanbul und İzmir",
+        "wir fliegen nach istanbul": "wir fliegen nach Istanbul",
+    }
+    for text, expected in table.items():
+        assert recaser(text) == recaser(expected) == expected
