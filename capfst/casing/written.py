@@ -223,7 +223,7 @@ def _find_lost(buf: U8Array, ends: I64Array, recased: U8Array, has_capital: bool
         small, capital, other = _letters(buf, start, end)
         is_odd = other > 0 and end - start < _SHORT
         if is_odd or (small > 0 and capital > 0):
-            is_odd = is_odd or 2 * capital >= small
+            is_odd = is_odd or (capital > 1 and 2 * capital >= small)
             small, capital, other = _letters(recased, its_start, min(its_end, recased.size))
             numbers[n] = line
             n += is_odd or not (small > 0 and (capital > 0 or has_capital))

@@ -188,7 +188,8 @@ def with_case_of(text: str, cased: str) -> str:
         return cased
     if letters_of(text) == letters_of(cased):
         letters = filter(str.isalnum, cased)
-        return "".join([next(letters) if character.isalnum() else character for character in text])
+        in_case = "".join([next(letters) if character.isalnum() else character for character in text])
+        return in_case.replace("İ\u0307", "İ")  # which the text has as i and a dot above
     words, others = list(_words(text)), [word[0] for word in _words(cased)]
     parts, end = [], 0
     for i, j in _same_words([letters_of(word[0]) for word in words], list(map(letters_of, others))):

@@ -85,7 +85,9 @@ def test_evidence_needs_a_model_that_has_learned_it(recaser: Recaser, contextual
         ("Ab\nab\nAB\n\nAb c", "ab\nab\nAB\n\nAB C", False, [0, 4]),
         ("Ab\nAb\n", "ab\nAB\n", True, [1]),
         ("Ab\nAb", "Ab\nAb", False, []),
-        ("İb\nAb\n", "i\u0307b\nab\n", False, [1]),  # İ has no contrast, as only ASCII letters count
+        ("İb\nAb\n", "i\u0307b\nab\n", False, [0, 1]),  # a short line with a letter that is not ASCII
+        (f"{20 * 'İb '}\nAb\n", f"{20 * 'İb '}\nab\n", False, [1]),  # only ASCII letters count
+        ("sOME WORDS IN CAPITALS\nSome Words\n", "sOME WORDS IN CAPITALS\nSome Words\n", False, [0]),
         ("", "", False, []),
     ],
 )
