@@ -23,5 +23,6 @@ The modules, in the order of the data:
   text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
   → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs); `spellings` adds the
-  costs of spellings in models that also restore diacritics.
+  costs of spellings in models that also restore diacritics;
+* explaining: `contributions` (ln p of each shape → what each feature contributes, in words).
 """

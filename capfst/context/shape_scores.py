@@ -77,7 +77,7 @@ def _subtract_largest(z: F32Array) -> None:
 
 
 @inlined
-def _sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
+def sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
     """Return the sums of the weights in the rows of n features: the first and the third weight in the low and high 16
     bits of one number, the second in another. A slot that holds another feature's row counts as EMPTY_ROW. rows: a
     table as in Parameters.
@@ -97,7 +97,7 @@ def _sum_rows(rows: U32Array, features: U32Array, n: i64) -> tuple[u32, u32]:
 
 
 @inner
-def _score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
+def score_of(sums: tuple[u32, u32], shape: i64, n: i64) -> i64:
     """Return the score of a shape, given the sums of n rows; 0 for LOWER."""
     odd, even = sums
     if shape == 0:
@@ -164,9 +164,9 @@ def _first_pass(
         for j in range(n_candidates):
             i = candidates[j]
             t, z = text.token_of[i], log_p[i]
-            sums = _sum_rows(rows, buffers.features[j], N_FIRST_FEATURES)
+            sums = sum_rows(rows, buffers.features[j], N_FIRST_FEATURES)
             for k in range(N_SHAPES):
-                z[k] = context.scales[2] * _score_of(sums, k, N_FIRST_FEATURES)
+                z[k] = context.scales[2] * score_of(sums, k, N_FIRST_FEATURES)
             settled = settled_decision(z)
             buffers.decisions[t] = settled
             _subtract_largest(z)
@@ -206,9 +206,9 @@ def _stage1(
         for j in range(block, block_end):
             i = buffers.unsettled[j]
             t, z = text.token_of[i], log_p[i]
-            sums = _sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
+            sums = sum_rows(context.stage1, buffers.features[j - block], N_NEIGHBOR_FEATURES)
             for k in range(N_SHAPES):
-                z[k] = _score_of(sums, k, N_NEIGHBOR_FEATURES)
+                z[k] = score_of(sums, k, N_NEIGHBOR_FEATURES)
             evidence = tokens[t].shape_evidence
             if evidence != UNSEEN and text.labels[i] != 0:
                 for k in range(1, N_SHAPES):
@@ -216,9 +216,9 @@ def _stage1(
             else:
                 hash_lowercase(buf, words, i, lowercaser)
                 n = word_features(lowercaser.hashes, evidence, domain, buffers.word_features)
-                sums = _sum_rows(context.stage1, buffers.word_features, n)
+                sums = sum_rows(context.stage1, buffers.word_features, n)
                 for k in range(1, N_SHAPES):
-                    z[k] += _score_of(sums, k, n)
+                    z[k] += score_of(sums, k, n)
             for k in range(N_SHAPES):
                 z[k] *= context.scales[0]
             buffers.unsettled[n_uncertain] = i
@@ -252,9 +252,9 @@ def _stage2(
             prefetch_rows(context.stage2, 1, features, N_DECISION_FEATURES)
         for j in range(block, block_end):
             z = log_p[buffers.unsettled[j]]
-            sums = _sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
+            sums = sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
             for k in range(N_SHAPES):
-                score = context.scales[1] * _score_of(sums, k, N_DECISION_FEATURES)
+                score = context.scales[1] * score_of(sums, k, N_DECISION_FEATURES)
                 z[k] = f32(PRIOR_WEIGHT) * z[k] + f32(score)
             _subtract_largest(z)
 
@@ -297,8 +297,11 @@ def score(
     log_p: npt.NDArray,
     given: npt.NDArray[np.uint8] | None = None,
     written: Written = NOT_USED,
-) -> None:
+) -> npt.NDArray[np.uint8]:
     """Fill log_p, float32[n, N_SHAPES]: ln p(shape | word, context) of each word that has case, less that of the
-    likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others."""
-    given = _NONE_GIVEN if given is None else given
-    _score(buf, words, text, lowercaser, context, given, written, _ScoringBuffers.of(len(text.tokens)), log_p)
+    likeliest shape. given: uint8[n], the shapes of the words whose shape is given, AS_FORM for the others.
+
+    Returns the decisions on the tokens (features.decision)."""
+    given, buffers = _NONE_GIVEN if given is None else given, _ScoringBuffers.of(len(text.tokens))
+    _score(buf, words, text, lowercaser, context, given, written, buffers, log_p)
+    return buffers.decisions

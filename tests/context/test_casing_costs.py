@@ -28,8 +28,8 @@ rows = st.tuples(st.integers(0, ROWS_PER_SLOT), *[st.integers(1, 255)] * 3)
 def test_sums_exclude_rows_of_other_features(table: list[tuple[int, ...]], features: list[int]) -> None:
     packed = np.array([a | b << 8 | c << 16 | owner << 24 for owner, a, b, c in table], np.uint32)
     packed[:3] = EMPTY_ROW
-    sums = score._sum_rows(packed, np.array(features, np.uint32), len(features))
-    scores = [score._score_of(sums, shape, len(features)) for shape in range(4)]
+    sums = score.sum_rows(packed, np.array(features, np.uint32), len(features))
+    scores = [score.score_of(sums, shape, len(features)) for shape in range(4)]
     assert scores == slow.total(packed, features)
 
 
