@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from capfst.casing.first_words import openings
 from capfst.casing.surface import write
-from capfst.casing.types import CasingCosts, LabelPath, Words
+from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
 from capfst.casing.user_words import UserWords
 from capfst.casing.written import has_become_title, has_lost_contrast, keep_written, written_shapes
 from capfst.context.casing_costs import casing_costs
@@ -79,6 +79,9 @@ class Pipeline:
         self.options = options
         self.language = ANY
         model = loaded.model
+        # The context's costs are corrected, but not in models whose words may have marks or other spellings.
+        corrects = model.symbols.language.restored == "case" and not loaded.pretokenized
+        self.corrects_position = self.corrects_names = corrects
         self._check_restores()
         self.boundaries: Boundaries
         if like and (like.options.abbreviations, like.options.language) == (options.abbreviations, options.language):
@@ -170,11 +173,6 @@ class Pipeline:
     def guesses(self) -> bool:
         """Whether the case of OOV words is guessed."""
         return self.options.oov == "guess"
-
-    @property
-    def _corrects(self) -> bool:
-        """Whether the context's costs are corrected: not in models whose words may have marks or other spellings."""
-        return self.loaded.model.symbols.language.restored == "case" and not self.loaded.pretokenized
 
     def _number_of(self, language: str) -> int:
         """Return the context model's number of a language, or ANY if it is the model's only one."""
@@ -297,9 +295,10 @@ class Pipeline:
             self.context, buf, words, self.loaded.transducer, self.guesses, include_pruned, begins, memory,
             self.language, self.spellings, given, written,
         )  # fmt: skip
-        if self._corrects and len(words.starts) > 1:  # not for the line of `_load`
-            self.loaded.positional.change(buf, words, costs)
-            if self.context is not None and self.loaded.person_names is not None:
+        if len(words.starts) > 1:  # not for the line of `_load`
+            if self.corrects_position:
+                self.loaded.positional.change(buf, words, costs)
+            if self.corrects_names and self.context is not None and self.loaded.person_names is not None:
                 self.loaded.person_names.change(words, costs, self.loaded.transducer, self.context)
         return costs
 
@@ -444,30 +443,35 @@ class Pipeline:
 
     def line(self, text: bytes) -> tuple[Buffer, Words]:
         """Return the buffer and the words of one line; CorpusError if it has a line break."""
-        self.check_markup("nbest, confidence and sentences")
+        self.check_markup("nbest, confidence, explain and sentences")
         buf = np.frombuffer(text, np.uint8)
         words = self.words(buf)
         if (words.token_types == NEWLINE).any():
             raise CorpusError(
-                "expected a single line without a line break. Call nbest, confidence and sentences once per line."
+                "expected a single line without a line break. Call nbest, confidence, explain and sentences once per"
+                " line."
             )
         return buf, words
 
     def nbest(self, line: Block, n: int) -> list[tuple[float, bytes]]:
         """Return up to n different casings of one line with their costs (−ln P), best first."""
-        if not 1 <= n <= MAX_CASINGS:
-            raise OptionError(f"`n` is {n}. Use 1 to {MAX_CASINGS}.")
         buf, words = self.line(line.target)
         costs = self.costs(buf, words, line, include_pruned=True)
-        best: dict[bytes, float] = {}
+        return [(cost, casing) for casing, (cost, _) in self.nbest_paths(buf, words, costs, n).items()]
+
+    def nbest_paths(self, buf: Buffer, words: Words, costs: CasingCosts, n: int) -> dict[bytes, Casing]:
+        """Return up to n different casings of one line, best first, with the cost and the path of each."""
+        if not 1 <= n <= MAX_CASINGS:
+            raise OptionError(f"`n` is {n}. Use 1 to {MAX_CASINGS}.")
+        best: dict[bytes, Casing] = {}
         n_paths = n
         while True:
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
             for cost, path in paths:
                 casing = bytes(self.surface(buf, words, path, costs))
-                best.setdefault(casing, (cost + self.start_cost) * costs.scale)
+                best.setdefault(casing, ((cost + self.start_cost) * costs.scale, path))
             if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
-                return [(cost, casing) for casing, cost in islice(best.items(), n)]
+                return dict(islice(best.items(), n))
             n_paths *= 2  # paths are written alike that differ in sentence boundaries, or before `sentence_case`
 
     def path_costs(self, text: bytes) -> npt.NDArray[np.float64]:

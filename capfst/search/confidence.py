@@ -10,7 +10,7 @@ The words of a casing are found by tokenizing it: the tokens of all casings of a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -33,14 +33,51 @@ class Change(NamedTuple):
     log_odds: float
 
 
+class Variant(NamedTuple):
+    """How all words of a line are written with the same choice: the k-th form of each word, k being `form`."""
+
+    form: int
+    shape: int | None
+    """Of the 0th form: the column of `CasingCosts.options`; None if there are no options."""
+    is_first: bool  # whether the words are the first of their sentences
+    words: list[bytes]
+
+
+Write = Callable[[LabelPath, Shapes | None], Buffer]
+Tokenize = Callable[[Buffer], Words]
+
+
+def spell(path: LabelPath, shapes: Shapes | None, write: Write, tokenize: Tokenize) -> tuple[bytes, list[bytes], Words]:
+    """Return the text of a casing of a line, and its words, as text and as tokens. The other arguments are those of
+    `changes`."""
+    text = write(path, shapes)
+    tokens = tokenize(text)
+    data = text.tobytes()
+    return data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens
+
+
+def variants(words: Words, casing_costs: CasingCosts, write: Write, tokenize: Tokenize) -> Iterator[Variant]:
+    """Yield all ways to write the words of a line. A word without a k-th form is written in its 0th."""
+    n = len(words.starts)
+    for is_first, k in product((False, True), range(int(words.n_forms.max(initial=1)))):
+        labels = np.where(words.n_forms > k, words.first_labels + np.uint32(k), words.first_labels)
+        path = LabelPath(labels, np.full(n, is_first))
+        has_options = k == 0 and casing_costs.options is not None
+        for shape in range(N_SHAPES + 1) if has_options else (None,):
+            shapes = casing_costs.shapes if k == 0 else None
+            if shape is not None:
+                shapes = np.full(n, AS_FORM if shape == N_SHAPES else shape, np.uint8)
+            yield Variant(k, shape, is_first, spell(path, shapes, write, tokenize)[1])
+
+
 def changes(
     buf: Buffer,
     words: Words,
     path: LabelPath,
     marginals: npt.NDArray[np.float64],
     casing_costs: CasingCosts,
-    write: Callable[[LabelPath, Shapes | None], Buffer],
-    tokenize: Callable[[Buffer], Words],
+    write: Write,
+    tokenize: Tokenize,
 ) -> tuple[str, list[Change]]:
     """Return the text of a line's best path, and the changes in it.
 
@@ -48,34 +85,23 @@ def changes(
     the word is not the first of its sentence, and where it is. write: returns the text of any path, with unseen casings
     in the given shapes. tokenize: returns the words of a text.
     """
-
-    def spell(path: LabelPath, shapes: Shapes | None) -> tuple[bytes, list[bytes], list[int]]:
-        """Return the text of a casing of the line, its words, and their offsets."""
-        text = write(path, shapes)
-        tokens = tokenize(text)
-        data = text.tobytes()
-        return data, [data[s:e] for s, e in zip(tokens.starts, tokens.ends, strict=True)], tokens.starts.tolist()
-
-    data, best, starts = spell(path, casing_costs.shapes)
+    data, best, tokens = spell(path, casing_costs.shapes, write, tokenize)
+    starts = tokens.starts.tolist()
     n_arcs = np.maximum(words.n_forms, 1)
     first_arcs = np.cumsum(n_arcs, dtype=np.int64) - n_arcs
     first_costs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
     spellings: list[tuple[list[bytes], npt.NDArray[np.float64]]] = []  # of all words, and their costs
-    for is_first, k in product((False, True), range(int(n_arcs.max(initial=1)))):  # the k-th form of each word
-        begins, has_arc = np.full(len(n_arcs), is_first), n_arcs > k
+    for variant in variants(words, casing_costs, write, tokenize):
+        has_arc = n_arcs > variant.form
         costs = np.full(len(n_arcs), np.inf)
-        costs[has_arc] = marginals[int(is_first), first_arcs[has_arc] + k]
-        if k == 0 and casing_costs.arc_costs is not None and casing_costs.options is not None:
+        costs[has_arc] = marginals[int(variant.is_first), first_arcs[has_arc] + variant.form]
+        if variant.shape is not None and casing_costs.arc_costs is not None and casing_costs.options is not None:
             # The arc cost of the form is the least of its options; an OOV word has no arc cost.
             has_form = words.n_forms > 0
             of_form = casing_costs.arc_costs[first_costs[has_form]]
             costs[has_form] -= np.where(of_form < np.inf, of_form, 0)  # without an arc, the path costs +inf
-            for shape, option in enumerate(casing_costs.options.T.astype(np.float64)):
-                shapes = np.full(len(n_arcs), AS_FORM if shape == N_SHAPES else shape, np.uint8)
-                spellings.append((spell(LabelPath(words.first_labels, begins), shapes)[1], costs + option))
-        else:
-            labels = np.where(words.n_forms > k, words.first_labels + np.uint32(k), path.labels)
-            spellings.append((spell(LabelPath(labels, begins), None)[1], costs))
+            costs += casing_costs.options[:, variant.shape].astype(np.float64)
+        spellings.append((variant.words, costs))
     changed, written, n_characters = [], 0, 0
     for i, (start, end) in enumerate(zip(words.starts, words.ends, strict=True)):
         word = best[i]
