@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from capfst.evaluate.error_analysis import ErrorAnalysis, analyze_errors, analyze_files
     from capfst.evaluate.score import Scores, score, score_files
     from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
+    from capfst.explain.explanation import (
+        ExplainedCasing,
+        ExplainedForm,
+        ExplainedWord,
+        Explanation,
+        LatticeArc,
+        NGram,
+        Reason,
+    )
     from capfst.options import ContextOptions, RecaseOptions, TrainOptions
     from capfst.recaser import Candidate, Recased, Recaser, load
     from capfst.search.confidence import Change
@@ -38,9 +47,16 @@ __all__ = [
     "ContextOptions",
     "CorpusError",
     "ErrorAnalysis",
+    "ExplainedCasing",
+    "ExplainedForm",
+    "ExplainedWord",
+    "Explanation",
     "Hypothesis",
+    "LatticeArc",
     "ModelError",
+    "NGram",
     "OptionError",
+    "Reason",
     "RecaseOptions",
     "Recased",
     "Recaser",
@@ -66,6 +82,15 @@ _HOMES = {
     "evaluate.error_analysis": ["ErrorAnalysis", "analyze_errors", "analyze_files"],
     "evaluate.score": ["Scores", "score", "score_files"],
     "exceptions": ["CapfstError", "CorpusError", "ModelError", "OptionError"],
+    "explain.explanation": [
+        "ExplainedCasing",
+        "ExplainedWord",
+        "Explanation",
+        "ExplainedForm",
+        "LatticeArc",
+        "NGram",
+        "Reason",
+    ],
     "options": ["ContextOptions", "RecaseOptions", "TrainOptions"],
     "recaser": ["Candidate", "Recased", "Recaser", "load"],
     "search.confidence": ["Change"],

@@ -381,6 +381,7 @@ def flag_of(option: Field[Any]) -> str:
 _ELSEWHERE = {
     "align": "--align",
     "format": "--format",
+    "line": "--line",
     "master": "--master",
     "score": "capfst score",
     "train_bilingual": "capfst train-bilingual",

@@ -14,7 +14,7 @@ from functools import lru_cache
 from io import BytesIO
 from itertools import count, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from capfst import models
 from capfst.context.channel import Style
@@ -30,6 +30,9 @@ from capfst.search.confidence import Change
 from capfst.stream import Stream
 from capfst.system.parallel import as_they_come
 from capfst.text.markup import NONE, hide_text, markup_of, shown
+
+if TYPE_CHECKING:
+    from capfst.explain.explanation import Explanation
 
 Lines = TypeVar("Lines", str, list[str])
 """A text, or its lines."""
@@ -209,6 +212,29 @@ class Recaser:
             CorpusError: the text has a line break.
         """
         return Recased(*self._with(options, "confidence").confidence(_line_block(text, source, alignment)))
+
+    def explain(
+        self,
+        text: str,
+        n: int = 1,
+        line: int = 1,
+        source: str | None = None,
+        alignment: str | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Return why one line is cased as it is: for each word the casings that competed, with the parts of their
+        costs, and the n best casings of the line, whose costs are those of `nbest`.
+
+        With `document`, the text may have several lines, of which the one with the number `line` is explained, given
+        the others. `source` and `alignment` are those of `recase_aligned`.
+
+        Raises:
+            CorpusError: the text has a line break, but is not a document; or the line is too long.
+            OptionError: n is less than 1, the text has no such line, or an option cannot be explained: `wrapped`.
+        """
+        from capfst.explain.explainer import explain  # noqa: PLC0415  (few lines are explained)
+
+        return explain(self._with(options, "explain"), _line_block(text, source, alignment), n, line)
 
     def sentences(self, text: str, **options: Any) -> list[str]:
         """Return the sentences of one line in their best casing, each with the white space after it: joined, they are

@@ -1,0 +1,349 @@
+"""Explain a line: take the costs of its best casings apart, and find the best path through each other one.
+
+In: a pipeline, and a text. Out: an `Explanation`. Its costs are those of `nbest`, and the parts add up to them:
+arc_parts.py takes the costs of casings apart, paths.py finds the paths, lm/query.py the n-grams, and
+context/contributions.py the reasons of the context model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.first_words import openings
+from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape
+from capfst.casing.types import LabelPath, Words
+from capfst.context.casing_costs import LOWER_PENALTY, SCALE
+from capfst.context.contributions import Reasons, contributions
+from capfst.exceptions import CorpusError, OptionError, quantity
+from capfst.explain.arc_parts import CONTEXT, LM, CasingTable, arc_parts, casing_costs
+from capfst.explain.explanation import (
+    ExplainedCasing,
+    ExplainedForm,
+    ExplainedWord,
+    Explanation,
+    LatticeArc,
+    NGram,
+    Parts,
+    Reason,
+)
+from capfst.explain.paths import Lattice
+from capfst.io.alignments import Block
+from capfst.io.documents import documents, lines_of
+from capfst.pipeline import Buffer, Pipeline
+from capfst.search.confidence import variants
+from capfst.text.tokenizer import NEWLINE
+
+_LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has not seen"
+_DRAWN = 6.0  # the arcs of the lattice whose best path costs at most so much more than the best
+
+
+class Text(NamedTuple):
+    """A text of which one line is explained."""
+
+    buf: Buffer
+    words: Words
+    block: Block  # the same with its source
+    number: int  # of the line, from 0
+
+
+def text_of(pipeline: Pipeline, block: Block, number: int) -> Text:
+    """Return the line with this number, from 1; with the option `document`, with the lines of its document."""
+    if pipeline.options.wrapped:
+        raise OptionError(
+            "`wrapped` joins lines, but one line is explained at a time. Join the lines of the paragraph."
+        )
+    if not pipeline.options.document:
+        if number != 1:
+            raise OptionError(f"`line` is {number}. Use 1, or set `document` to explain a line of a document.")
+        return Text(*pipeline.line(block.target), block, 0)
+    pipeline.check_markup("explain")
+    left = number
+    for lines in documents(lines_of(block.target) if block.target else [b""]):
+        if 1 <= left <= len(lines):
+            text = b"".join(lines)
+            buf = np.frombuffer(text, np.uint8)
+            return Text(buf, pipeline.words(buf), block._replace(target=text), left - 1)
+        left -= len(lines)
+    raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use 1 to that.")
+
+
+class _Casing(NamedTuple):
+    """A casing of one word on a path: an arc of the lattice, and, of the most frequent form, the shape."""
+
+    arc: int
+    shape: int
+
+
+class _Explainer:
+    """The lattice of a line, and the parts of its costs."""
+
+    def __init__(self, pipeline: Pipeline, text: Text) -> None:
+        self.pipeline, self.lm, self.text = pipeline, pipeline.loaded.lm, text
+        self.line, self.parts, self.in_context = arc_parts(pipeline, *text)
+        words, costs = self.line.words, self.line.costs
+        self.scale, self.table = costs.scale, CasingTable.of(words)
+        of_casings = casing_costs(words, costs)
+        self.rows = self.table.rows(of_casings)
+        self.shapes = self._cheapest_shapes()
+        of_forms = [[0.0] * max(1, n) for n in self.table.n_forms]
+        if costs.arc_costs is not None:
+            for of_word, n, first in zip(of_forms, self.table.n_forms, self.table.first_arcs, strict=True):
+                of_word[:n] = costs.arc_costs[first : first + n].tolist()
+        sentence_case = pipeline.options.sentence_case
+        passes = openings(self.line.buf, words, pipeline.loaded.pretokenized).tolist() if sentence_case else None
+        self.lattice = Lattice(words, of_forms, passes, self.lm, pipeline.engine.starts)
+        self.texts = {
+            (form, shape, is_first): list(map(_str, texts))
+            for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.loaded.transducer.words)
+        }
+
+    def _cheapest_shapes(self) -> list[int]:
+        """Return the shape of each word in its most frequent form, or OOV: the one that is written, if it costs
+        least."""
+        shapes = self.line.costs.shapes
+        least = self.rows.argmin(1)
+        if shapes is None:
+            return least.tolist()
+        own = np.where(shapes == AS_FORM, N_SHAPES, shapes)
+        every = np.arange(len(own))
+        return np.where(self.rows[every, own] <= self.rows[every, least], own, least).tolist()
+
+    def _written(self, path: LabelPath, shapes: npt.NDArray[np.uint8] | None) -> Buffer:
+        costs = self.line.costs._replace(shapes=shapes)
+        return np.frombuffer(self.pipeline.surface(self.line.buf, self.line.words, path, costs), np.uint8)
+
+    def casings(self, path: list[int]) -> list[_Casing]:
+        """Return the casings on a part of a path, given its arcs."""
+        arcs = [self.lattice.arcs[number] for number in path]
+        shapes = (self.shapes[self.lattice.nodes[arc.source].position] if arc.form == 0 else N_SHAPES for arc in arcs)
+        return list(map(_Casing, path, shapes))
+
+    def casings_of(self, word: int) -> Iterator[tuple[str, float, _Casing]]:
+        """Yield the casings of a word: as it is written, and the cost of the cheapest path."""
+        sentence_case = self.pipeline.options.sentence_case
+        row, has_shapes = self.rows[word].tolist(), self.line.costs.options is not None
+        for number in range(self.lattice.first_arcs[word], self.lattice.first_arcs[word + 1]):
+            arc, cost = self.lattice.arcs[number], self.scale * self.lattice.through[number]
+            is_first = sentence_case and self.lattice.nodes[arc.source].is_first
+            for shape in range(N_SHAPES + 1) if arc.form == 0 else (N_SHAPES,):
+                more = row[shape] - row[self.shapes[word]] if arc.form == 0 else 0.0
+                if cost + more < np.inf:
+                    text = self.texts[arc.form, shape if arc.form == 0 and has_shapes else None, is_first][word]
+                    yield text, cost + more, _Casing(number, shape)
+
+    def word_parts(self, word: int, casing: _Casing) -> Parts:
+        """Return the parts of the cost of a casing of a word."""
+        arc = self.lattice.arcs[casing.arc]
+        index = self.table.casing(word, arc.form, casing.shape)
+        return {LM: self.scale * arc.lm, **{part: float(costs[index]) for part, costs in self.parts.items()}}
+
+    def path_parts(self, casings: list[_Casing], begin: int = 0) -> Parts:
+        """Return the parts of the cost of a path, or of a part of it from a word on."""
+        arcs = [self.lattice.arcs[casing.arc] for casing in casings]
+        indices = [self.table.casing(begin + i, arc.form, casings[i].shape) for i, arc in enumerate(arcs)]
+        of_lm = math.fsum(arc.lm for arc in arcs)
+        if begin + len(casings) == len(self.shapes):
+            of_lm += self.end(casings)
+        return {LM: self.scale * of_lm, **{part: math.fsum(costs[indices]) for part, costs in self.parts.items()}}
+
+    def end(self, casings: list[_Casing]) -> float:
+        """Return the cost of the end of the line after a path."""
+        return self.lattice.finals[self.lattice.arcs[casings[-1].arc].target if casings else 0]
+
+    def spell(self, path: LabelPath, casings: list[_Casing], begin: int) -> str:
+        """Return the line as it is written with these casings from a word on, and as on the path elsewhere."""
+        labels, begins, shapes = path.labels.copy(), path.begins.copy(), self.line.costs.shapes
+        if shapes is not None:
+            shapes = np.where(np.array(self.shapes) == N_SHAPES, AS_FORM, self.shapes).astype(np.uint8)
+        for word, casing in enumerate(casings, begin):
+            arc = self.lattice.arcs[casing.arc]
+            if self.table.n_forms[word]:
+                labels[word] = self.lattice.label(word, arc.form)
+            if word + 1 < len(begins):
+                begins[word + 1] = arc.ends
+            if shapes is not None:
+                shapes[word] = AS_FORM if casing.shape == N_SHAPES else casing.shape
+        return _str(self._written(LabelPath(labels, begins), shapes).tobytes())
+
+    def history(self, arcs: Iterable[int], n: int) -> list[str]:
+        """Return the last n words that the LM has read after a path, given its arcs from the last to the first."""
+        starts, words = self.pipeline.engine.starts, list[str]()
+        start = starts.line
+        for number in arcs:
+            arc = self.lattice.arcs[number]
+            if arc.ends:
+                start = starts.sentence
+            if arc.ends or len(words) >= n:
+                break
+            label = self.lattice.label(self.lattice.nodes[arc.source].position, arc.form)
+            words.insert(0, self.lm.model.symbols[label])
+        words = [*self._start(start), *words]
+        return words[len(words) - n :]
+
+    def _start(self, state: int) -> list[str]:
+        if state == self.lm.model.start:
+            return ["<s>"]
+        label = self.lm.label(self.pipeline.options.start_token)
+        return ["<s>", self.lm.model.symbols[label]]
+
+    def ngram(self, casings: list[_Casing]) -> NGram:
+        """Return the n-gram by which the LM reads the last word of a path."""
+        arc = self.lattice.arcs[casings[-1].arc]
+        node, label = self.lattice.nodes[arc.source], self.lattice.label(len(casings) - 1, arc.form)
+        costs = self.lm.costs(node.state, label)
+        n = self.lm.context(node.state) - len(costs) + 1
+        before = (casing.arc for casing in reversed(casings[:-1]))
+        words = (*self.history(before, n), self.lm.model.symbols[label])
+        return NGram(words, len(costs) - 1, self.scale * sum(costs))
+
+    def reasons(self, word: int, casing: _Casing, other: _Casing, found: Reasons) -> tuple[Reason, ...]:
+        """Return why the context model holds more, or less, against a casing of a word than against another."""
+        context = self.pipeline.context
+        sums: dict[str, float] = {}
+        for each, sign in ((casing, 1), (other, -1)):
+            form = self.lattice.arcs[each.arc].form
+            is_known, is_unseen = self.table.n_forms[word] > 0, form == 0 and each.shape < N_SHAPES
+            label = self.lattice.label(word, form)
+            assert context is not None
+            shape = each.shape if is_unseen else int(context.shapes[label])
+            if not self.in_context[self.table.casing(word, form, each.shape)] or shape == Shape.CASELESS:
+                return ()
+            costs = {name: -SCALE * float(row[shape]) for name, row in found.items()}
+            costs[_LOWER] = SCALE * LOWER_PENALTY if shape == Shape.LOWER else 0.0
+            costs[_UNSEEN] = float(context.words["unseen_penalty"][label]) if is_known and is_unseen else 0.0
+            for name, cost in costs.items():
+                sums[name] = sums.get(name, 0.0) + sign * cost
+        ordered = sorted(sums.items(), key=lambda item: -abs(item[1]))
+        return tuple(Reason(name, cost) for name, cost in ordered if cost)
+
+    def forms(
+        self, best: list[_Casing], path: LabelPath, texts: list[str], found: list[Reasons]
+    ) -> Iterator[tuple[ExplainedForm, ...]]:
+        """Yield the casings of each word that competed, given the best path and its words, and the reasons of the
+        context model."""
+        nodes = {0, *(self.lattice.arcs[casing.arc].target for casing in best)}
+        for word, text in enumerate(texts):
+            cheapest = {text: (0.0, best[word])}
+            least = self.scale * self.lattice.through[best[word].arc]
+            for written, cost, casing in self.casings_of(word):
+                if written != text and (written not in cheapest or cost - least < cheapest[written][0]):
+                    cheapest[written] = max(0.0, cost - least), casing
+            ordered = sorted(cheapest.items(), key=lambda item: (item[1][0], item[0] != text))
+            others = [casing for _, (_, casing) in ordered]
+            forms = []
+            for written, (margin, casing) in ordered:
+                begin, detour = word, [casing]
+                if written != text:
+                    arcs = self.lattice.detour(casing.arc, nodes)
+                    begin, detour = word - arcs.index(casing.arc), self.casings(arcs)
+                    detour[word - begin] = casing
+                of_best = self.path_parts(best[begin : begin + len(detour)], begin)
+                parts = self.path_parts(detour, begin)
+                other = others[0] if written != text else others[min(1, len(others) - 1)]
+                forms.append(
+                    ExplainedForm(
+                        written, margin, self.word_parts(word, casing),
+                        {part: parts[part] - of_best[part] for part in parts},
+                        self.ngram([*best[:begin], *detour[: word + 1 - begin]]),
+                        self.reasons(word, casing, other, found[word]) if found else (),
+                        self.spell(path, detour, begin),
+                    )
+                )  # fmt: skip
+            yield tuple(forms)
+
+    def found_reasons(self) -> list[Reasons]:
+        """Return the reasons of the context model for the shapes of each word; none without one."""
+        pipeline, (buf, words, _, number) = self.pipeline, self.text
+        if CONTEXT not in self.parts:
+            return []
+        assert pipeline.context is not None
+        begin = int(np.flatnonzero(words.token_types == NEWLINE)[number - 1]) + 1 if number else 0
+        chosen = range(begin, begin + len(self.line.words.starts))
+        begins = pipeline.boundaries.expected(buf, words)
+        return contributions(
+            pipeline.context, buf, words, pipeline.loaded.transducer, begins, pipeline.language, chosen
+        )  # fmt: skip
+
+    def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[LatticeArc, ...]]:
+        """Return the states and the arcs of the lattice on paths that cost little more than the best."""
+        arcs: list[LatticeArc] = []
+        states: list[str] = []
+        numbers: dict[int, int] = {}
+        on_best = set(best)
+        least = self.scale * self.lattice.through[best[0].arc] if best else 0.0
+
+        def number_of(node: int) -> int:
+            if node not in numbers:
+                numbers[node] = len(states)
+                states.append(self._name(node))
+            return numbers[node]
+
+        for word in range(len(best)):
+            given = _str(self.line.buf[self.line.words.starts[word] : self.line.words.ends[word]].tobytes())
+            for text, cost, casing in self.casings_of(word):
+                margin = max(0.0, cost - least)
+                if margin <= _DRAWN or casing in on_best:
+                    arc = self.lattice.arcs[casing.arc]
+                    arcs.append(
+                        LatticeArc(
+                            number_of(arc.source), number_of(arc.target), given, text, arc.ends,
+                            sum(self.word_parts(word, casing).values()), margin, casing in on_best,
+                        )
+                    )  # fmt: skip
+        return tuple(states), tuple(arcs)
+
+    def _name(self, node: int) -> str:
+        """Return the words by which the LM goes on from a node."""
+        return " ".join(self.history(self.lattice.backwards(node), self.lm.context(self.lattice.nodes[node].state)))
+
+
+def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Explanation:
+    """Explain the line of a text with this number, from 1, and its n best casings.
+
+    Raises:
+        OptionError: `n` is less than 1 or too large, the text has no such line, or the option `wrapped` is set.
+        CorpusError: a text of several lines without the option `document`, or a line that cannot be explained.
+    """
+    text = text_of(pipeline, block, number)
+    explainer = _Explainer(pipeline, text)
+    line, words = explainer.line, explainer.line.words
+    start = explainer.scale * pipeline.start_cost
+    casings = []
+    for casing, (cost, path) in pipeline.nbest_paths(line.buf, words, line.costs, n).items():
+        if cost == math.inf:
+            raise CorpusError("the model excludes all casings of the line, so that there is nothing to explain.")
+        arcs = explainer.casings(explainer.lattice.path_of(path))
+        parts = explainer.path_parts(arcs)
+        parts[LM] += start
+        casings.append((ExplainedCasing(cost, _str(casing), parts), arcs, path))
+    explained, best, path = casings[0]
+    data = explained.text.encode("utf-8", "surrogatepass")
+    tokens = pipeline.loaded.transducer.words(np.frombuffer(data, np.uint8))
+    texts = [_str(data[start:end]) for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    recased = bytes(pipeline.recase(text.buf, text.block)[1]).split(b"\n")[text.number]
+    of_words, end = [], 0
+    for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
+        begin = end + len(_str(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
+        end = begin + len(texts[i])
+        given = _str(line.buf[words.starts[i] : words.ends[i]].tobytes())
+        log_odds = forms[1].margin if len(forms) > 1 else math.inf
+        of_words.append(ExplainedWord(begin, end, given, bool(path.begins[i]), log_odds, forms))
+    return Explanation(
+        explained.text,
+        _str(recased),
+        explained.cost,
+        start,
+        explainer.scale * explainer.end(best),
+        tuple(of_words),
+        tuple(each for each, *_ in casings),
+        *explainer.drawn(best),
+    )
+
+
+def _str(text: bytes) -> str:
+    return text.decode("utf-8", "surrogatepass")
