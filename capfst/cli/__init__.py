@@ -21,6 +21,7 @@ from capfst.version import __version__
 COMMANDS = {
     "recase": "recase",
     "batch": "batch",
+    "explain": "explain",
     "train": "train",
     "train-bilingual": "train_bilingual",
     "score": "score",

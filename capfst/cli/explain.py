@@ -1,0 +1,106 @@
+"""`capfst explain`: why a line is cased as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from capfst.cli.options import FILE, command, json_option, lm_option, option, options_of
+from capfst.cli.streams import note, read_text, show
+from capfst.exceptions import CorpusError
+from capfst.options import TRANSLATIONS, RecaseOptions
+
+_LARGEST = 1 << 24  # bytes of text
+
+
+@command(short_help="Show why a line is cased as it is.")
+@click.argument("text", required=False)
+@lm_option
+@option("-o", "--output", type=FILE, help="Picture (.svg) or page (.html) to write instead; they need Graphviz.")
+@json_option
+@option("--nbest", type=click.IntRange(1), default=3, show_default=True, help="Number of casings of the line to list.")
+@option(
+    "--line",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Line of the text to explain, with --document.",
+)
+@options_of(RecaseOptions)
+@option("--source", help="Cased source of TEXT, which is a translation.", group=TRANSLATIONS)
+@option(
+    "--align",
+    help="Word alignment of TEXT: 0-0 1-2 …, source index first. Without it, only words that are the same in both lines"
+    " are aligned.",
+    group=TRANSLATIONS,
+)
+def explain(
+    text: str | None,
+    lm: Path,
+    output: Path | None,
+    as_json: bool,
+    nbest: int,
+    line: int,
+    source: str | None,
+    align: str | None,
+    **options: Any,
+) -> None:
+    """Show why TEXT, or the line on stdin, is cased as it is.
+
+    For each word: the casings that competed, how much more the line would cost in each (−ln P), and the parts of these
+    costs: the n-gram model, the context, the word list …. The parts add up to the costs of `capfst recase --nbest`.
+
+    \b
+    capfst explain "the who played in the us"
+    capfst explain "the who played in the us" -o who.svg
+    capfst explain --document --line 7 --json < article.txt
+    """
+    if output and as_json:
+        raise click.UsageError("Use either --output or --json.")
+    if output and output.suffix not in (".svg", ".html"):
+        raise click.UsageError(f"{output}: name a picture (.svg) or a page (.html).")
+    if align is not None and source is None:
+        raise click.UsageError("--align requires --source.")
+    given = _stdin() if text is None else _utf8(text, "TEXT")
+    if output:
+        from capfst.system.atomic import check_output
+
+        check_output(output, lm, *map(Path, options["words"]), streams=True)
+    from capfst.recaser import load
+
+    recaser = load(lm, **options)
+    there = None if source is None else _utf8(source, "--source")
+    explanation = recaser.explain(given, nbest, line, there, align)
+    if output:
+        from capfst.system.atomic import writing
+
+        made = explanation.svg() if output.suffix == ".svg" else explanation.html()
+        with writing(output) as file:
+            file.write(made.encode())
+    else:
+        show(json.dumps(explanation.to_dict(), ensure_ascii=False) if as_json else explanation.table())
+
+
+def _utf8(text: str, name: str) -> str:
+    """Return an argument; CorpusError if it is not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise CorpusError(f"{name} is not UTF-8. Convert it.") from error
+    return text
+
+
+def _stdin() -> str:
+    """Return the text on stdin, without the last line break."""
+    if os.isatty(0):
+        note("reading from the keyboard. Type a line, and end with Ctrl-D.")
+    text = bytearray()
+    for block in read_text((), "strict"):
+        text += block
+        if len(text) > _LARGEST:
+            raise CorpusError("<stdin>: too much text to be explained. Give a line, or a document.")
+    return text.decode().removesuffix("\n")
