@@ -15,6 +15,7 @@ from typing import NamedTuple
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
 _plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
+_no_letters = re.compile(r"[^\w\u0307]+|_+").sub
 _words = re.compile(r"\S+").finditer
 _tokens = re.compile(r"\S+|\s+").findall
 
@@ -178,8 +179,8 @@ def apart_in_capitals(spans: list[Span]) -> list[Span]:
 
 
 def letters_of(text: str) -> str:
-    """Return the letters and digits of a text in lower case."""
-    return "".join(filter(str.isalnum, text.lower()))
+    """Return the letters and digits of a text in lower case; the dot above the i of İ distinguishes it."""
+    return _no_letters("", text.lower())
 
 
 def with_case_of(text: str, cased: str) -> str:
