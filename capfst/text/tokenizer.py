@@ -376,7 +376,10 @@ def _markup_end(buf: U8Array, i: i64, is_apart: bool, end: i64, info: U8Array) -
     token_end = escape_end(buf, i, end, info)
     if token_end - i >= 4 and _is_apostrophe(buf[token_end - 2], buf[token_end - 1]):  # it\u2019s, it\x27s
         clitic = _clitic_end(buf, token_end, end, info)
-        if clitic > 0 and i > 0 and is_alphanumeric(class_at(buf, i - 1, end, info)):
+        before = i - 1
+        while before > 0 and buf[before] & 0xC0 == 0x80:
+            before -= 1
+        if clitic > 0 and i > 0 and is_alphanumeric(class_at(buf, before, end, info)):
             return clitic
     return token_end
 

@@ -38,7 +38,13 @@ def canonical_bytes(token: bytes, token_type: int, pretokenized: bool) -> bytes:
     return out[: canonical(np.frombuffer(token, np.uint8), 0, len(token), token_type, out)].tobytes()
 
 
-ENDS, CLOSES, OPENS = ".?!…", "\"')]}«»‹›‘’‚‛“”„‟", "\"&'(*-[`{«»‹›¡¿•‐‑‒–—―‘’‚‛“”„‟"
+ENDS, CLOSES, OPENS = ".?!…", "\"')]}«»‹›‘’‚‛“”„‟", "\"#&'(*+-<=>[_`{|~«»‹›¡¿·•‣‐‑‒–—―‘’‚‛“”„‟"
+
+
+def opens(character: str) -> bool:
+    """Return whether the first word of a sentence may follow this character."""
+    code = ord(character)
+    return character in OPENS or 0x2190 <= code <= 0x2BFF or 0x1F000 <= code <= 0x1FAFF
 
 
 Tokens = list[tuple[int, int, int, bytes]]
@@ -53,7 +59,7 @@ def boundaries(text: bytes, tokens: Tokens) -> tuple[dict[int, bytes], Counter[b
     has_ended, first, last, alone = False, -1, b"", True
     for i, (start, _, token_type, word) in enumerate(tokens):
         if has_ended and start > tokens[i - 1][1] and i > first:
-            first = next(j for j in range(i, len(tokens)) if tokens[j][2] != MARKS or written[j][0] not in OPENS)
+            first = next(j for j in range(i, len(tokens)) if tokens[j][2] != MARKS or not opens(written[j][0]))
             if last and not alone and tokens[i - 1][2] == MARKS and written[first][0] != lower(written[first][0]):
                 begins[i] = last
         has_ended = token_type not in (NEWLINE, PROTECTED) and (
