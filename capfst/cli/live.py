@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from capfst.exceptions import CorpusError
-from capfst.io.blocks import refuse_foreign
+from capfst.io.blocks import delivered, refuse_foreign
 from capfst.io.encodings import advice
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _check_length(held: str) -> None:
 
 def _decoded(source: BinaryIO, errors: Errors, transcoding: Transcoding | None) -> Iterator[str]:
     """Yield the text of `source` as it arrives, whole characters."""
-    pieces = _pieces(source)
+    pieces = delivered(source, _PIECE, _NAME)
     decoder = codecs.getincrementaldecoder("utf-8")(errors)
     n_read = 0
     for piece in chain(transcoding.utf8(pieces, _NAME) if transcoding else pieces, [b""]):
@@ -137,15 +137,3 @@ def _decoded(source: BinaryIO, errors: Errors, transcoding: Transcoding | None) 
                 " `errors='replace'`."
             ) from error
         n_read += len(piece)
-
-
-def _pieces(source: BinaryIO) -> Iterator[bytes]:
-    """Yield bytes as they arrive."""
-    read = getattr(source, "read1", source.read)  # what a pipe has
-    try:
-        while piece := read(_PIECE):
-            yield piece
-    except OSError as error:
-        raise CorpusError(
-            f"{_NAME}: cannot read: {error.strerror or error}. Check that the source is available."
-        ) from error

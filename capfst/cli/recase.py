@@ -239,14 +239,17 @@ def _speech(files: tuple[Path, ...], format: str | None, field: tuple[str, ...])
     return next(filter(None, (speech_format(file, TextOptions()) for file in files)), None)
 
 
+def _refuse(options: dict[str, Any], others: dict[str, Any], by: str) -> None:
+    """Raise a usage error if one of the other flags is given, or one for whole texts."""
+    for flag, value in (others | {f"--{name}": options[name] for name in ("document", "wrapped")}).items():
+        if value:
+            raise click.UsageError(f"{flag} cannot be used with {by}.")
+
+
 def _check_stream(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any], format: str | None) -> None:
     """Raise a usage error for what a stream excludes."""
-    given = [flag for flag, value in others.items() if value]
-    given += [f"--{name}" for name in ("document", "wrapped") if options[name]]
-    if options["markup"] in ("markdown", "html"):
-        given.append("--markup")
-    if given:
-        raise click.UsageError(f"{given[0]} cannot be used with --stream, which recases words as they arrive.")
+    others = others | {"--markup": options["markup"] in ("markdown", "html")}
+    _refuse(options, others, "--stream, which recases words as they arrive")
     if format not in (None, "vosk"):
         raise click.UsageError("--stream reads words, or the JSON of --format vosk.")
     if files not in ((), (Path("-"),)):
@@ -255,10 +258,7 @@ def _check_stream(files: tuple[Path, ...], options: dict[str, Any], others: dict
 
 def _check_speech(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any]) -> None:
     """Raise a usage error for what subtitles and transcripts exclude."""
-    given = [flag for flag, value in others.items() if value]
-    given += [f"--{name}" for name in ("document", "wrapped") if options[name]]
-    if given:
-        raise click.UsageError(f"{given[0]} cannot be used with subtitles and transcripts, which are one text.")
+    _refuse(options, others, "subtitles and transcripts, which are one text")
     if len(files) > 1:
         raise click.UsageError("Recase one file of subtitles or of a transcript at a time, or use capfst batch.")
 

@@ -16,7 +16,7 @@ json_paths.py    a.b[].c → the texts inside a JSON value
 parquet.py       columns of a Parquet file, which arrow.py recases
 wiki.py          Wikimedia dumps, which are only read
 running_text.py  pieces of a file ⇄ a text whose sentences continue over them
-captions.py      subtitles: .srt, .vtt, .ass, .sbv → their running text
+captions.py      subtitles: .srt, .vtt, .ass, .sbv → their running text, of the words that cue_text.py finds
 timed_words.py   .ctm, .stm, Kaldi's text → their running text
 transcripts.py   JSON of recognizers → its running text
 speech.py        the formats of these three

@@ -103,7 +103,7 @@ def read_stream(
     if isinstance(source, Path):
         pieces = raw_pieces(source, on_read, transcoding)
         return _valid(_whole_lines(pieces, size, str(source)), str(source), errors)
-    pieces = _delivered(source, size, name, on_read)
+    pieces = delivered(source, size, name, on_read)
     if transcoding:
         pieces = transcoding.utf8(pieces, name)
     return _valid(_whole_lines(pieces, 1, name), name, errors)
@@ -134,7 +134,8 @@ def refuse_foreign(head: bytes, name: str) -> None:
         raise CorpusError(f"{name}: {remedy}")
 
 
-def _delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None) -> Iterator[bytes]:
+def delivered(stream: BinaryIO, size: int, name: str, on_read: OnRead | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a stream as they arrive, at most `size` at once. name, on_read: as in `read_stream`."""
     read = getattr(stream, "read1", stream.read)  # read1 returns what a pipe has; read waits for all of it
     try:
         while piece := read(size):

@@ -108,7 +108,8 @@ class _Timed(Captions):
         for start, end in zip(starts, ends, strict=False):
             blank = _blank_line(data, start, end) if self.ends_at_blank_line else None
             end = blank.start() if blank else end
-            if not (self.has_data and data[start:end].strip()[:1] == "{" and data[:end].rstrip()[-1:] == "}"):
+            text = data[start:end].strip() if self.has_data else ""
+            if not (text.startswith("{") and text.endswith("}")):
                 yield Cue(start, end)
         self._in_cue = bool(starts) and not self.ends_at_blank_line
 
