@@ -314,7 +314,10 @@ def _is_name_before_slash(buf: U8Array, i: i64, e: i64, end: i64, info: U8Array)
     """Return whether the word buf[i:e] begins the name of a group or person on Reddit, or a DOI: r/name, u/name
     10.1000/182."""
     if e - i == 1 and (buf[i] | 32 == 114 or buf[i] | 32 == 117):
-        return name_end(buf, e + 1, end, info) >= e + 4
+        n_characters = 0
+        for k in range(e + 1, name_end(buf, e + 1, end, info)):
+            n_characters += buf[k] & 0xC0 != 0x80
+        return n_characters >= 3
     return e - i > 6 and buf[i] == 49 and buf[i + 1] == _ZERO and buf[i + 2] == _PERIOD and buf[e - 1] <= _NINE
 
 
