@@ -79,7 +79,9 @@ class Connection(HttpToolsProtocol):
         if self._unread[1] < long_ago:
             self.drop("unread")
         elif self._waits_since is not None:
-            if self._waits_since < long_ago:
+            if self._waits_since < long_ago and cycle is not None and cycle.more_body:
+                self.drop("slow")  # the rest of a body that was refused
+            elif self._waits_since < long_ago:
                 self.refuse("slow", 408, f"the request took more than {self.limits.timeout} s. Send it faster.")
         elif cycle is None or cycle.response_complete:
             pass  # uvicorn closes idle connections

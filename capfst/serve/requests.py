@@ -130,10 +130,12 @@ def decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
         raise RefusedError(400, f"invalid request: {error}. See /docs.") from error
 
 
-def from_query(pairs: Iterable[tuple[str, str]], kind: Any = RecaseRequest) -> Any:
+def from_query(pairs: Iterable[tuple[str, str]], kind: Any) -> Any:
     """Return a request whose options are in the query of its address."""
     found: dict[str, Any] = {}
     for name, value in pairs:
+        if name in ("text", "lines"):
+            raise RefusedError(400, f"invalid query: it has `{name}`. Send text in the body.")
         if name == "words":
             found.setdefault(name, []).append(value)
         else:
@@ -144,14 +146,19 @@ def from_query(pairs: Iterable[tuple[str, str]], kind: Any = RecaseRequest) -> A
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
 
 
+def check_plain(request: Any) -> None:
+    """Raise RefusedError if a request for plain text or a stream asks for what only JSON can express."""
+    if request.nbest is not UNSET or request.confidence:
+        raise RefusedError(400, "`nbest` and `confidence` need JSON. Send an object, or a list of texts.")
+
+
 def check(request: Any, limits: ServeOptions) -> None:
     """Raise RefusedError if a request has too many lines or words."""
-    lines = request if isinstance(request, list) else getattr(request, "lines", UNSET)
+    lines, words = getattr(request, "lines", UNSET), request.words
     if lines is not UNSET and len(lines) > limits.max_lines:
         raise RefusedError(
             413, f"{quantity(len(lines), 'line')} are too many. Send at most {limits.max_lines:,} at once, or a stream."
         )
-    words = UNSET if isinstance(request, list) else request.words
     if words is not UNSET and len(words) > limits.max_words:
         raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
     if words is not UNSET and (longest := max(map(len, words), default=0)) > MAX_WORD:

@@ -78,7 +78,9 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
 def _listening(options: ServeOptions) -> socket.socket:
     try:
         family = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else asyncio's answers take 40 ms
+        return listener
     except OSError as error:
         where = f"{options.host}:{options.port}"
         raise CapfstError(f"cannot listen on {where}: {error.strerror}. Choose another `host` or `port`.") from error

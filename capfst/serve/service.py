@@ -63,36 +63,42 @@ class Service:
         """POST /recase"""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in JSON_LINES:
-            return self._stream(request)
+            return await self._stream(request)
         if kind not in (JSON, TEXT):
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
         async with read_body(request, self.limits.max_body, self.budget) as body:
-            query = requests.from_query(request.query_params.multi_items())
-            if kind == TEXT:
-                query.text = requests.decoded(bytes.decode, body)
-                requests.check(query, self.limits)
+            asked = requests.decoded(bytes.decode, body) if kind == TEXT else self._decoders.recase(body)
+            if isinstance(asked, str):
+                query = self._query(request, text=asked)
+                requests.check_plain(query)
                 return Response(await self._recased(query), media_type=TEXT)
-            asked = self._decoders.recase(body)
-            requests.check(asked, self.limits)
             if isinstance(asked, list):
-                query.lines = asked
-                requests.check(query, self.limits)
-                return JSONAnswer(await self._recased_list(query))
+                return JSONAnswer(await self._recased_list(self._query(request, lines=asked)))
             if request.scope["query_string"]:
                 raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+            requests.check(asked, self.limits)
             return JSONAnswer(await self._answer(asked))
+
+    def _query(self, request: Request, kind: Any = requests.RecaseRequest, **body: Any) -> Any:
+        """Return a request whose options are in the query, together with its body."""
+        query = requests.from_query(request.query_params.multi_items(), kind)
+        for name, value in body.items():
+            setattr(query, name, value)
+        requests.check(query, self.limits)
+        return query
 
     async def _answer(self, asked: Any) -> dict[str, Any]:
         """Return the answer to an object with `text` or `lines`."""
         if (asked.text is UNSET) == (asked.lines is UNSET):
             raise RefusedError(400, "send either `text` or `lines`.")
         has_details = asked.nbest is not UNSET or asked.confidence
-        if asked.text is not UNSET:
-            return (
-                (await self._details(asked, [asked.text]))[0] if has_details else {"text": await self._recased(asked)}
-            )
+        if has_details and asked.text is not UNSET:
+            (details,) = await self._details(asked, [asked.text])
+            return details
         if has_details:
             return {"lines": await self._details(asked, asked.lines)}
+        if asked.text is not UNSET:
+            return {"text": await self._recased(asked)}
         recaser = self.recaser(asked.model)
         call = partial(work.recase_lines, recaser, asked.lines, asked.options(), Deadline(self.limits.timeout))
         return {"lines": await self._in_thread(self._pool, call)}
@@ -123,14 +129,12 @@ class Service:
         call = partial(work.details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
         return await self.slowly(call)
 
-    def _stream(self, request: Request) -> JSONLines:
-        query = requests.from_query(request.query_params.multi_items())
-        requests.check(query, self.limits)
-        if (query.text, query.lines, query.nbest, query.confidence) != (UNSET, UNSET, UNSET, False):
-            raise RefusedError(400, "a stream has its texts in its lines, without `nbest` and `confidence`.")
-        recaser = self.recaser(query.model)
-        options = query.options()
-        recaser.pipeline_with(options, "recase")  # an unsupported option is an error of the request, not of each line
+    async def _stream(self, request: Request) -> JSONLines:
+        query = self._query(request)
+        requests.check_plain(query)
+        recaser, options = self.recaser(query.model), query.options()
+        # An unsupported option is an error of the request, not of each line.
+        await self._in_thread(self._pool, partial(recaser.pipeline_with, options, "recase"))
         call = partial(asyncio.get_running_loop().run_in_executor, self._pool)
         return JSONLines(request, call, lambda texts: recaser(texts, **options), self.limits.max_body, self.stopping)
 
@@ -145,8 +149,7 @@ class Service:
 
     async def files(self, request: Request) -> Response:
         """POST /files?name=film.srt"""
-        query = requests.from_query(request.query_params.multi_items(), requests.FileRequest)
-        requests.check(query, self.limits)
+        query = self._query(request, requests.FileRequest)
         recaser = self.recaser(query.model)
         deadline = Deadline(self.limits.timeout)
         return await recased_file(request, query, recaser, self.limits.max_file, deadline, self.slowly)

@@ -135,6 +135,7 @@ REFUSED = {  # body, path, status, what the message names
     "two lines": (b'{"text": "a\\nb", "confidence": true}', "/recase", 400, "line"),
     "too many casings": (b'{"text": "a", "nbest": 1000}', "/recase", 400, "$.nbest"),
     "options at two places": (b'{"text": "a"}', "/recase?oov=pass", 400, "query"),
+    "text in the query": (b'["a"]', "/recase?text=a", 400, "`text`"),
     "an unknown option": (b'["a"]', "/recase?oof=pass", 400, "`oof`"),
     "a long line to explain": (json.dumps({"text": "a " * 2000}).encode(), "/explain", 400, "$.text"),
     "a blank start token": (b'{"text": "a", "start_token": " "}', "/recase", 400, "`start_token`"),
@@ -188,6 +189,12 @@ def test_requests_over_one_connection(service, recaser):
         for line in lines:
             connection.sendall(request("POST", "/recase", json.dumps({"text": line}).encode(), "application/json"))
             assert read_answer(connection).json == {"text": recaser(line)}
+
+
+def test_plain_text_has_no_details(service):
+    answer = service.ask("POST", "/recase?confidence=true", b"new york", "text/plain")
+    assert answer.status == 400
+    assert "`confidence`" in answer.error
 
 
 def test_other_origins_are_allowed_only_by_name(service):
