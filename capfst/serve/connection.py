@@ -41,10 +41,15 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
         super().data_received(data)
-        if self._waits_since is not None:
+        if self._waits_since is not None and not self._has_refused:
             self._head += len(data)
             if self._head > LARGEST_HEAD:
                 self.refuse("head", 431, f"the head of the request has more than {LARGEST_HEAD:,} bytes. Shorten it.")
+
+    @property
+    def _has_refused(self) -> bool:
+        """Whether the rest of a body is arriving that has been refused. It is read, so that the client reads why."""
+        return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
 
     def send_400_response(self, msg: str) -> None:
         self.refuse("invalid", 400, "this is not a request of HTTP/1.1. See /docs.")
@@ -61,13 +66,13 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.more_body:  # the rest of a body that was refused
+        if self._has_refused:
             self._waits_since = self.loop.time()
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        if self.cycle.response_complete:
-            self._waits_since = None
+        if self._has_refused:
+            self._waits_since, self.cycle.more_body = None, False
 
     def look(self, now: float) -> None:
         """Close the connection if it has made no progress for too long."""
@@ -79,8 +84,8 @@ class Connection(HttpToolsProtocol):
         if self._unread[1] < long_ago:
             self.drop("unread")
         elif self._waits_since is not None:
-            if self._waits_since < long_ago and cycle is not None and cycle.more_body:
-                self.drop("slow")  # the rest of a body that was refused
+            if self._waits_since < long_ago and self._has_refused:
+                self.drop("slow")
             elif self._waits_since < long_ago:
                 self.refuse("slow", 408, f"the request took more than {self.limits.timeout} s. Send it faster.")
         elif cycle is None or cycle.response_complete:
