@@ -85,7 +85,7 @@ def _refused(request: Request, error: Any) -> Response:
 
 def _not_found(request: Request, error: Any) -> Response:
     if error.status_code == 405:
-        return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.")
+        return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.", error.headers)
     return error_answer(error.status_code, f"{request.url.path} is not a route. See /docs.")
 
 

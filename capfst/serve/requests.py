@@ -23,7 +23,9 @@ NOT_OF_REQUESTS = ("abbreviations", "align_words", "engine", "restore")
 """Options that are paths, that are about translations, or that change no answer."""
 
 MAX_NBEST = 100
-MAX_EXPLAINED = 2_000  # characters
+MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
+"""Characters of a line that is explained, or whose best casings are found; and of one whose log-odds are. (Time and
+memory of the first two grow faster than the line.)"""
 MAX_WORD = 200  # characters of a word or phrase
 
 OPTIONS = [each for each in fields(RecaseOptions) if each.name not in NOT_OF_REQUESTS]
@@ -150,6 +152,13 @@ def check_plain(request: Any) -> None:
     """Raise RefusedError if a request for plain text or a stream asks for what only JSON can express."""
     if request.nbest is not UNSET or request.confidence:
         raise RefusedError(400, "`nbest` and `confidence` need JSON. Send an object, or a list of texts.")
+
+
+def check_details(request: Any, lines: list[str]) -> None:
+    """Raise RefusedError if a line is too long for `nbest` or `confidence`."""
+    name, most = ("confidence", MAX_CONFIDENCE) if request.nbest is UNSET else ("nbest", MAX_EXPLAINED)
+    if (longest := max(map(len, lines), default=0)) > most:
+        raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
 
 
 def check(request: Any, limits: ServeOptions) -> None:

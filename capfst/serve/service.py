@@ -123,6 +123,7 @@ class Service:
         return await self._in_thread(self._pool, partial(recaser, asked.lines, **asked.options()))
 
     async def _details(self, asked: Any, lines: list[str]) -> list[dict[str, Any]]:
+        requests.check_details(asked, lines)
         recaser = self.recaser(asked.model)
         nbest = None if asked.nbest is UNSET else asked.nbest
         deadline = Deadline(self.limits.timeout)

@@ -119,6 +119,13 @@ def test_files_are_removed(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_line_that_is_too_long_for_details_is_refused(service):
+    line = "new york " * 300
+    assert "2,700 characters" in service.post("/recase", {"text": line, "nbest": 1}).error
+    assert service.post("/recase", {"lines": [line], "confidence": True}).status == 200
+    assert service.post("/recase?confidence=true", ["", line * 20]).status == 413
+
+
 REFUSED = {  # body, path, status, what the message names
     "no JSON": (b"{", "/recase", 400, "truncated"),
     "not UTF-8": (b'{"text": "\xff"}', "/recase", 400, "byte 10"),
