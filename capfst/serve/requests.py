@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -107,18 +107,8 @@ FileRequest = msgspec.defstruct(
 )
 
 
-class Decoders(NamedTuple):
-    """Read the bodies of requests."""
-
-    recase: Callable[[bytes], Any]
-    explain: Callable[[bytes], Any]
-
-
-def decoders() -> Decoders:
-    """Return functions that decode bodies, and raise RefusedError."""
-    recase = msgspec.json.Decoder(RecaseRequest | list[str])
-    explain = msgspec.json.Decoder(ExplainRequest)
-    return Decoders(lambda body: decoded(recase.decode, body), lambda body: decoded(explain.decode, body))
+decode_recase = msgspec.json.Decoder(RecaseRequest | list[str]).decode
+decode_explain = msgspec.json.Decoder(ExplainRequest).decode
 
 
 def decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:

@@ -18,21 +18,22 @@ from starlette.responses import Response
 from capfst.exceptions import CapfstError
 from capfst.options import ServeOptions
 from capfst.recaser import Recaser
-from capfst.serve import requests, work
+from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
 from capfst.serve.batching import Batches
 from capfst.serve.body import Budget, read_body
+from capfst.serve.details import Deadline, details
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET
 from capfst.serve.streaming import JSONLines
 from capfst.serve.uploads import recased_file
-from capfst.serve.work import Deadline
 from capfst.version import __version__
 
 JSON, TEXT = "application/json", "text/plain"
 JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 _SHORT = 1 << 13  # characters of a text that is recased together with others
+_FILES = 8  # that are uploaded at once
 _BODIES = 16  # of the largest size, which may be in memory at once
 
 
@@ -46,10 +47,10 @@ class Service:
         self._pool = ThreadPoolExecutor(jobs, "recase")
         self._slow_pool = ThreadPoolExecutor(jobs, "explain")  # so that fast calls need not wait for slow ones
         self._n_slow, self._most_slow = 0, max(1, limits.max_requests // 4)
+        self._n_files = 0
         self.batches = Batches(self._pool, self.metrics.batch.observe)
         self.budget = Budget(_BODIES * limits.max_body)
         self.stopping = asyncio.Event()
-        self._decoders = requests.decoders()
 
     def recaser(self, name: str | None) -> Recaser:
         """Return the Recaser of a model; of the first one, if the name is None."""
@@ -67,7 +68,7 @@ class Service:
         if kind not in (JSON, TEXT):
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
         async with read_body(request, self.limits.max_body, self.budget) as body:
-            asked = requests.decoded(bytes.decode, body) if kind == TEXT else self._decoders.recase(body)
+            asked = requests.decoded(bytes.decode if kind == TEXT else requests.decode_recase, body)
             if isinstance(asked, str):
                 query = self._query(request, text=asked)
                 requests.check_plain(query)
@@ -93,15 +94,15 @@ class Service:
             raise RefusedError(400, "send either `text` or `lines`.")
         has_details = asked.nbest is not UNSET or asked.confidence
         if has_details and asked.text is not UNSET:
-            (details,) = await self._details(asked, [asked.text])
-            return details
+            (answer,) = await self._details(asked, [asked.text])
+            return answer
         if has_details:
             return {"lines": await self._details(asked, asked.lines)}
         if asked.text is not UNSET:
             return {"text": await self._recased(asked)}
         recaser = self.recaser(asked.model)
-        call = partial(work.recase_lines, recaser, asked.lines, asked.options(), Deadline(self.limits.timeout))
-        return {"lines": await self._in_thread(self._pool, call)}
+        lines, options = asked.lines, asked.options()
+        return {"lines": await self._in_thread(self._pool, lambda: list(recaser.recase_lines(lines, **options)))}
 
     async def _recased(self, asked: Any) -> str:
         """Return a recased text; a short line together with those of other requests."""
@@ -127,7 +128,7 @@ class Service:
         recaser = self.recaser(asked.model)
         nbest = None if asked.nbest is UNSET else asked.nbest
         deadline = Deadline(self.limits.timeout)
-        call = partial(work.details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
+        call = partial(details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
         return await self.slowly(call)
 
     async def _stream(self, request: Request) -> JSONLines:
@@ -142,18 +143,23 @@ class Service:
     async def explain(self, request: Request) -> Response:
         """POST /explain"""
         async with read_body(request, self.limits.max_body, self.budget) as body:
-            asked = self._decoders.explain(body)
+            asked = requests.decoded(requests.decode_explain, body)
         requests.check(asked, self.limits)
         recaser = self.recaser(asked.model)
-        call = partial(work.explain, recaser, asked.text, asked.nbest, asked.line, asked.options())
-        return JSONAnswer(await self.slowly(call))
+        call = partial(recaser.explain, asked.text, asked.nbest, asked.line, **asked.options())
+        return JSONAnswer(await self.slowly(lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
         """POST /files?name=film.srt"""
         query = self._query(request, requests.FileRequest)
         recaser = self.recaser(query.model)
-        deadline = Deadline(self.limits.timeout)
-        return await recased_file(request, query, recaser, self.limits.max_file, deadline, self.slowly)
+        if self._n_files == _FILES:
+            raise RefusedError(429, "too many files at once. Try again later.")
+        self._n_files += 1
+        try:
+            return await recased_file(request, query, recaser, self.limits, self.slowly)
+        finally:
+            self._n_files -= 1
 
     async def slowly(self, call: Callable[[], Any]) -> Any:
         """Make a call that takes milliseconds or more in a thread, unless too many of them wait."""
