@@ -19,16 +19,19 @@ from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions
 from capfst.serve.answers import RefusedError
 
-NOT_OF_REQUESTS = ("abbreviations", "align_words", "engine", "restore")
-"""Options that are paths, that are about translations, or that change no answer."""
-
 MAX_NBEST = 100
 MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
 """Characters of a line that is explained, or whose best casings are found; and of one whose log-odds are. (Time and
 memory of the first two grow faster than the line.)"""
 MAX_WORD = 200  # characters of a word or phrase
 
-OPTIONS = [each for each in fields(RecaseOptions) if each.name not in NOT_OF_REQUESTS]
+_NOT_OF_REQUESTS = ("align_words", "engine", "restore")
+"""Options about translations, and those that change no answer."""
+OPTIONS = [
+    each
+    for each in fields(RecaseOptions)
+    if each.name == "words" or (each.metadata["kind"] is None and each.name not in _NOT_OF_REQUESTS)  # a kind of paths
+]
 
 
 def _annotation(name: str, choices: tuple[str, ...], default: Any, help: str) -> Any:
