@@ -13,7 +13,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -60,7 +59,6 @@ def application(service: Service) -> ASGIApp:
         Route("/docs", _sending(openapi.page(description), "text/html")),
         *(Route(route, _sending((folder / name).read_bytes(), kind)) for route, (name, kind) in PAGE.items()),
     ]
-    cors = [Middleware(CORSMiddleware, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])]
 
     def invalid(request: Request, error: Any) -> Response:
         return error_answer(400, service.message(error))
@@ -68,8 +66,10 @@ def application(service: Service) -> ASGIApp:
     handlers: dict[Any, Any] = {
         RefusedError: _refused, CapfstError: invalid, HTTPException: _not_found, Exception: _failed,
     }  # fmt: skip
-    app = Starlette(routes=routes, middleware=cors if service.limits.cors else [], exception_handlers=handlers)
-    return _Front(app, service, {route.path for route in routes})
+    app = _Front(Starlette(routes=routes, exception_handlers=handlers), service, {route.path for route in routes})
+    if not service.limits.cors:
+        return app
+    return CORSMiddleware(app, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])
 
 
 def _sending(content: str | bytes, media_type: str) -> Callable[[Request], Any]:

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.service import read_answer, request
 
 import capfst
@@ -156,6 +158,26 @@ def test_a_wrong_request_is_refused_with_a_reason(service, case):
     assert answer.status == status
     assert named in answer.error
     assert "/capfst/" not in answer.error  # no paths of the server
+
+
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=5), values, max_size=3),
+    max_leaves=5,
+)
+_fields = st.sampled_from(
+    ["text", "lines", "model", "words", "nbest", "confidence", "sentence_case", "language", "oov"]
+)
+_bodies = st.binary(max_size=20) | (_values | st.dictionaries(_fields, _values)).map(
+    lambda value: json.dumps(value).encode()
+)
+
+
+@settings(max_examples=100)
+@given(_bodies, st.sampled_from(["/recase", "/explain"]))
+def test_any_body_has_an_answer(service, body, path):
+    answer = service.ask("POST", path, body, "application/json")
+    assert answer.status == 200 or (answer.status in (400, 413) and answer.error)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,9 @@ function show(lines) {
   while (recased.children.length > lines.length) recased.lastChild.remove();
   lines.forEach((line, k) => {
     const element = recased.children[k] ?? recased.appendChild(Object.assign(document.createElement("div"), { className: "line" }));
-    const result = known.get(line) ?? { text: line, words: [] };
+    let result = known.get(line);
+    if (!result && line.trim() && element.result) return; // until its answer comes, what was there stays
+    result ??= { text: line, words: [] };
     if (element.result === result) return;
     Object.assign(element, { result, given: line });
     element.replaceChildren(...parts(result));
