@@ -24,7 +24,6 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from support.service import serving
 
 import capfst
 from capfst import models
@@ -265,7 +264,8 @@ def address(page: Path) -> Iterator[str]:
     if "localhost:8000" not in "".join(sessions(page, "console")):
         yield ""
         return
-    pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
+    from support.service import serving  # noqa: PLC0415 - skips, unless the extra is installed
+
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     with serving() as service:

@@ -4,7 +4,7 @@ import json
 import time
 
 import pytest
-from support.service import Service, read_answer, request
+from support.service import Service, read_answer, request, serving
 
 RECASE = b'{"text": "new york"}'
 
@@ -166,8 +166,6 @@ def test_a_client_that_goes_away_hurts_no_one(limited):
 
 
 def test_requests_that_are_too_many_are_refused_with_a_time_to_wait():
-    from support.service import serving  # noqa: PLC0415
-
     with serving("--max-requests", 1) as service, service.connect() as connection:
         connection.sendall(request("POST", "/recase", b'"a"\n', "application/x-ndjson", content_length="100"))
         connection.recv(1)  # the stream has begun

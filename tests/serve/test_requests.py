@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.service import read_answer, request
+from support.service import read_answer, request, serving
 
 import capfst
 
@@ -112,8 +112,6 @@ def test_a_file_is_recased_by_its_suffix(service, name):
 
 
 def test_files_are_removed(tmp_path, monkeypatch):
-    from support.service import serving  # noqa: PLC0415
-
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with serving() as service:
         for name, status in (("a.txt", 200), ("a.srt", 400), ("a.exe", 415)):
@@ -229,8 +227,6 @@ def test_plain_text_has_no_details(service):
 def test_other_origins_are_allowed_only_by_name(service):
     origin = {"origin": "https://example.org"}
     assert "access-control-allow-origin" not in service.post("/recase", {"text": "a"}, **origin).headers
-    from support.service import serving  # noqa: PLC0415
-
     with serving("--cors", "https://example.org") as open_service:
         answer = open_service.post("/recase", {"text": "a"}, **origin)
         assert answer.headers["access-control-allow-origin"] == "https://example.org"

@@ -1,4 +1,7 @@
-"""Run `capfst serve` in a process of its own, and talk to it over sockets."""
+"""Run `capfst serve` in a process of its own, and talk to it over sockets.
+
+Importing this skips a module of tests if the extra `serve` is not installed.
+"""
 
 import json
 import re
@@ -8,7 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import pytest
 from support.command_line import TIMEOUT, start
+
+pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
 
 
 class Answer(NamedTuple):
