@@ -27,6 +27,7 @@ from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET
 from capfst.serve.streaming import JSONLines
 from capfst.serve.uploads import recased_file
+from capfst.text.language import NAME as UNICODE
 from capfst.version import __version__
 
 JSON, TEXT = "application/json", "text/plain"
@@ -135,6 +136,8 @@ class Service:
         query = self._query(request)
         requests.check_plain(query)
         recaser, options = self.recaser(query.model), query.options()
+        if options.get("document"):
+            raise RefusedError(400, "`document` is for whole texts, not for a stream. Send `text` or `lines`.")
         # An unsupported option is an error of the request, not of each line.
         await self._in_thread(self._pool, partial(recaser.pipeline_with, options, "recase"))
         call = partial(asyncio.get_running_loop().run_in_executor, self._pool)
@@ -205,7 +208,7 @@ def _described(name: str, recaser: Recaser) -> dict[str, Any]:
     model, pipeline = recaser.model, recaser.pipeline
     return {
         "name": name,
-        "languages": pipeline.loaded.languages,
+        "languages": [language for language in pipeline.loaded.languages if language != UNICODE],
         "restores": model.symbols.language.restored,
         "input_case": pipeline.input_case,
         "words": len(model.symbols) - 1,

@@ -83,6 +83,7 @@ def test_a_model_is_chosen_by_its_name(service):
     models = {model["name"]: model for model in service.ask("GET", "/models").json["models"]}
     assert list(models) == ["en", "several"]
     assert "tr" in models["several"]["languages"]
+    assert models["en"]["languages"] == []
 
 
 def test_an_explanation_is_that_of_the_recaser(service, recaser):

@@ -31,10 +31,9 @@ async function start() {
 function changeModel() {
   const model = models[$("model").selectedIndex];
   const names = new Intl.DisplayNames(["en"], { type: "language", fallback: "code" });
-  const languages = model.languages.filter((code) => code !== "default");
-  const options = languages.map((code) => new Option(names.of(code), code));
+  const options = model.languages.map((code) => new Option(names.of(code), code));
   $("language").replaceChildren(new Option("detected", ""), ...options);
-  $("language").parentElement.hidden = languages.length < 2;
+  $("language").parentElement.hidden = options.length < 2;
   $("input_case").parentElement.hidden = model.input_case !== "evidence";
 }
 
