@@ -173,3 +173,14 @@ def test_requests_that_are_too_many_are_refused_with_a_time_to_wait():
         assert (answer.status, answer.headers["retry-after"]) == (429, "1")
         assert "requests" in answer.error
         assert service.ask("GET", "/healthz").status == 200
+
+
+def test_an_answer_that_takes_too_long_is_refused_while_others_are_served():
+    lines = [("we met mr. brown in new york " * 100)[:1900]] * 2000
+    body = json.dumps({"lines": lines, "nbest": 100, "confidence": True}).encode()
+    with serving("--timeout", 1) as service, service.connect() as connection:
+        connection.sendall(request("POST", "/recase", body, "application/json"))
+        assert is_served(service)
+        answer = read_answer(connection)
+        assert answer.status == 503
+        assert "1 s" in answer.error
