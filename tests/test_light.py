@@ -35,7 +35,7 @@ def python(program: str, *arguments: str | Path, **options: Any) -> CompletedPro
 
 @pytest.mark.slow
 def test_only_openfst_and_the_grammars_need_pynini() -> None:
-    for extra in "pyarrow", "pyspark":
+    for extra in "pyarrow", "pyspark", "uvicorn":
         pytest.importorskip(extra)
     failed = json.loads(python(IMPORT_ALL, ROOT, *MODULES).stdout)
     grammars = [f"grammars.{name}" for name in ("diacritics", "lower", "names", "shapes")]

@@ -4,8 +4,8 @@
     python scripts/bench/tables.py build/bench.json --document docs/figures.md --plot docs/images/bench.svg
     python scripts/bench/tables.py build/bench.json build/phases.json --document docs/figures.md
 
-RESULTS are JSON files of bench.py and phases.py. Prints the tables as Markdown; with --document, writes each table into
-the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for `phases`.
+RESULTS are JSON files of bench.py, phases.py and load.py. Prints the tables as Markdown; with --document, writes each
+table into the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for `phases` and `load`.
 """
 
 from __future__ import annotations
@@ -61,6 +61,26 @@ def bench_table(results: dict[str, Any]) -> str:
     return f"{table(head, rows)}\n\n{results['machine']}"
 
 
+def load_table(results: dict[str, Any]) -> str:
+    """Format the results of load.py: a row per number of connections, and lines on the rest."""
+    head = ["connections", "requests/s", "of the library alone", "per second of the core", "of the library alone"]
+    rows = []
+    for row in results["requests"]:
+        ours, library = row["capfst"], row["library"]
+        rates = (f"{ours[rate]:,.0f} | {ours[rate] / library[rate]:.2f}" for rate in ("rate", "of_core"))
+        rows.append([f"{row['connections']:,}", *rates, f"{ours['p50']:.2f}", f"{ours['p99']:.2f}"])
+    stalled, memory = results["stalled"], results["memory"]
+    lines = [
+        f"8 connections next to 1,000 that stall: {stalled['rate']:,.0f} requests/s, p99 {stalled['p99']:.2f} ms.",
+        f"A stream of JSON lines: {results['stream']:,.0f} tokens/s, {results['stream'] / results['command']:.2f} ×"
+        " `capfst recase`.",
+        f"From the start to the first answer: {results['start']:.2f} s.",
+        f"Memory: {memory[0]:.0f} MB at first"
+        + (f"; under load, {min(memory[1:]):.0f} to {max(memory[1:]):.0f} MB." if memory[1:] else "."),
+    ]
+    return "\n".join([table([*head, "p50, ms", "p99, ms"], rows), "", *(f"* {line}" for line in lines)])
+
+
 def phases_table(results: dict[str, Any]) -> str:
     """Format the results of phases.py: a row per phase, a column per model, and their sums."""
     columns = results["columns"]
@@ -72,7 +92,7 @@ def phases_table(results: dict[str, Any]) -> str:
     )
 
 
-TABLES = {"bench": bench_table, "phases": phases_table}
+TABLES = {"bench": bench_table, "load": load_table, "phases": phases_table}
 """The function that formats each kind of results, by the name of its table."""
 
 

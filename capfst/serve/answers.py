@@ -1,0 +1,43 @@
+"""The answers of the service: JSON, and one shape for all errors.
+
+An error is `{"error": {"status": 413, "message": "Problem: detail. Remedy."}}`. Answers end with a line break, as a
+terminal likes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from capfst.exceptions import one_line, shortened
+
+json_bytes = msgspec.json.Encoder().encode
+
+
+class RefusedError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def error_bytes(status: int, message: str) -> bytes:
+    """Return an error as JSON."""
+    return json_bytes({"error": {"status": status, "message": shortened(one_line(message))}})
+
+
+class JSONAnswer(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json_bytes(content) + b"\n"
+
+
+def error_answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error as an answer."""
+    headers = {"retry-after": "1"} if status in (429, 503) else headers
+    return Response(error_bytes(status, message) + b"\n", status, headers, "application/json")

@@ -1,0 +1,216 @@
+"""The service: what each route does with a request.
+
+In: requests of Starlette. Out: its answers; or a RefusedError, which app.py turns into one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from capfst.exceptions import CapfstError
+from capfst.options import ServeOptions
+from capfst.recaser import Recaser
+from capfst.serve import requests
+from capfst.serve.answers import JSONAnswer, RefusedError
+from capfst.serve.batching import Batches
+from capfst.serve.body import Budget, read_body
+from capfst.serve.details import Deadline, details
+from capfst.serve.metrics import CONTENT_TYPE, Metrics
+from capfst.serve.requests import UNSET
+from capfst.serve.streaming import JSONLines
+from capfst.serve.uploads import recased_file
+from capfst.text.language import NAME as UNICODE
+from capfst.version import __version__
+
+JSON, TEXT = "application/json", "text/plain"
+JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+
+_SHORT = 1 << 13  # characters of a text that is recased together with others
+_FILES = 8  # that are uploaded at once
+_BODIES = 16  # of the largest size, which may be in memory at once
+
+
+class Service:
+    """Recasers by name, and what they need to serve requests."""
+
+    def __init__(self, recasers: Mapping[str, Recaser], limits: ServeOptions) -> None:
+        self.recasers, self.limits = recasers, limits
+        self.metrics = Metrics()
+        jobs = limits.jobs or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(jobs, "recase")
+        self._slow_pool = ThreadPoolExecutor(jobs, "explain")  # so that fast calls need not wait for slow ones
+        self._n_slow, self._most_slow = 0, max(1, limits.max_requests // 4)
+        self._n_files = 0
+        self.batches = Batches(self._pool, self.metrics.batch.observe)
+        self.budget = Budget(_BODIES * limits.max_body)
+        self.stopping = asyncio.Event()
+
+    def recaser(self, name: str | None) -> Recaser:
+        """Return the Recaser of a model; of the first one, if the name is None."""
+        if name is None:
+            return next(iter(self.recasers.values()))
+        if name not in self.recasers:
+            raise RefusedError(400, f"`model` is {name!r}. Use one of {', '.join(self.recasers)}.")
+        return self.recasers[name]
+
+    async def recase(self, request: Request) -> Response | JSONLines:
+        """POST /recase"""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in JSON_LINES:
+            return await self._stream(request)
+        if kind not in (JSON, TEXT):
+            raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
+        async with read_body(request, self.limits.max_body, self.budget) as body:
+            asked = requests.decoded(bytes.decode if kind == TEXT else requests.decode_recase, body)
+            if isinstance(asked, str):
+                query = self._query(request, text=asked)
+                requests.check_plain(query)
+                return Response(await self._recased(query), media_type=TEXT)
+            if isinstance(asked, list):
+                return JSONAnswer(await self._recased_list(self._query(request, lines=asked)))
+            if request.scope["query_string"]:
+                raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+            requests.check(asked, self.limits)
+            return JSONAnswer(await self._answer(asked))
+
+    def _query(self, request: Request, kind: Any = requests.RecaseRequest, **body: Any) -> Any:
+        """Return a request whose options are in the query, together with its body."""
+        query = requests.from_query(request.query_params.multi_items(), kind)
+        for name, value in body.items():
+            setattr(query, name, value)
+        requests.check(query, self.limits)
+        return query
+
+    async def _answer(self, asked: Any) -> dict[str, Any]:
+        """Return the answer to an object with `text` or `lines`."""
+        if (asked.text is UNSET) == (asked.lines is UNSET):
+            raise RefusedError(400, "send either `text` or `lines`.")
+        has_details = asked.nbest is not UNSET or asked.confidence
+        if has_details and asked.text is not UNSET:
+            (answer,) = await self._details(asked, [asked.text])
+            return answer
+        if has_details:
+            return {"lines": await self._details(asked, asked.lines)}
+        if asked.text is not UNSET:
+            return {"text": await self._recased(asked)}
+        recaser = self.recaser(asked.model)
+        lines, options = asked.lines, asked.options()
+        return {"lines": await self._in_thread(self._pool, lambda: list(recaser.recase_lines(lines, **options)))}
+
+    async def _recased(self, asked: Any) -> str:
+        """Return a recased text; a short line together with those of other requests."""
+        recaser = self.recaser(asked.model)
+        text, options = asked.text, asked.options()
+        chosen = recaser.options
+        is_alone = options.get("document", chosen.document) or options.get("wrapped", chosen.wrapped)
+        if "\n" in text or len(text) > _SHORT or is_alone:
+            return await self._in_thread(self._pool, partial(recaser, text, **options))
+        words = options.get("words")
+        key = (recaser, *(options | ({"words": tuple(words.items())} if words else {})).items())
+        return await self.batches.add(key, lambda texts: recaser(texts, **options), text)
+
+    async def _recased_list(self, asked: Any) -> list[Any]:
+        """Return texts that are each on their own."""
+        if asked.nbest is not UNSET or asked.confidence:
+            return await self._details(asked, asked.lines)
+        recaser = self.recaser(asked.model)
+        return await self._in_thread(self._pool, partial(recaser, asked.lines, **asked.options()))
+
+    async def _details(self, asked: Any, lines: list[str]) -> list[dict[str, Any]]:
+        requests.check_details(asked, lines)
+        recaser = self.recaser(asked.model)
+        nbest = None if asked.nbest is UNSET else asked.nbest
+        deadline = Deadline(self.limits.timeout)
+        call = partial(details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
+        return await self.slowly(call)
+
+    async def _stream(self, request: Request) -> JSONLines:
+        query = self._query(request)
+        requests.check_plain(query)
+        recaser, options = self.recaser(query.model), query.options()
+        if options.get("document"):
+            raise RefusedError(400, "`document` is for whole texts, not for a stream. Send `text` or `lines`.")
+        # An unsupported option is an error of the request, not of each line.
+        await self._in_thread(self._pool, partial(recaser.pipeline_with, options, "recase"))
+        call = partial(asyncio.get_running_loop().run_in_executor, self._pool)
+        return JSONLines(request, call, lambda texts: recaser(texts, **options), self.limits.max_body, self.stopping)
+
+    async def explain(self, request: Request) -> Response:
+        """POST /explain"""
+        async with read_body(request, self.limits.max_body, self.budget) as body:
+            asked = requests.decoded(requests.decode_explain, body)
+        requests.check(asked, self.limits)
+        recaser = self.recaser(asked.model)
+        call = partial(recaser.explain, asked.text, asked.nbest, asked.line, **asked.options())
+        return JSONAnswer(await self.slowly(lambda: call().to_dict()))
+
+    async def files(self, request: Request) -> Response:
+        """POST /files?name=film.srt"""
+        query = self._query(request, requests.FileRequest)
+        recaser = self.recaser(query.model)
+        if self._n_files == _FILES:
+            raise RefusedError(429, "too many files at once. Try again later.")
+        self._n_files += 1
+        try:
+            return await recased_file(request, query, recaser, self.limits, self.slowly)
+        finally:
+            self._n_files -= 1
+
+    async def slowly(self, call: Callable[[], Any]) -> Any:
+        """Make a call that takes milliseconds or more in a thread, unless too many of them wait."""
+        if self._n_slow >= self._most_slow:
+            raise RefusedError(429, "too many explanations, details or files are waiting. Try again later.")
+        self._n_slow += 1
+        try:
+            return await self._in_thread(self._slow_pool, call)
+        finally:
+            self._n_slow -= 1
+
+    async def _in_thread(self, pool: Executor, call: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
+
+    def message(self, error: CapfstError) -> str:
+        """Return an error for clients: it has the names of models, not their paths."""
+        text = str(error)
+        for name, recaser in self.recasers.items():
+            text = text.replace(recaser.model.path, name)
+        return text
+
+    async def models(self, request: Request) -> Response:
+        """GET /models"""
+        return JSONAnswer({"models": [_described(name, recaser) for name, recaser in self.recasers.items()]})
+
+    async def health(self, request: Request) -> Response:
+        """GET /healthz"""
+        is_stopping = self.stopping.is_set()
+        status = "stopping" if is_stopping else "ok"
+        return JSONAnswer({"status": status, "version": __version__}, 503 if is_stopping else 200)
+
+    async def measures(self, request: Request) -> Response:
+        """GET /metrics"""
+        return Response(self.metrics.text(), media_type=CONTENT_TYPE)
+
+    def close(self) -> None:
+        """End the threads that wait for work."""
+        for pool in (self._pool, self._slow_pool):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _described(name: str, recaser: Recaser) -> dict[str, Any]:
+    model, pipeline = recaser.model, recaser.pipeline
+    return {
+        "name": name,
+        "languages": [language for language in pipeline.loaded.languages if language != UNICODE],
+        "restores": model.symbols.language.restored,
+        "input_case": pipeline.input_case,
+        "words": len(model.symbols) - 1,
+        "signature": str(model.signature),
+    }
