@@ -280,8 +280,9 @@ def test_the_shell_sessions_of_a_page_run(page, folder):
 @pytest.mark.parametrize("page", [page for page in EXECUTED if sessions(page, "pycon")], ids=lambda path: path.name)
 def test_the_python_sessions_of_a_page_run(page, folder):
     session = "\n".join(sessions(page, "pycon"))
-    if re.search(r"pynini|openfst|pywrapfst", session):
-        pytest.importorskip("pynini")
+    for package, pattern in (("pynini", "pynini|openfst|pywrapfst"), ("spacy", "import spacy")):
+        if re.search(pattern, session):
+            pytest.importorskip(package)
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
     printed: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
