@@ -1,7 +1,7 @@
 """The options of recasing and of training, each defined once.
 
-`RecaseOptions` are those of `capfst.load` and of a Recaser's calls, of `capfst recase` and `capfst batch`;
-`TrainOptions` those of `capfst.train` and `capfst train`. A field that is added here is an option in all of these
+`RecaseOptions` are those of `capfst.load` and of a Recaser's calls, of `capfst recase`, `capfst batch` and requests to
+`capfst serve`; `TrainOptions` those of `capfst.train` and `capfst train`; `ServeOptions` those of `capfst serve`. A field that is added here is an option in all of these
 places: its name is the keyword in Python, and with hyphens the flag on the command line.
 """
 
@@ -372,6 +372,59 @@ class TrainOptions(_Validated):
             )
 
 
+LISTENING, LIMITS = "Listening", "Limits"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions(_Validated):
+    """Where a service listens, and what it accepts.
+
+    Raises:
+        OptionError: a value that is not supported.
+    """
+
+    host: str = option(
+        "127.0.0.1",
+        "Address to listen on. Any other than that of the machine itself lets others use the service.",
+        group=LISTENING,
+    )
+    port: int = option(8000, "Port to listen on; 0 selects a free one.", least=0, most=65535, group=LISTENING)
+    cors: tuple[str, ...] = option(
+        (),
+        "Origin, such as https://example.org, whose pages may call the service; * for any (repeatable).",
+        kind="names",
+        group=LISTENING,
+    )
+    max_body: int = option(
+        4 << 20,
+        "Largest body of a request, and longest line of a stream, such as 4M.  [default: 4M]",
+        least=1,
+        kind="size",
+        group=LIMITS,
+    )
+    max_file: int = option(
+        32 << 20, "Largest file to recase, such as 32M.  [default: 32M]", least=1, kind="size", group=LIMITS
+    )
+    max_lines: int = option(10_000, "Most lines, or texts, of a request.", least=1, group=LIMITS)
+    max_words: int = option(1_000, "Most words and phrases that a request may list.", least=0, group=LIMITS)
+    max_requests: int = option(
+        256, "Requests that are handled at once; further ones are refused with status 429.", least=1, group=LIMITS
+    )
+    max_connections: int = option(
+        4096, "Connections that are open at once; further ones are closed with status 503.", least=1, group=LIMITS
+    )
+    timeout: int = option(
+        30,
+        "Seconds that a request may take to arrive, to be answered, and to be read by the client; in streams, the"
+        " longest pause. Also the time that a stopping service takes to finish what it has.",
+        least=1,
+        group=LIMITS,
+    )
+    jobs: int | None = option(
+        None, "Number of threads.  [default: one per core]", least=1, most=MAX_JOBS, group=RUNNING
+    )
+
+
 def flag_of(option: Field[Any]) -> str:
     """Return the flag of an option on the command line."""
     flag: str | None = option.metadata["flag"]
@@ -396,7 +449,7 @@ def with_flags(message: str) -> str:
 
     `order` becomes --order, `restore='both'` --restore both, and `clean=False` --no-clean.
     """
-    flags = {each.name: flag_of(each) for kind in (TrainOptions, RecaseOptions) for each in fields(kind)} | _ELSEWHERE
+    flags = {each.name: flag_of(each) for kind in (ServeOptions, TrainOptions, RecaseOptions) for each in fields(kind)} | _ELSEWHERE
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()

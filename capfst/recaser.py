@@ -80,7 +80,8 @@ class Recaser:
         self.pipeline = Pipeline(loaded, self.options)
         self._pipelines = lru_cache(_SETS_OF_OPTIONS)(lambda options: Pipeline(loaded, options, self.pipeline))
 
-    def _with(self, options: Mapping[str, Any], call: str) -> Pipeline:
+    def pipeline_with(self, options: Mapping[str, Any], call: str) -> Pipeline:
+        """Return the pipeline with these options of one call, whose name an error has."""
         if not options:
             return self.pipeline
         changed = merged(self.options, options, call)
@@ -118,13 +119,13 @@ class Recaser:
             TypeError: neither a str nor a list or tuple of str.
         """
         if isinstance(text, (list, tuple)):
-            pipeline = self._with(options, "recaser")
+            pipeline = self.pipeline_with(options, "recaser")
             if markup_of("", pipeline.options.markup) != NONE:
                 return [self(item, **options) for item in text]
             return list(self._recase_lines(text, pipeline, None))
         if not isinstance(text, str):
             raise _no_str(text, "a Recaser takes a str or a list of str")
-        pipeline = self._with(options, "recaser")
+        pipeline = self.pipeline_with(options, "recaser")
         markup = markup_of("", pipeline.options.markup)
         if markup == NONE:
             return _str(pipeline.recase_text(_utf8(text)))
@@ -144,7 +145,7 @@ class Recaser:
         if isinstance(lines, (str, bytes, bytearray)):
             kind = type(lines).__name__
             raise TypeError(f"recase_lines takes an iterable of lines, not one {kind}. Call the Recaser, or split it.")
-        pipeline = self._with(options, "recase_lines")
+        pipeline = self.pipeline_with(options, "recase_lines")
         pipeline.check_markup("recase_lines")
         return self._recase_lines(lines, pipeline, Style())
 
@@ -166,7 +167,7 @@ class Recaser:
         Raises:
             OptionError: `look_ahead` is less than 0, or an option is for whole texts: `document`, `wrapped`, `markup`.
         """
-        return Stream(self._with(options, "stream"), look_ahead)
+        return Stream(self.pipeline_with(options, "stream"), look_ahead)
 
     def recase_aligned(self, target: Lines, source: Lines, alignment: Lines | None = None, **options: Any) -> Lines:
         """Return translations in their best casing given their cased source (Wang, Knight & Marcu 2006).
@@ -180,7 +181,7 @@ class Recaser:
             CorpusError: different numbers of lines, or an alignment that does not fit its lines.
             TypeError: neither a str nor a list of str.
         """
-        pipeline = self._with(options, "recase_aligned")
+        pipeline = self.pipeline_with(options, "recase_aligned")
         if isinstance(target, str) and isinstance(source, str) and isinstance(alignment, (str, type(None))):
             return _recase_aligned(pipeline, target, source, alignment)
         texts = [_lines_of(given) for given in (target, source, alignment) if given is not None]
@@ -201,7 +202,7 @@ class Recaser:
             CorpusError: the text has a line break.
             OptionError: n is less than 1.
         """
-        found = self._with(options, "nbest").nbest(_line_block(text, source, alignment), n)
+        found = self.pipeline_with(options, "nbest").nbest(_line_block(text, source, alignment), n)
         return [Candidate(cost, _str(casing)) for cost, casing in found]
 
     def confidence(self, text: str, source: str | None = None, alignment: str | None = None, **options: Any) -> Recased:
@@ -211,7 +212,7 @@ class Recaser:
         Raises:
             CorpusError: the text has a line break.
         """
-        return Recased(*self._with(options, "confidence").confidence(_line_block(text, source, alignment)))
+        return Recased(*self.pipeline_with(options, "confidence").confidence(_line_block(text, source, alignment)))
 
     def explain(
         self,
@@ -234,7 +235,7 @@ class Recaser:
         """
         from capfst.explain.explainer import explain  # noqa: PLC0415  (few lines are explained)
 
-        return explain(self._with(options, "explain"), _line_block(text, source, alignment), n, line)
+        return explain(self.pipeline_with(options, "explain"), _line_block(text, source, alignment), n, line)
 
     def sentences(self, text: str, **options: Any) -> list[str]:
         """Return the sentences of one line in their best casing, each with the white space after it: joined, they are
@@ -243,7 +244,7 @@ class Recaser:
         Raises:
             CorpusError: the text has a line break.
         """
-        return [_str(sentence) for sentence in self._with(options, "sentences").sentences(_utf8(text))]
+        return [_str(sentence) for sentence in self.pipeline_with(options, "sentences").sentences(_utf8(text))]
 
     def knows(self, token: str) -> bool:
         """Return whether the model has a surface form of each word of the token."""

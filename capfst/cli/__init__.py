@@ -22,6 +22,7 @@ COMMANDS = {
     "recase": "recase",
     "batch": "batch",
     "explain": "explain",
+    "serve": "serve",
     "train": "train",
     "train-bilingual": "train_bilingual",
     "score": "score",

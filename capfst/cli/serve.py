@@ -1,0 +1,64 @@
+"""`capfst serve`: a service that recases text over HTTP."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import click
+
+from capfst import models
+from capfst.cli.options import MODEL, command, option, options_of
+from capfst.cli.streams import note
+from capfst.exceptions import CapfstError
+from capfst.options import ServeOptions
+from capfst.system.budget import keep_freed_memory
+
+
+class NamedModel(click.ParamType):
+    """A model and its name in requests: NAME=PATH, or the name of a bundled model."""
+
+    name = "[name=]model"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[str, Path]:
+        name, separator, path = value.rpartition("=")
+        model = MODEL.convert(path if separator and name else value, param, context)
+        return name or model.stem, model
+
+
+@command(short_help="Recase text over HTTP, and show a page to try it.")
+@option(
+    "--lm",
+    "lms",
+    type=NamedModel(),
+    multiple=True,
+    default=(models.DEFAULT,),
+    show_default=True,
+    help="Model, with its name in requests: a file written by `capfst train`, or the name of a bundled model"
+    " (repeatable). Requests that name none use the first.",
+)
+@options_of(ServeOptions)
+@option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def serve(lms: tuple[tuple[str, Path], ...], quiet: bool, **options: Any) -> None:
+    """Recase text over HTTP until Ctrl-C. The address has a page to try it, and /docs describes the requests.
+
+    \b
+    capfst serve
+    capfst serve --lm en --lm news=news.fst --port 8080
+    curl -H 'content-type: application/json' -d '{"text": "new york"}' localhost:8000/recase
+    """
+    limits = ServeOptions(**options)
+    names = [name for name, _ in lms]
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"--lm has the same name twice: {', '.join(names)}. Use NAME=PATH.")
+    try:
+        from capfst.serve.server import serve as run
+    except ModuleNotFoundError as error:
+        raise CapfstError("capfst serve needs more packages. Run `pip install 'capfst[serve]'`.") from error
+    from capfst.recaser import load
+
+    recasers = {name: load(path) for name, path in lms}
+    keep_freed_memory()
+    gc.freeze()  # models stay
+    run(recasers, limits, lambda address: note(f"serving {', '.join(names)} on {address}", quiet))

@@ -1,0 +1,53 @@
+"""The answers of the service: JSON, and one shape for all errors.
+
+An error is `{"error": {"status": 413, "message": "Problem: detail. Remedy."}}`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from capfst.exceptions import one_line, shortened
+
+_encoder = msgspec.json.Encoder()
+
+RETRY = {"retry-after": "1"}
+
+
+class RefusedError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value as JSON. Characters that are not valid in UTF-8, such as half of a surrogate pair, are escaped."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        import json  # noqa: PLC0415
+
+        return json.dumps(value).encode()
+
+
+def error_bytes(status: int, message: str) -> bytes:
+    """Return an error as JSON."""
+    return json_bytes({"error": {"status": status, "message": shortened(one_line(message))}})
+
+
+class JSONAnswer(Response):
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json_bytes(content)
+
+
+def error_answer(status: int, message: str) -> Response:
+    """Return an error as an answer."""
+    headers = RETRY if status in (429, 503) else None
+    return Response(error_bytes(status, message), status, headers, "application/json")

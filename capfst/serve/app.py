@@ -1,0 +1,120 @@
+"""The application: routes, the page, and what all routes share: errors as JSON, the number of requests, their measures.
+
+In: requests as ASGI has them. Out: answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from capfst.serve import openapi
+from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
+from capfst.serve.service import Service
+
+logger = logging.getLogger("capfst.serve")
+
+PAGE = {"/": ("index.html", "text/html"), "/style.css": ("style.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
+"""The files of the page, by route."""
+
+HEADERS = {
+    "cache-control": "no-cache",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none';"
+        " form-action 'none'; frame-ancestors 'none'"
+    ),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""Of pages: a browser runs and loads only what the service has sent."""
+
+
+def application(service: Service) -> ASGIApp:
+    """Return the service as an ASGI application."""
+    description = openapi.describe(list(service.recasers))
+    routes = [
+        Route("/recase", service.recase, methods=["POST"]),
+        Route("/explain", service.explain, methods=["POST"]),
+        Route("/files", service.files, methods=["POST"]),
+        Route("/models", service.models),
+        Route("/healthz", service.health),
+        Route("/metrics", service.measures),
+        Route("/openapi.json", _sending(JSONAnswer(description))),
+        Route("/docs", _sending(Response(openapi.page(description), headers=HEADERS, media_type="text/html"))),
+        *(Route(route, _sending(_file(*file))) for route, file in PAGE.items()),
+    ]
+    cors = [Middleware(CORSMiddleware, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])]
+    handlers: dict[Any, Any] = {RefusedError: _refused, HTTPException: _not_found}
+    app = Starlette(routes=routes, middleware=cors if service.limits.cors else [], exception_handlers=handlers)
+    return _Front(app, service, {route.path for route in routes})
+
+
+def _file(name: str, media_type: str) -> Response:
+    text = (files("capfst.serve") / "page" / name).read_bytes()
+    return Response(text, headers=HEADERS, media_type=media_type)
+
+
+def _sending(answer: Response) -> Callable[[Request], Any]:
+    async def send(request: Request) -> Response:
+        return answer
+
+    return send
+
+
+def _refused(request: Request, error: Any) -> Response:
+    return error_answer(error.status, str(error))
+
+
+def _not_found(request: Request, error: Any) -> Response:
+    if error.status_code == 405:
+        return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.")
+    return error_answer(error.status_code, f"{request.url.path} is not a route. See /docs.")
+
+
+class _Front:
+    """Counts requests, refuses those that are too many, and answers those that fail."""
+
+    def __init__(self, app: ASGIApp, service: Service, routes: set[str]) -> None:
+        self._app, self._routes = app, routes
+        self._metrics, self._most = service.metrics, service.limits.max_requests
+        self._n = 0
+        self._metrics.watch("capfst_requests_in_progress", "Requests that are being handled.", lambda: self._n)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begin, status = time.perf_counter(), 499  # as nginx has it: the client is gone
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._n += 1
+        try:
+            if self._n > self._most and scope["method"] == "POST":
+                await error_answer(429, "too many requests. Try again later.")(scope, receive, sending)
+            else:
+                await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            pass
+        except Exception:
+            logger.exception("%s %s failed", scope["method"], scope["path"])
+            if status != 499:
+                raise
+            await error_answer(500, "the service has failed. Its log has the reason.")(scope, receive, sending)
+        finally:
+            self._n -= 1
+            route = scope["path"] if scope["path"] in self._routes else "other"
+            self._metrics.answered(route, status, time.perf_counter() - begin)

@@ -1,0 +1,84 @@
+"""Run the service until a signal stops it: the socket, uvicorn, and the end.
+
+SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, within the time limit, and end the process; a
+second signal ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Mapping
+from types import FrameType
+
+import uvicorn
+
+from capfst.exceptions import CapfstError
+from capfst.options import ServeOptions
+from capfst.recaser import Recaser
+from capfst.serve.app import application
+from capfst.serve.connection import connection_class, watch
+from capfst.serve.service import Service
+
+_IDLE = 65
+"""Seconds after which an idle connection is closed: more than proxies keep theirs."""
+_BACKLOG = 2048
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.stopping.set()
+        await super().shutdown(sockets)
+
+
+def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Callable[[str], object]) -> None:
+    """Serve until a signal comes. announce: is called with the address.
+
+    Raises:
+        CapfstError: the address cannot be used.
+    """
+    with _listening(options) as listener:
+        host, port = listener.getsockname()[:2]
+        announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        service = Service(recasers, options)
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        config = uvicorn.Config(
+            application(service),
+            http=connection_class(options, lambda reason: service.metrics.closed.labels(reason).inc()),
+            ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False, server_header=False,
+            timeout_keep_alive=_IDLE, timeout_graceful_shutdown=options.timeout, backlog=_BACKLOG,
+        )  # fmt: skip
+        server = _Server(config, service)
+        connections = server.server_state.connections
+        service.metrics.watch("capfst_connections", "Open connections.", lambda: len(connections))
+
+        async def run() -> None:
+            watching = asyncio.ensure_future(watch(connections))
+            await server.serve([listener])
+            watching.cancel()
+
+        factory = config.get_loop_factory()
+        loop = factory() if factory else asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(run())
+        finally:
+            service.close()
+            loop.close()
+
+
+def _listening(options: ServeOptions) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        where = f"{options.host}:{options.port}"
+        raise CapfstError(f"cannot listen on {where}: {error.strerror}. Choose another `host` or `port`.") from error

@@ -1,0 +1,204 @@
+"""The service: what each route does with a request.
+
+In: requests of Starlette. Out: its answers; or a RefusedError, which app.py turns into one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from capfst.exceptions import CapfstError
+from capfst.options import ServeOptions
+from capfst.recaser import Recaser
+from capfst.serve import requests, work
+from capfst.serve.answers import JSONAnswer, RefusedError
+from capfst.serve.batching import Batches
+from capfst.serve.body import Budget, read_body
+from capfst.serve.metrics import CONTENT_TYPE, Metrics
+from capfst.serve.requests import UNSET
+from capfst.serve.streaming import JSONLines
+from capfst.serve.uploads import recased_file
+from capfst.serve.work import Deadline
+from capfst.version import __version__
+
+JSON, TEXT = "application/json", "text/plain"
+JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+
+_SHORT = 1 << 13  # characters of a text that is recased together with others
+_BODIES = 16  # of the largest size, which may be in memory at once
+
+
+class Service:
+    """Recasers by name, and what they need to serve requests."""
+
+    def __init__(self, recasers: Mapping[str, Recaser], limits: ServeOptions) -> None:
+        self.recasers, self.limits = recasers, limits
+        self.metrics = Metrics()
+        jobs = limits.jobs or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(jobs, "recase")
+        self._slow_pool = ThreadPoolExecutor(jobs, "explain")  # so that fast calls need not wait for slow ones
+        self._n_slow, self._most_slow = 0, max(1, limits.max_requests // 4)
+        self.batches = Batches(self._pool, self.metrics.batch.observe)
+        self.budget = Budget(_BODIES * limits.max_body)
+        self.stopping = asyncio.Event()
+        self._decoders = requests.decoders()
+
+    def recaser(self, name: str | None) -> tuple[str, Recaser]:
+        """Return a model's name and Recaser; of the first one, if the name is None."""
+        if name is None:
+            return next(iter(self.recasers.items()))
+        if name not in self.recasers:
+            raise RefusedError(400, f"`model` is {name!r}. Use one of {', '.join(self.recasers)}.")
+        return name, self.recasers[name]
+
+    async def recase(self, request: Request) -> Response | JSONLines:
+        """POST /recase"""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind in JSON_LINES:
+            return self._stream(request)
+        if kind not in (JSON, TEXT):
+            raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
+        async with read_body(request, self.limits.max_body, self.budget) as body:
+            query = requests.from_query(request.query_params.multi_items())
+            if kind == TEXT:
+                query.text = requests.decoded(bytes.decode, body)
+                requests.check(query, self.limits)
+                return Response(await self._recased(query), media_type=TEXT)
+            asked = self._decoders.recase(body)
+            requests.check(asked, self.limits)
+            if isinstance(asked, list):
+                query.lines = asked
+                requests.check(query, self.limits)
+                return JSONAnswer(await self._recased_list(query))
+            if request.scope["query_string"]:
+                raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+            return JSONAnswer(await self._answer(asked))
+
+    async def _answer(self, asked: Any) -> dict[str, Any]:
+        """Return the answer to an object with `text` or `lines`."""
+        if (asked.text is UNSET) == (asked.lines is UNSET):
+            raise RefusedError(400, "send either `text` or `lines`.")
+        has_details = asked.nbest is not UNSET or asked.confidence
+        if asked.text is not UNSET:
+            return (await self._details(asked, [asked.text]))[0] if has_details else {"text": await self._recased(asked)}
+        if has_details:
+            return {"lines": await self._details(asked, asked.lines)}
+        name, recaser = self.recaser(asked.model)
+        call = partial(work.recase_lines, recaser, asked.lines, asked.options(), Deadline(self.limits.timeout))
+        return {"lines": await self._in_thread(self._pool, name, call)}
+
+    async def _recased(self, asked: Any) -> str:
+        """Return a recased text; a short line together with those of other requests."""
+        name, recaser = self.recaser(asked.model)
+        text, options = asked.text, asked.options()
+        chosen = recaser.options
+        is_alone = options.get("document", chosen.document) or options.get("wrapped", chosen.wrapped)
+        if "\n" in text or len(text) > _SHORT or is_alone:
+            return await self._in_thread(self._pool, name, partial(recaser, text, **options))
+        words = options.get("words")
+        key = (name, *(options | ({"words": tuple(words.items())} if words else {})).items()) if options else name
+        try:
+            return await self.batches.add(key, partial(recaser, **options), text)
+        except CapfstError as error:
+            raise self._refused(name, error) from error
+
+    async def _recased_list(self, asked: Any) -> list[Any]:
+        """Return texts that are each on their own."""
+        if asked.nbest is not UNSET or asked.confidence:
+            return await self._details(asked, asked.lines)
+        name, recaser = self.recaser(asked.model)
+        return await self._in_thread(self._pool, name, partial(recaser, asked.lines, **asked.options()))
+
+    async def _details(self, asked: Any, lines: list[str]) -> list[dict[str, Any]]:
+        name, recaser = self.recaser(asked.model)
+        nbest = None if asked.nbest is UNSET else asked.nbest
+        deadline = Deadline(self.limits.timeout)
+        call = partial(work.details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
+        return await self.slowly(name, call)
+
+    def _stream(self, request: Request) -> JSONLines:
+        query = requests.from_query(request.query_params.multi_items())
+        requests.check(query, self.limits)
+        if (query.text, query.lines, query.nbest, query.confidence) != (UNSET, UNSET, UNSET, False):
+            raise RefusedError(400, "a stream has its texts in its lines, without `nbest` and `confidence`.")
+        name, recaser = self.recaser(query.model)
+        options = query.options()
+        recaser.pipeline_with(options, "recase")  # an unsupported option is an error of the request, not of each line
+        call = partial(asyncio.get_running_loop().run_in_executor, self._pool)
+        return JSONLines(request, call, partial(recaser, **options), self.limits.max_body, self.stopping)
+
+    async def explain(self, request: Request) -> Response:
+        """POST /explain"""
+        async with read_body(request, self.limits.max_body, self.budget) as body:
+            asked = self._decoders.explain(body)
+        requests.check(asked, self.limits)
+        name, recaser = self.recaser(asked.model)
+        call = partial(work.explain, recaser, asked.text, asked.nbest, asked.line, asked.options())
+        return JSONAnswer(await self.slowly(name, call))
+
+    async def files(self, request: Request) -> Response:
+        """POST /files?name=film.srt"""
+        query = requests.from_query(request.query_params.multi_items(), requests.FileRequest)
+        requests.check(query, self.limits)
+        name, recaser = self.recaser(query.model)
+        deadline = Deadline(self.limits.timeout)
+        return await recased_file(request, query, recaser, self.limits.max_file, deadline, partial(self.slowly, name))
+
+    async def slowly(self, name: str, call: Callable[[], Any]) -> Any:
+        """Make a call that takes milliseconds or more in a thread, unless too many of them wait."""
+        if self._n_slow >= self._most_slow:
+            raise RefusedError(429, "too many explanations, details or files are waiting. Try again later.")
+        self._n_slow += 1
+        try:
+            return await self._in_thread(self._slow_pool, name, call)
+        finally:
+            self._n_slow -= 1
+
+    async def _in_thread(self, pool: Executor, name: str, call: Callable[[], Any]) -> Any:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, call)
+        except CapfstError as error:
+            raise self._refused(name, error) from error
+
+    def _refused(self, name: str, error: CapfstError) -> RefusedError:
+        """Return an error of capfst as an answer, which has the name of the model, not its path."""
+        return RefusedError(400, str(error).replace(self.recasers[name].model.path, name))
+
+    async def models(self, request: Request) -> Response:
+        """GET /models"""
+        return JSONAnswer({"models": [_described(name, recaser) for name, recaser in self.recasers.items()]})
+
+    async def health(self, request: Request) -> Response:
+        """GET /healthz"""
+        is_stopping = self.stopping.is_set()
+        status = "stopping" if is_stopping else "ok"
+        return JSONAnswer({"status": status, "version": __version__}, 503 if is_stopping else 200)
+
+    async def measures(self, request: Request) -> Response:
+        """GET /metrics"""
+        return Response(self.metrics.text(), media_type=CONTENT_TYPE)
+
+    def close(self) -> None:
+        """End the threads that wait for work."""
+        for pool in (self._pool, self._slow_pool):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _described(name: str, recaser: Recaser) -> dict[str, Any]:
+    model, pipeline = recaser.model, recaser.pipeline
+    return {
+        "name": name,
+        "languages": pipeline.loaded.languages,
+        "restores": model.symbols.language.restored,
+        "input_case": pipeline.input_case,
+        "words": len(model.symbols) - 1,
+        "signature": str(model.signature),
+    }

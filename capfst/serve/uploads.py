@@ -1,0 +1,87 @@
+"""Files: a body is a file, whose name has the suffix of its format; the answer is the same file, recased.
+
+The suffix decides how the file is read, and the name nothing else: the file is written to a temporary folder of its own,
+and so is the answer, so that neither is in memory.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+from urllib.parse import quote
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse
+
+from capfst.context.channel import Style
+from capfst.exceptions import CapfstError
+from capfst.io.compression import COMPRESSIONS
+from capfst.io.files import suffix_of
+from capfst.io.formats import format_of
+from capfst.io.protocol import BatchOptions, RecaseCounts
+from capfst.io.speech import JSON, SUFFIXES
+from capfst.pipeline import Pipeline
+from capfst.recaser import Recaser
+from capfst.serve.answers import RefusedError
+from capfst.serve.body import pieces
+from capfst.serve.work import Deadline
+from capfst.text.markup import SUFFIXES as MARKUPS
+
+FORMATS = (".txt", ".csv", ".tsv", *JSON, *SUFFIXES, *MARKUPS)
+_COMPRESSED = tuple(start for compression in COMPRESSIONS for start in compression.starts)
+
+
+async def recased_file(
+    request: Request, asked: Any, recaser: Recaser, largest: int, deadline: Deadline,
+    slowly: Callable[[Callable[[], Any]], Awaitable[Any]],
+) -> FileResponse:  # fmt: skip
+    """Return the file in the body of a request, recased. slowly: makes a call in a thread."""
+    suffix = suffix_of(asked.name)
+    if suffix not in FORMATS:
+        raise RefusedError(415, f"{asked.name!r}: the format is not supported. Send one of {', '.join(FORMATS)}.")
+    folder = Path(mkdtemp(prefix="capfst-"))
+    try:
+        given, made = folder / f"given{suffix}", folder / f"recased{suffix}"
+        with given.open("wb") as file:
+            async for piece in pieces(request, largest):
+                file.write(piece)
+        await slowly(partial(_recase, given, made, asked, recaser, deadline))
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(asked.name, safe='')}"}
+    clean = BackgroundTask(shutil.rmtree, folder)
+    return FileResponse(made, headers=headers, media_type="application/octet-stream", background=clean)
+
+
+def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Deadline) -> None:
+    """Recase a file; RefusedError, with the name that the client gave, if it cannot be read."""
+    with given.open("rb") as file:
+        if file.read(16).startswith(_COMPRESSED):
+            raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it as it was before.")
+    pipeline = recaser.pipeline_with(asked.options(), "recase")
+    options = BatchOptions(
+        (asked.field,), (asked.field,), document="" if pipeline.options.document else None,
+        markup=pipeline.options.markup,
+    )  # fmt: skip
+    try:
+        format = format_of(given, options)
+        with made.open("wb") as file, format.writing(file) as write:
+            for piece in format.pieces(lambda data: None):
+                deadline.check()
+                write(format.recased(piece, partial(_recased, pipeline))[0])
+    except CapfstError as error:
+        raise RefusedError(400, str(error).replace(str(given), asked.name)) from error
+
+
+def _recased(
+    pipeline: Pipeline, text: bytes, source: None = None, align: None = None, /, head: bytes | None = None
+) -> tuple[memoryview, RecaseCounts]:
+    """Recase whole lines, as io/protocol.py has it."""
+    style = pipeline.style_after(head) if head else None if head is None else Style()
+    return pipeline.recase_utf8(text, style), RecaseCounts()
