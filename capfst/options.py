@@ -1,8 +1,9 @@
 """The options of recasing and of training, each defined once.
 
 `RecaseOptions` are those of `capfst.load` and of a Recaser's calls, of `capfst recase`, `capfst batch` and requests to
-`capfst serve`; `TrainOptions` those of `capfst.train` and `capfst train`; `ServeOptions` those of `capfst serve`. A field that is added here is an option in all of these
-places: its name is the keyword in Python, and with hyphens the flag on the command line.
+`capfst serve`; `TrainOptions` those of `capfst.train` and `capfst train`; `ServeOptions` those of `capfst serve`. A
+field that is added here is an option in all of these places: its name is the keyword in Python, and with hyphens the
+flag on the command line.
 """
 
 from __future__ import annotations
@@ -449,7 +450,9 @@ def with_flags(message: str) -> str:
 
     `order` becomes --order, `restore='both'` --restore both, and `clean=False` --no-clean.
     """
-    flags = {each.name: flag_of(each) for kind in (ServeOptions, TrainOptions, RecaseOptions) for each in fields(kind)} | _ELSEWHERE
+    flags = {
+        each.name: flag_of(each) for kind in (ServeOptions, TrainOptions, RecaseOptions) for each in fields(kind)
+    } | _ELSEWHERE
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()

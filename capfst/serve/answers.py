@@ -12,9 +12,7 @@ from starlette.responses import Response
 
 from capfst.exceptions import one_line, shortened
 
-_encoder = msgspec.json.Encoder()
-
-RETRY = {"retry-after": "1"}
+json_bytes = msgspec.json.Encoder().encode
 
 
 class RefusedError(Exception):
@@ -23,16 +21,6 @@ class RefusedError(Exception):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-
-
-def json_bytes(value: Any) -> bytes:
-    """Return a value as JSON. Characters that are not valid in UTF-8, such as half of a surrogate pair, are escaped."""
-    try:
-        return _encoder.encode(value)
-    except UnicodeEncodeError:
-        import json  # noqa: PLC0415
-
-        return json.dumps(value).encode()
 
 
 def error_bytes(status: int, message: str) -> bytes:
@@ -49,5 +37,5 @@ class JSONAnswer(Response):
 
 def error_answer(status: int, message: str) -> Response:
     """Return an error as an answer."""
-    headers = RETRY if status in (429, 503) else None
+    headers = {"retry-after": "1"} if status in (429, 503) else None
     return Response(error_bytes(status, message), status, headers, "application/json")

@@ -20,19 +20,24 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from capfst.exceptions import CapfstError
 from capfst.serve import openapi
 from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
 from capfst.serve.service import Service
 
 logger = logging.getLogger("capfst.serve")
 
-PAGE = {"/": ("index.html", "text/html"), "/style.css": ("style.css", "text/css"), "/page.js": ("page.js", "text/javascript")}
+PAGE = {
+    "/": ("index.html", "text/html"),
+    "/style.css": ("style.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
 """The files of the page, by route."""
 
 HEADERS = {
     "cache-control": "no-cache",
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none';"
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none';"
         " form-action 'none'; frame-ancestors 'none'"
     ),
     "referrer-policy": "no-referrer",
@@ -56,7 +61,13 @@ def application(service: Service) -> ASGIApp:
         *(Route(route, _sending(_file(*file))) for route, file in PAGE.items()),
     ]
     cors = [Middleware(CORSMiddleware, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])]
-    handlers: dict[Any, Any] = {RefusedError: _refused, HTTPException: _not_found}
+
+    def invalid(request: Request, error: Any) -> Response:
+        return error_answer(400, service.message(error))
+
+    handlers: dict[Any, Any] = {
+        RefusedError: _refused, CapfstError: invalid, HTTPException: _not_found, Exception: _failed,
+    }  # fmt: skip
     app = Starlette(routes=routes, middleware=cors if service.limits.cors else [], exception_handlers=handlers)
     return _Front(app, service, {route.path for route in routes})
 
@@ -81,6 +92,10 @@ def _not_found(request: Request, error: Any) -> Response:
     if error.status_code == 405:
         return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.")
     return error_answer(error.status_code, f"{request.url.path} is not a route. See /docs.")
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    return error_answer(500, "the service has failed. Its log has the reason.")
 
 
 class _Front:
@@ -111,9 +126,6 @@ class _Front:
             pass
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
-            if status != 499:
-                raise
-            await error_answer(500, "the service has failed. Its log has the reason.")(scope, receive, sending)
         finally:
             self._n -= 1
             route = scope["path"] if scope["path"] in self._routes else "other"

@@ -1,5 +1,5 @@
-"""A connection with limits of time and size, which uvicorn's lacks: it would wait forever for the rest of a request, and
-for a client that does not read.
+"""A connection with limits of time and size, which uvicorn's lacks: it would wait forever for the rest of a request,
+and for a client that does not read.
 
 In: bytes. Out: requests, as uvicorn's protocol passes them to the application. `Watch.look` ends connections that make
 no progress: with 408 if a request does not arrive, with 503 if its answer takes too long, and without an answer if the

@@ -18,7 +18,9 @@ class Metrics:
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        self.requests = Counter("capfst_requests", "Requests, by route and status.", ["route", "status"], registry=registry)
+        self.requests = Counter(
+            "capfst_requests", "Requests, by route and status.", ["route", "status"], registry=registry
+        )
         self.seconds = Histogram(
             "capfst_request_seconds", "Time to answer a request.", ["route"], buckets=_SECONDS, registry=registry
         )

@@ -107,14 +107,24 @@ def _reference(name: str) -> dict[str, Any]:
 def _parameters(schema: dict[str, Any], leave_out: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     required = schema.get("required", ())
     return [
-        {"name": name, "in": "query", "required": name in required, "description": field.pop("description", ""), "schema": field}
+        {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            "description": field.pop("description", ""),
+            "schema": field,
+        }
         for name, field in ((name, dict(field)) for name, field in schema["properties"].items())
         if name not in leave_out
     ]
 
 
 def _post(
-    summary: str, description: str, body: dict[str, Any], answer: dict[str, Any], query: list[dict[str, Any]] | None = None
+    summary: str,
+    description: str,
+    body: dict[str, Any],
+    answer: dict[str, Any],
+    query: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     errors = {
         status: {"description": text, "content": {"application/json": {"schema": _reference("Error")}}}

@@ -124,9 +124,8 @@ def decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
     try:
         return decode(body)
     except UnicodeDecodeError as error:
-        raise RefusedError(400, f"the body is not UTF-8 at byte {error.start}. Convert it.") from error
-    except RecursionError as error:
-        raise RefusedError(400, "the JSON is nested too deep. Send an object, or a list of texts.") from error
+        start = body.find(error.object) + error.start  # it is of one string
+        raise RefusedError(400, f"the body is not UTF-8 at byte {start}. Convert it.") from error
     except msgspec.DecodeError as error:
         raise RefusedError(400, f"invalid request: {error}. See /docs.") from error
 

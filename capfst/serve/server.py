@@ -1,7 +1,7 @@
 """Run the service until a signal stops it: the socket, uvicorn, and the end.
 
-SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, within the time limit, and end the process; a
-second signal ends it at once.
+SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, within the time limit, and end the process;
+a second signal ends it at once.
 """
 
 from __future__ import annotations

@@ -51,13 +51,13 @@ class Service:
         self.stopping = asyncio.Event()
         self._decoders = requests.decoders()
 
-    def recaser(self, name: str | None) -> tuple[str, Recaser]:
-        """Return a model's name and Recaser; of the first one, if the name is None."""
+    def recaser(self, name: str | None) -> Recaser:
+        """Return the Recaser of a model; of the first one, if the name is None."""
         if name is None:
-            return next(iter(self.recasers.items()))
+            return next(iter(self.recasers.values()))
         if name not in self.recasers:
             raise RefusedError(400, f"`model` is {name!r}. Use one of {', '.join(self.recasers)}.")
-        return name, self.recasers[name]
+        return self.recasers[name]
 
     async def recase(self, request: Request) -> Response | JSONLines:
         """POST /recase"""
@@ -88,89 +88,88 @@ class Service:
             raise RefusedError(400, "send either `text` or `lines`.")
         has_details = asked.nbest is not UNSET or asked.confidence
         if asked.text is not UNSET:
-            return (await self._details(asked, [asked.text]))[0] if has_details else {"text": await self._recased(asked)}
+            return (
+                (await self._details(asked, [asked.text]))[0] if has_details else {"text": await self._recased(asked)}
+            )
         if has_details:
             return {"lines": await self._details(asked, asked.lines)}
-        name, recaser = self.recaser(asked.model)
+        recaser = self.recaser(asked.model)
         call = partial(work.recase_lines, recaser, asked.lines, asked.options(), Deadline(self.limits.timeout))
-        return {"lines": await self._in_thread(self._pool, name, call)}
+        return {"lines": await self._in_thread(self._pool, call)}
 
     async def _recased(self, asked: Any) -> str:
         """Return a recased text; a short line together with those of other requests."""
-        name, recaser = self.recaser(asked.model)
+        recaser = self.recaser(asked.model)
         text, options = asked.text, asked.options()
         chosen = recaser.options
         is_alone = options.get("document", chosen.document) or options.get("wrapped", chosen.wrapped)
         if "\n" in text or len(text) > _SHORT or is_alone:
-            return await self._in_thread(self._pool, name, partial(recaser, text, **options))
+            return await self._in_thread(self._pool, partial(recaser, text, **options))
         words = options.get("words")
-        key = (name, *(options | ({"words": tuple(words.items())} if words else {})).items()) if options else name
-        try:
-            return await self.batches.add(key, partial(recaser, **options), text)
-        except CapfstError as error:
-            raise self._refused(name, error) from error
+        key = (recaser, *(options | ({"words": tuple(words.items())} if words else {})).items())
+        return await self.batches.add(key, lambda texts: recaser(texts, **options), text)
 
     async def _recased_list(self, asked: Any) -> list[Any]:
         """Return texts that are each on their own."""
         if asked.nbest is not UNSET or asked.confidence:
             return await self._details(asked, asked.lines)
-        name, recaser = self.recaser(asked.model)
-        return await self._in_thread(self._pool, name, partial(recaser, asked.lines, **asked.options()))
+        recaser = self.recaser(asked.model)
+        return await self._in_thread(self._pool, partial(recaser, asked.lines, **asked.options()))
 
     async def _details(self, asked: Any, lines: list[str]) -> list[dict[str, Any]]:
-        name, recaser = self.recaser(asked.model)
+        recaser = self.recaser(asked.model)
         nbest = None if asked.nbest is UNSET else asked.nbest
         deadline = Deadline(self.limits.timeout)
         call = partial(work.details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
-        return await self.slowly(name, call)
+        return await self.slowly(call)
 
     def _stream(self, request: Request) -> JSONLines:
         query = requests.from_query(request.query_params.multi_items())
         requests.check(query, self.limits)
         if (query.text, query.lines, query.nbest, query.confidence) != (UNSET, UNSET, UNSET, False):
             raise RefusedError(400, "a stream has its texts in its lines, without `nbest` and `confidence`.")
-        name, recaser = self.recaser(query.model)
+        recaser = self.recaser(query.model)
         options = query.options()
         recaser.pipeline_with(options, "recase")  # an unsupported option is an error of the request, not of each line
         call = partial(asyncio.get_running_loop().run_in_executor, self._pool)
-        return JSONLines(request, call, partial(recaser, **options), self.limits.max_body, self.stopping)
+        return JSONLines(request, call, lambda texts: recaser(texts, **options), self.limits.max_body, self.stopping)
 
     async def explain(self, request: Request) -> Response:
         """POST /explain"""
         async with read_body(request, self.limits.max_body, self.budget) as body:
             asked = self._decoders.explain(body)
         requests.check(asked, self.limits)
-        name, recaser = self.recaser(asked.model)
+        recaser = self.recaser(asked.model)
         call = partial(work.explain, recaser, asked.text, asked.nbest, asked.line, asked.options())
-        return JSONAnswer(await self.slowly(name, call))
+        return JSONAnswer(await self.slowly(call))
 
     async def files(self, request: Request) -> Response:
         """POST /files?name=film.srt"""
         query = requests.from_query(request.query_params.multi_items(), requests.FileRequest)
         requests.check(query, self.limits)
-        name, recaser = self.recaser(query.model)
+        recaser = self.recaser(query.model)
         deadline = Deadline(self.limits.timeout)
-        return await recased_file(request, query, recaser, self.limits.max_file, deadline, partial(self.slowly, name))
+        return await recased_file(request, query, recaser, self.limits.max_file, deadline, self.slowly)
 
-    async def slowly(self, name: str, call: Callable[[], Any]) -> Any:
+    async def slowly(self, call: Callable[[], Any]) -> Any:
         """Make a call that takes milliseconds or more in a thread, unless too many of them wait."""
         if self._n_slow >= self._most_slow:
             raise RefusedError(429, "too many explanations, details or files are waiting. Try again later.")
         self._n_slow += 1
         try:
-            return await self._in_thread(self._slow_pool, name, call)
+            return await self._in_thread(self._slow_pool, call)
         finally:
             self._n_slow -= 1
 
-    async def _in_thread(self, pool: Executor, name: str, call: Callable[[], Any]) -> Any:
-        try:
-            return await asyncio.get_running_loop().run_in_executor(pool, call)
-        except CapfstError as error:
-            raise self._refused(name, error) from error
+    async def _in_thread(self, pool: Executor, call: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(pool, call)
 
-    def _refused(self, name: str, error: CapfstError) -> RefusedError:
-        """Return an error of capfst as an answer, which has the name of the model, not its path."""
-        return RefusedError(400, str(error).replace(self.recasers[name].model.path, name))
+    def message(self, error: CapfstError) -> str:
+        """Return an error for clients: it has the names of models, not their paths."""
+        text = str(error)
+        for name, recaser in self.recasers.items():
+            text = text.replace(recaser.model.path, name)
+        return text
 
     async def models(self, request: Request) -> Response:
         """GET /models"""

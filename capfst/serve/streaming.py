@@ -3,8 +3,8 @@
 In: pieces of a body. Out: the same lines, recased. A line is a string, or an object whose `text` is recased and whose
 other fields stay. Each line is on its own; one that is not valid has an error in its place.
 
-Only the lines that have arrived and are not recased yet are in memory, about BLOCK bytes: the next ones are read when the
-client has taken the answers to these.
+Only the lines that have arrived and are not recased yet are in memory: the next ones are read when the client has taken
+the answers to these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files: a body is a file, whose name has the suffix of its format; the answer is the same file, recased.
 
-The suffix decides how the file is read, and the name nothing else: the file is written to a temporary folder of its own,
-and so is the answer, so that neither is in memory.
+The suffix decides how the file is read, and the name nothing else: the file is written to a temporary folder of its
+own, and so is the answer, so that neither is in memory.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ async def recased_file(
 
 def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Deadline) -> None:
     """Recase a file; RefusedError, with the name that the client gave, if it cannot be read."""
-    with given.open("rb") as file:
-        if file.read(16).startswith(_COMPRESSED):
+    with given.open("rb") as begin:
+        if begin.read(16).startswith(_COMPRESSED):
             raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it as it was before.")
     pipeline = recaser.pipeline_with(asked.options(), "recase")
     options = BatchOptions(

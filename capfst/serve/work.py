@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from capfst.exceptions import CapfstError
 from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError
 
@@ -45,12 +44,9 @@ def details(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Return for each line its best casing, with the words that this changes (`confidence`) and its n best casings."""
     found = []
-    for number, line in enumerate(lines, 1):
+    for line in lines:
         deadline.check()
-        try:
-            found.append(_details(recaser, line, nbest, confidence, options))
-        except CapfstError as error:
-            raise RefusedError(400, f"line {number}: {error}") from error
+        found.append(_details(recaser, line, nbest, confidence, options))
     return found
 
 
@@ -75,6 +71,3 @@ def _details(
 def explain(recaser: Recaser, text: str, n: int, line: int, options: dict[str, Any]) -> dict[str, Any]:
     """Return why a line is cased as it is, for JSON."""
     return recaser.explain(text, n, line, **options).to_dict()
-
-
-Work = Callable[[], Any]

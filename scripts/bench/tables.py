@@ -61,6 +61,34 @@ def bench_table(results: dict[str, Any]) -> str:
     return f"{table(head, rows)}\n\n{results['machine']}"
 
 
+def load_table(results: dict[str, Any]) -> str:
+    """Format the results of load.py."""
+    head = ["connections", "library alone, requests/s", "capfst, requests/s", "ratio", "p50, ms", "p99, ms"]
+    rows = [
+        [
+            str(row["connections"]), f"{row['library']['rate']:,.0f}", f"{row['capfst']['rate']:,.0f}",
+            f"{row['capfst']['rate'] / row['library']['rate']:.2f}", f"{row['capfst']['p50']:.2f}",
+            f"{row['capfst']['p99']:.2f}",
+        ]
+        for row in results["requests"]
+    ]  # fmt: skip
+    stalled, memory = results["stalled"], results["memory"]
+    ratio = results["stream"] / results["command"]
+    return "\n".join(
+        [
+            table(head, rows),
+            "",
+            f"* 8 connections next to 1,000 that stall: {stalled['rate']:,.0f} requests/s, p99 {stalled['p99']:.2f}"
+            " ms.",
+            f"* A stream of JSON lines: {results['stream']:,.0f} tokens/s; `capfst recase`: {results['command']:,.0f}"
+            f" tokens/s; ratio {ratio:.2f}.",
+            f"* From the start to the first answer: {results['start']:.2f} s.",
+            f"* Memory: {memory[0]:.0f} MB"
+            + (f"; under load, from {min(memory[1:]):.0f} to {max(memory[1:]):.0f} MB." if memory[1:] else "."),
+        ]
+    )
+
+
 def phases_table(results: dict[str, Any]) -> str:
     """Format the results of phases.py: a row per phase, a column per model, and their sums."""
     columns = results["columns"]

@@ -1,0 +1,239 @@
+"""Each route: what it answers, as the Recaser does, and how it refuses what is wrong."""
+
+import json
+
+import pytest
+from support.service import read_answer, request
+
+import capfst
+
+LINE = "new york has new information for the us"
+TEXT = "mr. brown told us\nthat he met the us navy\n"
+
+
+@pytest.fixture(scope="module")
+def recaser() -> capfst.Recaser:
+    return capfst.load("en")
+
+
+@pytest.mark.parametrize("text", [LINE, TEXT, "", "\n\n", "WE USE PyTorch in NEW york", "a" * 20_000, "İ K"])
+def test_a_text_is_recased(service, recaser, text):
+    assert service.post("/recase", {"text": text}).json == {"text": recaser(text)}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sentence_case": True},
+        {"input_case": "keep"},
+        {"oov": "pass"},
+        {"context": False},
+        {"breaks": False},
+        {"markup": "markdown"},
+        {"document": True},
+        {"wrapped": True},
+        {"start_token": "the"},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_options_are_those_of_the_recaser(service, recaser, options):
+    text = "THE `new york` Zelner. he met zelner in\nnew york at 5 p.m. in may.\n"
+    assert service.post("/recase", {"text": text, **options}).json == {"text": recaser(text, **options)}
+
+
+def test_lines_are_those_of_one_text_and_a_list_is_of_texts(service, recaser):
+    lines = ["WE USE PyTorch", "In NEW york", "we do"] * 5
+    assert service.post("/recase", {"lines": lines}).json == {"lines": list(recaser.recase_lines(lines))}
+    assert service.post("/recase?sentence_case=true", lines).json == recaser(lines, sentence_case=True)
+
+
+def test_words_are_words_and_never_paths(service, tmp_path):
+    listed = tmp_path / "words.txt"
+    listed.write_text("ZELNER\n")
+    assert service.post("/recase", {"text": "zelner", "words": ["ZelNer"]}).json == {"text": "ZelNer"}
+    assert service.post("/recase", {"text": "zelner", "words": {"ZelNer": 30.0}}).json == {"text": "ZelNer"}
+    assert service.post("/recase", {"text": "zelner", "words": [str(listed)]}).json != {"text": "ZELNER"}
+    assert "abbreviations" in service.post("/recase", {"text": "x", "abbreviations": [str(listed)]}).error
+
+
+def test_plain_text_stays_plain(service, recaser):
+    answer = service.ask("POST", "/recase?input_case=ignore&words=NAVY", TEXT.encode(), "text/plain; charset=utf-8")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.body.decode() == recaser(TEXT, input_case="ignore", words={"NAVY": None})
+
+
+def test_confidence_and_the_best_casings_are_those_of_the_recaser(service, recaser):
+    expected = {
+        "text": recaser(LINE),
+        "words": [change._asdict() for change in recaser.confidence(LINE).changes],
+        "nbest": [candidate._asdict() for candidate in recaser.nbest(LINE, 3)],
+    }
+    details = {"confidence": True, "nbest": 3}
+    assert service.post("/recase", {"text": LINE, **details}).json == expected
+    assert service.post("/recase", {"lines": [LINE, ""], **details}).json["lines"][0] == expected
+    assert service.post("/recase?confidence=true&nbest=3", [LINE]).json == [expected]
+
+
+def test_a_model_is_chosen_by_its_name(service):
+    assert service.post("/recase", {"text": "istanbul'da", "model": "several", "language": "tr"}).json == {
+        "text": capfst.load("multi")("istanbul'da", language="tr")
+    }
+    models = {model["name"]: model for model in service.ask("GET", "/models").json["models"]}
+    assert list(models) == ["en", "several"]
+    assert "tr" in models["several"]["languages"]
+
+
+def test_an_explanation_is_that_of_the_recaser(service, recaser):
+    asked = {"text": "an it meeting\nit is", "nbest": 2, "line": 1, "document": True}
+    explanation = recaser.explain(asked["text"], n=2, line=1, document=True).to_dict()
+    assert service.post("/explain", asked).json == json.loads(json.dumps(explanation))
+
+
+FILES = {
+    "a.txt": (b"new york\nthe us navy", b"New York\nthe US Navy"),
+    "a.srt": (b"1\n00:00:01,000 --> 00:00:02,000\nnew york\n", b"1\n00:00:01,000 --> 00:00:02,000\nNew York\n"),
+    "a.vtt": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nnew york\n", b"WEBVTT\n\n00:01.000 --> 00:02.000\nNew York\n"),
+    "a.jsonl": (b'{"id": "new", "text": "new york"}\n', b'{"id": "new", "text": "New York"}\n'),
+    "A.CSV": (b"id,text\nnew,new york\n", b"id,text\nnew,New York\n"),
+    "a.md": (b"new york `new york`\n", b"New York `new york`\n"),
+    "../../x/a.txt": (b"new york", b"New York"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_recased_by_its_suffix(service, name):
+    given, expected = FILES[name]
+    markup = "&markup=auto" if name.endswith(".md") else ""
+    answer = service.ask("POST", f"/files?name={name}{markup}", given)
+    assert (answer.status, answer.body) == (200, expected)
+    assert answer.headers["content-disposition"].startswith("attachment")
+
+
+def test_files_are_removed(tmp_path, monkeypatch):
+    from support.service import serving  # noqa: PLC0415
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving() as service:
+        for name, status in (("a.txt", 200), ("a.srt", 400), ("a.exe", 415)):
+            assert service.ask("POST", f"/files?name={name}", b"x\ny").status == status
+    assert list(tmp_path.iterdir()) == []
+
+
+REFUSED = {  # body, path, status, what the message names
+    "no JSON": (b"{", "/recase", 400, "truncated"),
+    "not UTF-8": (b'{"text": "\xff"}', "/recase", 400, "byte 10"),
+    "half of a pair of surrogates": (b'{"text": "\\ud800"}', "/recase", 400, "invalid"),
+    "deep JSON": (b"[" * 100_000, "/recase", 400, "$[0]"),
+    "deep fields": (b'{"text": ' * 5_000, "/recase", 400, "$.text"),
+    "no text": (b"{}", "/recase", 400, "`text`"),
+    "text and lines": (b'{"text": "", "lines": []}', "/recase", 400, "`lines`"),
+    "a number": (b'{"text": 1}', "/recase", 400, "$.text"),
+    "an unknown field": (b'{"text": "", "txt": ""}', "/recase", 400, "`txt`"),
+    "an unknown value": (b'{"text": "", "oov": "x"}', "/recase", 400, "$.oov"),
+    "an unknown model": (b'{"text": "", "model": "../en.fst"}', "/recase", 400, "several"),
+    "a language of another model": (b'{"text": "", "language": "de"}', "/recase", 400, "`language`"),
+    "two lines": (b'{"text": "a\\nb", "confidence": true}', "/recase", 400, "line"),
+    "too many casings": (b'{"text": "a", "nbest": 1000}', "/recase", 400, "$.nbest"),
+    "options at two places": (b'{"text": "a"}', "/recase?oov=pass", 400, "query"),
+    "an unknown option": (b'["a"]', "/recase?oof=pass", 400, "`oof`"),
+    "a long line to explain": (json.dumps({"text": "a " * 2000}).encode(), "/explain", 400, "$.text"),
+    "a blank start token": (b'{"text": "a", "start_token": " "}', "/recase", 400, "`start_token`"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_wrong_request_is_refused_with_a_reason(service, case):
+    body, path, status, named = REFUSED[case]
+    answer = service.ask("POST", path, body, "application/json")
+    assert answer.status == status
+    assert named in answer.error
+    assert "/capfst/" not in answer.error  # no paths of the server
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind", "status"),
+    [
+        ("POST", "/recase", "", 415),
+        ("POST", "/recase", "application/x-www-form-urlencoded", 415),
+        ("GET", "/recase", "", 405),
+        ("GET", "/../style.css/x", "", 404),
+        ("POST", "/files?name=x.exe", "", 415),
+        ("POST", "/files", "", 400),
+    ],
+)
+def test_a_wrong_route_or_type_is_refused(service, method, path, kind, status):
+    answer = service.ask(method, path, b"x", kind)
+    assert answer.status == status
+    assert answer.error
+
+
+def test_a_compressed_file_is_refused_and_a_damaged_one_has_its_name_in_the_error(service):
+    assert "compressed" in service.ask("POST", "/files?name=a.txt", b"\x1f\x8b" + b"x" * 100).error
+    assert "talk.srt" in service.ask("POST", "/files?name=talk.srt", b"no subtitles\n").error
+
+
+def test_limits_of_lines_words_and_sizes(limited):
+    assert "6 lines" in limited.post("/recase", {"lines": ["a"] * 6}).error
+    assert limited.post("/recase", ["a"] * 6).status == 413
+    assert "4 words" in limited.post("/recase", {"text": "a", "words": ["a", "b", "c", "d"]}).error
+    assert limited.post("/recase", {"text": "a", "words": ["a" * 201]}).status == 413
+    assert "2,000 bytes" in limited.post("/recase", {"text": "a" * 2000}).error
+    assert limited.ask("POST", "/files?name=a.txt", b"a" * 3001).status == 413
+    assert limited.ask("POST", "/recase", b"a" * 2000, "text/plain").status == 200
+
+
+def test_requests_over_one_connection(service, recaser):
+    lines = [f"{LINE} {k}" for k in range(20)]
+    with service.connect() as connection:
+        for line in lines:
+            connection.sendall(request("POST", "/recase", json.dumps({"text": line}).encode(), "application/json"))
+            assert read_answer(connection).json == {"text": recaser(line)}
+
+
+def test_other_origins_are_allowed_only_by_name(service):
+    origin = {"origin": "https://example.org"}
+    assert "access-control-allow-origin" not in service.post("/recase", {"text": "a"}, **origin).headers
+    from support.service import serving  # noqa: PLC0415
+
+    with serving("--cors", "https://example.org") as open_service:
+        answer = open_service.post("/recase", {"text": "a"}, **origin)
+        assert answer.headers["access-control-allow-origin"] == "https://example.org"
+        refused = open_service.post("/recase", {"text": "a"}, origin="https://example.com")
+        assert "access-control-allow-origin" not in refused.headers
+
+
+def test_the_description_has_each_route_and_each_option(service):
+    description = service.ask("GET", "/openapi.json").json
+    assert {"/recase", "/explain", "/files", "/models", "/healthz", "/metrics"} <= set(description["paths"])
+    fields = description["components"]["schemas"]["RecaseRequest"]["properties"]
+    assert {"text", "lines", "model", "nbest", "confidence", "words", "sentence_case", "input_case"} <= set(fields)
+    assert fields["model"]["enum"] == ["en", "several"]
+    assert not {"abbreviations", "engine", "align_words"} & set(fields)
+    page = service.ask("GET", "/docs").body.decode()
+    assert all(route in page for route in description["paths"])
+
+
+def test_pages_load_nothing_from_other_hosts(service):
+    for path in ("/", "/docs", "/style.css", "/page.js"):
+        answer = service.ask("GET", path)
+        assert answer.status == 200
+        assert b"://" not in answer.body.replace(b"http://www.w3.org", b"")
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_health_and_metrics(service):
+    assert service.ask("GET", "/healthz").json == {"status": "ok", "version": capfst.__version__}
+
+    def count() -> float:
+        text = service.ask("GET", "/metrics").body.decode()
+        (line,) = [
+            line
+            for line in text.splitlines()
+            if line.startswith('capfst_requests_total{route="/explain",status="400"}')
+        ]
+        return float(line.split()[-1])
+
+    service.post("/explain", {})
+    before = count()
+    service.post("/explain", {})
+    assert count() == before + 1
