@@ -154,6 +154,17 @@ def test_annotations_stay(nlp):
     assert (doc.to_json(), doc._.original_text) == (before, None)
 
 
+def test_only_what_was_annotated_is_annotated():
+    made = spacy.blank("en")
+    made.add_pipe("sentencizer")
+    made.add_pipe("capfst")
+    doc = made("we met. they met us in may.")
+    assert [sentence.text for sentence in doc.sents] == ["we met.", "they met us in May."]
+    for attribute in ("TAG", "POS", "MORPH", "LEMMA", "DEP", "HEAD", "ENT_IOB"):
+        assert not doc.has_annotation(attribute)
+    assert not blank()("we met. they met.").has_annotation("SENT_START")
+
+
 def test_recasing_again_keeps_the_first_text():
     nlp = blank()
     nlp.add_pipe("capfst", name="again")
