@@ -397,15 +397,9 @@ class ServeOptions(_Validated):
         group=LISTENING,
     )
     max_body: int = option(
-        4 << 20,
-        "Largest body of a request, and longest line of a stream, such as 4M.  [default: 4M]",
-        least=1,
-        kind="size",
-        group=LIMITS,
+        4 << 20, "Largest body of a request, and longest line of a stream.", kind="size", group=LIMITS
     )
-    max_file: int = option(
-        32 << 20, "Largest file to recase, such as 32M.  [default: 32M]", least=1, kind="size", group=LIMITS
-    )
+    max_file: int = option(32 << 20, "Largest file to recase.", kind="size", group=LIMITS)
     max_lines: int = option(10_000, "Most lines, or texts, of a request.", least=1, group=LIMITS)
     max_words: int = option(1_000, "Most words and phrases that a request may list.", least=0, group=LIMITS)
     max_requests: int = option(

@@ -26,6 +26,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from support.service import serving
 
 import capfst
 from capfst import models
@@ -260,17 +261,35 @@ def folder(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
+@pytest.fixture
+def address(page: Path) -> Iterator[str]:
+    """Return the address of a service if the page asks one at localhost:8000, which the reader has started."""
+    if "localhost:8000" not in "".join(sessions(page, "console")):
+        yield ""
+        return
+    pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    with serving() as service:
+        yield f"127.0.0.1:{service.port}"
+
+
 def sessions(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in EXECUTED if sessions(page, "console")], ids=lambda path: path.name)
-def test_the_shell_sessions_of_a_page_run(page, folder):
+def test_the_shell_sessions_of_a_page_run(page, folder, address):
     for session in sessions(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE):
             done = subprocess.run(
-                ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+                ["sh", "-c", command.replace("localhost:8000", address)],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
             )
             # Printed only if kernels have changed since the last build.
             printed = re.sub(r".*: compiling .*kernels.*\n", "", done.stderr) + done.stdout

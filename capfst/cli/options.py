@@ -164,6 +164,8 @@ def _click_option(field: Field[Any]) -> Decorator:
         settings |= {"type": click.Choice(rules["choices"]), "default": default, "show_default": default is not None}
     elif rules["kind"] in ("files", "names"):
         settings |= {"multiple": True, "metavar": rules["kind"][:-1].upper(), "type": _TYPES.get(rules["kind"])}
+    elif rules["kind"] == "size" and isinstance(default, int):
+        settings |= {"type": Bytes(), "default": f"{default >> 20}M", "show_default": True}
     else:
         number = click.FloatRange if "float" in str(field.type) else click.IntRange
         ranged = rules["least"] is not None

@@ -24,7 +24,11 @@ class NamedModel(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[str, Path]:
         name, separator, path = value.rpartition("=")
         model = MODEL.convert(path if separator and name else value, param, context)
-        return name or model.stem, model
+        return (name, model) if name else _named(model)
+
+
+def _named(model: Path) -> tuple[str, Path]:
+    return model.stem, model
 
 
 @command(short_help="Recase text over HTTP, and show a page to try it.")
@@ -33,10 +37,8 @@ class NamedModel(click.ParamType):
     "lms",
     type=NamedModel(),
     multiple=True,
-    default=(models.DEFAULT,),
-    show_default=True,
     help="Model, with its name in requests: a file written by `capfst train`, or the name of a bundled model"
-    " (repeatable). Requests that name none use the first.",
+    " (repeatable). Requests that name none use the first.  [default: en, or the model that CAPFST_LM names]",
 )
 @options_of(ServeOptions)
 @option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -49,6 +51,7 @@ def serve(lms: tuple[tuple[str, Path], ...], quiet: bool, **options: Any) -> Non
     curl -H 'content-type: application/json' -d '{"text": "new york"}' localhost:8000/recase
     """
     limits = ServeOptions(**options)
+    lms = lms or (_named(models.find()),)
     names = [name for name, _ in lms]
     if len(set(names)) < len(names):
         raise click.UsageError(f"--lm has the same name twice: {', '.join(names)}. Use NAME=PATH.")

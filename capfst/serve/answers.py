@@ -1,6 +1,7 @@
 """The answers of the service: JSON, and one shape for all errors.
 
-An error is `{"error": {"status": 413, "message": "Problem: detail. Remedy."}}`.
+An error is `{"error": {"status": 413, "message": "Problem: detail. Remedy."}}`. Answers end with a line break, as a
+terminal likes them.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class JSONAnswer(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json_bytes(content)
+        return json_bytes(content) + b"\n"
 
 
 def error_answer(status: int, message: str) -> Response:
     """Return an error as an answer."""
     headers = {"retry-after": "1"} if status in (429, 503) else None
-    return Response(error_bytes(status, message), status, headers, "application/json")
+    return Response(error_bytes(status, message) + b"\n", status, headers, "application/json")

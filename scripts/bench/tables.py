@@ -4,8 +4,8 @@
     python scripts/bench/tables.py build/bench.json --document docs/figures.md --plot docs/images/bench.svg
     python scripts/bench/tables.py build/bench.json build/phases.json --document docs/figures.md
 
-RESULTS are JSON files of bench.py and phases.py. Prints the tables as Markdown; with --document, writes each table into
-the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for `phases`.
+RESULTS are JSON files of bench.py, phases.py and load.py. Prints the tables as Markdown; with --document, writes each
+table into the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for `phases` and `load`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def phases_table(results: dict[str, Any]) -> str:
     )
 
 
-TABLES = {"bench": bench_table, "phases": phases_table}
+TABLES = {"bench": bench_table, "load": load_table, "phases": phases_table}
 """The function that formats each kind of results, by the name of its table."""
 
 

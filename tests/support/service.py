@@ -83,6 +83,6 @@ def serving(*arguments: object) -> Iterator[Service]:
     """Start a service on a free port, and kill it in the end."""
     with start("serve", "--port", 0, *arguments, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
-            if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
+            if found := re.search(r"http://127\.0\.0\.\d:(\d+)", line):
                 break
         yield Service(int(found[1]), process)

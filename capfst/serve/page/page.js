@@ -19,7 +19,7 @@ async function start() {
   const answer = await ask("models").catch(() => null);
   if (!answer) return setTimeout(start, AGAIN);
   models = answer.models;
-  $("model").replaceChildren(...models.map((model) => new Option(model.name)));
+  $("model").replaceChildren(...models.map((model) => new Option(model.name, model.name)));
   changeModel();
   if (!text.value) text.value = EXAMPLE;
   resize();
@@ -213,6 +213,7 @@ function add(form) {
 }
 
 function place(button) {
+  if (getComputedStyle(why).position === "fixed") return button.scrollIntoView({ block: "start" }); // on a phone
   const box = button.getBoundingClientRect(), width = document.documentElement.clientWidth;
   const left = Math.max(16, Math.min(box.left, width - why.offsetWidth - 16));
   const isBelow = box.bottom + why.offsetHeight + 8 < innerHeight || box.top < why.offsetHeight + 8;
@@ -286,7 +287,7 @@ function changeOptions() {
   typing = setTimeout(recase, AFTER_TYPING);
 }
 $("model").addEventListener("change", changeModel);
-document.querySelector(".options").addEventListener("input", changeOptions);
+for (const name of ["input", "change"]) document.querySelector(".options").addEventListener(name, changeOptions);
 document.querySelector(".options").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("resize", () => { resize(); close(); });
 
