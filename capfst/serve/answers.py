@@ -6,6 +6,7 @@ terminal likes them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -36,7 +37,7 @@ class JSONAnswer(Response):
         return json_bytes(content) + b"\n"
 
 
-def error_answer(status: int, message: str) -> Response:
+def error_answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as an answer."""
-    headers = {"retry-after": "1"} if status in (429, 503) else None
+    headers = {"retry-after": "1"} if status in (429, 503) else headers
     return Response(error_bytes(status, message) + b"\n", status, headers, "application/json")

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from capfst.exceptions import CapfstError
 from capfst.serve import openapi
-from capfst.serve.answers import JSONAnswer, RefusedError, error_answer
+from capfst.serve.answers import RefusedError, error_answer, json_bytes
 from capfst.serve.service import Service
 
 logger = logging.getLogger("capfst.serve")
@@ -48,7 +48,7 @@ HEADERS = {
 
 def application(service: Service) -> ASGIApp:
     """Return the service as an ASGI application."""
-    description = openapi.describe(list(service.recasers))
+    description, folder = openapi.describe(list(service.recasers)), files("capfst.serve") / "page"
     routes = [
         Route("/recase", service.recase, methods=["POST"]),
         Route("/explain", service.explain, methods=["POST"]),
@@ -56,9 +56,9 @@ def application(service: Service) -> ASGIApp:
         Route("/models", service.models),
         Route("/healthz", service.health),
         Route("/metrics", service.measures),
-        Route("/openapi.json", _sending(JSONAnswer(description))),
-        Route("/docs", _sending(Response(openapi.page(description), headers=HEADERS, media_type="text/html"))),
-        *(Route(route, _sending(_file(*file))) for route, file in PAGE.items()),
+        Route("/openapi.json", _sending(json_bytes(description), "application/json")),
+        Route("/docs", _sending(openapi.page(description), "text/html")),
+        *(Route(route, _sending((folder / name).read_bytes(), kind)) for route, (name, kind) in PAGE.items()),
     ]
     cors = [Middleware(CORSMiddleware, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])]
 
@@ -72,14 +72,9 @@ def application(service: Service) -> ASGIApp:
     return _Front(app, service, {route.path for route in routes})
 
 
-def _file(name: str, media_type: str) -> Response:
-    text = (files("capfst.serve") / "page" / name).read_bytes()
-    return Response(text, headers=HEADERS, media_type=media_type)
-
-
-def _sending(answer: Response) -> Callable[[Request], Any]:
+def _sending(content: str | bytes, media_type: str) -> Callable[[Request], Any]:
     async def send(request: Request) -> Response:
-        return answer
+        return Response(content, headers=HEADERS, media_type=media_type)
 
     return send
 
@@ -90,7 +85,7 @@ def _refused(request: Request, error: Any) -> Response:
 
 def _not_found(request: Request, error: Any) -> Response:
     if error.status_code == 405:
-        return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.")
+        return error_answer(405, f"{request.url.path} does not take {request.method}. See /docs.", error.headers)
     return error_answer(error.status_code, f"{request.url.path} is not a route. See /docs.")
 
 

@@ -13,10 +13,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from typing import Any
 
 Recase = Callable[[list[str]], list[str]]
 
 BATCH = 1 << 16  # characters of a call
+
+
+def _results(recase: Recase, texts: list[str]) -> list[Any]:
+    """Return the recased texts; for those that cannot be recased, which do not harm the others, their errors."""
+    try:
+        return recase(texts)
+    except Exception as error:  # the text's client gets it
+        if len(texts) == 1:
+            return [error]
+        return [result for text in texts for result in _results(recase, [text])]
 
 
 class _Queue:
@@ -61,17 +72,16 @@ class Batches:
             del self._queues[key]
             return
         self._on_batch(n)
-        call = loop.run_in_executor(self._pool, recase, [text for text, _ in batch])
+        call = loop.run_in_executor(self._pool, _results, recase, [text for text, _ in batch])
 
-        def finish(done: asyncio.Future[list[str]]) -> None:
-            error = done.exception()
-            for k, (_, future) in enumerate(batch):
+        def finish(done: asyncio.Future[list[Any]]) -> None:
+            for (_, future), result in zip(batch, done.result(), strict=True):
                 if future.done():  # its client is gone
                     continue
-                if error is None:
-                    future.set_result(done.result()[k])
+                if isinstance(result, Exception):
+                    future.set_exception(result)
                 else:
-                    future.set_exception(error)
+                    future.set_result(result)
             self._run(loop, key, queue, recase)
 
         call.add_done_callback(finish)

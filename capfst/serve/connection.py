@@ -1,9 +1,9 @@
 """A connection with limits of time and size, which uvicorn's lacks: it would wait forever for the rest of a request,
 and for a client that does not read.
 
-In: bytes. Out: requests, as uvicorn's protocol passes them to the application. `Watch.look` ends connections that make
-no progress: with 408 if a request does not arrive, with 503 if its answer takes too long, and without an answer if the
-client does not read.
+In: bytes. Out: requests, as uvicorn's protocol passes them to the application. `Connection.look` ends connections that
+make no progress: with 408 if a request does not arrive, with 503 if its answer takes too long, and without an answer if
+the client does not read.
 """
 
 from __future__ import annotations
@@ -41,10 +41,15 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
         super().data_received(data)
-        if self._waits_since is not None:
+        if self._waits_since is not None and not self._has_refused:
             self._head += len(data)
             if self._head > LARGEST_HEAD:
                 self.refuse("head", 431, f"the head of the request has more than {LARGEST_HEAD:,} bytes. Shorten it.")
+
+    @property
+    def _has_refused(self) -> bool:
+        """Whether the rest of a body is arriving that has been refused. It is read, so that the client reads why."""
+        return self.cycle is not None and self.cycle.response_complete and self.cycle.more_body
 
     def send_400_response(self, msg: str) -> None:
         self.refuse("invalid", 400, "this is not a request of HTTP/1.1. See /docs.")
@@ -61,13 +66,13 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.more_body:  # the rest of a body that was refused
+        if self._has_refused:
             self._waits_since = self.loop.time()
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        if self.cycle.response_complete:
-            self._waits_since = None
+        if self._has_refused:
+            self._waits_since, self.cycle.more_body = None, False
 
     def look(self, now: float) -> None:
         """Close the connection if it has made no progress for too long."""
@@ -79,7 +84,9 @@ class Connection(HttpToolsProtocol):
         if self._unread[1] < long_ago:
             self.drop("unread")
         elif self._waits_since is not None:
-            if self._waits_since < long_ago:
+            if self._waits_since < long_ago and self._has_refused:
+                self.drop("slow")
+            elif self._waits_since < long_ago:
                 self.refuse("slow", 408, f"the request took more than {self.limits.timeout} s. Send it faster.")
         elif cycle is None or cycle.response_complete:
             pass  # uvicorn closes idle connections

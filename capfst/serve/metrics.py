@@ -27,7 +27,6 @@ class Metrics:
         self.batch = Histogram(
             "capfst_batch_texts", "Texts that were recased by one call.", buckets=_TEXTS, registry=registry
         )
-        self.bytes = Counter("capfst_body_bytes", "Bytes of the bodies of requests.", registry=registry)
         self.closed = Counter(
             "capfst_connections_closed", "Connections that were closed, by reason.", ["reason"], registry=registry
         )

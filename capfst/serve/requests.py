@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -19,14 +19,19 @@ from capfst.exceptions import quantity
 from capfst.options import RecaseOptions, ServeOptions
 from capfst.serve.answers import RefusedError
 
-NOT_OF_REQUESTS = ("abbreviations", "align_words", "engine", "restore")
-"""Options that are paths, that are about translations, or that change no answer."""
-
 MAX_NBEST = 100
-MAX_EXPLAINED = 2_000  # characters
+MAX_EXPLAINED, MAX_CONFIDENCE = 2_000, 50_000
+"""Characters of a line that is explained, or whose best casings are found; and of one whose log-odds are. (Time and
+memory of the first two grow faster than the line.)"""
 MAX_WORD = 200  # characters of a word or phrase
 
-OPTIONS = [each for each in fields(RecaseOptions) if each.name not in NOT_OF_REQUESTS]
+_NOT_OF_REQUESTS = ("align_words", "engine", "restore")
+"""Options about translations, and those that change no answer."""
+OPTIONS = [
+    each
+    for each in fields(RecaseOptions)
+    if each.name == "words" or (each.metadata["kind"] is None and each.name not in _NOT_OF_REQUESTS)  # a kind of paths
+]
 
 
 def _annotation(name: str, choices: tuple[str, ...], default: Any, help: str) -> Any:
@@ -105,18 +110,8 @@ FileRequest = msgspec.defstruct(
 )
 
 
-class Decoders(NamedTuple):
-    """Read the bodies of requests."""
-
-    recase: Callable[[bytes], Any]
-    explain: Callable[[bytes], Any]
-
-
-def decoders() -> Decoders:
-    """Return functions that decode bodies, and raise RefusedError."""
-    recase = msgspec.json.Decoder(RecaseRequest | list[str])
-    explain = msgspec.json.Decoder(ExplainRequest)
-    return Decoders(lambda body: decoded(recase.decode, body), lambda body: decoded(explain.decode, body))
+decode_recase = msgspec.json.Decoder(RecaseRequest | list[str]).decode
+decode_explain = msgspec.json.Decoder(ExplainRequest).decode
 
 
 def decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
@@ -130,10 +125,12 @@ def decoded(decode: Callable[[bytes], Any], body: bytes) -> Any:
         raise RefusedError(400, f"invalid request: {error}. See /docs.") from error
 
 
-def from_query(pairs: Iterable[tuple[str, str]], kind: Any = RecaseRequest) -> Any:
+def from_query(pairs: Iterable[tuple[str, str]], kind: Any) -> Any:
     """Return a request whose options are in the query of its address."""
     found: dict[str, Any] = {}
     for name, value in pairs:
+        if name in ("text", "lines"):
+            raise RefusedError(400, f"invalid query: it has `{name}`. Send text in the body.")
         if name == "words":
             found.setdefault(name, []).append(value)
         else:
@@ -144,14 +141,26 @@ def from_query(pairs: Iterable[tuple[str, str]], kind: Any = RecaseRequest) -> A
         raise RefusedError(400, f"invalid query: {error}. See /docs.") from error
 
 
+def check_plain(request: Any) -> None:
+    """Raise RefusedError if a request for plain text or a stream asks for what only JSON can express."""
+    if request.nbest is not UNSET or request.confidence:
+        raise RefusedError(400, "`nbest` and `confidence` need JSON. Send an object, or a list of texts.")
+
+
+def check_details(request: Any, lines: list[str]) -> None:
+    """Raise RefusedError if a line is too long for `nbest` or `confidence`."""
+    name, most = ("confidence", MAX_CONFIDENCE) if request.nbest is UNSET else ("nbest", MAX_EXPLAINED)
+    if (longest := max(map(len, lines), default=0)) > most:
+        raise RefusedError(413, f"a line of {longest:,} characters is too long for `{name}`. The limit is {most:,}.")
+
+
 def check(request: Any, limits: ServeOptions) -> None:
     """Raise RefusedError if a request has too many lines or words."""
-    lines = request if isinstance(request, list) else getattr(request, "lines", UNSET)
+    lines, words = getattr(request, "lines", UNSET), request.words
     if lines is not UNSET and len(lines) > limits.max_lines:
         raise RefusedError(
             413, f"{quantity(len(lines), 'line')} are too many. Send at most {limits.max_lines:,} at once, or a stream."
         )
-    words = UNSET if isinstance(request, list) else request.words
     if words is not UNSET and len(words) > limits.max_words:
         raise RefusedError(413, f"{quantity(len(words), 'word')} are too many. List at most {limits.max_words:,}.")
     if words is not UNSET and (longest := max(map(len, words), default=0)) > MAX_WORD:

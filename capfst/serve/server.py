@@ -1,7 +1,7 @@
 """Run the service until a signal stops it: the socket, uvicorn, and the end.
 
 SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, within the time limit, and end the process;
-a second signal ends it at once.
+a second signal does not wait for them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import FrameType
 
 import uvicorn
@@ -21,9 +22,16 @@ from capfst.serve.app import application
 from capfst.serve.connection import connection_class, watch
 from capfst.serve.service import Service
 
+try:
+    import resource
+except ModuleNotFoundError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 _IDLE = 65
 """Seconds after which an idle connection is closed: more than proxies keep theirs."""
 _BACKLOG = 2048
+_OTHER_FILES = 128
+"""Files that are open besides connections: models, uploads."""
 
 
 class _Server(uvicorn.Server):
@@ -35,9 +43,14 @@ class _Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self.should_exit = True
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._watching = asyncio.ensure_future(watch(self.server_state.connections))
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.stopping.set()
         await super().shutdown(sockets)
+        self._watching.cancel()
 
 
 def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Callable[[str], object]) -> None:
@@ -46,6 +59,7 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
     Raises:
         CapfstError: the address cannot be used.
     """
+    options = replace(options, max_connections=_allowed(options.max_connections))
     with _listening(options) as listener:
         host, port = listener.getsockname()[:2]
         announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
@@ -60,25 +74,30 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
         server = _Server(config, service)
         connections = server.server_state.connections
         service.metrics.watch("capfst_connections", "Open connections.", lambda: len(connections))
-
-        async def run() -> None:
-            watching = asyncio.ensure_future(watch(connections))
-            await server.serve([listener])
-            watching.cancel()
-
-        factory = config.get_loop_factory()
-        loop = factory() if factory else asyncio.new_event_loop()
         try:
-            loop.run_until_complete(run())
+            server.run([listener])
         finally:
             service.close()
-            loop.close()
+
+
+def _allowed(connections: int) -> int:
+    """Return how many connections can be open, of as many as are wanted: as many files as the system allows."""
+    if resource is None:
+        return connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OTHER_FILES
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return min(connections, max(1, soft - _OTHER_FILES))
 
 
 def _listening(options: ServeOptions) -> socket.socket:
     try:
         family = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        listener = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else asyncio's answers take 40 ms
+        return listener
     except OSError as error:
         where = f"{options.host}:{options.port}"
         raise CapfstError(f"cannot listen on {where}: {error.strerror}. Choose another `host` or `port`.") from error

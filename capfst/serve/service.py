@@ -18,21 +18,22 @@ from starlette.responses import Response
 from capfst.exceptions import CapfstError
 from capfst.options import ServeOptions
 from capfst.recaser import Recaser
-from capfst.serve import requests, work
+from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
 from capfst.serve.batching import Batches
 from capfst.serve.body import Budget, read_body
+from capfst.serve.details import Deadline, details
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
 from capfst.serve.requests import UNSET
 from capfst.serve.streaming import JSONLines
 from capfst.serve.uploads import recased_file
-from capfst.serve.work import Deadline
 from capfst.version import __version__
 
 JSON, TEXT = "application/json", "text/plain"
 JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 
 _SHORT = 1 << 13  # characters of a text that is recased together with others
+_FILES = 8  # that are uploaded at once
 _BODIES = 16  # of the largest size, which may be in memory at once
 
 
@@ -46,10 +47,10 @@ class Service:
         self._pool = ThreadPoolExecutor(jobs, "recase")
         self._slow_pool = ThreadPoolExecutor(jobs, "explain")  # so that fast calls need not wait for slow ones
         self._n_slow, self._most_slow = 0, max(1, limits.max_requests // 4)
+        self._n_files = 0
         self.batches = Batches(self._pool, self.metrics.batch.observe)
         self.budget = Budget(_BODIES * limits.max_body)
         self.stopping = asyncio.Event()
-        self._decoders = requests.decoders()
 
     def recaser(self, name: str | None) -> Recaser:
         """Return the Recaser of a model; of the first one, if the name is None."""
@@ -63,39 +64,45 @@ class Service:
         """POST /recase"""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind in JSON_LINES:
-            return self._stream(request)
+            return await self._stream(request)
         if kind not in (JSON, TEXT):
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
         async with read_body(request, self.limits.max_body, self.budget) as body:
-            query = requests.from_query(request.query_params.multi_items())
-            if kind == TEXT:
-                query.text = requests.decoded(bytes.decode, body)
-                requests.check(query, self.limits)
+            asked = requests.decoded(bytes.decode if kind == TEXT else requests.decode_recase, body)
+            if isinstance(asked, str):
+                query = self._query(request, text=asked)
+                requests.check_plain(query)
                 return Response(await self._recased(query), media_type=TEXT)
-            asked = self._decoders.recase(body)
-            requests.check(asked, self.limits)
             if isinstance(asked, list):
-                query.lines = asked
-                requests.check(query, self.limits)
-                return JSONAnswer(await self._recased_list(query))
+                return JSONAnswer(await self._recased_list(self._query(request, lines=asked)))
             if request.scope["query_string"]:
                 raise RefusedError(400, "options are in the query and in the body. Put all into the body.")
+            requests.check(asked, self.limits)
             return JSONAnswer(await self._answer(asked))
+
+    def _query(self, request: Request, kind: Any = requests.RecaseRequest, **body: Any) -> Any:
+        """Return a request whose options are in the query, together with its body."""
+        query = requests.from_query(request.query_params.multi_items(), kind)
+        for name, value in body.items():
+            setattr(query, name, value)
+        requests.check(query, self.limits)
+        return query
 
     async def _answer(self, asked: Any) -> dict[str, Any]:
         """Return the answer to an object with `text` or `lines`."""
         if (asked.text is UNSET) == (asked.lines is UNSET):
             raise RefusedError(400, "send either `text` or `lines`.")
         has_details = asked.nbest is not UNSET or asked.confidence
-        if asked.text is not UNSET:
-            return (
-                (await self._details(asked, [asked.text]))[0] if has_details else {"text": await self._recased(asked)}
-            )
+        if has_details and asked.text is not UNSET:
+            (answer,) = await self._details(asked, [asked.text])
+            return answer
         if has_details:
             return {"lines": await self._details(asked, asked.lines)}
+        if asked.text is not UNSET:
+            return {"text": await self._recased(asked)}
         recaser = self.recaser(asked.model)
-        call = partial(work.recase_lines, recaser, asked.lines, asked.options(), Deadline(self.limits.timeout))
-        return {"lines": await self._in_thread(self._pool, call)}
+        lines, options = asked.lines, asked.options()
+        return {"lines": await self._in_thread(self._pool, lambda: list(recaser.recase_lines(lines, **options)))}
 
     async def _recased(self, asked: Any) -> str:
         """Return a recased text; a short line together with those of other requests."""
@@ -117,39 +124,42 @@ class Service:
         return await self._in_thread(self._pool, partial(recaser, asked.lines, **asked.options()))
 
     async def _details(self, asked: Any, lines: list[str]) -> list[dict[str, Any]]:
+        requests.check_details(asked, lines)
         recaser = self.recaser(asked.model)
         nbest = None if asked.nbest is UNSET else asked.nbest
         deadline = Deadline(self.limits.timeout)
-        call = partial(work.details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
+        call = partial(details, recaser, lines, nbest, asked.confidence, asked.options(), deadline)
         return await self.slowly(call)
 
-    def _stream(self, request: Request) -> JSONLines:
-        query = requests.from_query(request.query_params.multi_items())
-        requests.check(query, self.limits)
-        if (query.text, query.lines, query.nbest, query.confidence) != (UNSET, UNSET, UNSET, False):
-            raise RefusedError(400, "a stream has its texts in its lines, without `nbest` and `confidence`.")
-        recaser = self.recaser(query.model)
-        options = query.options()
-        recaser.pipeline_with(options, "recase")  # an unsupported option is an error of the request, not of each line
+    async def _stream(self, request: Request) -> JSONLines:
+        query = self._query(request)
+        requests.check_plain(query)
+        recaser, options = self.recaser(query.model), query.options()
+        # An unsupported option is an error of the request, not of each line.
+        await self._in_thread(self._pool, partial(recaser.pipeline_with, options, "recase"))
         call = partial(asyncio.get_running_loop().run_in_executor, self._pool)
         return JSONLines(request, call, lambda texts: recaser(texts, **options), self.limits.max_body, self.stopping)
 
     async def explain(self, request: Request) -> Response:
         """POST /explain"""
         async with read_body(request, self.limits.max_body, self.budget) as body:
-            asked = self._decoders.explain(body)
+            asked = requests.decoded(requests.decode_explain, body)
         requests.check(asked, self.limits)
         recaser = self.recaser(asked.model)
-        call = partial(work.explain, recaser, asked.text, asked.nbest, asked.line, asked.options())
-        return JSONAnswer(await self.slowly(call))
+        call = partial(recaser.explain, asked.text, asked.nbest, asked.line, **asked.options())
+        return JSONAnswer(await self.slowly(lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
         """POST /files?name=film.srt"""
-        query = requests.from_query(request.query_params.multi_items(), requests.FileRequest)
-        requests.check(query, self.limits)
+        query = self._query(request, requests.FileRequest)
         recaser = self.recaser(query.model)
-        deadline = Deadline(self.limits.timeout)
-        return await recased_file(request, query, recaser, self.limits.max_file, deadline, self.slowly)
+        if self._n_files == _FILES:
+            raise RefusedError(429, "too many files at once. Try again later.")
+        self._n_files += 1
+        try:
+            return await recased_file(request, query, recaser, self.limits, self.slowly)
+        finally:
+            self._n_files -= 1
 
     async def slowly(self, call: Callable[[], Any]) -> Any:
         """Make a call that takes milliseconds or more in a thread, unless too many of them wait."""

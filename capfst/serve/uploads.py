@@ -14,9 +14,9 @@ from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import quote
 
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
 
 from capfst.context.channel import Style
 from capfst.exceptions import CapfstError
@@ -25,38 +25,53 @@ from capfst.io.files import suffix_of
 from capfst.io.formats import format_of
 from capfst.io.protocol import BatchOptions, RecaseCounts
 from capfst.io.speech import JSON, SUFFIXES
+from capfst.options import ServeOptions
 from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError
 from capfst.serve.body import pieces
-from capfst.serve.work import Deadline
+from capfst.serve.details import Deadline
 from capfst.text.markup import SUFFIXES as MARKUPS
 
 FORMATS = (".txt", ".csv", ".tsv", *JSON, *SUFFIXES, *MARKUPS)
+_RECASED = "recased"
 _COMPRESSED = tuple(start for compression in COMPRESSIONS for start in compression.starts)
 
 
+class RecasedFile(FileResponse):
+    """The file in the body of a request, recased. Its folder is removed when it is sent, or if it cannot be."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"}
+        super().__init__(folder / _RECASED, headers=headers, media_type="application/octet-stream")
+        self._folder = folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            shutil.rmtree(self._folder)
+
+
 async def recased_file(
-    request: Request, asked: Any, recaser: Recaser, largest: int, deadline: Deadline,
+    request: Request, asked: Any, recaser: Recaser, limits: ServeOptions,
     slowly: Callable[[Callable[[], Any]], Awaitable[Any]],
-) -> FileResponse:  # fmt: skip
+) -> RecasedFile:  # fmt: skip
     """Return the file in the body of a request, recased. slowly: makes a call in a thread."""
     suffix = suffix_of(asked.name)
     if suffix not in FORMATS:
         raise RefusedError(415, f"{asked.name!r}: the format is not supported. Send one of {', '.join(FORMATS)}.")
     folder = Path(mkdtemp(prefix="capfst-"))
     try:
-        given, made = folder / f"given{suffix}", folder / f"recased{suffix}"
+        given = folder / f"given{suffix}"
         with given.open("wb") as file:
-            async for piece in pieces(request, largest):
+            async for piece in pieces(request, limits.max_file):
                 file.write(piece)
-        await slowly(partial(_recase, given, made, asked, recaser, deadline))
+        await slowly(partial(_recase, given, folder / _RECASED, asked, recaser, Deadline(limits.timeout)))
     except BaseException:
         shutil.rmtree(folder)
         raise
-    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(asked.name, safe='')}"}
-    clean = BackgroundTask(shutil.rmtree, folder)
-    return FileResponse(made, headers=headers, media_type="application/octet-stream", background=clean)
+    return RecasedFile(folder, asked.name)
 
 
 def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Deadline) -> None:

@@ -7,7 +7,7 @@ The lines of TEXT, lowercased, are sent one per request over 1, 8 and 64 connect
 JSON lines. The server runs on one core and the client on another (`taskset`). The yardstick for requests is a server of
 the same libraries that reads and writes the same JSON and does nothing else, that for streams is `capfst recase` on one
 core. Both take turns with the service, so that a shared machine is as fast for one as for the other: compare the
-ratios.
+ratios. Requests per second of the server's processor time depend less on other work of the machine.
 
 Then 1,000 connections send half of a request and stall. With --minutes, the service is under load for so long while its
 memory is watched.
@@ -26,7 +26,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import uvicorn
@@ -59,16 +59,23 @@ def echo_port() -> None:
     uvicorn.Server(config).run([socket])
 
 
+class Served(NamedTuple):
+    """A server that runs."""
+
+    port: int
+    process: int
+
+
 @contextmanager
-def server(*command: str) -> Iterator[tuple[int, int]]:
-    """Run a server on its core; yield its port and its process."""
+def server(*command: str) -> Iterator[Served]:
+    """Run a server on its core."""
     pinned = ["taskset", "-c", str(SERVER_CORE), sys.executable, *command]
     with subprocess.Popen(pinned, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             for line in process.stderr:
                 if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
-                    yield int(found[1]), process.pid
+                    yield Served(int(found[1]), process.pid)
                     break
         finally:
             process.terminate()
@@ -117,40 +124,52 @@ def repeated(lines: list[str]) -> Iterator[bytes]:
         yield from made
 
 
-async def requests(port: int, lines: list[str], connections: int, seconds: float) -> dict[str, float]:
-    """Return requests per second and latencies over a number of connections."""
+def processor_time(process: int) -> float:
+    """Return the seconds that a process has used a processor."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def requests(served: Served, lines: list[str], connections: int, seconds: float) -> dict[str, float]:
+    """Return requests per second, also of processor time, and latencies in ms over a number of connections."""
     loop, taken = asyncio.get_running_loop(), list[float]()
     source = repeated(lines)
     opened = [
-        await loop.create_connection(lambda: Client(source, taken), "127.0.0.1", port) for _ in range(connections)
+        await loop.create_connection(lambda: Client(source, taken), "127.0.0.1", served.port)
+        for _ in range(connections)
     ]
     await asyncio.sleep(0.5)
     taken.clear()
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), processor_time(served.process)
     await asyncio.sleep(seconds)
-    n, passed = len(taken), time.perf_counter() - begin
+    n, passed, used = len(taken), time.perf_counter() - begin, processor_time(served.process) - used
     for transport, _ in opened:
         transport.abort()
     quantiles = statistics.quantiles(taken, n=100)
-    return {"rate": n / passed, "p50": 1000 * quantiles[49], "p99": 1000 * quantiles[98]}
+    return {"rate": n / passed, "of_core": n / used, "p50": 1000 * quantiles[49], "p99": 1000 * quantiles[98]}
 
 
-async def stalled(port: int, lines: list[str], seconds: float) -> dict[str, float]:
+async def stalled(served: Served, lines: list[str], seconds: float) -> dict[str, float]:
     """Return the same for 8 connections, while many others stall in the middle of a request."""
-    connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(STALLED)]
+    connections = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(STALLED)]
     for _, writer in connections:
         writer.write(b"POST /recase HTTP/1.1\r\nhost: x\r\nconten")
-    measured = await requests(port, lines, 8, seconds)
+    measured = await requests(served, lines, 8, seconds)
     for _, writer in connections:
         writer.close()
     return measured
 
 
-async def stream(port: int, lines: list[str]) -> float:
-    """Return the seconds from the first line of a stream to the last answer."""
+def json_lines(lines: list[str]) -> tuple[bytes, int]:
+    """Return the lines of a stream, and how often they are sent."""
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
-    n = -(-_STREAM // len(text))
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+    return text, -(-_STREAM // len(text))
+
+
+async def stream(served: Served, lines: list[str]) -> float:
+    """Return the seconds from the first line of a stream to the last answer."""
+    text, n = json_lines(lines)
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port, limit=1 << 22)
     begin = time.perf_counter()
     writer.write(b"POST /recase HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\n")
     writer.write(b"content-length: %d\r\nconnection: close\r\n\r\n" % (n * len(text)))
@@ -174,8 +193,7 @@ async def stream(port: int, lines: list[str]) -> float:
 def recase(lines: list[str]) -> float:
     """Return the seconds of `capfst recase` for the same text, without its start."""
     text = "".join(f"{line}\n" for line in lines).encode()
-    stream_size = len("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
-    n = -(-_STREAM // stream_size)
+    n = json_lines(lines)[1]
     command = ["taskset", "-c", str(SERVER_CORE), sys.executable, "-m", "capfst", "recase", "--jobs", "1", "--quiet"]
     taken = []
     for data in (b"\n", text * n):
@@ -188,9 +206,9 @@ def recase(lines: list[str]) -> float:
 def first_answer() -> float:
     """Return the seconds from the start of the service to its first answer."""
     begin = time.perf_counter()
-    with server("-m", "capfst", "serve", "--port", "0") as (port, _):
+    with server("-m", "capfst", "serve", "--port", "0") as served:
         subprocess.run(
-            ["curl", "-s", "-H", "content-type: text/plain", "-d", "new york", f"127.0.0.1:{port}/recase"],
+            ["curl", "-s", "-H", "content-type: text/plain", "-d", "new york", f"127.0.0.1:{served.port}/recase"],
             stdout=subprocess.DEVNULL, check=True,
         )  # fmt: skip
         return time.perf_counter() - begin
@@ -202,12 +220,12 @@ def memory(process: int) -> float:
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024  # type: ignore[index]
 
 
-async def soak(port: int, process: int, lines: list[str], minutes: float) -> list[float]:
+async def soak(served: Served, lines: list[str], minutes: float) -> list[float]:
     """Return the memory of the service each half minute under load: requests, and streams."""
     used = []
     for _ in range(round(2 * minutes)):
-        await asyncio.gather(requests(port, lines, 64, 29), stream(port, lines))
-        used.append(memory(process))
+        await asyncio.gather(requests(served, lines, 64, 29), stream(served, lines))
+        used.append(memory(served.process))
     return used
 
 
@@ -226,20 +244,20 @@ def main(text: Path, seconds: float, rounds: int, minutes: float, output: Path |
     uvloop.install()
     results: dict[str, Any] = {"table": "load", "requests": [], "start": first_answer()}
     echo = (str(Path(__file__).parent / "load.py"), "--echo")
-    with server("-m", "capfst", "serve", "--port", "0") as (port, process), server(*echo) as (bare, _):
+    with server("-m", "capfst", "serve", "--port", "0") as served, server(*echo) as bare:
         for connections in CONNECTIONS:
             measured: dict[str, list[dict[str, float]]] = {"library": [], "capfst": []}
             for _ in range(rounds):
                 measured["library"].append(asyncio.run(requests(bare, short, connections, seconds)))
-                measured["capfst"].append(asyncio.run(requests(port, short, connections, seconds)))
+                measured["capfst"].append(asyncio.run(requests(served, short, connections, seconds)))
             results["requests"].append({"connections": connections} | {k: _median(v) for k, v in measured.items()})
-        results["stalled"] = asyncio.run(stalled(port, short, seconds))
-        pairs = [(asyncio.run(stream(port, lines)), recase(lines)) for _ in range(rounds)]
-        n = -(-_STREAM // len("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()))
+        results["stalled"] = asyncio.run(stalled(served, short, seconds))
+        pairs = [(asyncio.run(stream(served, lines)), recase(lines)) for _ in range(rounds)]
+        n = json_lines(lines)[1]
         results["stream"], results["command"] = (
             n * n_tokens / statistics.median(taken) for taken in zip(*pairs, strict=True)
         )
-        results["memory"] = [memory(process), *asyncio.run(soak(port, process, lines, minutes))]
+        results["memory"] = [memory(served.process), *asyncio.run(soak(served, lines, minutes))]
     if output:
         save(results, output)
     print(load_table(results))

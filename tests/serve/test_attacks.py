@@ -112,6 +112,19 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(limited):
         head = request("POST", "/recase", b"", "application/json", content_length=str(1 << 40))
         connection.sendall(head)
         assert read_answer(connection).status == 413
+        connection.settimeout(10)
+        with pytest.raises(OSError):
+            while True:
+                connection.sendall(b"a" * 1000)
+                time.sleep(0.01)
+
+
+def test_the_connection_of_a_body_that_is_too_large_can_be_used_again(limited):
+    with limited.connect() as connection:
+        connection.sendall(request("POST", "/recase", b"a" * 1_000_000, "text/plain"))
+        assert read_answer(connection).status == 413
+        connection.sendall(request("POST", "/recase", RECASE, "application/json"))
+        assert read_answer(connection).json == {"text": "New York"}
 
 
 def test_a_line_without_end_is_refused_while_it_is_sent(limited):

@@ -119,6 +119,13 @@ def test_files_are_removed(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_line_that_is_too_long_for_details_is_refused(service):
+    line = "new york " * 300
+    assert "2,700 characters" in service.post("/recase", {"text": line, "nbest": 1}).error
+    assert service.post("/recase", {"lines": [line], "confidence": True}).status == 200
+    assert service.post("/recase?confidence=true", ["", line * 20]).status == 413
+
+
 REFUSED = {  # body, path, status, what the message names
     "no JSON": (b"{", "/recase", 400, "truncated"),
     "not UTF-8": (b'{"text": "\xff"}', "/recase", 400, "byte 10"),
@@ -135,6 +142,7 @@ REFUSED = {  # body, path, status, what the message names
     "two lines": (b'{"text": "a\\nb", "confidence": true}', "/recase", 400, "line"),
     "too many casings": (b'{"text": "a", "nbest": 1000}', "/recase", 400, "$.nbest"),
     "options at two places": (b'{"text": "a"}', "/recase?oov=pass", 400, "query"),
+    "text in the query": (b'["a"]', "/recase?text=a", 400, "`text`"),
     "an unknown option": (b'["a"]', "/recase?oof=pass", 400, "`oof`"),
     "a long line to explain": (json.dumps({"text": "a " * 2000}).encode(), "/explain", 400, "$.text"),
     "a blank start token": (b'{"text": "a", "start_token": " "}', "/recase", 400, "`start_token`"),
@@ -188,6 +196,12 @@ def test_requests_over_one_connection(service, recaser):
         for line in lines:
             connection.sendall(request("POST", "/recase", json.dumps({"text": line}).encode(), "application/json"))
             assert read_answer(connection).json == {"text": recaser(line)}
+
+
+def test_plain_text_has_no_details(service):
+    answer = service.ask("POST", "/recase?confidence=true", b"new york", "text/plain")
+    assert answer.status == 400
+    assert "`confidence`" in answer.error
 
 
 def test_other_origins_are_allowed_only_by_name(service):

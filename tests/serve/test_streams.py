@@ -3,6 +3,7 @@
 import json
 import signal
 import socket
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -136,6 +137,16 @@ def test_a_stopping_service_answers_what_has_arrived_and_ends():
         assert json.loads(stream.rest())["error"]["status"] == 503
         assert idle.recv(1) == b""
         assert service.process.wait() == 0
+
+
+def test_a_second_signal_does_not_wait():
+    with serving("--timeout", 10_000) as service, service.connect() as connection:
+        connection.sendall(request("POST", "/recase", b"new", "text/plain", content_length="100"))
+        service.process.send_signal(signal.SIGTERM)
+        while service.process.poll() is None:
+            service.process.send_signal(signal.SIGTERM)
+            time.sleep(0.1)
+        assert service.process.wait() in (0, 128 + signal.SIGTERM)  # of a signal that comes later
 
 
 def test_requests_that_have_arrived_are_finished_after_a_signal():

@@ -1,6 +1,6 @@
-"""What threads do for a request: calls of a Recaser, which take as long as they take.
+"""Details of lines: their changed words with log-odds, and their best casings.
 
-`Deadline.check` ends work on many lines whose client has stopped waiting.
+Each line takes milliseconds. `Deadline.check` ends work whose client has stopped waiting.
 """
 
 from __future__ import annotations
@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError
-
-_LINES = 1024  # that are recased between two looks at the clock
 
 
 class Deadline:
@@ -27,15 +24,6 @@ class Deadline:
         """Raise RefusedError if the time is over."""
         if time.monotonic() > self._end:
             raise RefusedError(503, f"this takes more than {self._seconds:g} s. Send less at once.")
-
-
-def recase_lines(recaser: Recaser, lines: list[str], options: dict[str, Any], deadline: Deadline) -> list[str]:
-    """Return the lines of a text in their best casing."""
-    found, recased = [], recaser.recase_lines(lines, **options)
-    while more := list(islice(recased, _LINES)):
-        deadline.check()
-        found += more
-    return found
 
 
 def details(
@@ -66,8 +54,3 @@ def _details(
         result.setdefault("text", casings[0].text)
         result["nbest"] = [candidate._asdict() for candidate in casings]
     return result
-
-
-def explain(recaser: Recaser, text: str, n: int, line: int, options: dict[str, Any]) -> dict[str, Any]:
-    """Return why a line is cased as it is, for JSON."""
-    return recaser.explain(text, n, line, **options).to_dict()
