@@ -160,15 +160,15 @@ async def stalled(served: Served, lines: list[str], seconds: float) -> dict[str,
     return measured
 
 
-def json_lines(lines: list[str]) -> tuple[bytes, int]:
+def json_lines(lines: list[str], size: int) -> tuple[bytes, int]:
     """Return the lines of a stream, and how often they are sent."""
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
-    return text, -(-_STREAM // len(text))
+    return text, -(-size // len(text))
 
 
-async def stream(served: Served, lines: list[str]) -> float:
+async def stream(served: Served, lines: list[str], size: int) -> float:
     """Return the seconds from the first line of a stream to the last answer."""
-    text, n = json_lines(lines)
+    text, n = json_lines(lines, size)
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port, limit=1 << 22)
     begin = time.perf_counter()
     writer.write(b"POST /recase HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\n")
@@ -190,10 +190,10 @@ async def stream(served: Served, lines: list[str]) -> float:
     return time.perf_counter() - begin
 
 
-def recase(lines: list[str]) -> float:
+def recase(lines: list[str], size: int) -> float:
     """Return the seconds of `capfst recase` for the same text, without its start."""
     text = "".join(f"{line}\n" for line in lines).encode()
-    n = json_lines(lines)[1]
+    n = json_lines(lines, size)[1]
     command = ["taskset", "-c", str(SERVER_CORE), sys.executable, "-m", "capfst", "recase", "--jobs", "1", "--quiet"]
     taken = []
     for data in (b"\n", text * n):
@@ -224,7 +224,7 @@ async def soak(served: Served, lines: list[str], minutes: float) -> list[float]:
     """Return the memory of the service each half minute under load: requests, and streams."""
     used = []
     for _ in range(round(2 * minutes)):
-        await asyncio.gather(requests(served, lines, 64, 29), stream(served, lines))
+        await asyncio.gather(requests(served, lines, 64, 29), stream(served, lines, _STREAM))
         used.append(memory(served.process))
     return used
 
@@ -234,8 +234,10 @@ async def soak(served: Served, lines: list[str], minutes: float) -> list[float]:
 @click.option("--seconds", default=5.0, show_default=True, help="Time of each measurement.")
 @click.option("--rounds", default=3, show_default=True, help="Number of measurements, whose median counts.")
 @click.option("--minutes", default=0.0, show_default=True, help="Time under load while memory is watched.")
+@click.option("--quick", is_flag=True, help="Measure for a moment, which shows nothing.")
 @click.option("--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="File to write the results to.")
-def main(text: Path, seconds: float, rounds: int, minutes: float, output: Path | None) -> None:
+def main(text: Path, seconds: float, rounds: int, minutes: float, quick: bool, output: Path | None) -> None:
+    seconds, rounds, size = (0.2, 1, 1 << 16) if quick else (seconds, rounds, _STREAM)
     given = b"".join(read_blocks([text])).decode().lower().splitlines()
     lines = [line.strip() for line in given if line.strip()]
     short = [line for line in lines if 20 <= len(line) <= 100]
@@ -252,8 +254,8 @@ def main(text: Path, seconds: float, rounds: int, minutes: float, output: Path |
                 measured["capfst"].append(asyncio.run(requests(served, short, connections, seconds)))
             results["requests"].append({"connections": connections} | {k: _median(v) for k, v in measured.items()})
         results["stalled"] = asyncio.run(stalled(served, short, seconds))
-        pairs = [(asyncio.run(stream(served, lines)), recase(lines)) for _ in range(rounds)]
-        n = json_lines(lines)[1]
+        pairs = [(asyncio.run(stream(served, lines, size)), recase(lines, size)) for _ in range(rounds)]
+        n = json_lines(lines, size)[1]
         results["stream"], results["command"] = (
             n * n_tokens / statistics.median(taken) for taken in zip(*pairs, strict=True)
         )

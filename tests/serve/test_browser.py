@@ -122,9 +122,18 @@ def test_text_is_recased_while_it_is_typed_and_late_answers_are_dropped(page):
     assert page["status"].text == "" or "3 words" in page["status"].get_attribute("textContent")
 
 
+def test_text_is_never_markup(page):
+    text = "<img src=x onerror=alert(1)> <b>new york</b> &amp;"
+    page.type(text)
+    page.wait(lambda: page.recased.lower() == text)
+    assert page["recased"].find_elements(By.TAG_NAME, "img") == []
+    page.browser.find_element(By.XPATH, "//button[text()='onerror']").click()
+    assert "stays as it is" in page.why()
+
+
 def test_pointing_at_a_word_shows_why_and_a_casing_becomes_one_of_the_words(page):
     ActionChains(page.browser).move_to_element(page.word("US")).perform()
-    assert "from us" in page.why()
+    assert "from “us”" in page.why()
     page.shoot("service-why.png")
     ActionChains(page.browser).move_to_element(page["text"]).perform()
     page.wait(lambda: not page["why"].is_displayed())
@@ -140,7 +149,7 @@ def test_the_keyboard_reaches_everything(page):
     page.wait(lambda: page.browser.switch_to.active_element.text == "Mr")
     page.browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     page.wait(lambda: page.browser.switch_to.active_element.text == "Brown")
-    assert "from brown" in page.why()
+    assert "from “brown”" in page.why()
     page.browser.switch_to.active_element.send_keys(Keys.ENTER)
     page.wait(lambda: page.browser.switch_to.active_element.get_attribute("class") == "form")
     page.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
@@ -218,6 +227,8 @@ def test_a_phone_needs_no_horizontal_scrolling(browser, service):
     assert page.is_within()
     box = page["why"].rect
     assert (box["x"], box["width"]) == (0, PHONE[0])
+    above = "return arguments[0].getBoundingClientRect().bottom < why.getBoundingClientRect().top"
+    page.wait(lambda: browser.execute_script(above, page.word("US")))
     page.shoot("service-phone-why.png")
     page.type("a" * 200)
     page.wait(lambda: "aaa" in page.recased.lower())

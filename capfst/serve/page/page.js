@@ -156,7 +156,9 @@ async function explain(button) {
     const explanation = await explanations.get(key);
     if (word !== button) return;
     const found = explained(button, explanation);
-    why.replaceChildren(...(explanation.text === result.text && found ? card(found) : [note("No explanation is known.")]));
+    const other = "It stays as it is, like code, links and numbers.";
+    const isSame = explanation.text === result.text; // nearly always: see capfst/explain/explanation.py
+    why.replaceChildren(...(isSame && found ? card(found) : [note(isSame ? other : "The explanation is of another casing.")]));
   } catch (error) {
     explanations.clear();
     if (word !== button) return;
@@ -184,7 +186,7 @@ const note = (content) => element("p", content);
 function card({ given, log_odds, forms }) {
   const [best, next] = forms;
   const sure = log_odds === null ? "" : ` ${percent(log_odds)} sure`;
-  const made = [element("h2", [best.text, element("small", best.text === given ? sure : ` from ${given},${sure}`)])];
+  const made = [element("h2", [best.text, element("small", best.text === given ? sure : ` from “${given}”,${sure}`)])];
   if (!next) return [...made, note("It has no other casing.")];
   const shown = forms.slice(0, FORMS);
   const most = Math.max(...shown.map((form) => form.margin));
@@ -198,7 +200,7 @@ function card({ given, log_odds, forms }) {
   made.push(note("Other casings, and how much more they cost:"), element("table", rows));
   const reasons = next.reasons.filter((reason) => reason.cost >= 0.5).slice(0, REASONS);
   const lines = reasons.map((reason) => element("li", reason.text));
-  if (lines.length) made.push(note(`Against ${next.text}:`), element("ul", lines));
+  if (lines.length) made.push(note(`Against “${next.text}”:`), element("ul", lines));
   made.push(note(`The language model reads “${best.ngram.words.join(" ")}”. Choose a casing to keep it as one of your words.`));
   return made;
 }
