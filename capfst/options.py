@@ -479,7 +479,8 @@ def documented(kind: type) -> Callable[[Called], Called]:
         ]
         called.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
         listed = [
-            fill(_described(each), 112, initial_indent="    ", subsequent_indent="        ") for each in fields(kind)
+            fill(f"{each.name}: {described(each)}", 112, initial_indent="    ", subsequent_indent="        ")
+            for each in fields(kind)
         ]
         called.__doc__ = "\n".join([inspect.cleandoc(called.__doc__ or ""), "", "Options:", *listed])
         return called
@@ -487,8 +488,8 @@ def documented(kind: type) -> Callable[[Called], Called]:
     return decorate
 
 
-def _described(option: Field[Any]) -> str:
-    """Return the name and the help of an option, for Python: the help of a flag `--no-…` describes False."""
+def described(option: Field[Any]) -> str:
+    """Return the help of an option, for Python: that of a flag `--no-…` describes False."""
     text = option.metadata["help"].replace(" (repeatable)", "")
     text = re.sub(r" +\[default: (.*?)\]", r" By default, \1.", text)
     text = re.sub(r"--([\w-]+)", lambda flag: f"`{flag[1].replace('-', '_')}`", text)
@@ -496,4 +497,4 @@ def _described(option: Field[Any]) -> str:
         text = text.replace("such as 2G", "in bytes")
     if option.default is True:
         text = f"False: {text[0].lower()}{text[1:]}"
-    return f"{option.name}: {text}"
+    return text

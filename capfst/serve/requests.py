@@ -9,14 +9,14 @@ A request cannot name files: `words` are the words themselves, and options that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
+from dataclasses import Field, fields
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from capfst.exceptions import quantity
-from capfst.options import RecaseOptions, ServeOptions
+from capfst.options import RecaseOptions, ServeOptions, described
 from capfst.serve.answers import RefusedError
 
 MAX_NBEST = 100
@@ -34,16 +34,13 @@ OPTIONS = [
 ]
 
 
-def _annotation(name: str, choices: tuple[str, ...], default: Any, help: str) -> Any:
-    if name == "words":
-        kind: Any = list[str] | dict[str, float | None]
+def _annotation(option: Field[Any]) -> Any:
+    """Return the type of an option in requests, with its description."""
+    choices, help = option.metadata["choices"], described(option)
+    kind: Any = Literal[choices] if choices else bool if isinstance(option.default, bool) else str
+    if option.name == "words":
+        kind = list[str] | dict[str, float | None]
         help = "Words and phrases to write as they are listed, or an object of these and their weights in nats."
-    elif choices:
-        kind = Literal[choices]
-    else:
-        kind = bool if isinstance(default, bool) else str
-    if default is True:
-        help = f"false: {help[0].lower()}{help[1:]}"
     return Annotated[kind, Meta(description=help)] | UnsetType
 
 
@@ -60,10 +57,7 @@ class _Base(msgspec.Struct):
 
 
 NAMES = [each.name for each in OPTIONS]
-_FIELDS = [
-    (each.name, _annotation(each.name, each.metadata["choices"], each.default, each.metadata["help"]), UNSET)
-    for each in OPTIONS
-]
+_FIELDS = [(each.name, _annotation(each), UNSET) for each in OPTIONS]
 _Optional = Annotated[str, Meta(description="A text, of one or more lines.")] | UnsetType
 _Lines = Annotated[list[str], Meta(description="The lines of a text, instead of `text`.")] | UnsetType
 _Nbest = Annotated[int, Meta(ge=1, le=MAX_NBEST, description="Also return this many best casings of each line.")]
