@@ -20,7 +20,7 @@ from capfst.kernels.levels import own_level, path_of
 ROOT = Path(__file__).parent.parent
 FOLDERS = (".ci", "capfst", "docs", "grammars", "scripts", "tests")
 FILES = """
-    CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in Makefile README.md
+    .dockerignore CHANGELOG.md CITATION.cff CONTRIBUTING.md Dockerfile LICENSE MANIFEST.in Makefile README.md
     constraints.txt mkdocs.yml pyproject.toml setup.py
 """.split()  # noqa: SIM905
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_{}(sys.argv[1]))"

@@ -75,6 +75,8 @@ def explain(
     recaser = load(lm, **options)
     there = None if source is None else _utf8(source, "--source")
     explanation = recaser.explain(given, nbest, line, there, align)
+    if not explanation.words:
+        raise CorpusError("the line is blank: there is nothing to explain. Give a line with words.")
     if output:
         from capfst.system.atomic import writing
 

@@ -60,6 +60,14 @@ _NEIGHBORS = (
 _DECIDED, _CAPITALS = "the case of its neighbors here", "the capitals in the line"
 _DECISIONS = ("the first decision on it", *[_DECIDED] * 12, *[_CAPITALS] * 3)
 
+_WORDINGS = (
+    (r"(the (start|end) of the sentence) \1", r"\1"),
+    (r"^after (the start of the sentence) (.+)", r"after \2 at \1"),
+    (r"^before (.+) (the end of the sentence)", r"before \1 at \2"),
+    (r"^(after|before) the (start|end) of the sentence", r"at the \2 of the sentence"),
+)
+"""What to write instead of names that name the start or end of the sentence as a word."""
+
 # The rows of contributions: of the first pass, or of stages 1 and 2.
 _OWN = N_NEIGHBOR_FEATURES
 _LAST = _OWN + MAX_WORD_FEATURES
@@ -192,4 +200,6 @@ def _in_words(name: str, buf: npt.NDArray[np.uint8], words: Words, i: int, begin
         return f'"{text}"'
 
     named = re.sub(r"\{(-?\d)\}", word, name)
-    return named.replace("after the start", "at the start").replace("before the end", "at the end")
+    for pattern, wording in _WORDINGS:
+        named = re.sub(pattern, wording, named)
+    return named

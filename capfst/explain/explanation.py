@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from capfst.exceptions import quantity
+from capfst.exceptions import CapfstError, quantity
 
 Parts = dict[str, float]
 """Costs by part: `lm`, `context`, `position`, `names`, `spelling`, `document`, `input`, `source` and `words`; those
@@ -83,9 +84,10 @@ class LatticeArc:
     is_best: bool  # whether it is of the best path
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """Why a line is cased as it is. Costs are natural logarithms, −ln P."""
+    """Why a line is cased as it is. Costs are natural logarithms, −ln P. Notebooks show the picture, and `print` the
+    table."""
 
     text: str  # the best casing of the line
     recased: str  # what recasing writes; nearly always the same
@@ -97,6 +99,18 @@ class Explanation:
     states: tuple[str, ...]  # of the lattice: the words by which the LM goes on
     arcs: tuple[LatticeArc, ...]
     """Those of the lattice on paths that cost little more than the best."""
+
+    def __repr__(self) -> str:
+        return f"<Explanation {self.text!r}: -ln P {self.cost:.2f}, {quantity(len(self.words), 'token')}>"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_svg_(self) -> str | None:
+        """Return the picture for notebooks, if Graphviz is installed."""
+        with suppress(CapfstError):
+            return self.svg()
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation for JSON, which cannot express infinite log-odds: they are None."""

@@ -30,7 +30,7 @@ def run(notebook: dict[str, Any]) -> None:
 
 
 def _outputs(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Return the printed output of a cell, and the value of its last line if that is an expression."""
+    """Return the printed output of a cell, and the value of its last line if that is an expression, or its picture."""
     body = ast.parse(source).body
     last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
     value = None
@@ -43,6 +43,8 @@ def _outputs(source: str, names: dict[str, Any], count: int) -> list[dict[str, A
         outputs.append({"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)})
     if value is not None:
         data = {"text/plain": repr(value).splitlines(keepends=True)}
+        if hasattr(value, "_repr_svg_") and (picture := value._repr_svg_()):
+            data["image/svg+xml"] = picture.splitlines(keepends=True)
         outputs.append({"data": data, "execution_count": count, "metadata": {}, "output_type": "execute_result"})
     return outputs
 

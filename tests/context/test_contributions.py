@@ -1,11 +1,14 @@
 """context/contributions.py: the contributions of the features add up to the scores."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import contextual
 
+import capfst
 from capfst.context.contributions import contributions
 from capfst.context.shape_scores import score
 from capfst.context.tokens import read_words
@@ -59,8 +62,21 @@ def test_each_pass_has_its_features(recaser: Recaser) -> None:
 def test_words_of_other_lines_and_sentences_are_not_named(recaser: Recaser) -> None:
     text = "the string is here\nan object is a class\n"
     found = check(recaser, text, range(5, 10))
-    names = " ".join(name for reasons in found for name in reasons)
-    assert "at the start of the sentence" in names
-    assert "at the end of the sentence" in names
-    assert '"here"' not in names
-    assert "here" not in names
+    names = {name for reasons in found for name in reasons}
+    assert {"at the start of the sentence", "at the end of the sentence"} <= names
+    assert "here" not in " ".join(names)
+
+
+def test_the_start_and_the_end_of_a_sentence_are_named_as_such() -> None:
+    edges = set()
+    for reasons in check(capfst.load(), "an it meeting in may\nmay i go\nwe\nthe us open was won by us"):
+        edges |= {re.sub('".*?"', "_", name) for name in reasons if "of the sentence" in name}
+    assert edges <= {
+        "at the start of the sentence", "after _ at the start of the sentence",
+        "two words after the start of the sentence", "three words after the start of the sentence",
+        "at the end of the sentence", "before _ at the end of the sentence",
+        "two words before the end of the sentence", "three words before the end of the sentence",
+        "between the start of the sentence and _", "between _ and the end of the sentence",
+        "between the start of the sentence and the end of the sentence",
+    }  # fmt: skip
+    assert {"after _ at the start of the sentence", "two words before the end of the sentence"} <= edges

@@ -33,6 +33,13 @@ def test_it_explains_a_line_of_a_document() -> None:
     assert "`" not in message(run("explain", "--document", "--line", 3, stdin=text, code=1))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "stdin"), [([""], ""), ([" \t"], ""), ([], "\n"), (["--document", "--line", 2], "it\n\nis\n")]
+)
+def test_a_blank_line_cannot_be_explained(arguments: list, stdin: str) -> None:
+    assert "blank" in message(run("explain", *arguments, stdin=stdin, code=1))
+
+
 def test_it_writes_pictures_and_pages(tmp_path: Path) -> None:
     graphviz = pytest.importorskip("graphviz")
     try:

@@ -88,6 +88,16 @@ def test_the_page_needs_no_other_file(explanation: Explanation, needs_dot: None)
         assert f"<td>{casing.cost:.2f}</td>" in page
 
 
+def test_notebooks_show_the_picture_and_print_the_table(
+    explanation: Explanation, monkeypatch: pytest.MonkeyPatch, needs_dot: None
+) -> None:
+    assert explanation._repr_svg_() == explanation.svg()
+    assert str(explanation) == explanation.table()
+    assert explanation.text in repr(explanation) and len(repr(explanation)) < 2 * len(explanation.text) + 50
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert explanation._repr_svg_() is None
+
+
 def test_without_graphviz_the_error_tells_what_to_install(
     explanation: Explanation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
