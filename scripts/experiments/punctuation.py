@@ -86,6 +86,28 @@ FIRST = [*NEAR, *WIDE, *BY_CLASS, *FAR]
 SECOND = [*FIRST, *DECISIONS, *PLACES, *OPENINGS]
 
 
+class Texts(NamedTuple):
+    general: Marked
+    speech: Marked
+    dev: Marked  # without the held-out words
+    held_out: Marked
+    test: Marked
+    n_words: int  # of the vocabulary
+
+
+def read(data: Path, most: int) -> Texts:
+    """Read the texts, at most this many words of each in `train`."""
+    reader = Reader()
+    general, speech = (
+        joined([reader.text(data / f"train/en/{name}.txt.zst", most) for name in names]) for names in (GENERAL, SPEECH)
+    )
+    dev, test = (reader.table(data / f"punctuation/iwslt_{name}.tsv.zst") for name in ("dev2012", "test2011"))
+    dev, held_out = dev.cut(None, -HELD_OUT), dev.cut(-HELD_OUT)
+    vocabulary = Vocabulary(reader.numbers, [general, speech, dev])
+    general, speech, dev, held_out, test = map(vocabulary, (general, speech, dev, held_out, test))
+    return Texts(general, speech, dev, held_out, test, len(vocabulary.words))
+
+
 class Classes(NamedTuple):
     """Classes of words, int32[words]."""
 
@@ -175,8 +197,8 @@ def word_classes(texts: Sequence[Marked], n_words: int) -> Classes:
 class NgramModel:
     """An n-gram LM of words and marks."""
 
-    def __init__(self, texts: Sequence[Marked], words: Sequence[str], folder: Path) -> None:
-        # Not the words themselves: capfst reads some of them, such as <s> or ', as something else.
+    def __init__(self, texts: Sequence[Marked], n_words: int, folder: Path) -> None:
+        # Numbers instead of words: some words, such as <s>, are reserved.
         corpus = folder / "marked.txt"
         with corpus.open("w", encoding="ascii") as file:
             for text in texts:
@@ -188,7 +210,7 @@ class NgramModel:
         capfst.train(corpus, model, order=ORDER, cutoffs=CUTOFFS, clean=False, pretokenized=True, context=False)
         self.fst = capfst.load(model, context=False).model
         known = {form: label for label, form in enumerate(self.fst.symbols)}
-        labels = [known.get(f"n{k}", known["<unk>"]) for k in range(len(words) + len(SYMBOLS))]
+        labels = [known.get(f"n{k}", known["<unk>"]) for k in range(n_words + len(SYMBOLS))]
         self._labels = np.array(labels, np.uint32)
 
     def __call__(self, text: Marked) -> npt.NDArray[np.float32]:
@@ -280,7 +302,7 @@ def fastest(system: Callable[[Marked], object], text: Marked) -> float:
     return min(seconds)
 
 
-def of_parts(learned: Sequence[Marked], dev: Marked, held_out: Marked, classes: Classes) -> Iterator[list[str]]:
+def of_parts(texts: Texts, classes: Classes) -> Iterator[list[str]]:
     """Yield a row for each part of the model: with it and those above."""
     systems: list[tuple[str, list[str], list[str], float]] = [
         ("words", [*NEAR, *WIDE], [], KEPT),
@@ -292,18 +314,51 @@ def of_parts(learned: Sequence[Marked], dev: Marked, held_out: Marked, classes: 
     ]
     for name, first, second, kept in systems:
         model = Punctuator(classes, first, second)
-        for text in learned:
-            model.learn(text)
-        before = model.learn(dev, DOMAIN_RATE, kept)
-        yield [name, *held_out_cells(before, dev, model(held_out), held_out)]
+        model.learn(texts.speech)
+        before = model.learn(texts.dev, DOMAIN_RATE, kept)
+        yield [name, *held_out_cells(before, model(texts.held_out), texts)]
 
 
-def held_out_cells(
-    before: npt.NDArray[np.float32], dev: Marked, p: npt.NDArray[np.float32], held_out: Marked
-) -> list[str]:
-    """Return F1 of the marks, with thresholds from the end of `dev`."""
-    end = slice(len(dev.words) // 2, None)
-    return cells(held_out.marks, p, best_bias(before[end], dev.marks[end]))[2::3]
+def held_out_cells(of_dev: npt.NDArray[np.float32], p: npt.NDArray[np.float32], texts: Texts) -> list[str]:
+    """Return F1 of the marks of the held-out words, with thresholds from the end of the development set before them."""
+    end = slice(len(of_dev) // 2, None)
+    return cells(texts.held_out.marks, p, best_bias(of_dev[end], texts.dev.marks[end]))[2::3]
+
+
+def of_systems(texts: Texts, classes: Classes) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the rows of the systems on the test set, and those of the whole log-linear model and of both on the
+    held-out words."""
+    model = Punctuator(classes)
+    model.learn(texts.general)
+    model.learn(texts.speech, kept=KEPT)
+    of_dev = model.learn(texts.dev, DOMAIN_RATE, KEPT)
+    of_held_out = model(texts.held_out)
+    parts = [["general texts first", *held_out_cells(of_dev, of_held_out, texts)]]
+    with TemporaryDirectory() as folder:
+        lm = NgramModel([texts.general, texts.speech], texts.n_words, Path(folder))
+        lm_of_dev, lm_of_held_out, lm_of_test = (lm(text) for text in (texts.dev, texts.held_out, texts.test))
+        seconds = [fastest(system, texts.test) for system in (lm, model)]
+    both = Combination([of_dev, lm_of_dev], texts.dev.marks)
+    p = both([of_held_out, lm_of_held_out])
+    parts.append(["and the n-gram LM", *held_out_cells(both([of_dev, lm_of_dev]), p, texts)])
+
+    # From here on, the held-out words are learned from, too.
+    marks = np.append(texts.dev.marks, texts.held_out.marks)
+    of_dev = np.concatenate([of_dev, model.learn(texts.held_out, DOMAIN_RATE)])
+    lm_of_dev = np.concatenate([lm_of_dev, lm_of_held_out])
+    of_test = model(texts.test)
+    prune(model, SMALL)
+    both = Combination([of_dev, lm_of_dev], marks)
+    rows = []
+    for name, p_of_dev, p, time_of in (
+        ("n-gram LM", lm_of_dev, lm_of_test, seconds[0]),
+        ("log-linear", of_dev, of_test, seconds[1]),
+        ("log-linear, 12 MB", of_dev, model(texts.test), seconds[1]),
+        ("both", both([of_dev, lm_of_dev]), both([of_test, lm_of_test]), sum(seconds)),
+    ):
+        bias = best_bias(p_of_dev[len(marks) // 2 :], marks[len(marks) // 2 :])
+        rows.append([name, *cells(texts.test.marks, p, bias), f"{len(texts.test.words) / time_of:,.0f}"])
+    return rows, parts
 
 
 @click.command(help=__doc__)
@@ -312,59 +367,18 @@ def held_out_cells(
 @document_option
 def main(data: Path, quick: bool, document: Path | None) -> None:
     require("numba", "scipy")
-    reader = Reader()
-    most = QUICK if quick else MOST
-    numbered = {name: reader.text(data / f"train/en/{name}.txt.zst", most) for name in (*GENERAL, *SPEECH)}
-    tables = {name: reader.table(data / f"punctuation/iwslt_{name}.tsv.zst") for name in ("dev2012", "test2011")}
-    vocabulary = Vocabulary(reader.numbers, [*numbered.values(), tables["dev2012"].cut(None, -HELD_OUT)])
-    texts = {name: vocabulary(text) for name, text in (numbered | tables).items()}
-    general, speech = (joined([texts[name] for name in names]) for names in (GENERAL, SPEECH))
-    dev, held_out, test = texts["dev2012"].cut(None, -HELD_OUT), texts["dev2012"].cut(-HELD_OUT), texts["test2011"]
-    click.echo(f"{len(general.words):,} words, {len(speech.words):,} of speech", err=True)
-    classes = word_classes([general, speech, dev], len(vocabulary.words))
-
-    model = Punctuator(classes)
-    model.learn(general)
-    model.learn(speech, kept=KEPT)
-    of_dev = model.learn(dev, DOMAIN_RATE, KEPT)
-    of_held_out = model(held_out)
-    parts = [["general texts first", *held_out_cells(of_dev, dev, of_held_out, held_out)]]
-    with TemporaryDirectory() as folder:
-        lm = NgramModel([general, speech], vocabulary.words, Path(folder))
-        lm_of_dev, lm_of_held_out, lm_of_test = (lm(text) for text in (dev, held_out, test))
-        seconds = [fastest(system, test) for system in (lm, model)]
-    both = Combination([of_dev, lm_of_dev], dev.marks)
-    p = both([of_held_out, lm_of_held_out])
-    parts.append(["and the n-gram LM", *held_out_cells(both([of_dev, lm_of_dev]), dev, p, held_out)])
-
-    # From here on, the held-out words are learned from, too.
-    whole = joined([dev, held_out])
-    of_dev = np.concatenate([of_dev, model.learn(held_out, DOMAIN_RATE)])
-    lm_of_dev = np.concatenate([lm_of_dev, lm_of_held_out])
-    of_test = model(test)
-    both = Combination([of_dev, lm_of_dev], whole.marks)
-    end = slice(len(whole.words) // 2, None)
-    end_of_dev = whole.cut(end.start)
-    rows = []
-    for name, p_of_dev, p, time_of in (
-        ("n-gram LM", lm_of_dev, lm_of_test, seconds[0]),
-        ("log-linear", of_dev, of_test, seconds[1]),
-        ("both", both([of_dev, lm_of_dev]), both([of_test, lm_of_test]), sum(seconds)),
-    ):
-        bias = best_bias(p_of_dev[end], end_of_dev.marks)
-        rows.append([name, *cells(test.marks, p, bias), f"{len(test.words) / time_of:,.0f}"])
-        click.echo(" ".join(rows[-1]), err=True)
-    prune(model, SMALL)
-    bias = best_bias(model(end_of_dev), end_of_dev.marks)
-    rows.append(["log-linear, 12 MB", *cells(test.marks, model(test), bias), ""])
+    texts = read(data, QUICK if quick else MOST)
+    amount = (
+        f"Trained on {len(texts.general.words):,} words of general texts, {len(texts.speech.words):,} of speech and "
+        f"others of the present, and {len(texts.dev.words) + HELD_OUT:,} of TED talks."
+    )
+    click.echo(amount, err=True)
+    classes = word_classes([texts.general, texts.speech, texts.dev], texts.n_words)
+    systems, parts = of_systems(texts, classes)
     head = ["system", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1")), "words/s"]
-    shown = {"punctuation-systems": table(head, rows)}
+    shown = {"punctuation-systems": f"{amount}\n\n{table(head, systems)}"}
     click.echo(shown["punctuation-systems"])
-    rows = []
-    for row in of_parts([speech], dev, held_out, classes):
-        rows.append(row)
-        click.echo(" ".join(row), err=True)
-    shown["punctuation-parts"] = table(["with", *EVENTS, "all"], [*rows, *parts])
+    shown["punctuation-parts"] = table(["with", *EVENTS, "all"], [*of_parts(texts, classes), *parts])
     click.echo(shown["punctuation-parts"])
     if document:
         for name, text in shown.items():
