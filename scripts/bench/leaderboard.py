@@ -1,5 +1,5 @@
 """Compare capfst with other truecasers: accuracy (of all words, and by kind of word), F1, capitalization error rate,
-speed, size of the model, and time until the first line.
+speed, size of the model, and the time that one line takes.
 
     \b
     python scripts/bench/leaderboard.py TEXT… --train CORPUS --train CORPUS -o build/leaderboard.json
@@ -8,12 +8,12 @@ speed, size of the model, and time until the first line.
 Each cased TEXT (one sentence per line, named by its file) is lowercased, and its lines are recased as sentences. capfst
 and the peers of scripts/bench/peers are trained on the same corpora; the bundled models and the package truecase were
 trained on other text. Peers that are not installed (extra `leaderboard`) are left out. Models are kept in the folder
-WORK, and existing ones are used, because training takes long: half an hour of processor time for the BiLSTM on 0.8 M
-words. With --only, all other results stay as they are in the output file.
+WORK, and existing ones are used: training the BiLSTM on 0.8 M words takes six minutes of processor time. With --only,
+all other results stay as they are in the output file.
 
-Each command is measured as bench.py does, on one core: the rate is that of the processor time for as many copies of the
-last TEXT as take two seconds, less that for one line; the first line is the least of several times from the command's
-start. Words that do not occur in the corpora are out of vocabulary for all peers, even for those trained on other text.
+Times are the least processor times of several runs of a whole command on one core: that for one line, and the rate for
+as many copies of the longest TEXT as take two seconds, without the time for one line. Words that do not occur in the
+corpora are out of vocabulary, also for what was trained on other text.
 
 Writes the results as JSON, from which scripts/bench/tables.py makes the tables of docs/compare.md, and prints them.
 """
@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import click
 import peers
-from bench import Contender, first_line, machine, run
+from bench import Contender, machine, run
 from tables import leaderboard_tables, save
 
 import capfst
@@ -43,7 +43,7 @@ from capfst.text.unicode import lower
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 PEER = str(Path(__file__).with_name("peer.py"))
-SECONDS, RUNS, STARTS = 2, 3, 5  # of each measurement of speed; runs of it, and of the first line
+SECONDS, RUNS = 2, 3  # of each measurement of speed, and runs of it
 
 
 class Entry(NamedTuple):
@@ -55,11 +55,8 @@ class Entry(NamedTuple):
     files: list[Path]
 
 
-def capfst_entries(train: tuple[Path, ...], lms: dict[str, Path], work: Path) -> dict[str, Entry]:
-    """Return the entries of capfst: a model of the corpora, trained unless it exists, the bundled ones, and others."""
-    own = work / "capfst.fst"
-    if not own.exists():
-        capfst.train(list(train), own)
+def capfst_entries(own: Path, lms: dict[str, Path]) -> dict[str, Entry]:
+    """Return the entries of capfst: its own model of the corpora, the bundled ones, and others."""
     recase = [sys.executable, "-m", "capfst", "recase", "--sentence-case", "--jobs", "1", "--lm"]
     return {
         "capfst-lm": Entry("capfst, LM alone", True, [*recase, str(own), "--no-context"], [own]),
@@ -87,34 +84,37 @@ def peer_entries(names: list[str], train: tuple[Path, ...], work: Path) -> dict[
 
 
 def measure(entry: Entry, texts: dict[str, Path], vocabulary: set[str]) -> dict[str, Any]:
-    """Return the scores of an entry for each text, the size of its model in bytes, its rates and its starts."""
+    """Return the scores of an entry for each text, its bytes, its tokens per second, and the seconds for one line."""
 
     def known(token: str) -> bool:
         return all(word.lower() in vocabulary for _, words in peers.words(f"{token}\n".encode()) for word in words)
 
+    def fastest(text: Path) -> float:
+        return min(run(contender, text, None, by_cpu=True)[0] for _ in range(RUNS))
+
     contender = Contender(entry.title, entry.command)
-    scores = {}
+    scores, longest, seconds = {}, "", 0.0
     with tempfile.TemporaryDirectory() as temporary:
         lowered, output, large = (Path(temporary) / name for name in ("lowered", "output", "large"))
         for name, text in texts.items():
             lines = lower(b"".join(read_blocks([text])).decode())
             lowered.write_text(lines, "utf-8")
-            seconds, _ = run(contender, lowered, output, by_cpu=True)
+            its_seconds, _ = run(contender, lowered, output, by_cpu=True)
+            if len(lines) > len(longest):
+                longest, seconds = lines, its_seconds
             scores[name] = as_json(score_files(references=text, hypotheses=output, in_vocabulary=known))
         one = Path(temporary) / "one"
-        one.write_text(lines.partition("\n")[0] + "\n", "utf-8")
-        overhead, _ = min(run(contender, one, None, by_cpu=True) for _ in range(RUNS))
+        one.write_text(longest.partition("\n")[0] + "\n", "utf-8")
+        overhead = fastest(one)
         copies = ceil(SECONDS / max(seconds - overhead, 0.01))
-        large.write_text(lines * copies, "utf-8")
-        tokens = len(lines.split()) * copies
-        rates = [tokens / (run(contender, large, None, by_cpu=True)[0] - overhead) for _ in range(RUNS)]
-        starts = [first_line(contender, one) for _ in range(STARTS)]
+        large.write_text(longest * copies, "utf-8")
+        rate = len(longest.split()) * copies / (fastest(large) - overhead)
     return {
         "title": entry.title,
         "same_text": entry.same_text,
         "bytes": sum(file.stat().st_size for file in entry.files),
-        "rates": rates,
-        "starts": starts,
+        "rate": rate,
+        "one_line": overhead,
         "scores": scores,
     }
 
@@ -169,15 +169,18 @@ def main(
         "texts": {named(text): sum(len(block.split()) for block in read_blocks([text])) for text in texts},
         "entries": {},
     }
+    if len(results["texts"]) < len(texts):
+        raise CapfstError("two texts have the same name. Rename one, or measure them one by one.")
     if only and output.exists():
         former = json.loads(output.read_text("utf-8"))
         if any(former[name] != results[name] for name in ("trained_on", "texts")):
             raise CapfstError(f"{output}: measured with other texts or corpora. Choose another output, or measure all.")
         results = former
     work.mkdir(parents=True, exist_ok=True)
-    entries = peer_entries([name for name in chosen if name in peers.PEERS], train, work)
-    if set(chosen) - set(peers.PEERS):
-        entries |= capfst_entries(train, models, work)
+    own = work / "capfst.fst"
+    if not own.exists() and {"capfst", "capfst-lm"} & set(chosen):
+        capfst.train(list(train), own)
+    entries = capfst_entries(own, models) | peer_entries([name for name in chosen if name in peers.PEERS], train, work)
     vocabulary = {word.lower() for sentence in peers.sentences(train) for word in sentence}
     for name in chosen:
         if name in entries:

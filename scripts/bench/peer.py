@@ -38,7 +38,7 @@ def train(name: str, texts: tuple[Path, ...], output: Path) -> None:
     """Train the peer NAME on cased TEXTS, one sentence per line."""
     begin = time.process_time()
     unfinished = output.with_suffix(".unfinished")
-    unfinished.mkdir(parents=True)
+    unfinished.mkdir(parents=True, exist_ok=True)
     facts = peers.module(name).train(list(peers.sentences(texts)), unfinished) or {}
     save({"seconds": time.process_time() - begin, **facts}, output.with_suffix(".json"))
     shutil.rmtree(output, ignore_errors=True)

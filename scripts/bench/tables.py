@@ -79,7 +79,7 @@ def leaderboard_tables(results: dict[str, Any]) -> str:
     texts = list(results["texts"])
     entries = sorted(results["entries"].values(), key=lambda each: (not each["same_text"], -mean_f1(each)))
     same = f"{sum(results['trained_on'].values()) / 1e6:.1f} M words"
-    head = ["accuracy / F1 / CER", "trained on", "MB", "tokens/s", "first line, s", *texts]
+    head = ["accuracy / F1 / CER", "trained on", "MB", "tokens/s", "one line, s", *texts]
     rows = []
     for each in entries:
         scores = [each["scores"][text] for text in texts]
@@ -88,8 +88,8 @@ def leaderboard_tables(results: dict[str, Any]) -> str:
                 each["title"],
                 same if each["same_text"] else "other text",
                 f"{each['bytes'] / 1e6:.1f}",
-                f"{statistics.median(each['rates']):,.0f}",
-                f"{min(each['starts']):.2f}",
+                f"{each['rate']:,.0f}",
+                f"{each['one_line']:.2f}",
                 *(" / ".join(f"{score[name]:.2f}" for name in ("accuracy", "f1", "cer")) for score in scores),
             ]
         )
@@ -126,7 +126,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     bars = axes.barh(names, [statistics.median(each["rates"]) for each in contenders], color=colors)
     axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
     axes.set(xscale="log", xlabel="tokens per second, text to text")
-    axes.margins(x=0.2)
+    axes.margins(x=0.3)
     axes.invert_yaxis()
     figure.tight_layout()
     figure.savefig(path)

@@ -10,6 +10,7 @@ is not tokenized as its training text was. Only case is taken from them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -21,13 +22,12 @@ from capfst.text.tokenizer import COMPOUND, NEWLINE, tokenize
 Sentence = list[str]
 Recase = Callable[[list[Sentence]], list[Sentence]]
 
-
 PEERS = {
     "unigram": "most frequent casing",
     "sacremoses": "sacremoses",
     "word_crf": "word CRF",
     "character_crf": "character CRF",
-    "bilstm": "character BiLSTM",
+    "bilstm": "character BiLSTM, 2 epochs",
     "truecase": "truecase",
 }
 """Modules, and their titles in tables."""
@@ -72,6 +72,11 @@ def recased(text: bytes, recase: Recase) -> bytes:
                 out += [text[written:start], new.encode()]
                 written = start + len(old.encode())
     return b"".join([*out, text[written:]])
+
+
+def most_frequent(casings: Counter[str]) -> str:
+    """Return the most frequent casing of a word; of several, the first in the order of characters."""
+    return min(casings, key=lambda casing: (-casings[casing], casing))
 
 
 def capitalized(word: str) -> str:

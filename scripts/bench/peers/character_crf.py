@@ -1,6 +1,6 @@
 """A CRF over characters that labels each one as a capital or not.
 
-Its features are the strings of up to six characters that begin or end with the character, and those of three and five
+Its features are the strings of up to five characters that begin or end with the character, and those of three and five
 around it. Labels depend on the label before; L1 regularization of 1.
 """
 
@@ -14,8 +14,8 @@ import pycrfsuite
 from peers import Recase, Sentence, lowered, with_capitals
 
 CRF = "crf"
-ITERATIONS = 100
-LONGEST, AROUND = 6, 2
+ITERATIONS = 50
+LONGEST, AROUND = 5, 2
 
 
 def features(text: str) -> Iterator[list[str]]:

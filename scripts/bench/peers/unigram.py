@@ -1,8 +1,7 @@
 """The most frequent casing of each word, and a capital for the first word: the baseline of Lita et al. (2003).
 
-First words of sentences are not counted, and words that occur nowhere else stay in lower case. Two casings of the same
-frequency are ordered by their characters. The model
-is JSON: {word: casing}, of the words that are not in lower case.
+First words of sentences are not counted, and words that occur nowhere else stay in lower case. The model is JSON:
+{word: casing}, of the words that are not in lower case.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from peers import Recase, Sentence, start_capitalized
+from peers import Recase, Sentence, most_frequent, start_capitalized
 
 CASINGS = "casings.json"
 
@@ -21,8 +20,8 @@ def train(sentences: list[Sentence], folder: Path) -> None:
     for sentence in sentences:
         for word in sentence[1:]:
             counts[word.lower()][word] += 1
-    best = {word: min(casings, key=lambda casing: (-casings[casing], casing)) for word, casings in counts.items()}
-    cased = {word: casing for word, casing in best.items() if casing != word}
+    best = ((word, most_frequent(casings)) for word, casings in counts.items())
+    cased = {word: casing for word, casing in best if casing != word}
     (folder / CASINGS).write_text(json.dumps(cased, ensure_ascii=False), "utf-8")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pycrfsuite
 
-from peers import Recase, Sentence, capitalized
+from peers import Recase, Sentence, capitalized, most_frequent
 
 CRF, MIXED = "crf", "mixed.json"
 ITERATIONS = 100
@@ -73,7 +73,7 @@ def train(sentences: list[Sentence], folder: Path) -> None:
             if its == "mixed":
                 mixed[word.lower()][word] += 1
     trainer.train(str(folder / CRF))
-    best = {word: min(casings, key=lambda casing: (-casings[casing], casing)) for word, casings in mixed.items()}
+    best = {word: most_frequent(casings) for word, casings in mixed.items()}
     (folder / MIXED).write_text(json.dumps(best, ensure_ascii=False), "utf-8")
 
 
