@@ -23,7 +23,7 @@ help:
 	@echo 'make lm CORPUS=path             train a model: a file, a folder or a quoted glob, also compressed'
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
 	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
-	@echo 'make bench CORPUS=path TEXT=f    compare speed and accuracy with peers [KENLM=folder BENCH_OPTIONS=…]'
+	@echo 'make bench CORPUS=path TEXT=f    measure models of several sizes, and KenLM [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       build the documentation site, in build/site'
 	@echo 'make fuzz                       attack capfst with random lines, damaged models and signals, about 15 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'

@@ -130,19 +130,17 @@ def test_the_blocks_of_the_readme_run_unless_they_install_or_have_files_of_the_r
         assert re.fullmatch(r"((make|pip install|capfst (recase|batch|train)) .*\n)+", block), block
 
 
-def test_the_table_of_the_readme_is_that_of_the_benchmark():
-    benchmark = text_of(DOCS / "figures.md").split("<!-- bench -->")[1].split("<!-- /bench -->")[0]
-    rows = [re.findall(r"[\d.,]+", line)[-3:] for line in text_of(README).splitlines() if re.match(r"\| \w", line)]
-    assert len(rows) == 6
-    for accuracy, f1, rate in rows:
-        assert re.search(
-            rf"\| 1 \| {rate} \|.*\| {re.escape(accuracy)} \| {re.escape(f1)} \|$", benchmark, re.MULTILINE
-        )
+def test_the_table_of_the_readme_is_that_of_the_leaderboard():
+    points = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_peers.py"))["points"]
+    leaderboard = [(f"{f1:.2f}", f"{rate:,.0f}") for _, rate, f1 in points(text_of(DOCS / "compare.md"))]
+    rows = re.findall(r"^\| \w[^|]* \| ([\d.]+) \| ([\d,]+) \|$", text_of(README), re.MULTILINE)
+    assert len(rows) > 5
+    assert set(rows) <= set(leaderboard)
 
 
-def test_the_picture_of_peers_is_drawn_from_the_benchmark():
+def test_the_picture_of_peers_is_drawn_from_the_leaderboard():
     draw = runpy.run_path(str(ROOT / "scripts" / "maintain" / "draw_peers.py"))["picture"]
-    assert text_of(DOCS / "images" / "peers.svg") == draw(text_of(DOCS / "figures.md"))
+    assert text_of(DOCS / "images" / "peers.svg") == draw(text_of(DOCS / "compare.md"))
 
 
 def messages() -> Iterator[str]:

@@ -1,5 +1,5 @@
-"""Compare the speed, size and accuracy of capfst with its peers: tokens per second from text to text, seconds until the
-first line, peak memory (total, and without mapped files), bytes per n-gram, accuracy and F1.
+"""Compare models of capfst of several sizes, and KenLM: tokens per second from text to text, seconds until the first
+line, peak memory (total, and without mapped files), bytes per n-gram, accuracy and F1.
 
     \b
     make bench CORPUS='corpus/*.zst' TEXT=held-out.txt KENLM=folder/with/query [BENCH_OPTIONS='--repeat 20 …']
@@ -8,7 +8,7 @@ Trains models of several sizes on CORPUS and recases TEXT, lowercased and repeat
 only scores the cased text, with the same LM. Each figure is the median of several runs of a whole process; the
 contenders alternate. Tokens are separated by white space in TEXT. Rates exclude the time of the same command for one
 line; `first line` is the time from the command's start to its first line of output. On a machine with other load, use
---cpu-time. Peers that are not installed are left out: sacremoses and truecase (extra `bench`), KenLM (--kenlm).
+--cpu-time. Without --kenlm, KenLM is left out. scripts/bench/leaderboard.py compares capfst with other truecasers.
 
 Writes the results as JSON, from which scripts/bench/tables.py makes the table and the chart of docs/figures.md, and
 prints the table.
@@ -20,7 +20,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,7 +40,6 @@ from capfst.evaluate.score import score_files
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.io.blocks import read_blocks
-from capfst.io.files import find_files
 from capfst.recaser import load
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
@@ -50,12 +48,6 @@ import sys, capfst
 recaser = capfst.load("en", sentence_case=True)
 for line in sys.stdin:
     sys.stdout.write(recaser(line))
-"""
-TRUECASE = """
-import sys, truecase
-case = truecase.get_truecaser().get_true_case_from_tokens
-for line in sys.stdin:
-    print(*(case(line.split()) if line.strip() else []))
 """
 
 
@@ -143,8 +135,8 @@ def first_line(contender: Contender, text: Path) -> float:
     return seconds
 
 
-def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]:
-    """Return all contenders that are installed; models and KenLM's binaries are in the folder."""
+def contenders(folder: Path, kenlm: Path | None) -> list[Contender]:
+    """Return all contenders; models and KenLM's binaries are in the folder."""
     python = sys.executable
     recase = [python, "-m", "capfst", "recase", "--sentence-case"]
     everyone = [
@@ -167,31 +159,7 @@ def contenders(folder: Path, kenlm: Path | None, corpus: str) -> list[Contender]
             everyone.append(Contender(name, command, lowercased=False, model=binary, size=size))
     openfst = [*recase, "--engine", "openfst", "--jobs", "1", "--no-context", "--lm", str(folder / "1 M.fst")]
     everyone.append(Contender("capfst, engine openfst, 1 M n-grams, LM alone", openfst, scale=0.01, size="1 M"))
-    moses = shutil.which("sacremoses") or shutil.which(Path(python).with_name("sacremoses"))
-    if moses:
-        table = str(folder / "moses.tc")
-        lines = sample(corpus, folder / "sample.txt", load(folder / "20 M.fst"))
-        with (folder / "sample.txt").open("rb") as source:
-            command = [moses, "-l", "en", "train-truecase", "-m", table]
-            subprocess.run(command, stdin=source, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        name = f"sacremoses truecase, trained on {lines:,} lines"
-        everyone.append(Contender(name, [moses, "-l", "en", "truecase", "-a", "-m", table], scale=0.05))
-    if importlib.util.find_spec("truecase"):
-        everyone.append(Contender("truecase (own model)", [python, "-c", TRUECASE], scale=0.02))
     return everyone
-
-
-def sample(corpus: str, path: Path, recaser: capfst.Recaser) -> int:
-    """Write about 100,000 tokenized lines of the corpus to `path`, to train slow peers; return their number."""
-    files = find_files([corpus])
-    every = max(1, sum(block.count(b"\n") for block in read_blocks(files)) // 100_000)
-    number = 0
-    with path.open("wb") as sink:
-        for block in read_blocks(files):
-            lines = block.splitlines(keepends=True)[::every]
-            number += len(lines)
-            sink.write(recaser.pipeline.loaded.spaced(b"".join(lines)))
-    return number
 
 
 def measure(
@@ -247,7 +215,7 @@ def as_json(contender: Contender, cased: Path) -> dict[str, Any]:
 
 def machine() -> str:
     """Describe the machine and the versions of the packages."""
-    names = ["capfst", "numpy", "sacremoses", "truecase"]
+    names = ["capfst", "numpy", "sacremoses", "truecase", "python-crfsuite", "torch"]
     installed = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     processor = next((line.split(":")[1].strip() for line in lines if "model name" in line), platform.machine())
@@ -313,7 +281,7 @@ def main(
                 arpa.unlink()
         tokens = folder / "tokens.txt"
         tokens.write_bytes(load(folder / "20 M.fst").pipeline.loaded.spaced(cased.read_bytes()))
-        everyone = [c for c in contenders(folder, kenlm, corpus) if c.jobs == 1 or not cpu_time]
+        everyone = [c for c in contenders(folder, kenlm) if c.jobs == 1 or not cpu_time]
         measure(everyone, lowered, tokens, folder, repeat, runs, cpu_time)
         figures = [as_json(contender, cased) for contender in everyone]
     results = {"table": "bench", "machine": machine(), "contenders": figures}

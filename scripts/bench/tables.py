@@ -3,9 +3,11 @@
     \b
     python scripts/bench/tables.py build/bench.json --document docs/figures.md --plot docs/images/bench.svg
     python scripts/bench/tables.py build/bench.json build/phases.json --document docs/figures.md
+    python scripts/bench/tables.py build/leaderboard.json --document docs/compare.md
 
-RESULTS are JSON files of bench.py, phases.py and load.py. Prints the tables as Markdown; with --document, writes each
-table into the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for `phases` and `load`.
+RESULTS are JSON files of bench.py, phases.py, load.py and leaderboard.py. Prints the tables as Markdown; with
+--document, writes each table into the document, between `<!-- bench -->` and `<!-- /bench -->`, or likewise for the
+other names.
 """
 
 from __future__ import annotations
@@ -92,7 +94,45 @@ def phases_table(results: dict[str, Any]) -> str:
     )
 
 
-TABLES = {"bench": bench_table, "load": load_table, "phases": phases_table}
+def leaderboard_tables(results: dict[str, Any]) -> str:
+    """Format the results of leaderboard.py: a table of all measures, one of the accuracy by kind of word, and a line on
+    the machine. What was trained on the same text comes first, in the order of its mean F1."""
+    texts = list(results["texts"])
+    entries = sorted(results["entries"].values(), key=lambda each: (not each["same_text"], -mean_f1(each)))
+    same = f"{sum(results['trained_on'].values()) / 1e6:.1f} M words"
+    head = ["accuracy / F1 / CER", "trained on", "MB", "tokens/s", "one line, s", *texts]
+    rows = []
+    for each in entries:
+        scores = [each["scores"][text] for text in texts]
+        rows.append(
+            [
+                each["title"],
+                same if each["same_text"] else "other text",
+                f"{each['bytes'] / 1e6:.1f}",
+                f"{each['rate']:,.0f}",
+                f"{each['one_line']:.2f}",
+                *(" / ".join(f"{score[name]:.2f}" for name in ("accuracy", "f1", "cer")) for score in scores),
+            ]
+        )
+    kinds = list(entries[0]["scores"][texts[0]]["kinds"])
+    by_kind = [
+        [
+            each["title"],
+            *(
+                " / ".join("–" if share is None else f"{share:.1f}" for share in each["scores"][text]["kinds"].values())
+                for text in texts
+            ),
+        ]
+        for each in entries
+    ]
+    return "\n\n".join([table(head, rows, 2), table([" / ".join(kinds), *texts], by_kind), results["machine"]])
+
+
+def mean_f1(entry: dict[str, Any]) -> float:
+    return statistics.mean(score["f1"] for score in entry["scores"].values())
+
+
+TABLES = {"bench": bench_table, "phases": phases_table, "load": load_table, "leaderboard": leaderboard_tables}
 """The function that formats each kind of results, by the name of its table."""
 
 
@@ -107,7 +147,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     bars = axes.barh(names, [statistics.median(each["rates"]) for each in contenders], color=colors)
     axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
     axes.set(xscale="log", xlabel="tokens per second, text to text")
-    axes.margins(x=0.2)
+    axes.margins(x=0.3)
     axes.invert_yaxis()
     figure.tight_layout()
     figure.savefig(path)

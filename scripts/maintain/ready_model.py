@@ -3,11 +3,10 @@
     \b
     python scripts/maintain/ready_model.py make en ../corpora       # or: make model SOURCES=../corpora
     python scripts/maintain/ready_model.py make multi ../corpora    # or: make model NAME=multi SOURCES=../corpora
-    python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst --sources ../corpora
+    python scripts/maintain/ready_model.py measure en held-out.txt … --lm unpruned.fst
 
 The card is capfst/models/NAME.json. The same texts and options give the same bytes. `measure` writes the model's
-figures into the card, and also prints those of other models: --lm, truecase with its own model, and sacremoses trained
-on a sample of the model's sources (the last two only if they are installed; they are in the extra `bench`).
+figures into the card, and also prints those of other models (--lm).
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,8 +32,6 @@ from capfst.system.atomic import replacing
 from capfst.system.progress import progress
 from capfst.text.unicode import lower
 
-_SAMPLED = 15
-"""sacremoses is trained on every 15th line, because it is slow."""
 _DATA = Path(__file__).resolve().parents[1] / "data"
 
 FILE = click.Path(path_type=Path)
@@ -127,66 +123,15 @@ def write_list(each: dict[str, Any], folder: Path, into: Path) -> Path:
     return path
 
 
-Recase = Callable[[list[str]], list[str]]
-
-
-def truecase() -> Recase:
-    """Return the truecaser of the package truecase, with its own model; ImportError if it is not installed."""
-    from truecase import get_truecaser  # noqa: PLC0415
-
-    case = get_truecaser().get_true_case_from_tokens
-    return lambda lines: [" ".join(case(line.split())) if line.strip() else "" for line in lines]
-
-
-def sacremoses(texts: list[Path]) -> Recase:
-    """Return sacremoses' truecaser, trained on a sample of texts; ImportError if it is not installed."""
-    from sacremoses import MosesTruecaser  # noqa: PLC0415
-
-    tokens = capfst.load().pipeline.loaded.spaced
-    caser = MosesTruecaser()
-    with tempfile.TemporaryDirectory() as folder:
-        table = f"{folder}/table"
-        caser.train([line.split() for line in _sampled(texts, tokens)], save_to=table)
-        caser = MosesTruecaser(table)
-    return lambda lines: [_spaced_as(line, "".join(caser.truecase(line))) for line in lines]
-
-
-def _spaced_as(line: str, recased: str) -> str:
-    """Return the recased text with the white space of the line; the line itself if sacremoses removed markup."""
-    if lower(recased.replace(" ", "")) != lower("".join(line.split())):
-        return line
-    rest = iter(recased.replace(" ", ""))
-    return "".join(character if character.isspace() else next(rest) for character in line)
-
-
-def _sampled(texts: list[Path], tokens: Callable[[bytes], memoryview]) -> Iterator[str]:
-    for text in texts:
-        for block in read_blocks([text]):
-            lines = block.splitlines(keepends=True)[::_SAMPLED]
-            yield from str(tokens(b"".join(lines)), "utf-8").splitlines()
-
-
-def peers(lms: tuple[Path, ...], sources: list[Path]) -> dict[str, Recase]:
-    """Return the models and programs to compare with, by name."""
-    recasers: dict[str, Recase] = {str(lm): capfst.load(lm, sentence_case=True) for lm in lms}
-    for name, making in (("truecase", truecase), ("sacremoses", partial(sacremoses, sources))):
-        try:
-            recasers[name] = making()
-        except ImportError:
-            print(f"{name} is not installed and left out.")
-    return recasers
-
-
 @cli.command()
 @click.argument("name")
 @click.argument("texts", nargs=-1, required=True, type=FILE)
 @click.option("--lm", "lms", multiple=True, type=FILE, help="Model to compare with (repeatable).")
-@click.option("--sources", type=FILE, help="Folder of the model's sources; sacremoses is trained on a sample of them.")
-def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...], sources: Path | None) -> None:
+def measure(name: str, texts: tuple[Path, ...], lms: tuple[Path, ...]) -> None:
     """Measure the model NAME on cased TEXTS (one tokenized sentence per line); write the figures into its card."""
     card = read_card(name)
-    learned = [checked(source, sources) for source in card["sources"]] if sources else []
-    recasers = {name: capfst.load(find(name), sentence_case=True)} | peers(lms, learned)
+    models = {name: find(name)} | {str(lm): lm for lm in lms}
+    recasers = {title: capfst.load(model, sentence_case=True) for title, model in models.items()}
     figures = []
     for text in texts:
         title = text.name.split(".")[0]
