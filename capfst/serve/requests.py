@@ -95,7 +95,12 @@ FileRequest = msgspec.defstruct(
     "FileRequest",
     [
         ("name", Annotated[str, Meta(max_length=255, description="Name of the file, whose suffix is its format.")]),
-        ("field", Annotated[str, Meta(description="Field or column of the text, in JSON lines and tables.")], "text"),
+        (
+            "field",
+            Annotated[str, Meta(description="Field or column of the text, in JSON and tables. Default: text.")]
+            | UnsetType,
+            UNSET,
+        ),
         *_FIELDS,
     ],
     bases=(_Base,),

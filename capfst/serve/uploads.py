@@ -14,6 +14,7 @@ from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
@@ -80,10 +81,9 @@ def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Dea
         if begin.read(16).startswith(_COMPRESSED):
             raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it as it was before.")
     pipeline = recaser.pipeline_with(asked.options(), "recase")
-    options = BatchOptions(
-        (asked.field,), (asked.field,), document="" if pipeline.options.document else None,
-        markup=pipeline.options.markup,
-    )  # fmt: skip
+    names = {} if asked.field is UNSET else {"field": (asked.field,), "column": (asked.field,)}
+    document = "" if pipeline.options.document else None
+    options = BatchOptions(**names, document=document, markup=pipeline.options.markup)
     try:
         format = format_of(given, options)
         with made.open("wb") as file, format.writing(file) as write:

@@ -94,6 +94,10 @@ def test_an_explanation_is_that_of_the_recaser(service, recaser):
 
 FILES = {
     "a.txt": (b"new york\nthe us navy", b"New York\nthe US Navy"),
+    "vosk.jsonl": (
+        b'{"result": [{"conf": 1.0, "end": 1.0, "start": 0.5, "word": "york"}], "text": "york"}\n',
+        b'{"result": [{"conf": 1.0, "end": 1.0, "start": 0.5, "word": "York"}], "text": "York"}\n',
+    ),
     "a.srt": (b"1\n00:00:01,000 --> 00:00:02,000\nnew york\n", b"1\n00:00:01,000 --> 00:00:02,000\nNew York\n"),
     "a.vtt": (b"WEBVTT\n\n00:01.000 --> 00:02.000\nnew york\n", b"WEBVTT\n\n00:01.000 --> 00:02.000\nNew York\n"),
     "a.jsonl": (b'{"id": "new", "text": "new york"}\n', b'{"id": "new", "text": "New York"}\n'),
