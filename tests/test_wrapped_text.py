@@ -25,7 +25,7 @@ worked for general motors.
 * another item
 """
 CASED = """\
-Chapter one
+Chapter One
 The beginning
 
 He left the house in New York in the

@@ -8,6 +8,7 @@ unseen words by their class.)
 
 * Two stages: stage 1 scores a word by what is known of it and of its neighbors; where that is not certain, stage 2
   corrects the scores by stage 1's decisions on the neighbors. A first pass of eight features settles most words first.
+* Network: where stage 2 is not certain either, a small network corrects the scores by all words around.
 * Domains: some features hold in one domain of text only. The domain of a line is inferred from its words.
 * Learning: weights are rows of hashed tables, which AdaGrad learns in one pass.
 * Document memory: in a document, the probabilities of a word in other lines are evidence for it in this one.
@@ -17,10 +18,10 @@ The modules, in the order of the data:
 * known facts about words: `lexicon` (hashes, counts of shapes), `classes` (words that occur in the same contexts),
   `domains` (groups of sources, and how much each word indicates each group), `listed` (what word lists say of words
   that the corpus lacks), `rare_words` (facts about words that the LM lacks);
-* the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions);
-* training: `sample` (which sentences to learn from) → `learn` (tables) → `context_model` (a part of cap.fst); `train`
-  runs these steps, `transfer` moves a context model to another vocabulary, and `adapt` brings it up to date with other
-  text or models;
+* the model: `features` (a word and its neighbors → rows of the tables; stage 1's decisions), `network`;
+* training: `sample` (which sentences to learn from) → `learn` (tables), `learn_network` → `context_model` (a part of
+  cap.fst); `train` runs these steps, `transfer` moves a context model to another vocabulary, and `adapt` brings it up
+  to date with other text or models;
 * restoring case: `tokens` (words of a text → tokens, which the features read) → `shape_scores` (→ ln p of each shape)
   → `document_memory` (→ the same, given the other lines) → `casing_costs` (→ costs on the arcs); `spellings` adds the
   costs of spellings in models that also restore diacritics;

@@ -175,7 +175,7 @@ def adapted(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], t
         languages,
         enclosed,
         show,
-        lambda labels, known, domain: learn(labels, known, tables, domain, base),
+        lambda labels, known, domain, _: learn(labels, known, tables, domain, base),
     )
 
     before = counts.shapes.sum(1)
@@ -211,6 +211,7 @@ def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], 
         hash_words(symbols, starts),
         records["frequency_rank"].copy(),
         np.stack([records["lower_class"], records["cased_class"]], axis=1),
+        records["embedding"].copy(),
         known.shapes,
         np.ascontiguousarray(log_odds),
         domains_are_languages=several,

@@ -2,7 +2,7 @@
 
 In: the lexicon, and learned tables. Out: a part of the model's trailer (fst/trailer.py) with a record for each word and
 the learned weights in bytes; and `Context`, views of the arrays of that part. Any bytes in these arrays are legal
-except in the shapes; so only the shapes, the settings and the sizes of the arrays are checked.
+except in the shapes and the network; so only these, the settings and the sizes of the arrays are checked.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.features import MAX_WORD_FEATURES, word_features
 from capfst.context.lexicon import NO_CASE, SUFFIX, UNSEEN, WHOLE, Lexicon, evidence_of, shape_evidence
+from capfst.context.network import N_INPUTS, NO_NETWORK, Layers, Network, layer_shapes
 from capfst.context.rare_words import NO_RARE_WORDS, RareWords
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
@@ -38,9 +39,11 @@ from capfst.kernels.types import (
 
 if TYPE_CHECKING:
     from capfst.context.learn import Tables
+    from capfst.context.learn_network import Learned
 
 PART = "context"
-_FORMAT = 5
+_FORMATS = 6, 5
+"""This version, and the one before it, which had no network."""
 MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table. The slot holds one of them."""
@@ -61,6 +64,7 @@ WORD_RECORD = np.dtype(
         ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
         ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # by domains.domain_log_odds; 0 if the domains are languages
         ("scores", "i2", (N_SHAPES - 1,)),  # as Parameters.word_scores
+        ("embedding", "u2"),  # its row of the network's embeddings
     ],
     align=True,
 )
@@ -87,6 +91,7 @@ class Parameters(NamedTuple):
     stage2: npt.NDArray[np.uint32]
     first_pass: npt.NDArray[np.uint32]
     scales: tuple[float, float, float]  # the weight that the integer 1 stands for: stage 1, stage 2, first pass
+    network: Network
 
 
 class Context(NamedTuple):
@@ -102,6 +107,7 @@ class Context(NamedTuple):
     language_log_odds: I8Matrix  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
     rare: RareWords = NO_RARE_WORDS
+    network: Network = NO_NETWORK
 
     @classmethod
     def of(cls, model: CapFst, name: str = PART) -> Context | None:
@@ -114,7 +120,7 @@ class Context(NamedTuple):
         if part is None:
             _refuse_two_files(model)
             return None
-        if part.settings.get("format") != _FORMAT:
+        if part.settings.get("format") not in _FORMATS:
             raise ModelError(
                 f"{model.path}: the context model was made by another version of capfst. Train the model again, or use"
                 " it with `context=False`."
@@ -157,9 +163,17 @@ class Context(NamedTuple):
             )
             if "rare_begins" in part.arrays
             else NO_RARE_WORDS,
+            Network(
+                array("network_embeddings", np.int8, -1, N_INPUTS),
+                Layers(*(array(f"network_{k}", np.float32, *shape) for k, shape in layer_shapes(n_domains).items())),
+            )
+            if "network_embeddings" in part.arrays
+            else NO_NETWORK,
         )
         if not context.rare.is_valid():
             raise ValueError("the buckets of rare words do not fit")
+        if context.network.embeddings.size and not context.network.is_valid():
+            raise ValueError("invalid weights of the network")
         if any(table.size.bit_count() != 1 for table in (context.stage1, context.stage2, context.first_pass)):
             raise ValueError("the size of a table is not a power of 2")
         if context.shapes.max() > Shape.CASELESS:
@@ -177,7 +191,11 @@ class Context(NamedTuple):
         rare: RareWords = arrays.pop("rare")
         if rare.evidence.size:
             arrays |= {f"rare_{name}": array for name, array in rare._asdict().items()}
-        settings = {"format": _FORMAT, "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
+        network: Network = arrays.pop("network")
+        if network.embeddings.size:
+            arrays["network_embeddings"] = network.embeddings
+            arrays |= {f"network_{name}": array for name, array in network.layers._asdict().items()}
+        settings = {"format": _FORMATS[0], "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
         if not self.n_languages:
             del arrays["language_log_odds"], arrays["language_evidence"]
         named = {FIRST_PASS_ARRAY if name == "first_pass" else name: array for name, array in arrays.items()}
@@ -209,7 +227,18 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
     fill_evidence(starts, lexicon.language_counts, lexicon.language_listed, language_evidence)
     log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
     log_odds[first] = lexicon.domain_log_odds
-    return Context(words, lexicon.shapes, *parameters[1:], n_domains, language_log_odds, language_evidence)
+    return Context(
+        words,
+        lexicon.shapes,
+        parameters.stage1,
+        parameters.stage2,
+        parameters.first_pass,
+        parameters.scales,
+        n_domains,
+        language_log_odds,
+        language_evidence,
+        network=parameters.network,
+    )
 
 
 @allocating
@@ -218,7 +247,7 @@ def _fill_words(starts: I32Array, lexicon: Lexicon, words: WordRecordArray) -> N
     for number in range(starts.size - 1):
         word, counts = words[starts[number]], lexicon.shape_counts[number]
         word.word_hash, word.suffix2_hash = lexicon.hashes[number, WHOLE], lexicon.hashes[number, SUFFIX + 1]
-        word.frequency_rank = lexicon.frequency_ranks[number]
+        word.frequency_rank, word.embedding = lexicon.frequency_ranks[number], lexicon.embeddings[number]
         word.shape_evidence = evidence_of(counts, lexicon.listed, number)
         word.lower_class, word.cased_class = lexicon.classes[number, 0], lexicon.classes[number, 1]
         word.unseen_penalty = LEAST_PENALTY + np.log(1.0 + counts.sum())
@@ -237,8 +266,8 @@ def fill_evidence(starts: I32Array, language_counts: I32Cube, listed: U8Matrix, 
             language_evidence[starts[number], language] = evidence
 
 
-def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) -> Parameters:
-    """Convert learned tables to the integers of the file. starts: the words' first labels."""
+def quantize(tables: Tables, network: Learned, lexicon: Lexicon, starts: npt.NDArray[np.int32]) -> Parameters:
+    """Convert learned tables and a network to the integers of the file. starts: the words' first labels."""
     weights1, scale1 = _whole_numbers(tables.stage1)
     weights2, scale2 = _whole_numbers(tables.stage2)
     weights_first, scale_first = _whole_numbers(tables.first_pass)
@@ -249,7 +278,7 @@ def quantize(tables: Tables, lexicon: Lexicon, starts: npt.NDArray[np.int32]) ->
         _packed(weights2, tables.stage2[:, N_SHAPES:]),
         _packed(weights_first, tables.first_pass[:, N_SHAPES:]),
     )
-    return Parameters(word_scores, *packed, (scale1, scale2, scale_first))
+    return Parameters(word_scores, *packed, (scale1, scale2, scale_first), network.quantized())
 
 
 def _whole_numbers(table: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int16], float]:

@@ -37,6 +37,7 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.lexicon import UNSEEN, has_case
+from capfst.context.network import N_HIDDEN, add_output, fill_hidden, gets_network, read_inputs
 from capfst.context.shape_scores import score, score_of, sum_rows
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase, read_words
 from capfst.kernels import inner, kernel, part
@@ -59,6 +60,7 @@ _NEIGHBORS = (
 )
 _DECIDED, _CAPITALS = "the case of its neighbors here", "the capitals in the line"
 _DECISIONS = ("the first decision on it", *[_DECIDED] * 12, *[_CAPITALS] * 3)
+_WORDS_AROUND = "all words around it"
 
 _WORDINGS = (
     (r"(the (start|end) of the sentence) \1", r"\1"),
@@ -71,9 +73,10 @@ _WORDINGS = (
 # The rows of contributions: of the first pass, or of stages 1 and 2.
 _OWN = N_NEIGHBOR_FEATURES
 _LAST = _OWN + MAX_WORD_FEATURES
-_N_ROWS = _LAST + N_DECISION_FEATURES
+_NETWORK = _LAST + N_DECISION_FEATURES
+_N_ROWS = _NETWORK + 1
 _SETTLED, _CERTAIN, _CORRECTED = range(3)
-"""The pass that decides: the first, stage 1, stage 2."""
+"""The pass that decides: the first, stage 1, or stage 2 and the network."""
 
 
 @inner
@@ -110,12 +113,14 @@ def _contribute(
     n_capitals: i64,
     features: U32Array,
     z: F32Array,
+    inputs: F32Array,
+    hidden: F32Array,
     out: F32Matrix,
 ) -> i64:
     """Fill out[_N_ROWS, N_SHAPES], which is 0, with the contributions of the features of word i. Return the pass that
     decides: _SETTLED, _CERTAIN or _CORRECTED.
 
-    n_words, n_capitals: as in `decision_features`. features, z: working memory.
+    n_words, n_capitals: as in `decision_features`. features, z, inputs, hidden: working memory.
     """
     t = text.token_of[i]
     token = text.tokens[t]
@@ -145,6 +150,14 @@ def _contribute(
     for j in range(_LAST, _N_ROWS):
         for k in range(N_SHAPES):
             out[j, k] *= f32(context.scales[1])
+    for k in range(N_SHAPES):
+        z[k] = 0
+        for j in range(_NETWORK):
+            z[k] += out[j, k]
+    if len(context.network.embeddings) != 0 and gets_network(text.tokens, t, lead(z, likeliest(z))):
+        read_inputs(text.tokens, t, context.network.embeddings, inputs)
+        fill_hidden(text.tokens, decisions, t, domain, inputs, context.network.layers, hidden)
+        add_output(context.network.layers, hidden, out[_NETWORK])
     return _CORRECTED
 
 
@@ -163,6 +176,7 @@ def contributions(
     log_p = np.empty((len(words.starts), N_SHAPES), np.float32)
     decisions = score(buf, words, text, lowercaser, context, log_p)
     features, z = np.empty(_N_ROWS, np.uint32), np.empty(N_SHAPES, np.float32)
+    inputs, hidden = np.empty(len(context.network.layers.inputs), np.float32), np.empty(N_HIDDEN, np.float32)
     reasons = []
     for i in chosen:
         of_word: Reasons = defaultdict(lambda: np.zeros(N_SHAPES))
@@ -173,10 +187,11 @@ def contributions(
             out = np.zeros((_N_ROWS, N_SHAPES), np.float32)
             decided = _contribute(
                 buf, words, i, int(text.domains[number]), text, lowercaser, context, decisions,
-                int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist())), features, z, out,
+                int((those != NO_DECISION).sum()), sum(map(has_capitals, those.tolist())), features, z, inputs, hidden,
+                out,
             )  # fmt: skip
             own = [_WORD if text.labels[i] else _LETTERS] * MAX_WORD_FEATURES
-            names = _FIRST if decided == _SETTLED else (*_NEIGHBORS, *own, *_DECISIONS)
+            names = _FIRST if decided == _SETTLED else (*_NEIGHBORS, *own, *_DECISIONS, _WORDS_AROUND)
             for name, row in zip(names, out, strict=False):
                 if row.any():
                     of_word[_in_words(name, buf, words, i, begins)] += row

@@ -61,6 +61,7 @@ TOKEN = np.dtype(
         ("lower_class", "u1"),  # the class of its form without capitals,
         ("cased_class", "u1"),  # and of its most frequent form with capitals, by classes.word_classes
         ("language_evidence", "u1"),  # shape evidence in the line's language, if the model has several; else 0
+        ("embedding", "u2"),  # its row of the network's embeddings; 0 in padding
     ],
     align=True,
 )
@@ -72,8 +73,8 @@ Scores = TypeVar("Scores", F32Array, F64Array)
 Features = TypeVar("Features", U32Array, U64Array)
 Table = TypeVar("Table", U32Array, F32Matrix, I8Matrix)
 
-PADDING = 3
-"""Tokens between two lines, as many as the features read on either side."""
+PADDING = 4
+"""Tokens between two lines, as many as the network reads on either side."""
 N_RANKED = 60
 MAX_POSITION = 3
 MAX_WORD_FEATURES = 2 + TRIGRAMS - PREFIX + 2 * MAX_TRIGRAMS
@@ -86,6 +87,8 @@ FIRST_PASS_LEAD = 3.5
 skipped."""
 STAGE1_LEAD = 3.9
 """As FIRST_PASS_LEAD, for stage 1: then stage 2 is skipped."""
+STAGE2_LEAD = 3.0
+"""As FIRST_PASS_LEAD, for stage 2: then the network is skipped."""
 PRIOR_WEIGHT = 0.5
 """Stage 2 adds its scores to stage 1's log-probabilities multiplied by this."""
 NO_DECISION = 15
@@ -115,7 +118,7 @@ def sentence_padding(tokens: TokenArray, t: i64) -> i64:
         boundary = BEGIN if k else END
         padding = tokens[t + k]
         padding.word_hash = padding.suffix2_hash = padding.shape_evidence = boundary
-        padding.frequency_rank = padding.position = padding.language_evidence = 0
+        padding.frequency_rank = padding.position = padding.language_evidence = padding.embedding = 0
         padding.lower_class = padding.cased_class = BOUNDARY
     return t + PADDING
 

@@ -1,12 +1,13 @@
-"""Labeled sentences → tables of weights, learned in one pass of AdaGrad (Duchi, Hazan & Singer 2011).
+"""Labeled sentences → tables of weights and a network, learned in one pass of AdaGrad (Duchi, Hazan & Singer 2011).
 
 In: labels, and the lexicon. Out: tables, float32[rows, 2 N_SHAPES]: the first half of a row is a feature's weights for
 each shape, the second half AdaGrad's sums of squared gradients. A word's score z_k for shape k is the sum of its
 features' weights, p = softmax(z), and the loss is −ln p of the true shape.
 
 There is only one pass, and a word's shape evidence comes from other text. So every word is met as in new text: a name
-that only one novel has is an unseen word throughout that novel; stage 2 reads decisions that stage 1 made before it
-learned from the sentence; and the model does not rely too much on the LM, which has seen the whole corpus.
+that only one novel has is an unseen word throughout that novel; stage 2 and the network read decisions that were made
+before anything was learned from the sentence; and the model does not rely too much on the LM, which has seen the whole
+corpus.
 
 A model that is adapted to other text (adapt.py) is learned on from the weights in its file. Only the features that own
 a slot there have weights; each word has a row of its own besides.
@@ -54,7 +55,9 @@ from capfst.context.features import (
     settled_decision,
     word_features,
 )
+from capfst.context.learn_network import LEAST_RATE, NOT_LEARNED, RATE, Learned, learn_word
 from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, evidence_of, most_frequent_shape
+from capfst.context.network import add_output, fill_hidden, gets_network, read_inputs
 from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
     BoolArray,
@@ -131,8 +134,8 @@ class _LearningBuffers(NamedTuple):
 
     features: U32Matrix  # [BLOCK, …]
     n_features: I64Array  # [BLOCK]
-    p: F64Matrix  # [tokens, N_SHAPES]: probabilities by the first pass if it settles the word, else by stage 1
-    is_settled: BoolArray  # [tokens]: whether the first pass or stage 1 is certain
+    p: F64Matrix  # [tokens, N_SHAPES]: probabilities by the first pass if it settles the word, else by stage 1, then 2
+    is_settled: BoolArray  # [tokens]: whether the first pass or stage 1 is certain, or the network is not needed
     decisions: U8Array  # [tokens]
     z: F64Array  # [N_SHAPES]: scores, then probabilities
 
@@ -176,7 +179,7 @@ def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, listed
         token.word_hash, token.suffix2_hash = lexicon.hashes[word, WHOLE], lexicon.hashes[word, SUFFIX + 1]
         token.frequency_rank, token.position = lexicon.frequency_ranks[word], min(position, MAX_POSITION)
         token.lower_class, token.cased_class = lexicon.classes[word, 0], lexicon.classes[word, 1]
-        token.language_evidence = 0
+        token.language_evidence, token.embedding = 0, lexicon.embeddings[word]
         examples.words[t] = word
         if shape == Shape.CASELESS:
             token.shape_evidence = NO_CASE
@@ -368,11 +371,31 @@ def _stage2(
                 z[k] = PRIOR_WEIGHT * np.log(buffers.p[t, k] + 1e-12)
             features, n = buffers.features[t - block], buffers.n_features[t - block]
             add_scores(table, features, n, z)
+            buffers.is_settled[t] = not gets_network(tokens, t, lead(z, likeliest(z)))
             softmax(z)
+            for k in range(N_SHAPES):
+                buffers.p[t, k] = z[k]
             loss -= np.log(z[truth] + 1e-30)
             if z[truth] < CERTAIN:
                 adagrad(table, features, n, z, truth, rate)
     return loss
+
+
+@inner
+def _network(
+    examples: _Examples, begin: i64, end: i64, domain: i64, network: Learned, rate: f32, buffers: _LearningBuffers
+) -> None:
+    """Learn the network on the words of a sentence that it corrects."""
+    tokens, decisions, z = examples.tokens, buffers.decisions, buffers.z
+    for t in range(begin, end):
+        if examples.truths[t] < N_SHAPES and not buffers.is_settled[t]:
+            for k in range(N_SHAPES):
+                z[k] = np.log(buffers.p[t, k] + 1e-12)
+            read_inputs(tokens, t, network.embeddings, network.inputs)
+            fill_hidden(tokens, decisions, t, domain, network.inputs, network.layers, network.hidden)
+            add_output(network.layers, network.hidden, z)
+            softmax(z)
+            learn_word(tokens, decisions, t, domain, z, examples.truths[t], rate, network)
 
 
 @allocating
@@ -384,9 +407,10 @@ def _learn(
     given: i64,
     tables: Tables,
     base: Base,
-    rates: tuple[f32, f32],
+    network: Learned,
+    rates: tuple[f32, f32, f32],
 ) -> tuple[f64, f64, i64]:
-    """Learn the first pass and both stages from n tokens, sentence by sentence; return what `learn` does."""
+    """Learn all from n tokens, sentence by sentence; return what `learn` does."""
     buffers = _LearningBuffers(
         np.empty((BLOCK, MAX_WORD_FEATURES + N_NEIGHBOR_FEATURES), np.uint32),
         np.empty(BLOCK, np.int64),
@@ -410,17 +434,26 @@ def _learn(
         loss1 += loss
         count += n_learned
         loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, base.stage2, rates[1], buffers)
+        if len(network.embeddings) != 0:
+            _network(examples, begin, end, domain, network, rates[2], buffers)
         begin = end + PADDING
     return loss1, loss2, count
 
 
 def learn(
-    labels: npt.NDArray[np.uint32], lexicon: Lexicon, tables: Tables, domain: int = ANY, base: Base = NO_BASE
+    labels: npt.NDArray[np.uint32],
+    lexicon: Lexicon,
+    tables: Tables,
+    domain: int = ANY,
+    base: Base = NO_BASE,
+    network: Learned = NOT_LEARNED,
+    progress: float = 0,
 ) -> tuple[float, float, int]:
-    """Update the tables on whole sentences of a domain, or of any.
+    """Update the tables and the network on whole sentences of a domain, or of any.
 
     Returns the losses of the two stages, Σ −ln p before they learned from the sentence, and the number of words with a
-    true shape. lexicon: what is known from text without these sentences.
+    true shape. lexicon: what is known from text without these sentences. progress: the fraction of the text that was
+    learned from before.
     """
     size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
@@ -428,4 +461,5 @@ def learn(
     of_language = counts[domain] if len(counts) else counts.reshape(0, N_SHAPES)
     listed = of_lists[domain] if len(of_lists) else of_lists.reshape(-1)
     n = _read(labels, lexicon, of_language, listed, examples)
-    return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, base, RATES)
+    rates = *RATES, RATE * max(LEAST_RATE, 1 - progress)
+    return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, base, network, rates)

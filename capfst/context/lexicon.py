@@ -26,6 +26,7 @@ from capfst.kernels.types import (
     I64Matrix,
     U8Array,
     U8Matrix,
+    U16Array,
     U32Array,
     U32Matrix,
     i64,
@@ -48,6 +49,7 @@ class Lexicon(NamedTuple):
     hashes: U32Matrix  # [words, N_HASHES]
     frequency_ranks: U8Array  # by word: 1 … N_RANKED for the most frequent words, in order; else 0
     classes: U8Matrix  # [words, 2], by classes.word_classes
+    embeddings: U16Array  # by word: its row of the network's embeddings
     shape_counts: I64Matrix  # [words, N_SHAPES], in the whole corpus
     domain_log_odds: I8Matrix  # [words, domains], by domains.domain_log_odds
     positional: bool = True  # whether the first word of a sentence has its shape from its position

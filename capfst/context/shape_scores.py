@@ -2,7 +2,8 @@
 
 In: the tokens of a text (tokens.py), and the context model. Out: float32[n, N_SHAPES]: for each word that has case, ln
 p of each shape, less that of the likeliest shape. Line by line: the first pass, with few features; stage 1 for words
-that it does not settle; stage 2 for words of which stage 1 is not certain, given the decisions on their neighbors.
+that it does not settle; stage 2 for words of which stage 1 is not certain, given the decisions on their neighbors; the
+network (network.py) for words of which stage 2 is not certain.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.lexicon import UNSEEN, has_case
+from capfst.context.network import N_HIDDEN, N_INPUTS, PLACES, add_output, fill_hidden, gets_network, read_inputs
 from capfst.context.tokens import Lowercaser, TokenizedText, hash_lowercase
 from capfst.kernels import count_ones, inlined, inner, kernel, prefetch
 from capfst.kernels.types import F32Array, F32Matrix, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
@@ -56,6 +58,8 @@ class _ScoringBuffers(NamedTuple):
     candidates: I64Array  # [BLOCK]: words that the first pass scores
     unsettled: I64Array  # words with case that the first pass does not settle
     decisions: U8Array  # on each token
+    inputs: F32Array  # [(PLACES + 1) N_INPUTS]
+    hidden: F32Array  # [N_HIDDEN]
 
     @classmethod
     def of(cls, n_tokens: int) -> _ScoringBuffers:
@@ -65,6 +69,8 @@ class _ScoringBuffers(NamedTuple):
             np.empty(BLOCK, np.int64),
             np.empty(n_tokens, np.int64),
             np.full(n_tokens, NO_DECISION, np.uint8),
+            np.empty((PLACES + 1) * N_INPUTS, np.float32),
+            np.empty(N_HIDDEN, np.float32),
         )
 
 
@@ -238,12 +244,13 @@ def _stage2(
     context: Context,
     buffers: _ScoringBuffers,
     log_p: F32Matrix,
-) -> None:
+) -> i64:
     """Correct log_p of the first `n_uncertain` words of buffers.unsettled: PRIOR_WEIGHT · ln p_k + stage 2's score of
-    shape k.
+    shape k. Only words that the network corrects remain in buffers.unsettled. Returns their number.
 
     n_words, n_capitals: the number of words with case in the line, and of those whose decision has capitals.
     """
+    n_left = 0
     for block in range(0, n_uncertain, BLOCK):
         block_end = min(n_uncertain, block + BLOCK)
         for j in range(block, block_end):
@@ -251,12 +258,31 @@ def _stage2(
             decision_features(text.tokens, buffers.decisions, t, n_words, n_capitals, features)
             prefetch_rows(context.stage2, 1, features, N_DECISION_FEATURES)
         for j in range(block, block_end):
-            z = log_p[buffers.unsettled[j]]
+            i = buffers.unsettled[j]
+            t, z = text.token_of[i], log_p[i]
             sums = sum_rows(context.stage2, buffers.features[j - block], N_DECISION_FEATURES)
             for k in range(N_SHAPES):
                 score = context.scales[1] * score_of(sums, k, N_DECISION_FEATURES)
                 z[k] = f32(PRIOR_WEIGHT) * z[k] + f32(score)
+            buffers.unsettled[n_left] = i
+            n_left += i64(gets_network(text.tokens, t, lead(z, likeliest(z))))
             _subtract_largest(z)
+    return n_left
+
+
+@inner
+def _network(
+    text: TokenizedText, n_uncertain: i64, domain: i64, context: Context, buffers: _ScoringBuffers, log_p: F32Matrix
+) -> None:
+    """Correct log_p of the first `n_uncertain` words of buffers.unsettled, of a line of this domain, by the network."""
+    embeddings, layers = context.network
+    for j in range(n_uncertain):
+        i = buffers.unsettled[j]
+        t, z = text.token_of[i], log_p[i]
+        read_inputs(text.tokens, t, embeddings, buffers.inputs)
+        fill_hidden(text.tokens, buffers.decisions, t, domain, buffers.inputs, layers, buffers.hidden)
+        add_output(layers, buffers.hidden, z)
+        _subtract_largest(z)
 
 
 @kernel
@@ -280,7 +306,9 @@ def _score(
         n_words += n_unsettled
         n, more = _stage1(buf, words, text, n_unsettled, domain, lowercaser, context, buffers, log_p)
         is_evidence = written.shapes.size != 0 and find_rows(text, begin, end, written, log_p)
-        _stage2(text, n, n_words, n_capitals + more, context, buffers, log_p)
+        n = _stage2(text, n, n_words, n_capitals + more, context, buffers, log_p)
+        if len(context.network.embeddings) != 0:
+            _network(text, n, domain, context, buffers, log_p)
         for i in range(begin, end if is_evidence else begin):
             if written.rows[i] >= 0:
                 add_evidence(written, i, log_p[i])

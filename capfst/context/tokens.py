@@ -23,6 +23,7 @@ from capfst.context.context_model import Context, WordRecord
 from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
 from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
+from capfst.context.network import ending_embedding
 from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
 from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
@@ -80,7 +81,7 @@ def _known_token(word: WordRecord, token: Token) -> None:
     token.word_hash, token.suffix2_hash = word.word_hash, word.suffix2_hash
     token.frequency_rank = word.frequency_rank
     token.lower_class, token.cased_class = word.lower_class, word.cased_class
-    token.shape_evidence = word.shape_evidence
+    token.shape_evidence, token.embedding = word.shape_evidence, word.embedding
 
 
 @outlined
@@ -107,7 +108,7 @@ def _oov_token(
     is_cased = is_word and shape_of(lowercaser.word, 0, size, lowercaser.info) != Shape.CASELESS
     token.shape_evidence = rare_evidence(rare, lowercaser.hashes[WHOLE]) if is_cased else NO_CASE
     token.word_hash, token.suffix2_hash = lowercaser.hashes[WHOLE], lowercaser.hashes[SUFFIX + 1]
-    token.frequency_rank = 0
+    token.frequency_rank, token.embedding = 0, ending_embedding(token.suffix2_hash)
     token.lower_class = token.cased_class = RARE
     return size
 

@@ -22,9 +22,11 @@ from capfst.context.classes import label_classes, word_classes
 from capfst.context.context_model import Parameters, quantize
 from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
-from capfst.context.learn import ANY, Tables, learn
-from capfst.context.lexicon import Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
+from capfst.context.learn import ANY, NO_BASE, Tables, learn
+from capfst.context.learn_network import Learned
+from capfst.context.lexicon import SUFFIX, Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
 from capfst.context.listed import with_lists
+from capfst.context.network import N_ENDINGS, N_INPUTS, word_embeddings
 from capfst.corpus.labels import names
 from capfst.corpus.vocabulary import Frequencies
 from capfst.exceptions import OptionError
@@ -39,6 +41,10 @@ MAX_BITS2 = 20
 """As `max_bits`, of stage 2's table."""
 MAX_BITS_FIRST = 22
 """As `max_bits`, of the first pass's table."""
+MAX_EMBEDDINGS = 1 << 16
+"""The largest number of the network's embeddings."""
+LEAST_FOR_NETWORK = 200_000
+"""Labels from which a network can be learned."""
 CLASSED = 20_000_000
 """The largest number of labels from which the classes are learned."""
 
@@ -51,8 +57,8 @@ _FEW = 1_000_000  # labels: the sample is not reduced below this for lack of mem
 _SLICES = 64  # of each source: sources are learned from in turn, slice by slice
 _NEW = 4  # slices of each source whose counts the lexicon leaves out together while they are learned from
 # Bytes of memory: of the code that learning loads; of the lexicon, per word; of finding classes, per label, before the
-# tables are made; of the tables and of packing them, per row.
-_KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW = 48 << 20, 450, 28, 70
+# tables are made; of the tables and of packing them, per row; of the network, per embedding.
+_KERNELS, _PER_WORD, _PER_LABEL, _PER_ROW, _PER_EMBEDDING = 48 << 20, 450, 28, 70, 8 * N_INPUTS
 _PER_COUNTS = 4 * N_SHAPES  # per word and language
 _MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
 
@@ -126,7 +132,8 @@ def fit(
     """
     size = wanted = min(int(occurrences.sum()), options.max_labels)
     per_word = _PER_WORD + _PER_COUNTS * (int(language_of.max()) + 1) * bool(language_of.any())
-    size, rows = _affordable(size, options.max_bits, _KERNELS + per_word * len(starts), memory)
+    fixed = _KERNELS + per_word * len(starts) + _PER_EMBEDDING * _embeddings(len(starts))
+    size, rows = _affordable(size, options.max_bits, fixed, memory)
     if size < wanted:
         _log.warning(
             "memory is limited: the context model learns from %s of %s tokens, in smaller tables, and restores"
@@ -148,19 +155,23 @@ def fit(
         )
     word_lists = word_lists[: int(languages.max()) + 1]  # of languages that are learned from
     lexicon = with_lists(_with_counts(lexicon, corpus, sources, languages, word_lists), frequencies)
+    if known is None:
+        lexicon = _with_embeddings(lexicon, totals)
     learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
     tables = Tables.of(rows)
+    n_embeddings = _embeddings(len(totals)) if size >= LEAST_FOR_NETWORK else 0
+    network = Learned.of(n_embeddings, lexicon.domain_log_odds.shape[1])
     learn_in_turn(
         lexicon,
         sources,
         languages,
         learned_names,
         show,
-        lambda labels, known, domain: learn(labels, known, tables, domain),
+        lambda labels, known, domain, progress: learn(labels, known, tables, domain, NO_BASE, network, progress),
     )
     if shape_of is None:
         raise_listed(lexicon, word_lists, totals == 0)
-    return Fitted(lexicon, quantize(tables, lexicon, starts))
+    return Fitted(lexicon, quantize(tables, network, lexicon, starts))
 
 
 def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tuple[int, tuple[int, int, int]]:
@@ -179,6 +190,11 @@ def _affordable(size: int, max_bits: int, fixed: int, memory: int | None) -> tup
                 f" {needed + _MEMORY_MARGIN >> 20} MiB, or train with `context=False`."
             )
         size, max_bits = size // 2, max(MIN_BITS, max_bits - 1)
+
+
+def _embeddings(n_words: int) -> int:
+    """Return the number of the network's embeddings: a power of 2, with which most of the words have their own."""
+    return min(MAX_EMBEDDINGS, 1 << (N_ENDINGS + n_words).bit_length())
 
 
 def _lexicon(
@@ -201,13 +217,14 @@ def _lexicon(
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
     hashes = hash_words(symbols, starts)
+    embeddings = word_embeddings(hashes[:, SUFFIX + 1])
     positional = shape_of is None
     if shape_of is None:
         shape_of = shapes
     log_odds = find_domains(sources, languages, word_of, totals, ~lower[starts[:-1]], max_domains)
     several = bool(languages.any())
     none = np.zeros((0, N_SHAPES), np.int64)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, none, log_odds, positional, several)
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, log_odds, positional, several)
 
 
 def _with_counts(
@@ -235,17 +252,28 @@ def _with_counts(
     return lexicon._replace(shape_counts=counts, language_counts=of_languages)
 
 
+def _with_embeddings(lexicon: Lexicon, totals: npt.NDArray[np.float64]) -> Lexicon:
+    """Return the lexicon with embeddings of their own for the most frequent words: relative to the square root of the
+    text in a language, so that one with little text has its share. totals: the occurrences of each word."""
+    frequency = totals / max(1, totals.sum()) ** 0.5
+    for counts in lexicon.language_counts:
+        of_language = counts.sum(1)
+        frequency = np.maximum(frequency, of_language / max(1, of_language.sum()) ** 0.5)
+    frequent = np.argsort(-frequency, kind="stable")[: _embeddings(len(totals)) - N_ENDINGS - 1]
+    return lexicon._replace(embeddings=word_embeddings(lexicon.hashes[:, SUFFIX + 1], frequent))
+
+
 def learn_in_turn(
     lexicon: Lexicon,
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
     learned_names: list[npt.NDArray[np.uint32]],
     show: Progress,
-    learn: Callable[[npt.NDArray[np.uint32], Lexicon, int], object],
+    learn: Callable[[npt.NDArray[np.uint32], Lexicon, int, float], object],
 ) -> None:
     """Learn from all sources, and from the names of each language, slice by slice in turn.
 
-    learn: of labels, given the lexicon without their counts, and their domain.
+    learn: of labels, given the lexicon without their counts, their domain, and the fraction that was learned from.
     """
     several, without_positions = lexicon.domains_are_languages, lexicon._replace(positional=False)
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
@@ -267,7 +295,7 @@ def learn_in_turn(
             count(turns, -1)
             for turn in turns:
                 for slices, known, language in sliced:
-                    learn(slices[turn], known, language if several else ANY)
+                    learn(slices[turn], known, language if several else ANY, turn / _SLICES)
                     advance(slices[turn].size)
             count(turns, 1)
 

@@ -28,7 +28,7 @@ LEAST = 8  # words
 _PREFERENCE = 3.0  # of lower case
 _CONTEXT = 1.0  # the most that the context may hold against lower case, if it prefers the capital
 _BEGINS, _RATHER_BEGINS, _FREQUENT = 9.0, 1.0, 12.5  # −ln, and differences of them
-_AFTER_COMMA = 1.4
+_AFTER_COMMA = 1.3
 
 NO_OPTIONS = np.empty((0, 0), np.float32)
 _ALLOWED = ascii_set("-'&%$/+#@*_")

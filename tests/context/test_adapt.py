@@ -70,8 +70,9 @@ def test_without_text_nothing_changes(model: CapFst, context: Context) -> None:
     )
     found = adapted(context, model.symbols, model.starts, text, _silent)
     assert found.rare is context.rare
-    for name, array in context._replace(rare=0)._asdict().items():  # type: ignore[arg-type]
-        assert name == "rare" or np.array_equal(getattr(found, name), array), name
+    assert found.network is context.network
+    for name, array in context._asdict().items():
+        assert name in ("rare", "network") or np.array_equal(getattr(found, name), array), name
 
 
 def test_counts_of_words_that_the_model_lacks(model: CapFst, context: Context) -> None:

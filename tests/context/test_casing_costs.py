@@ -92,6 +92,11 @@ def test_costs_of_texts_match_the_reference(recaser: Recaser, guess: bool) -> No
     assert shapes == ({Shape.LOWER, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
 
 
+def test_costs_with_a_network_match_the_reference(recaser: Recaser, with_network: Recaser) -> None:
+    text = "\n".join([MADE_UP, *contextual.OTHERS[:20], *contextual.UNHEARD[:60]])
+    assert compare(with_network, text, True) != compare(recaser, text, True)
+
+
 def test_oov_words_have_the_record_of_the_word_without_diacritics(recaser: Recaser) -> None:
     assert Shape.CAPITALIZED in compare(recaser, PROXIES, True).shapes
     assert Shape.CAPITALIZED not in compare(recaser, "xpythōn gûidox", True).shapes

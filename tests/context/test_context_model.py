@@ -19,7 +19,9 @@ from capfst.context.classes import word_classes
 from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
 from capfst.context.domains import MAX_DOMAINS
 from capfst.context.learn import Tables
+from capfst.context.learn_network import NOT_LEARNED, Learned
 from capfst.context.lexicon import UNSEEN, Lexicon, hash_words
+from capfst.context.network import N_INPUTS, Layers
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.trailer import Part
@@ -32,6 +34,7 @@ STARTS = np.array([1, 2, 3, 5, 6, 7], np.int32)
 COUNTS = np.array([[0, 0, 0, 0], [5, 2, 0, 0], [1, 0, 0, 9], [0, 200, 0, 0], [0, 0, 0, 0]])
 LOG_ODDS = np.array([[0, 0], [-127, 127], [1, -2], [3, 4], [0, 9]], np.int8)
 RANKS = np.array([0, 1, 2, 0, 0], np.uint8)
+EMBEDDINGS = np.array([7, 0, 1, 65535, 2], np.uint16)
 ROWS = 1024, 512, 256
 
 
@@ -39,7 +42,7 @@ def lexicon() -> Lexicon:
     word_of = np.array([0, 0, 1, 2, 2, 3, 4])
     shape_of = shapes(MODEL.symbols)
     classes = word_classes(np.arange(7, dtype=np.uint8) + 2, word_of, shape_of == 0, np.arange(7))
-    return Lexicon(word_of, shape_of, hash_words(MODEL.symbols, STARTS), RANKS, classes, COUNTS, LOG_ODDS)
+    return Lexicon(word_of, shape_of, hash_words(MODEL.symbols, STARTS), RANKS, classes, EMBEDDINGS, COUNTS, LOG_ODDS)
 
 
 def learned(seed: int) -> Tables:
@@ -52,7 +55,7 @@ def learned(seed: int) -> Tables:
 
 
 def parameters() -> Parameters:
-    return quantize(learned(1), lexicon(), STARTS)
+    return quantize(learned(1), Learned.of(8, 2), lexicon(), STARTS)
 
 
 def part() -> Part:
@@ -70,6 +73,9 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
     for name in ("stage1", "stage2", "first_pass"):
         assert (getattr(context, name) == getattr(parameters(), name)).all()
     assert (context.scales, context.n_domains) == (parameters().scales, 2)
+    (embeddings, layers), network = context.network, parameters().network
+    assert (embeddings == network.embeddings).all()
+    assert all(map(np.array_equal, layers, network.layers))
     known = lexicon()
     assert (context.shapes == known.shapes).all()
     assert len(context.words) == len(MODEL.symbols)
@@ -77,6 +83,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
         record, counts = context.words[label], COUNTS[number]
         hashes = hash_word(WORDS[label - 1].lower())
         assert (record["word_hash"], record["suffix2_hash"]) == (hashes[0], hashes[7])
+        assert record["embedding"] == EMBEDDINGS[number]
         assert (record["shape_evidence"], record["frequency_rank"]) == (shape_evidence(counts.tolist()), RANKS[number])
         assert [record["lower_class"], record["cased_class"]] == known.classes[number].tolist()
         assert record["unseen_penalty"] == pytest.approx(1 + np.log(1 + counts.sum()))
@@ -88,7 +95,7 @@ def test_a_part_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_weights_are_multiples_of_their_scale() -> None:
     tables = learned(1)
-    found = quantize(tables, lexicon(), STARTS)
+    found = quantize(tables, NOT_LEARNED, lexicon(), STARTS)
     for table, packed, scale in zip(tables, (found.stage1, found.stage2, found.first_pass), found.scales, strict=True):
         less = table[:, 1:N_SHAPES].astype(float) - table[:, :1]
         assert abs(less).max() / scale == pytest.approx(127)
@@ -115,10 +122,20 @@ def test_weights_are_multiples_of_their_scale() -> None:
 
 
 def test_tables_before_learning() -> None:
-    found = quantize(Tables.of(ROWS), lexicon(), STARTS)
+    found = quantize(Tables.of(ROWS), NOT_LEARNED, lexicon(), STARTS)
     assert (found.stage1 == EMPTY_ROW).all()
     assert not found.word_scores.any()
     assert found.scales == (1, 1, 1)
+
+
+def test_a_model_of_the_version_before_has_no_network(tmp_path: Path) -> None:
+    before = part()._replace(settings=part().settings | {"format": 5})
+    for name in part().arrays:
+        if name.startswith("network"):
+            before = without(name)(before)
+    context = Context.of(saved(tmp_path / "cap.fst", before))
+    assert context is not None
+    assert not context.network.embeddings.size
 
 
 def test_a_model_without_a_context_model(tmp_path: Path) -> None:
@@ -171,6 +188,10 @@ def without(name: str) -> Callable[[Part], Part]:
         ),
         (array("stage1", lambda a: a[:0]), "power of 2"),
         (array("shapes", lambda a: a | 8), "shape code"),
+        *((without(f"network_{name}"), "damaged") for name in Layers._fields),
+        *((array(f"network_{name}", lambda a: a[:-1]), "damaged") for name in ("embeddings", *Layers._fields)),
+        *((array(f"network_{name}", lambda a: a | 0xFF), "weights of the network") for name in Layers._fields),
+        (array("network_embeddings", lambda a: a[:-N_INPUTS]), "weights of the network"),
     ],
 )
 def test_a_damaged_part_is_refused(tmp_path: Path, change: Callable[[Part], Part], message: str) -> None:
@@ -183,7 +204,7 @@ def test_a_damaged_part_is_refused(tmp_path: Path, change: Callable[[Part], Part
 @hypothesis.given(data=st.data())
 def test_any_bytes_in_its_arrays_are_legal(tmp_path: Path, data: st.DataObject) -> None:
     seed = data.draw(st.integers(0, 2**32 - 1))
-    names = data.draw(st.sets(st.sampled_from(["words", "stage1", "stage2", "first_look"])))
+    names = data.draw(st.sets(st.sampled_from(["words", "stage1", "stage2", "first_look", "network_embeddings"])))
     noise = {name: np.random.default_rng(seed).bytes(len(part().arrays[name])) for name in names}
     arrays = part().arrays | {name: np.frombuffer(content, np.uint8) for name, content in noise.items()}
     recaser = Recaser(saved(tmp_path / "cap.fst", part()._replace(arrays=arrays)))

@@ -42,6 +42,11 @@ def test_they_add_up_to_the_scores(recaser: Recaser, lines: list[str]) -> None:
     check(recaser, "\n".join(lines))
 
 
+def test_the_network_is_a_reason(with_network: Recaser) -> None:
+    found = [reasons for line in contextual.UNHEARD for reasons in check(with_network, line)]
+    assert any("all words around it" in reasons for reasons in found)
+
+
 def test_each_pass_has_its_features(recaser: Recaser) -> None:
     names = set()
     for line in contextual.UNHEARD:

@@ -39,7 +39,7 @@ evidence = st.sampled_from([UNSEEN, NO_CASE]) | st.integers(1, 120)
 classes = st.integers(0, 255)
 tokens = st.builds(
     Token, numbers, numbers, evidence, st.sampled_from([0, 0, 1, 7, N_RANKED]), st.integers(0, MAX_POSITION), classes,
-    classes, evidence,
+    classes, evidence, st.integers(0, 2**16 - 1),
 )  # fmt: skip
 lines = st.lists(tokens, min_size=1, max_size=5)
 

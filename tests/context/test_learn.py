@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import plain_context as reference
+from support.plain_network import PlainLearner
 
 from capfst.casing.shapes import Shape, shapes
-from capfst.context import features, learn
+from capfst.context import features, learn, learn_network
 from capfst.context.learn import Tables, softmax
+from capfst.context.learn_network import Learned
 from capfst.context.lexicon import NO_CASE, UNSEEN, Lexicon, hash_words, shape_counts
 from capfst.fst.symbols import Symbols, check
 
@@ -23,6 +25,7 @@ SHAPE_OF = shapes(SYMBOLS)
 SHAPE_OF[2] = Shape.CASELESS  # <unk>
 CLASSES = np.arange(12, dtype=np.uint8).reshape(6, 2)
 RANKS = np.array([0, 1, 2, 0, 0, 0], np.uint8)
+EMBEDDINGS = np.array([0, 1, 2, 3, 2, 4], np.uint16)
 LOG_ODDS = np.array([[0, 0], [0, 0], [1, -2], [-9, 9], [5, 2], [0, 4]], np.int8)
 MANY = [["New", "York", ",", "new", "York", "a"], ["York", "New", "iPhone", ",", "IPHONE"]]
 
@@ -37,7 +40,7 @@ def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
 def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
     """Return the lexicon with the counts of a corpus."""
     counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
-    return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, counts, LOG_ODDS)
+    return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, EMBEDDINGS, counts, LOG_ODDS)
 
 
 @settings(deadline=None)
@@ -53,7 +56,8 @@ def test_softmax(z: list[float]) -> None:
 class Learner:
     """AdaGrad in double precision, on tables whose rows are weights and sums of squared gradients."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, network: Learned | None = None) -> None:
+        self.network = network and PlainLearner(network)
         self.tables = [table.astype(float).tolist() for table in tables]
         self.losses, self.count = [0.0, 0.0], 0
 
@@ -110,10 +114,14 @@ class Learner:
             if (truth := truths[t]) is None or t in settled:
                 continue
             hashed = reference.decision_features(tokens, decisions, t, len(p), n_capitals)
-            z = reference.softmax(self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q]))
+            scores = self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q])
+            z = reference.softmax(scores)
             self.losses[1] -= math.log(z[truth])
             if z[truth] < learn.CERTAIN:
                 self.step(1, hashed, z, truth)
+            if self.network and max(reference.leads(scores)) < features.STAGE2_LEAD and tokens[t].position:
+                log_p = [math.log(x + 1e-12) for x in z]
+                self.network.learn(tokens, decisions, t, domain, log_p, truth, learn_network.RATE)
 
     def corpus(
         self, corpus: Sequence[Sequence[str]], lexicon: Lexicon, language: int | None = None
@@ -142,7 +150,10 @@ class Learner:
                     e, known = reference.shape_evidence(n), reference.shape_evidence(m)
                 position = min(t - features.PADDING, features.MAX_POSITION)
                 classes = CLASSES[number].tolist()
-                tokens.append(reference.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes, known))
+                embedding = int(EMBEDDINGS[number])
+                tokens.append(
+                    reference.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes, known, embedding)
+                )
             every, (indices,) = reference.padded([tokens])
             domain = int(votes[1] > votes[0]) if language is None else language
             self.line(every, indices, domain, owns, truths)
@@ -187,6 +198,21 @@ def test_learning_reads_the_counts_of_the_language(corpus: list[list[str]], seed
     assert (lexicon.language_counts == of_languages).all()
     for table, wanted in zip(learned, slow.tables, strict=True):
         np.testing.assert_allclose(table, np.array(wanted), rtol=2e-3, atol=2e-4)
+
+
+@settings(deadline=None, max_examples=20)
+@given(corpus=corpora, seed=st.integers(0, 9))
+def test_the_network_matches_the_reference(corpus: list[list[str]], seed: int) -> None:
+    corpus = [*corpus, *MANY * 6]  # at least one batch
+    lexicon, learned, network = lexicon_of(corpus), tables(np.random.default_rng(seed)), Learned.of(8, 2)
+    slow = Learner(learned, network)
+    learn.learn(labels_of(corpus), lexicon, learned, network=network)
+    slow.corpus(corpus, lexicon)
+    assert slow.network is not None
+    assert slow.network.n_words >= learn_network.BATCH
+    np.testing.assert_allclose(network.embeddings, slow.network.embeddings, rtol=2e-3, atol=2e-4)
+    for name, layer, wanted in zip(network.layers._fields, network.layers, slow.network.layers, strict=True):
+        np.testing.assert_allclose(layer, wanted, rtol=2e-3, atol=2e-4, err_msg=name)
 
 
 def test_empty_sentences_do_not_change_the_tables() -> None:

@@ -21,9 +21,9 @@ SENTENCE = "us senator o'neill bought an iphone in new york"
 CASED = "US Senator O'Neill bought an iPhone in New York"
 SPEECH = """
     i'm late but i'll come; he works for the F B I; an F B I agent came; I live in the U S; the B B C and the N B C
-    X Y Z are coordinates; uh I think so; um yeah so we uh we went to London; hmm let me see; she got an A
+    X and Y are coordinates; uh I think so; um yeah so we uh we went to London; hmm let me see; she got an A
     twenty twenty three was a good year; the U K agreed
-    his name is spelled J O H N; hepatitis C virus; George W Bush and J K Rowling; our C F O John Smith
+    his name is spelled J O H N; they found the hepatitis C virus; George W Bush and J K Rowling; our C F O John Smith
     he isn't gonna come cuz he's sick; I have a dog and a cat
 """.replace("i'", "I'").strip()
 ROOT = Path(__file__).parents[2]

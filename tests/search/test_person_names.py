@@ -23,7 +23,7 @@ Ms Smith came late.
 Then Ms Jones left with Ms Maria Lopez.
 We thank Ms Patel and Mr Singh.
 Ms. Smith came late.
-MS Office and MS Word
+MS Word and MS Excel
 The MS was found.
 MS
 """

@@ -90,9 +90,10 @@ class Token(NamedTuple):
     lower_class: int = 0
     cased_class: int = 0
     language_evidence: int = 0
+    embedding: int = 0
 
 
-PADDING = [Token(END, END, END), *[Token(BEGIN, BEGIN, BEGIN)] * 2]
+PADDING = [Token(END, END, END), *[Token(BEGIN, BEGIN, BEGIN)] * 3]
 
 
 def padded(lines: list[list[Token]]) -> tuple[list[Token], list[list[int]]]:

@@ -20,6 +20,7 @@ from support.plain_context import (
     softmax,
     word_features,
 )  # fmt: skip
+from support.plain_network import PlainNetwork, ending_embedding
 
 from capfst.casing.shapes import AS_FORM, Shape, shape_of
 from capfst.casing.transducer import Transducer
@@ -75,9 +76,11 @@ def casing_costs_of(
                 known = context.words[first]
                 e, hashed = int(known["shape_evidence"]), (int(known["word_hash"]), int(known["suffix2_hash"]))
                 classes = known[["lower_class", "cased_class"]].tolist()
-                read[-1].append(Token(*hashed, e, int(known["frequency_rank"]), position, *classes))
+                embedding = int(known["embedding"])
+                read[-1].append(Token(*hashed, e, int(known["frequency_rank"]), position, *classes, 0, embedding))
                 continue
-            read[-1].append(Token(hashes[i][0], hashes[i][7], evidence, 0, position, RARE, RARE))
+            ending = hashes[i][7]
+            read[-1].append(Token(hashes[i][0], ending, evidence, 0, position, RARE, RARE, 0, ending_embedding(ending)))
     every, all_indices = padded(read)
     costs: dict[int, list[float]] = {}
     sentence_indices = iter(all_indices)
@@ -178,7 +181,11 @@ def line_costs(
     for t, q in p.items():
         if t not in settled:
             z = total(context.stage2, decision_features(tokens, decisions, t, len(p), n_capitals))
-            q = softmax([features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)])
+            scores = [features.PRIOR_WEIGHT * math.log(x) + scale2 * w for x, w in zip(q, z, strict=True)]
+            if len(context.network.embeddings) and max(leads(scores)) < features.STAGE2_LEAD and tokens[t].position:
+                more = PlainNetwork(context.network).scores(tokens, decisions, t, domain)
+                scores = [a + b for a, b in zip(scores, more, strict=True)]
+            q = softmax(scores)
         costs[line[t]] = [math.log(max(q)) - math.log(max(x, 1e-300)) for x in q]
     return costs
 

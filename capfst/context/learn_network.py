@@ -1,0 +1,172 @@
+"""Learn the network (network.py) word by word, by AdaGrad (Duchi, Hazan & Singer 2011) on the gradients of −ln p.
+
+In: words of which stage 2 is not certain, with its ln p of their shapes, as in new text (learn.py). Out: the weights.
+The weights of the inputs, which every word has in common, change once in BATCH words, all others after each word. The
+learning rate falls to zero along the text, so that the last words decide no more than the first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from capfst.casing.shapes import N_SHAPES
+from capfst.context.features import TokenArray
+from capfst.context.lexicon import evidence_in_25
+from capfst.context.network import (
+    N_DECISIONS,
+    N_EVIDENCE,
+    N_HIDDEN,
+    N_INPUTS,
+    PLACES,
+    REACH,
+    Layers,
+    Network,
+    layer_shapes,
+    span,
+)
+from capfst.kernels import inner
+from capfst.kernels.types import F32Array, F32Matrix, F64Array, I64Array, U8Array, f32, i64, u8
+
+RATE = 0.1
+"""The learning rate η at the beginning."""
+LEAST_RATE = 0.05
+"""The learning rate at the end, as a fraction of RATE."""
+BATCH = 16
+
+_INITIAL_SUM, _INITIAL_INPUT_SUM = 1.0, 1.0  # AdaGrad's sums begin with these
+_EMBEDDING, _OUTPUT = 0.1, 0.05  # standard deviations of the initial weights
+_SEED = 1
+
+
+class Learned(NamedTuple):
+    """A network that is learned, AdaGrad's sums of squared gradients, and buffers."""
+
+    embeddings: F32Matrix  # as in Network; [0, N_INPUTS]: no network is learned
+    layers: Layers
+    embedding_sums: F32Matrix
+    layer_sums: Layers
+    transposed: F32Matrix  # [(PLACES + 1) N_HIDDEN, N_INPUTS]: the weights of the inputs of each place, transposed
+    gradient: F32Matrix  # of the weights of the inputs, over the words of a batch
+    counter: I64Array  # [1]: words in the batch
+    inputs: F32Array  # buffers for one word: the inputs, h, and their gradients
+    hidden: F32Array
+    hidden_gradient: F32Array
+    input_gradient: F32Array
+
+    @classmethod
+    def of(cls, n_rows: int, n_domains: int) -> Learned:
+        """Return a network of random weights with n_rows embeddings."""
+        random = np.random.default_rng(_SEED)
+        shapes = layer_shapes(n_domains)
+        embeddings = (random.standard_normal((n_rows, N_INPUTS)) * _EMBEDDING).astype(np.float32)
+        layers = Layers(**{name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+        n_inputs = len(layers.inputs)
+        layers.inputs[:] = random.standard_normal(layers.inputs.shape) / np.sqrt(n_inputs)
+        layers.output[:, :N_HIDDEN] = random.standard_normal((N_SHAPES, N_HIDDEN)) * _OUTPUT
+        sums = Layers(**{name: np.full(shape, _INITIAL_SUM, np.float32) for name, shape in shapes.items()})
+        sums.inputs[:] = _INITIAL_INPUT_SUM
+        learned = cls(
+            embeddings,
+            layers,
+            np.full_like(embeddings, _INITIAL_SUM),
+            sums,
+            np.empty((n_inputs // N_INPUTS * N_HIDDEN, N_INPUTS), np.float32),
+            np.zeros_like(layers.inputs),
+            np.zeros(1, np.int64),
+            np.empty(n_inputs, np.float32),
+            np.empty(N_HIDDEN, np.float32),
+            np.empty(N_HIDDEN, np.float32),
+            np.empty(N_INPUTS, np.float32),
+        )
+        weights = layers.inputs.reshape(-1, N_INPUTS, N_HIDDEN)
+        learned.transposed[:] = weights.transpose(0, 2, 1).reshape(learned.transposed.shape)
+        return learned
+
+    def quantized(self) -> Network:
+        """Return the network with embeddings of 8 bits, whose scale the weights of the inputs take over."""
+        scale = np.float32(abs(self.embeddings).max(initial=0) / 127 or 1)
+        embeddings = np.rint(self.embeddings / scale).astype(np.int8)
+        return Network(embeddings, self.layers._replace(inputs=self.layers.inputs * scale))
+
+
+NOT_LEARNED = Learned.of(0, 1)
+
+
+@inner
+def _step(weights: F32Matrix, sums: F32Matrix, row: i64, gradient: F32Array, rate: f32) -> None:
+    """Update a row of weights: G ← G + g²;  w ← w − η g / √G."""
+    for k in range(gradient.size):
+        sums[row, k] += gradient[k] * gradient[k]
+        weights[row, k] -= rate * gradient[k] / np.sqrt(sums[row, k])
+
+
+@inner
+def _apply_batch(learned: Learned, rate: f32) -> None:
+    """Update the weights of the inputs by the gradient of the batch, and set that to 0."""
+    weights, sums, gradient = learned.layers.inputs, learned.layer_sums.inputs, learned.gradient
+    for i in range(len(weights)):
+        place, d = i // N_INPUTS * N_HIDDEN, i % N_INPUTS
+        for k in range(N_HIDDEN):
+            g = gradient[i, k]
+            sums[i, k] += g * g
+            weights[i, k] -= rate * g / np.sqrt(sums[i, k])
+            learned.transposed[place + k, d] = weights[i, k]
+            gradient[i, k] = 0
+
+
+@inner
+def learn_word(
+    tokens: TokenArray, decisions: U8Array, t: i64, domain: i64, p: F64Array, truth: u8, rate: f32, learned: Learned
+) -> None:
+    """Update all weights by the gradient of −ln p_truth, given the p of the shapes of tokens[t] by the network,
+    [N_SHAPES], whose inputs and hidden layer are in the buffers.
+
+    ∂/∂z_k = p_k − [k = truth];  ∂/∂h = Σ_k ∂/∂z_k u_k where h > 0, else 0;  ∂/∂x_j = W_jᵀ ∂/∂h.
+    """
+    layers, sums, hidden, inputs = learned.layers, learned.layer_sums, learned.hidden, learned.inputs
+    back, to_input = learned.hidden_gradient, learned.input_gradient
+    back[:] = 0
+    for k in range(N_SHAPES):
+        gradient = f32(p[k] - (k == truth))
+        for i in range(N_HIDDEN):
+            back[i] += gradient * layers.output[k, i]
+        for i in range(N_HIDDEN):
+            g = gradient * hidden[i]
+            sums.output[k, i] += g * g
+            layers.output[k, i] -= rate * g / np.sqrt(sums.output[k, i])
+        sums.output[k, N_HIDDEN] += gradient * gradient
+        layers.output[k, N_HIDDEN] -= rate * gradient / np.sqrt(sums.output[k, N_HIDDEN])
+    for i in range(N_HIDDEN):
+        back[i] = back[i] if hidden[i] > 0 else f32(0)
+    _step(layers.domains, sums.domains, domain, back, rate)
+    for i in range(inputs.size):
+        x = inputs[i]
+        for k in range(N_HIDDEN):
+            learned.gradient[i, k] += x * back[k]
+    mask = len(learned.embeddings) - 1
+    for place in range(PLACES + 1):
+        for d in range(N_INPUTS):
+            to_input[d] = 0
+        for k in range(N_HIDDEN):
+            if back[k] != 0:
+                for d in range(N_INPUTS):
+                    to_input[d] += back[k] * learned.transposed[place * N_HIDDEN + k, d]
+        if place < PLACES:
+            other = tokens[t + place - REACH]
+            evidence = place * N_EVIDENCE + evidence_in_25(other.shape_evidence)
+            _step(layers.evidence, sums.evidence, evidence, back, rate)
+            decided = place * N_DECISIONS + i64(decisions[t + place - REACH])
+            _step(layers.decisions, sums.decisions, decided, back, rate)
+            _step(learned.embeddings, learned.embedding_sums, i64(other.embedding) & mask, to_input, rate)
+    begin, end = span(tokens, t)
+    for d in range(N_INPUTS):
+        to_input[d] /= f32(max(1, end - begin - 1))
+    for other in range(begin, end):
+        if other != t:
+            _step(learned.embeddings, learned.embedding_sums, i64(tokens[other].embedding) & mask, to_input, rate)
+    learned.counter[0] += 1
+    if learned.counter[0] == BATCH:
+        _apply_batch(learned, rate)
+        learned.counter[0] = 0
