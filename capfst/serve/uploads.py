@@ -81,7 +81,7 @@ def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Dea
         if begin.read(16).startswith(_COMPRESSED):
             raise RefusedError(415, f"{asked.name!r}: the file is compressed. Send it as it was before.")
     pipeline = recaser.pipeline_with(asked.options(), "recase")
-    names = {} if asked.field is UNSET else {"field": (asked.field,), "column": (asked.field,)}
+    names: dict[str, Any] = {} if asked.field is UNSET else {"field": (asked.field,), "column": (asked.field,)}
     document = "" if pipeline.options.document else None
     options = BatchOptions(**names, document=document, markup=pipeline.options.markup)
     try:
