@@ -35,9 +35,9 @@ _OTHER_FILES = 128
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, announce: Callable[[], object]) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._announce = service, announce
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
@@ -46,6 +46,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._watching = asyncio.ensure_future(watch(self.server_state.connections))
+        self._announce()  # now that signals are handled
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.stopping.set()
@@ -62,7 +63,7 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
     options = replace(options, max_connections=_allowed(options.max_connections))
     with _listening(options) as listener:
         host, port = listener.getsockname()[:2]
-        announce(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         service = Service(recasers, options)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         config = uvicorn.Config(
@@ -71,7 +72,7 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
             ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False, server_header=False,
             timeout_keep_alive=_IDLE, timeout_graceful_shutdown=options.timeout, backlog=_BACKLOG,
         )  # fmt: skip
-        server = _Server(config, service)
+        server = _Server(config, service, lambda: announce(address))
         connections = server.server_state.connections
         service.metrics.watch("capfst_connections", "Open connections.", lambda: len(connections))
         try:

@@ -1,6 +1,7 @@
 """`capfst serve`: its models, its errors, and what it costs the other commands."""
 
 import shlex
+import signal
 import socket
 
 import pytest
@@ -60,3 +61,10 @@ def test_another_address_than_that_of_the_machine_is_a_choice():
         socket.create_connection(("127.0.0.2", service.port))
     with serving("--host", "127.0.0.2") as service, socket.create_connection(("127.0.0.2", service.port)):
         pass
+
+
+def test_a_signal_right_after_the_address_ends_it_properly():
+    for _ in range(5):
+        with serving() as service:
+            service.process.send_signal(signal.SIGTERM)
+            assert service.process.wait() == 0
