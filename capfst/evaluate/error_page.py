@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 from capfst.evaluate.error_analysis import ErrorAnalysis
+from capfst.io.html_page import html_page
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 70em; margin: 2em auto; padding: 0 1em }
@@ -26,26 +27,14 @@ footer { color: #666; font-size: 85% }
 def page(analysis: ErrorAnalysis, top: int, names: tuple[str, str]) -> str:
     """Return the page, with the `top` most frequent wrong words. names: of the references and the hypotheses."""
     title = escape(f"Case errors in {names[1]}, compared with {names[0]}")
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>{title}</h1>
-<h2>Shapes: reference (rows) and hypothesis (columns)</h2>
+    content = f"""<h2>Shapes: reference (rows) and hypothesis (columns)</h2>
 {_table(analysis.shape_table())}
 <h2>Kinds of words</h2>
 {_table(analysis.kind_table())}
 <h2>Most frequent wrong words</h2>
 {_wrong_words(analysis, top)}
-<footer>{escape(analysis.signature)}</footer>
-</body>
-</html>
-"""
+<footer>{escape(analysis.signature)}</footer>"""
+    return html_page(title, _STYLE, content)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

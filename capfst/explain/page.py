@@ -12,6 +12,7 @@ from html import escape
 from capfst.explain.explanation import ExplainedWord, Explanation
 from capfst.explain.picture import svg
 from capfst.explain.table import heading, notes, printable, shown_forms, strongest, used_parts
+from capfst.io.html_page import html_page
 
 _STYLE = """
 :root { color-scheme: light dark }
@@ -33,27 +34,15 @@ def html(explanation: Explanation) -> str:
     title = _escaped(explanation.text)
     drawn = svg(explanation)
     noted = "".join(f"<p>{_escaped(line)}</p>\n" for line in notes(explanation))
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{noted}<div class="picture">
+    content = f"""{noted}<div class="picture">
 {drawn[drawn.index("<svg") :]}</div>
 <div class="tables">
 <h2>Best casings</h2>
 {_casings(explanation)}
 <h2>Words</h2>
 {_words(explanation)}
-</div>
-</body>
-</html>
-"""
+</div>"""
+    return html_page(title, _STYLE, content)
 
 
 def _casings(explanation: Explanation) -> str:

@@ -24,4 +24,5 @@ formats.py       the suffix of a file → its format
 wrapped.py       lines wrapped at a fixed width → paragraphs
 text_blocks.py   files of any format → blocks of lines, for training
 outputs.py       inputs → outputs, and the output folder, for batch runs
+html_page.py     the frame of a page of HTML that is written
 """
