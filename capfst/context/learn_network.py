@@ -2,7 +2,7 @@
 
 In: words of which stage 2 is not certain, with its ln p of their shapes, as in new text (learn.py). Out: the weights.
 The weights of the inputs, which every word has in common, change once in BATCH words, all others after each word. The
-learning rate falls to zero along the text, so that the last words decide no more than the first.
+learning rate falls along the text, so that the last words decide no more than the first.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEAST_RATE = 0.05
 """The learning rate at the end, as a fraction of RATE."""
 BATCH = 16
 
-_INITIAL_SUM, _INITIAL_INPUT_SUM = 1.0, 1.0  # AdaGrad's sums begin with these
+_INITIAL_SUM = 1.0  # AdaGrad's sums begin with this
 _EMBEDDING, _OUTPUT = 0.1, 0.05  # standard deviations of the initial weights
 _SEED = 1
 
@@ -66,7 +66,6 @@ class Learned(NamedTuple):
         layers.inputs[:] = random.standard_normal(layers.inputs.shape) / np.sqrt(n_inputs)
         layers.output[:, :N_HIDDEN] = random.standard_normal((N_SHAPES, N_HIDDEN)) * _OUTPUT
         sums = Layers(**{name: np.full(shape, _INITIAL_SUM, np.float32) for name, shape in shapes.items()})
-        sums.inputs[:] = _INITIAL_INPUT_SUM
         learned = cls(
             embeddings,
             layers,
@@ -95,11 +94,16 @@ NOT_LEARNED = Learned.of(0, 1)
 
 
 @inner
-def _step(weights: F32Matrix, sums: F32Matrix, row: i64, gradient: F32Array, rate: f32) -> None:
-    """Update a row of weights: G ← G + g²;  w ← w − η g / √G."""
+def _step(weights: F32Matrix, sums: F32Matrix, row: i64, k: i64, gradient: f32, rate: f32) -> None:
+    """Update a weight: G ← G + g²;  w ← w − η g / √G."""
+    sums[row, k] += gradient * gradient
+    weights[row, k] -= rate * gradient / np.sqrt(sums[row, k])
+
+
+@inner
+def _step_row(weights: F32Matrix, sums: F32Matrix, row: i64, gradient: F32Array, rate: f32) -> None:
     for k in range(gradient.size):
-        sums[row, k] += gradient[k] * gradient[k]
-        weights[row, k] -= rate * gradient[k] / np.sqrt(sums[row, k])
+        _step(weights, sums, row, k, gradient[k], rate)
 
 
 @inner
@@ -109,9 +113,7 @@ def _apply_batch(learned: Learned, rate: f32) -> None:
     for i in range(len(weights)):
         place, d = i // N_INPUTS * N_HIDDEN, i % N_INPUTS
         for k in range(N_HIDDEN):
-            g = gradient[i, k]
-            sums[i, k] += g * g
-            weights[i, k] -= rate * g / np.sqrt(sums[i, k])
+            _step(weights, sums, i, k, gradient[i, k], rate)
             learned.transposed[place + k, d] = weights[i, k]
             gradient[i, k] = 0
 
@@ -133,14 +135,11 @@ def learn_word(
         for i in range(N_HIDDEN):
             back[i] += gradient * layers.output[k, i]
         for i in range(N_HIDDEN):
-            g = gradient * hidden[i]
-            sums.output[k, i] += g * g
-            layers.output[k, i] -= rate * g / np.sqrt(sums.output[k, i])
-        sums.output[k, N_HIDDEN] += gradient * gradient
-        layers.output[k, N_HIDDEN] -= rate * gradient / np.sqrt(sums.output[k, N_HIDDEN])
+            _step(layers.output, sums.output, k, i, gradient * hidden[i], rate)
+        _step(layers.output, sums.output, k, N_HIDDEN, gradient, rate)
     for i in range(N_HIDDEN):
         back[i] = back[i] if hidden[i] > 0 else f32(0)
-    _step(layers.domains, sums.domains, domain, back, rate)
+    _step_row(layers.domains, sums.domains, domain, back, rate)
     for i in range(inputs.size):
         x = inputs[i]
         for k in range(N_HIDDEN):
@@ -156,16 +155,16 @@ def learn_word(
         if place < PLACES:
             other = tokens[t + place - REACH]
             evidence = place * N_EVIDENCE + evidence_in_25(other.shape_evidence)
-            _step(layers.evidence, sums.evidence, evidence, back, rate)
+            _step_row(layers.evidence, sums.evidence, evidence, back, rate)
             decided = place * N_DECISIONS + i64(decisions[t + place - REACH])
-            _step(layers.decisions, sums.decisions, decided, back, rate)
-            _step(learned.embeddings, learned.embedding_sums, i64(other.embedding) & mask, to_input, rate)
+            _step_row(layers.decisions, sums.decisions, decided, back, rate)
+            _step_row(learned.embeddings, learned.embedding_sums, i64(other.embedding) & mask, to_input, rate)
     begin, end = span(tokens, t)
     for d in range(N_INPUTS):
         to_input[d] /= f32(max(1, end - begin - 1))
     for other in range(begin, end):
         if other != t:
-            _step(learned.embeddings, learned.embedding_sums, i64(tokens[other].embedding) & mask, to_input, rate)
+            _step_row(learned.embeddings, learned.embedding_sums, i64(tokens[other].embedding) & mask, to_input, rate)
     learned.counter[0] += 1
     if learned.counter[0] == BATCH:
         _apply_batch(learned, rate)

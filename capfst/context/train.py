@@ -26,7 +26,7 @@ from capfst.context.learn import ANY, NO_BASE, Tables, learn
 from capfst.context.learn_network import Learned
 from capfst.context.lexicon import SUFFIX, Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
 from capfst.context.listed import with_lists
-from capfst.context.network import N_ENDINGS, N_INPUTS, word_embeddings
+from capfst.context.network import N_ENDINGS, N_INPUTS, ending_embeddings
 from capfst.corpus.labels import names
 from capfst.corpus.vocabulary import Frequencies
 from capfst.exceptions import OptionError
@@ -217,7 +217,7 @@ def _lexicon(
     lower = (shapes == Shape.LOWER) | (shapes == Shape.CASELESS)
     classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
     hashes = hash_words(symbols, starts)
-    embeddings = word_embeddings(hashes[:, SUFFIX + 1])
+    embeddings = ending_embeddings(hashes[:, SUFFIX + 1])
     positional = shape_of is None
     if shape_of is None:
         shape_of = shapes
@@ -260,7 +260,9 @@ def _with_embeddings(lexicon: Lexicon, totals: npt.NDArray[np.float64]) -> Lexic
         of_language = counts.sum(1)
         frequency = np.maximum(frequency, of_language / max(1, of_language.sum()) ** 0.5)
     frequent = np.argsort(-frequency, kind="stable")[: _embeddings(len(totals)) - N_ENDINGS - 1]
-    return lexicon._replace(embeddings=word_embeddings(lexicon.hashes[:, SUFFIX + 1], frequent))
+    embeddings = lexicon.embeddings.copy()
+    embeddings[frequent] = N_ENDINGS + 1 + np.arange(len(frequent))
+    return lexicon._replace(embeddings=embeddings)
 
 
 def learn_in_turn(

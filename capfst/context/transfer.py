@@ -15,7 +15,7 @@ from capfst.context.adapt import scores_of
 from capfst.context.classes import RARE
 from capfst.context.context_model import LEAST_PENALTY, WORD_RECORD, Context
 from capfst.context.lexicon import BEGIN, NO_CASE, SUFFIX, UNSEEN, WHOLE, hash_words, label_shapes
-from capfst.context.network import word_embeddings
+from capfst.context.network import ending_embeddings
 from capfst.context.rare_words import RareWords, find_rare
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
@@ -43,7 +43,7 @@ def transferred(
     words = np.zeros(len(symbols), WORD_RECORD)
     words["word_hash"][first], words["suffix2_hash"][first] = hashes[:, WHOLE], hashes[:, SUFFIX + 1]
     words["unseen_penalty"][first], words["shape_evidence"][first] = LEAST_PENALTY, evidence
-    words["embedding"][first] = word_embeddings(hashes[:, SUFFIX + 1])
+    words["embedding"][first] = ending_embeddings(hashes[:, SUFFIX + 1])
     words["scores"][first] = scores_of(context, hashes, evidence)
     words["lower_class"][first] = words["cased_class"][first] = RARE
     words["one_letter"][first] = hashes[:, SUFFIX + 1] == 0
