@@ -268,7 +268,7 @@ class Transducer:
         """Return the words, and the number of those that may be glued."""
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)
-        tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.elisions, token_memory)
+        tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.clitics, token_memory)
         types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_
         words = Words._make(np.empty(keys.size, t) for t in types)
         n, n_glued = _match(

@@ -169,7 +169,7 @@ class Interner:
     """Gives words the ids 1, 2, …; not shared between threads."""
 
     def __init__(self, language: Language = DEFAULT) -> None:
-        self.info, self.elisions = language.info, language.elisions
+        self.info, self.clitics = language.info, language.clitics
         self.size = 0  # number of words
         words = Strings(np.empty(1 << 18, np.uint8), np.zeros(1 << 15, np.int64))
         self.counts = np.zeros((words.offsets.size, 3), np.int64)  # by id: COMPOUNDS, LINE_ENDS, BREAKS
@@ -189,7 +189,7 @@ class Interner:
         buf = np.frombuffer(block, np.uint8)
         if self._tokens is None or self._tokens[1].size < capacity(buf.size):
             self._tokens = allocate_tokens(buf.size)
-        tokens, keys = read_tokens(buf, pretokenized, self.info, self.elisions, self._tokens)
+        tokens, keys = read_tokens(buf, pretokenized, self.info, self.clitics, self._tokens)
         begins = np.zeros(keys.size, np.bool_)
         if not pretokenized:
             mark_capitalized(buf, *tokens, self.info, begins)

@@ -1,6 +1,6 @@
-"""Languages: the rules of case and elision that depart from Unicode's default.
+"""Languages: the rules of case and clitics that depart from Unicode's default.
 
-In: the names of languages; `grammars/languages.tsv` and `grammars/elisions.tsv`. Out: `Language`, tables for kernels:
+In: the names of languages; `grammars/languages.tsv` and `grammars/clitics.tsv`. Out: `Language`, tables for kernels:
 one mechanism serves all languages, and no kernel depends on a language. `grammars/lower.py` and `grammars/shapes.py`
 have the same rules as grammars.
 """
@@ -46,7 +46,7 @@ class Language(NamedTuple):
     title: CodePoints  # like TO_TITLE of unicode.py
     upper: CodePoints  # like TO_UPPER of unicode.py
     raisings: CodePoints  # [n, 2 WIDTH + 1]: characters padded with 0; their lowercase, likewise; their marks
-    elisions: npt.NDArray[np.uint64]  # words of ASCII, as the lowest bytes of an integer
+    clitics: npt.NDArray[np.uint64]  # as in clitics.tsv, each as the lowest bytes of an integer
     info: Bytes = INFO  # like INFO, for the tokenizer
     grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and their replacements
     dotted: tuple[int, ...] = ()  # of several languages, in order of their names, those in which i is that of İ
@@ -147,7 +147,7 @@ def _joined(names: tuple[str, ...]) -> Language:
         title,
         upper,
         longest_first(raised, WIDTH, 2 * WIDTH + 1),
-        np.array(sorted({_key(word) for name in names for word in _elisions(name)}), np.uint64),
+        np.array(sorted({_key(word) for name in names for word in _clitics(name)}), np.uint64),
         dotted=tuple(dotted),
     )
 
@@ -160,8 +160,8 @@ def _rules(name: str) -> list[_Rule]:
     ]
 
 
-def _elisions(name: str) -> list[str]:
-    return [word for language, word in rows("elisions.tsv") if language == name]
+def _clitics(name: str) -> list[str]:
+    return [word for language, word in rows("clitics.tsv") if language == name]
 
 
 def _key(word: str) -> int:

@@ -6,8 +6,8 @@ text and recasing lowercased text see the same words.
 
 * WORD: letters, marks and digits with the punctuation inside (`o'neill`, `at&t`, `1,234.5`, `10:30`, `example.com`);
   abbreviations with their periods (`U.S.`, `Ph.D.`, the initial `J.`); clitics (`'s`, `n't`, `'ll`) on their own, so
-  that raw and Penn-Treebank-tokenized text have the same tokens; words that their language elides (`l'`, `dell'`), with
-  the apostrophe.
+  that raw and Penn-Treebank-tokenized text have the same tokens; likewise the clitics of a language (`l'`, `dell'`,
+  `'da`).
 * COMPOUND: a hyphenated word, followed by its parts (WORD and MARKS `-`) as tokens. A caller with a vocabulary takes
   the compound if the vocabulary has it, else the parts.
 * MARKS: one punctuation mark or symbol, or a run of the same one; an entity (`&amp;`).
@@ -148,17 +148,42 @@ def _clitic_end(buf: U8Array, i: i64, end: i64, info: U8Array) -> i64:
 
 
 @inner
-def _is_elision(buf: U8Array, start: i64, end: i64, elisions: U64Array) -> bool:
-    """Return whether the letters buf[start:end], in any case, are one of the elisions."""
-    if end - start > 8:
-        return False
-    word = u64(0)
-    for i in range(start, end):
-        word |= u64(buf[i] | 32) << u64(8 * (i - start))
-    for elision in elisions:  # noqa: SIM110
-        if word == elision:
+def _is_clitic(key: u64, clitics: U64Array) -> bool:
+    for clitic in clitics:  # noqa: SIM110
+        if key == clitic:
             return True
     return False
+
+
+@inner
+def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
+    """Return whether the letters buf[start:end], in any case, are a clitic before an apostrophe."""
+    if end - start > 7:
+        return False
+    key = u64(_APOSTROPHE) << u64(8 * (end - start))
+    for i in range(start, end):
+        key |= u64(buf[i] | 32) << u64(8 * (i - start))
+    return _is_clitic(key, clitics)
+
+
+@inner
+def _suffix_end(buf: U8Array, i: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
+    """Return the end of the suffix whose letters, in any case, start at `i`, after its apostrophe; −1 if there is none.
+    ı and İ are read as i, ü as u."""
+    key, n = u64(_APOSTROPHE), 1
+    while i < end:
+        code, after = decode(buf, i, end)
+        char_class = info[code] & CLASS
+        if char_class == LETTER or char_class == NUMBER:
+            if n == 8 or not (code | 32 == 0xFC or code | 1 == 0x131 or code < 128):
+                return -1
+            letter = 117 if code | 32 == 0xFC else 105 if code >= 128 else code | 32
+            key |= u64(letter) << u64(8 * n)
+            n += 1
+        elif char_class != MARK:
+            break
+        i = after
+    return i if _is_clitic(key, clitics) else -1
 
 
 @inner
@@ -179,7 +204,7 @@ def _letters(buf: U8Array, start: i64, end: i64) -> tuple[i64, u64]:
 
 
 @inner
-def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, elisions: U64Array) -> i64:
+def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
     """Return the end of the word at `start`, which has ASCII letters up to `letters_end` at least. A hyphen ends it, a
     clitic begins a new word, an elision is a word."""
     i = letters_end
@@ -205,7 +230,7 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
                 break
         elif byte == _APOSTROPHE or code == _RIGHT_QUOTE:
             next_class = class_at(buf, after, end, info)
-            if (next_class == LETTER or next_class == SPACE) and _is_elision(buf, start, i, elisions):
+            if (next_class == LETTER or next_class == SPACE) and _is_elision(buf, start, i, clitics):
                 return after
             if next_class != LETTER:
                 break
@@ -215,6 +240,8 @@ def _word_end(buf: U8Array, start: i64, letters_end: i64, end: i64, info: U8Arra
                     break
                 if buf[i - 1] | 32 == 110:  # n't: the n belongs to the clitic
                     return clitic if i - 1 == start else i - 1
+            elif _suffix_end(buf, after, end, info, clitics) >= 0:
+                break
         elif byte == _PERIOD:
             if not is_alphanumeric(class_at(buf, after, end, info)):
                 break
@@ -538,7 +565,7 @@ def scan(
     buf: U8Array,
     end: i64,
     info: U8Array,
-    elisions: U64Array,
+    clitics: U64Array,
     starts: I64Array,
     ends: I64Array,
     token_types: U8Array,
@@ -577,7 +604,7 @@ def scan(
         code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
-            token_end = _word_end(buf, i, letters_end, end, info, elisions)
+            token_end = _word_end(buf, i, letters_end, end, info, clitics)
             first = n
             if _joins(buf, token_end, end, _HYPHEN, info):
                 n += 1
@@ -590,7 +617,7 @@ def scan(
                     starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
                     n += 1
                     part = token_end + 1
-                    token_end = _word_end(buf, part, part, end, info, elisions)
+                    token_end = _word_end(buf, part, part, end, info, clitics)
                 starts[first], ends[first], token_types[first], keys[first] = i, token_end, COMPOUND, 0
             else:
                 starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
@@ -637,16 +664,15 @@ def scan(
                 continue
         attached = n > 0 and ends[n - 1] == i and token_types[n - 1] == WORD
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
-            token_end = _clitic_end(buf, after, end, info)
-            if (
-                token_end >= 0
-                and not (after < end and buf[after] | 32 == 116)
-                and (
-                    attached
-                    or not (
-                        token_end < end
-                        and (buf[token_end] == _APOSTROPHE or decode(buf, token_end, end)[0] == _RIGHT_QUOTE)
-                    )
+            is_t = after < end and buf[after] | 32 == 116  # its n belongs to it
+            token_end = -1 if is_t else _clitic_end(buf, after, end, info)
+            if token_end < 0 and attached:
+                token_end = _suffix_end(buf, after, end, info, clitics)
+            if token_end >= 0 and (
+                attached
+                or not (
+                    token_end < end
+                    and (buf[token_end] == _APOSTROPHE or decode(buf, token_end, end)[0] == _RIGHT_QUOTE)
                 )
             ):
                 starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
@@ -787,19 +813,19 @@ def allocate_tokens(size: int) -> TokensAndKeys:
 
 
 def read_tokens(
-    buf: npt.NDArray[np.uint8], pretokenized: bool, info: Bytes, elisions: npt.NDArray[np.uint64], memory: TokensAndKeys
+    buf: npt.NDArray[np.uint8], pretokenized: bool, info: Bytes, clitics: npt.NDArray[np.uint64], memory: TokensAndKeys
 ) -> TokensAndKeys:
     """Return the tokens of a buffer of valid UTF-8 (any number of lines) and their keys, in this memory, which is large
-    enough. COMPOUND tokens are followed by their parts. info, elisions: of the language."""
+    enough. COMPOUND tokens are followed by their parts. info, clitics: of the language."""
     tokens, keys = memory
     if pretokenized:
         n = scan_spaced(buf, buf.size, *tokens, keys)
     else:
-        n = scan(buf, buf.size, info, elisions, *tokens, keys)
+        n = scan(buf, buf.size, info, clitics, *tokens, keys)
     return Tokens._make(a[:n] for a in tokens), keys[:n]
 
 
 def tokenize(text: bytes, pretokenized: bool = False, language: Language = DEFAULT) -> Tokens:
     """Return the tokens of `text`, as `read_tokens` does."""
     buf = np.frombuffer(text, np.uint8)
-    return read_tokens(buf, pretokenized, language.info, language.elisions, allocate_tokens(buf.size))[0]
+    return read_tokens(buf, pretokenized, language.info, language.clitics, allocate_tokens(buf.size))[0]

