@@ -85,7 +85,7 @@ lm: $(VENV)/core
 
 # Build a bundled model; its model card, capfst/models/NAME.json, lists the texts and word lists that must be in the folder.
 NAME ?= en
-model: $(if $(SOURCES),$(VENV)/core)
+model: $(if $(SOURCES),$(VENV)/core $(VENV)/words)
 	@$(if $(SOURCES),,echo 'make model: no texts. Run: make model SOURCES=folder' >&2; exit 2)
 	$(BIN)/python scripts/maintain/ready_model.py make $(call quoted,$(NAME)) $(call quoted,$(SOURCES))
 

@@ -21,7 +21,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from peers import Recase, Sentence, lowered, with_capitals
 
 TAGGER = "tagger.pt"
-EPOCHS, BATCH, RATE, DECAY, HELD_OUT, RARE, SEED = 2, 32, 0.002, 0.998, 50, 5, 1
+EPOCHS, BATCH, RATE, DECAY, HELD_OUT, RARE, SEED = 8, 32, 0.002, 0.998, 50, 5, 1
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # codes of characters
 
 torch.set_num_threads(1)  # results depend on the number
