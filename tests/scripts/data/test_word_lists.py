@@ -27,6 +27,19 @@ def test_a_list(tmp_path):
     assert not any("{" in line for line in lines)
 
 
+def test_names_in_context_alone(tmp_path):
+    command = [sys.executable, SCRIPT, "it", "-o", tmp_path / "words", "--in-context"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "not installed" in done.stderr:
+        pytest.skip("the packages of the extra `words` are not installed")
+    lines = (tmp_path / "words" / "it.txt").read_text("utf-8").splitlines()
+    assert {"2 gennaio 1905", "la Seconda guerra mondiale"} <= set(lines)
+    assert not {"acqua", "Tokyo"} & set(lines)
+    refused = subprocess.run([*command, "--frequent", "9"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "Omit one of them" in refused.stderr
+
+
 def test_titles():
     """Each row has a cell per language, and only blanks that the script fills."""
     rows = SCRIPT.with_name("titles.tsv").read_text("utf-8").splitlines()
