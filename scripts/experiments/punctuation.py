@@ -1,19 +1,20 @@
-"""Measure punctuation restored by an n-gram LM (Gravano, Jansche & Bacchiani 2009) and by a log-linear model of gaps.
+"""Measure punctuation restored by an n-gram LM (Gravano, Jansche & Bacchiani 2009), a log-linear model and a network.
 
     \b
     python scripts/experiments/punctuation.py --document docs/research-punctuation.md
 
 Prints precision, recall and F1 of commas, periods (with `!` and `;`) and question marks on the reference words of
 IWSLT 2011 (TED talks, no line ends), by system. All are trained on texts of `train`: first on general ones, then on
-speech, then on the development set of IWSLT 2012, which also sets their thresholds. A second table has what parts of
-the log-linear model are worth: it is measured on the end of the development set, after training on speech and on the
-rest of it.
+speech, then on the development set of IWSLT 2012, which also sets their thresholds. A second table has F1 on the end
+of the development set, after training on its rest: of the log-linear model with some of its parts, which learns from
+speech first, and of the systems of the first table.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -56,6 +57,12 @@ DECAY = 1e-4
 SMALL = 1_500_000
 """Rows of a small model, of 8 bytes: four weights, and the check of a feature."""
 TIMES = 5
+SEEDS = (1, 2)
+"""A network is trained once with each; with the first one only, for a quick check."""
+FOLDS = 4
+"""Parts of the development set that a network is tested on, after learning from the others."""
+FREQUENT = 8
+"""A word has an embedding of its own if it occurs at least this often without TED talks."""
 EVENTS = ("comma", "period", "question")
 
 
@@ -92,20 +99,20 @@ class Texts(NamedTuple):
     dev: Marked  # without the held-out words
     held_out: Marked
     test: Marked
-    n_words: int  # of the vocabulary
+    endings: npt.NDArray[np.int64]  # of the words of the vocabulary
 
 
 def read(data: Path, most: int) -> Texts:
-    """Read the texts, at most this many words of each in `train`."""
+    """Read the texts, at most this many words of each in `train` and of the development set."""
     reader = Reader()
     general, speech = (
         joined([reader.text(data / f"train/en/{name}.txt.zst", most) for name in names]) for names in (GENERAL, SPEECH)
     )
     dev, test = (reader.table(data / f"punctuation/iwslt_{name}.tsv.zst") for name in ("dev2012", "test2011"))
-    dev, held_out = dev.cut(None, -HELD_OUT), dev.cut(-HELD_OUT)
+    dev, held_out = dev.cut(-HELD_OUT - most, -HELD_OUT), dev.cut(-HELD_OUT)
     vocabulary = Vocabulary(reader.numbers, [general, speech, dev])
     general, speech, dev, held_out, test = map(vocabulary, (general, speech, dev, held_out, test))
-    return Texts(general, speech, dev, held_out, test, len(vocabulary.words))
+    return Texts(general, speech, dev, held_out, test, vocabulary.endings())
 
 
 class Classes(NamedTuple):
@@ -325,40 +332,96 @@ def held_out_cells(of_dev: npt.NDArray[np.float32], p: npt.NDArray[np.float32], 
     return cells(texts.held_out.marks, p, best_bias(of_dev[end], texts.dev.marks[end]))[2::3]
 
 
-def of_systems(texts: Texts, classes: Classes) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the rows of the systems on the test set, and those of the whole log-linear model and of both on the
-    held-out words."""
+class Result(NamedTuple):
+    """What a system makes of the development set, of the held-out words and of the test set.
+
+    p: P for each of them. A part of the first two is predicted before it is learned from, or without learning from it.
+    """
+
+    name: str
+    p: Sequence[npt.NDArray[np.float32]]
+    seconds: float  # of processor time, for the test set
+
+    def on_held_out(self, texts: Texts) -> list[str]:
+        return held_out_cells(self.p[0], self.p[1], texts)
+
+    def on_test(self, texts: Texts) -> list[str]:
+        """Return the row of the table, with thresholds from the second half of the development set."""
+        p, marks = np.concatenate(self.p[:2]), np.append(texts.dev.marks, texts.held_out.marks)
+        end = slice(len(p) // 2, None)
+        speed = len(texts.test.words) / self.seconds
+        return [self.name, *cells(texts.test.marks, self.p[2], best_bias(p[end], marks[end])), f"{speed:,.0f}"]
+
+
+def combined(name: str, systems: Sequence[Result], marks: npt.NDArray[np.uint8]) -> Result:
+    """Combine systems; marks: those of the development set."""
+    combine = Combination([system.p[0] for system in systems], marks)
+    p = [combine(of_all) for of_all in zip(*(system.p for system in systems), strict=True)]
+    return Result(name, p, sum(system.seconds for system in systems))
+
+
+def of_models(texts: Texts, classes: Classes) -> Iterator[Result]:
+    """Yield the results of the n-gram LM, of the log-linear model and of its small version."""
+    with TemporaryDirectory() as folder:
+        lm = NgramModel([texts.general, texts.speech], len(texts.endings), Path(folder))
+        yield Result("n-gram LM", [*map(lm, (texts.dev, texts.held_out, texts.test))], fastest(lm, texts.test))
     model = Punctuator(classes)
     model.learn(texts.general)
     model.learn(texts.speech, kept=KEPT)
-    of_dev = model.learn(texts.dev, DOMAIN_RATE, KEPT)
-    of_held_out = model(texts.held_out)
-    parts = [["general texts first", *held_out_cells(of_dev, of_held_out, texts)]]
-    with TemporaryDirectory() as folder:
-        lm = NgramModel([texts.general, texts.speech], texts.n_words, Path(folder))
-        lm_of_dev, lm_of_held_out, lm_of_test = (lm(text) for text in (texts.dev, texts.held_out, texts.test))
-        seconds = [fastest(system, texts.test) for system in (lm, model)]
-    both = Combination([of_dev, lm_of_dev], texts.dev.marks)
-    p = both([of_held_out, lm_of_held_out])
-    parts.append(["and the n-gram LM", *held_out_cells(both([of_dev, lm_of_dev]), p, texts)])
-
-    # From here on, the held-out words are learned from, too.
-    marks = np.append(texts.dev.marks, texts.held_out.marks)
-    of_dev = np.concatenate([of_dev, model.learn(texts.held_out, DOMAIN_RATE)])
-    lm_of_dev = np.concatenate([lm_of_dev, lm_of_held_out])
-    of_test = model(texts.test)
+    before = [model.learn(texts.dev, DOMAIN_RATE, KEPT), model(texts.held_out)]
+    model.learn(texts.held_out, DOMAIN_RATE)
+    seconds = fastest(model, texts.test)
+    yield Result("log-linear", [*before, model(texts.test)], seconds)
     prune(model, SMALL)
-    both = Combination([of_dev, lm_of_dev], marks)
-    rows = []
-    for name, p_of_dev, p, time_of in (
-        ("n-gram LM", lm_of_dev, lm_of_test, seconds[0]),
-        ("log-linear", of_dev, of_test, seconds[1]),
-        ("log-linear, 12 MB", of_dev, model(texts.test), seconds[1]),
-        ("both", both([of_dev, lm_of_dev]), both([of_test, lm_of_test]), sum(seconds)),
-    ):
-        bias = best_bias(p_of_dev[len(marks) // 2 :], marks[len(marks) // 2 :])
-        rows.append([name, *cells(texts.test.marks, p, bias), f"{len(texts.test.words) / time_of:,.0f}"])
-    return rows, parts
+    yield Result("log-linear, 12 MB", [*before, model(texts.test)], seconds)
+
+
+def of_networks(texts: Texts, seeds: Sequence[int]) -> Iterator[tuple[Result, Result, Result]]:
+    """Yield the results of a network for each seed: without TED talks, with them, and then with numbers of 16 bits."""
+    from helpers.punctuation_network import Course, Network, Predictor, Words  # noqa: PLC0415
+
+    sources = [texts.general, texts.speech]
+    frequent = sum(np.bincount(text.words, minlength=len(texts.endings)) for text in sources) >= FREQUENT
+    classes = word_classes(sources, len(texts.endings)).many.astype(np.int64) + 1
+    classes[0] = 0  # padding
+    words = Words(np.cumsum(frequent) * frequent, classes, texts.endings)
+    parts = [Marked(*arrays) for arrays in zip(*(np.array_split(array, FOLDS) for array in texts.dev), strict=True)]
+    for seed in seeds:
+        network = Network(words, seed)
+        network.learn(texts.general, Course(epochs=1, rate=2e-3, last=0.4))
+        network.learn(texts.speech, Course(epochs=3, rate=2e-3, last=0.1))
+
+        def taught(talks: Sequence[Marked], network: Network = network) -> Network:
+            adapted = deepcopy(network)
+            adapted.learn(joined(talks), Course(epochs=6, rate=1e-3, last=0.05, length=256, dropout=0.2))
+            return adapted
+
+        def result(name: str, predict: Predictor, before: Sequence[npt.NDArray[np.float32]]) -> Result:
+            return Result(name, [*before, predict(texts.test)], fastest(predict, texts.test))
+
+        predict = Predictor(network)
+        without = result(f"network {seed} without TED talks", predict, [predict(texts.dev), predict(texts.held_out)])
+        dev = [Predictor(taught([*parts[:k], *parts[k + 1 :]]))(part) for k, part in enumerate(parts)]
+        before = [np.concatenate(dev), Predictor(taught([texts.dev]))(texts.held_out)]
+        network = taught([texts.dev, texts.held_out])
+        yield (
+            without,
+            result(f"network {seed}", Predictor(network), before),
+            result(f"network {seed}, 16 bits", Predictor(network, is_short=True), before),
+        )
+
+
+def of_systems(texts: Texts, classes: Classes, seeds: Sequence[int]) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the rows of the systems on the test set, and those of some on the held-out words."""
+    lm, log_linear, small = of_models(texts, classes)
+    both = combined("both", [log_linear, lm], texts.dev.marks)
+    systems, parts = [lm, log_linear, small, both], [log_linear._replace(name="general texts first")]
+    parts.append(both._replace(name="and the n-gram LM"))
+    for without, network, short in of_networks(texts, seeds):
+        with_both = combined(f"{network.name} and both", [network, log_linear, lm], texts.dev.marks)
+        systems += [without, network, short, with_both]
+        parts += [without, network, with_both]
+    return [system.on_test(texts) for system in systems], [[part.name, *part.on_held_out(texts)] for part in parts]
 
 
 @click.command(help=__doc__)
@@ -366,23 +429,24 @@ def of_systems(texts: Texts, classes: Classes) -> tuple[list[list[str]], list[li
 @quick_option
 @document_option
 def main(data: Path, quick: bool, document: Path | None) -> None:
-    require("numba", "scipy")
+    require("numba", "scipy", "torch")
     texts = read(data, QUICK if quick else MOST)
     amount = (
         f"Trained on {len(texts.general.words):,} words of general texts, {len(texts.speech.words):,} of speech and "
         f"others of the present, and {len(texts.dev.words) + HELD_OUT:,} of TED talks."
     )
     click.echo(amount, err=True)
-    classes = word_classes([texts.general, texts.speech, texts.dev], texts.n_words)
-    systems, parts = of_systems(texts, classes)
+    classes = word_classes([texts.general, texts.speech, texts.dev], len(texts.endings))
+    systems, parts = of_systems(texts, classes, SEEDS[:1] if quick else SEEDS)
     head = ["system", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1")), "words/s"]
-    shown = {"punctuation-systems": f"{amount}\n\n{table(head, systems)}"}
-    click.echo(shown["punctuation-systems"])
-    shown["punctuation-parts"] = table(["with", *EVENTS, "all"], [*of_parts(texts, classes), *parts])
-    click.echo(shown["punctuation-parts"])
+    show(f"{amount}\n\n{table(head, systems)}", "punctuation-systems", document)
+    show(table(["with", *EVENTS, "all"], [*of_parts(texts, classes), *parts]), "punctuation-parts", document)
+
+
+def show(text: str, name: str, document: Path | None) -> None:
+    click.echo(text)
     if document:
-        for name, text in shown.items():
-            fill(document, name, text)
+        fill(document, name, text)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,11 @@ class Vocabulary:
         """Return the text with the numbers of this vocabulary."""
         return Marked(self._number_of[text.words], text.marks)
 
+    def endings(self) -> npt.NDArray[np.int64]:
+        """Return the number of each word's ending."""
+        endings = [word if word in _RARE else _ending(word) for word in self.words[1:]]
+        return np.array([0, *(1 + _RARE.index(ending) for ending in endings)])
+
 
 def _ending(word: str) -> str:
     if any(character.isdigit() for character in word):
