@@ -8,7 +8,7 @@ speed, size of the model, and the time that one line takes.
 Each cased TEXT (one sentence per line, named by its file) is lowercased, and its lines are recased as sentences. capfst
 and the peers of scripts/bench/peers are trained on the same corpora; the bundled models and the package truecase were
 trained on other text. Peers that are not installed (extra `leaderboard`) are left out. Models are kept in the folder
-WORK, and existing ones are used: training the BiLSTM on 0.8 M words takes six minutes of processor time. With --only,
+WORK, and existing ones are used: training the BiLSTM on 0.8 M words takes half an hour of processor time. With --only,
 all other results stay as they are in the output file.
 
 Times are the least processor times of several runs of a whole command on one core: that for one line, and the rate for

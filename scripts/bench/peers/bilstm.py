@@ -1,8 +1,8 @@
 """A character BiLSTM of two layers of 150 that labels each character as a capital or not (Susanto et al. 2016), with
 the vectors of 50, dropout of 0.25 and Adam of Mayhew et al. (2020).
 
-Training is short, because it is on one core: a few epochs in bfloat16, in small batches. The model is the moving
-average of the weights. A fiftieth of the sentences is held out.
+Training is on one core: in bfloat16 and small batches, until the loss on held-out sentences, a fiftieth of them, hardly
+falls. The model is the moving average of the weights.
 """
 
 from __future__ import annotations
