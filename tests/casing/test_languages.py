@@ -300,6 +300,15 @@ def test_clitics(language: str, text: str, tokens: str) -> None:
     assert [data[s:e].decode() for s, e in zip(starts, ends, strict=True)] == tokens.split(" ")
 
 
+@given(st.text("aAiIıİ\u0307uUüÜnNlLtTdD'’19.- ", max_size=15))
+def test_clitics_do_not_depend_on_case(text: str) -> None:
+    def words(data: bytes) -> list[str]:
+        starts, ends, _ = tokenize(data, language=languages("fr,tr"))
+        return [lower(data[s:e].decode()) for s, e in zip(starts, ends, strict=True)]
+
+    assert words(text.encode()) == words(lower(text).encode())
+
+
 def test_clitics_are_short_words_of_ascii() -> None:
     clitics = [row[1] for row in rows("clitics.tsv")]
     assert all(clitic.isascii() and clitic.islower() and len(clitic) <= 8 for clitic in clitics)
