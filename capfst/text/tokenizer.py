@@ -664,7 +664,7 @@ def scan(
                 continue
         attached = n > 0 and ends[n - 1] == i and token_types[n - 1] == WORD
         if byte == _APOSTROPHE or code == _RIGHT_QUOTE:
-            is_t = after < end and buf[after] | 32 == 116  # its n belongs to it
+            is_t = after < end and buf[after] | 32 == 116  # n't: the n belongs to the clitic
             token_end = -1 if is_t else _clitic_end(buf, after, end, info)
             if token_end < 0 and attached:
                 token_end = _suffix_end(buf, after, end, info, clitics)

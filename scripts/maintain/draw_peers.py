@@ -12,7 +12,7 @@ from chart import BLUE, GRAY, Chart
 DOCS = Path(__file__).parents[2] / "docs"
 PICTURE = DOCS / "images" / "peers.svg"
 TEXT = "wikipedia_wikitext2_test"
-LEFT_OF_POINT = {"capfst, LM alone", "capfst, multi", "character BiLSTM, 8 epochs"}
+LEFT_OF_POINT = {"capfst, LM alone", "capfst, multi", "character BiLSTM"}
 """Labels that would touch the next one on the right of their points."""
 
 

@@ -27,7 +27,7 @@ PEERS = {
     "sacremoses": "sacremoses",
     "word_crf": "word CRF",
     "character_crf": "character CRF",
-    "bilstm": "character BiLSTM, 8 epochs",
+    "bilstm": "character BiLSTM",
     "truecase": "truecase",
 }
 """Modules, and their titles in tables."""

@@ -1,23 +1,17 @@
 """scripts/data/word_lists.py: a list of a language's words and names, from packages."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.word_packages import run_script
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "data" / "word_lists.py"
 
 
 @pytest.mark.slow
 def test_a_list(tmp_path):
-    command = [sys.executable, SCRIPT, "it", "-o", tmp_path / "words", "--frequent", "20000"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        assert re.fullmatch(r"capfst: error: .*: \w.*constraints\.txt '\.\[words\]'\n", done.stderr)
-        assert not (tmp_path / "words").exists()
-        pytest.skip("the packages of the extra `words` are not installed")
+    done = run_script(SCRIPT, "it", "--frequent", "20000", output=tmp_path / "words")
     lines = (tmp_path / "words" / "it.txt").read_text("utf-8").splitlines()
     assert f"{len(set(lines)):,} words and names" in done.stdout
     assert lines == sorted(lines)
@@ -28,14 +22,11 @@ def test_a_list(tmp_path):
 
 
 def test_names_in_context_alone(tmp_path):
-    command = [sys.executable, SCRIPT, "it", "-o", tmp_path / "words", "--in-context"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "not installed" in done.stderr:
-        pytest.skip("the packages of the extra `words` are not installed")
+    run_script(SCRIPT, "it", "--in-context", output=tmp_path / "words")
     lines = (tmp_path / "words" / "it.txt").read_text("utf-8").splitlines()
     assert {"2 gennaio 1905", "la Seconda guerra mondiale"} <= set(lines)
     assert not {"acqua", "Tokyo"} & set(lines)
-    refused = subprocess.run([*command, "--frequent", "9"], capture_output=True, text=True, check=False)
+    refused = run_script(SCRIPT, "it", "--in-context", "--frequent", "9", output=tmp_path / "words")
     assert refused.returncode == 1
     assert "Omit one of them" in refused.stderr
 
