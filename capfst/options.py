@@ -36,6 +36,8 @@ FORMATS = (
 """Subtitles and transcripts (io/speech.py)."""
 MAX_JOBS = 1024
 """Each thread may hold a few megabytes of text."""
+PUNCTUATION = ("punctuation", "punctuation,case")
+"""Values of `restore`: marks alone, and marks and case."""
 START_TOKEN = "and"
 """Beaufays & Strope 2013, §3.2.2."""
 
@@ -165,8 +167,17 @@ class RecaseOptions(_Validated):
     )
     restore: str | None = option(
         None,
-        "Require a model that restores this.  [default: any]",
-        choices=("case", "diacritics", "both"),
+        "punctuation, or punctuation,case: insert commas, periods and question marks, if the model has learned them."
+        " case, diacritics or both: require a model that restores this.  [default: what the model restores, without"
+        " punctuation]",
+        choices=("case", "diacritics", "both", *PUNCTUATION),
+        group=CASING,
+    )
+    keep_marks: bool = option(
+        True,
+        "With --restore punctuation: keep the marks of the input, or remove commas, periods and the like after words"
+        " first.  [default: keep them]",
+        flag="--keep-marks/--no-keep-marks",
         group=CASING,
     )
     input_case: str | None = option(
@@ -194,6 +205,13 @@ class RecaseOptions(_Validated):
         super().__post_init__()
         if not self.start_token.strip():
             raise OptionError(f"`start_token` is {self.start_token!r}. Use a word, such as {START_TOKEN}.")
+        if self.restore == PUNCTUATION[0] and self.sentence_case:
+            raise OptionError(f"`sentence_case` needs `restore={PUNCTUATION[1]!r}`: without case, no word changes.")
+
+    @property
+    def restores_marks(self) -> bool:
+        """Whether marks are inserted."""
+        return self.restore in PUNCTUATION
 
 
 def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
@@ -317,8 +335,9 @@ class TrainOptions(_Validated):
     )
     restore: str | None = option(
         None,
-        "What the model restores: case, diacritics of cased text, or both.  [default: case; with --grammar, both]",
-        choices=("case", "diacritics", "both"),
+        "What the model restores: case, diacritics of cased text, or both; or case and, if wanted, punctuation."
+        "  [default: case; with --grammar, both]",
+        choices=("case", "diacritics", "both", PUNCTUATION[1]),
         group=TEXT,
     )
     grammar: Path | None = option(
@@ -371,6 +390,16 @@ class TrainOptions(_Validated):
                 f"`cutoffs` is {given}. Use at most {quantity(self.order, 'number')} in ascending order, of which the"
                 " first is 0, such as 0,0,1. To drop rare words, use `min_count`."
             )
+
+    @property
+    def restores_marks(self) -> bool:
+        """Whether the model learns punctuation."""
+        return self.restore in PUNCTUATION
+
+    @property
+    def restored(self) -> str | None:
+        """What `restore` says about words."""
+        return "case" if self.restores_marks else self.restore
 
 
 LISTENING, LIMITS = "Listening", "Limits"

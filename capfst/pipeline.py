@@ -36,7 +36,7 @@ from capfst.io.documents import PIECE, whole_documents
 from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
-from capfst.options import Path, RecaseOptions
+from capfst.options import PUNCTUATION, Path, RecaseOptions
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
@@ -111,6 +111,12 @@ class Pipeline:
         if options.language is not None:
             self.language = self._number_of(options.language)
 
+    def check_line(self, call: str) -> None:
+        """Raise OptionError if markup was named or marks are inserted, which this call does not support."""
+        self.check_markup(call)
+        if self.options.restores_marks:
+            raise OptionError(f"`restore={self.options.restore!r}` is not for {call}. Punctuate the text first.")
+
     def check_markup(self, call: str) -> None:
         """Raise OptionError if markup was named, which this call does not support."""
         if self.options.markup in (MARKDOWN, HTML):
@@ -121,11 +127,12 @@ class Pipeline:
     def _check_restores(self) -> None:
         model, options = self.loaded.model, self.options
         restored = model.symbols.language.restored
-        if options.restore not in (None, restored):
+        if options.restore not in (None, restored, *PUNCTUATION):
             raise OptionError(
                 f"`restore` is {options.restore!r}, but the model {model.path} restores {restored}. Use a model trained"
                 f" with `restore={options.restore!r}`."
             )
+        self.punctuator = self.loaded.punctuator if options.restores_marks else None
         if options.sentence_case and not model.symbols.language.restores_case:
             raise OptionError(
                 f"`sentence_case` needs a model that restores case, but {model.path} restores {restored}. Leave it out,"
@@ -193,8 +200,16 @@ class Pipeline:
         block: the same text with its source, if it is a translation. style: that of the text to which the lines belong;
         None: each line is on its own.
         """
+        if self.options.restore == PUNCTUATION[0]:
+            return self.words(buf), buf.data
         words, recased = self._recase_once(buf, block, style)
         return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
+
+    def punctuated(self, buf: Buffer, begin: int = 0) -> Buffer:
+        """Return a text with the marks that it is to have, from the byte offset `begin` on, before it is recased."""
+        if self.punctuator is None:
+            return buf
+        return self.punctuator.insert(buf, begin, self.options.keep_marks)
 
     def _recase_once(
         self, buf: Buffer, block: Block | None = None, style: Style | None = None
@@ -324,7 +339,7 @@ class Pipeline:
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
         recased = [
-            memoryview(bytes(piece)) if is_blank(piece) else self.recase(piece, style=of_piece)[1]
+            memoryview(bytes(piece)) if is_blank(piece) else self.recase(self.punctuated(piece), style=of_piece)[1]
             for piece, of_piece in self.pieces(text, style)
         ]
         return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
@@ -398,7 +413,7 @@ class Pipeline:
             ModelError: the model has none.
             OptionError: `document` or `wrapped` is set: translations are recased line by line.
         """
-        self.check_markup("a source")
+        self.check_line("a source")
         for name in ("document", "wrapped"):
             if getattr(self.options, name):
                 raise OptionError(f"`{name}` cannot be used with a source: translations are recased line by line.")
@@ -443,7 +458,7 @@ class Pipeline:
 
     def line(self, text: bytes) -> tuple[Buffer, Words]:
         """Return the buffer and the words of one line; CorpusError if it has a line break."""
-        self.check_markup("nbest, confidence, explain and sentences")
+        self.check_line("nbest, confidence, explain and sentences")
         buf = np.frombuffer(text, np.uint8)
         words = self.words(buf)
         if (words.token_types == NEWLINE).any():

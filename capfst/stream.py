@@ -35,6 +35,18 @@ class Hypothesis(NamedTuple):
     tentative: str
 
 
+class _Given(NamedTuple):
+    """A word with its mark, in its case and in its casing."""
+
+    marked: str
+    cased: str
+
+    def without_mark(self, word: str) -> _Given:
+        """Return the word as it is without the mark that was inserted; the next words may show that it has none."""
+        at = next((k for k, (a, b) in enumerate(zip(word, self.marked, strict=False)) if a != b), len(word))
+        return self if self.marked == word else _Given(word, self.cased[:at] + self.cased[at + 1 :])
+
+
 class Stream:
     """Restores the case of utterances while they are being spoken (`Recaser.stream` makes one). Threads cannot share
     it.
@@ -49,6 +61,8 @@ class Stream:
         for name in ("document", "wrapped"):
             if getattr(pipeline.options, name):
                 raise OptionError(f"`{name}` is for whole texts, not for a stream. Leave it out.")
+        if not pipeline.options.keep_marks:
+            raise OptionError("`keep_marks=False` is for whole texts, not for a stream. Leave it out.")
         pipeline.check_markup("a stream")
         self.look_ahead = look_ahead
         self._pipeline = pipeline
@@ -59,7 +73,7 @@ class Stream:
         self._style = self._learned.frozen()
         self._words: list[str] = []
         self._spaces = [""]  # before each word, and after the last one
-        self._cased: list[str | None] = []  # the words in the casing in which they were given out
+        self._given: list[_Given | None] = []  # the words as they were given out
         self._n_settled = 0
 
     def add(self, words: str) -> str:
@@ -84,7 +98,7 @@ class Stream:
         settled = []
         for word, space in zip(rest[::2], rest[1::2], strict=True):
             self._words.append(word)
-            self._cased.append(None)
+            self._given.append(None)
             self._spaces.append(space)
             if len(self._words) > self._n_settled + self.look_ahead:
                 settled.append(self._settle())
@@ -93,10 +107,10 @@ class Stream:
     def _settle(self) -> str:
         """Return the next word with the white space before it; forget the words that are too far before."""
         k = self._n_settled
-        word = self._cased[k] = self._recased()[k]
-        text = self._spaces[k] + word
+        given = self._given[k] = self._recased()[k]
+        text = self._spaces[k] + given.cased
         n_forgotten = max(0, k + 1 - CONTEXT)
-        for held in (self._words, self._spaces, self._cased):
+        for held in (self._words, self._spaces, self._given):
             del held[:n_forgotten]
         self._n_settled = k + 1 - n_forgotten
         return text
@@ -114,21 +128,21 @@ class Stream:
         if "\n" in _checked(hypothesis, "revise"):
             raise CorpusError("expected a hypothesis without a line break. Call `end` after each utterance.")
         parts = _spaces_and_words(hypothesis)
-        self._cased = self._kept(parts[1::2])
+        self._given = self._kept(parts[1::2])
         self._words, self._spaces = parts[1::2], parts[::2]
-        n_known = [*self._cased, None].index(None)
-        cased = self._recased()
-        self._n_settled = max(n_known, len(cased) - self.look_ahead)
-        self._cased[: self._n_settled] = cased[: self._n_settled]
-        return self._text(cased)
+        n_known = [*self._given, None].index(None)
+        recased = self._recased()
+        self._n_settled = max(n_known, len(recased) - self.look_ahead)
+        self._given[: self._n_settled] = recased[: self._n_settled]
+        return self._text(recased)
 
-    def _kept(self, words: list[str]) -> list[str | None]:
-        """Return the casing of the words of a hypothesis that were settled before; None for other words."""
+    def _kept(self, words: list[str]) -> list[_Given | None]:
+        """Return the words of a hypothesis that were settled before; None for other words."""
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._words, words, strict=False)))
-        kept = self._cased[:same] + [None] * (len(words) - same)
-        if any(self._cased[same:]):
+        kept = self._given[:same] + [None] * (len(words) - same)
+        if any(self._given[same:]):
             for old, new, size in SequenceMatcher(None, self._words[same:], words[same:]).get_matching_blocks():
-                kept[same + new : same + new + size] = self._cased[same + old : same + old + size]
+                kept[same + new : same + new + size] = self._given[same + old : same + old + size]
         return kept
 
     @property
@@ -138,7 +152,7 @@ class Stream:
 
     def end(self) -> str:
         """End the utterance and return the text that was not settled; the next utterance can begin."""
-        text = self.tentative
+        text = self._text(self._recased(has_ended=True)).tentative
         self._pipeline.learn_style(_utf8(self._line(0)), self._learned)
         self._begin()
         return text
@@ -164,20 +178,29 @@ class Stream:
         finally:
             self._begin()
 
-    def _recased(self) -> list[str]:
-        """Return the words in their casing: as they were given out, or as it looks now."""
-        begin = max(0, [*self._cased, None].index(None) - CONTEXT)
-        line = np.frombuffer(_utf8(self._line(begin)), np.uint8)
-        recased = str(self._pipeline.recase(line, style=self._style)[1], "utf-8", "surrogatepass").split()
-        pairs = zip(self._cased, [*self._words[:begin], *recased], strict=True)
-        return [new if known is None else known for known, new in pairs]
+    def _recased(self, has_ended: bool = False) -> list[_Given]:
+        """Return the words as they were given out, or as they look now."""
+        given = [*takewhile(lambda each: each is not None, self._given)]
+        begin = max(0, len(given) - CONTEXT)
+        marked = [each.marked if each else "" for each in given[begin:]]
+        before = _utf8("".join(chain.from_iterable(zip(self._spaces[begin:], marked, strict=False))))
+        line = np.frombuffer(before + _utf8(self._line(len(given))), np.uint8)
+        text = self._pipeline.punctuated(line, len(before))
+        recased = self._pipeline.recase(text, style=self._style)[1]
+        words = [str(each, "utf-8", "surrogatepass").split() for each in (text.data, recased)]
+        new = [_Given(*pair) for pair in zip(*words, strict=True)][len(given) - begin :]
+        if new and not has_ended:
+            new[-1] = new[-1].without_mark(self._words[-1])
+        later = zip(self._given[len(given) :], new, strict=True)
+        return [each for each in given if each] + [now if old is None else old for old, now in later]
 
     def _line(self, begin: int) -> str:
         """Return the text from a word on."""
         return "".join(chain.from_iterable(zip(self._spaces[begin:], [*self._words[begin:], ""], strict=True)))
 
-    def _text(self, cased: list[str]) -> Hypothesis:
-        pairs = [space + word for space, word in zip(self._spaces, [*cased, ""], strict=True)]
+    def _text(self, recased: list[_Given]) -> Hypothesis:
+        words = [*(given.cased for given in recased), ""]
+        pairs = [space + word for space, word in zip(self._spaces, words, strict=True)]
         return Hypothesis("".join(pairs[: self._n_settled]), "".join(pairs[self._n_settled :]))
 
 

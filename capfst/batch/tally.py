@@ -103,6 +103,7 @@ def counting(recaser: Recaser) -> Recase:
                 counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
                 output += buf.tobytes()
                 continue
+            buf = recaser.pipeline.punctuated(buf)
             words, recased = recaser.pipeline.recase(buf, style=of_piece)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased

@@ -48,11 +48,9 @@ def recase_stream(
         *lines, held = _ended(held + text)
         cased = []
         for line in lines:
-            cased.append(_cased(stream, line[:-1], is_revised))
-            is_revised = line[-1] == "\r"
-            if not is_revised:
-                stream.end()
-            cased.append(line[-1])
+            ends = line[-1] == "\n"
+            cased += [_cased(stream, line[:-1], is_revised, ends), line[-1]]
+            is_revised = not ends
         if not is_revised:
             parts = _spaces_and_words(held)
             n_whole = max(0, len(parts) - (1 if parts[-1] else 3))  # a word is whole if white space follows
@@ -60,14 +58,17 @@ def recase_stream(
             held = "".join(parts[n_whole:])
         _check_length(held)
         yield "".join(cased).encode()
-    yield _cased(stream, held, is_revised).encode()
+    yield _cased(stream, held, is_revised, ends=True).encode()
 
 
-def _cased(stream: Stream, text: str, is_revised: bool) -> str:
-    """Return the rest of an utterance, or a hypothesis of it, as it looks now."""
-    if is_revised:
-        return "".join(stream.revise(text)) if text else ""  # nothing: the line ends with \r\n
-    return stream.add(text) + stream.tentative
+def _cased(stream: Stream, text: str, is_revised: bool, ends: bool) -> str:
+    """Return the rest of an utterance, or a hypothesis of it, as it looks now or, if the utterance ends, in the end."""
+    if is_revised and not text:  # the line ends with \r\n
+        if ends:
+            stream.end()
+        return ""
+    settled = stream.revise(text).settled if is_revised else stream.add(text)
+    return settled + (stream.end() if ends else stream.tentative)
 
 
 def recase_stream_json(
@@ -102,9 +103,8 @@ def _cased_object(stream: Stream, found: dict[str, object], text: str) -> str:
     hypothesis = found.get("text", found.get("partial"))
     if not isinstance(hypothesis, str):
         raise CorpusError(f"{_NAME}: expected a field `partial` or `text`, but found: {', '.join(found)}.")
-    cased = "".join(stream.revise(hypothesis))
-    if "text" in found:
-        stream.end()
+    settled, tentative = stream.revise(hypothesis)
+    cased = settled + (stream.end() if "text" in found else tentative)
     timed = [json.loads(value) for _, name, value in _FIELD.findall(text) if name == "word"]
     words = iter(cased.split() if timed == hypothesis.split() else timed)
 

@@ -158,7 +158,9 @@ def options_of(kind: type, *names: str) -> Decorator:
 def _click_option(field: Field[Any]) -> Decorator:
     rules, default = field.metadata, field.default
     settings: dict[str, Any] = {"help": rules["help"], "group": rules["group"]}
-    if isinstance(default, bool):
+    if "/" in (rules["flag"] or ""):
+        settings["default"] = default
+    elif isinstance(default, bool):
         settings |= {"flag_value": False, "default": True} if default else {"is_flag": True}
     elif rules["choices"]:
         settings |= {"type": click.Choice(rules["choices"]), "default": default, "show_default": default is not None}

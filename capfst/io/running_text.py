@@ -127,7 +127,7 @@ def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
 def _by_character(old: str, new: str) -> Iterator[str]:
     """Yield for each character of a word what it has become in the recased word, of another length."""
     start = n_old = n_new = 0  # the last two: length of the characters so far in lower case
-    for character in old:
+    for character in old[:-1]:
         n_old += len(character.lower())
         end = start
         while end < len(new) and n_new < n_old:
@@ -135,15 +135,36 @@ def _by_character(old: str, new: str) -> Iterator[str]:
             end += 1
         yield new[start:end]
         start = end
+    yield new[start:]  # with a mark that the word has got
 
 
 def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]]:
     """Yield the spans of a copy with their new values, given those of the spans that they repeat."""
     old = [changed.get(span, span.value) for span in copy.spans]
     text = "".join([span.before + value for span, value in zip(copy.spans, old, strict=True)])
-    cased = with_case_of(text, "".join([span.before + changed[span] for span in copy.of]))
+    before = "".join([span.before + span.value for span in copy.of])
+    after = "".join([span.before + changed[span] for span in copy.of])
+    cased = _with_marks(with_case_of(text, after), before, after)
     lengths = chain.from_iterable([(len(span.before), len(value)) for span, value in zip(copy.spans, old, strict=True)])
     return zip(copy.spans, _divided(text, cased, lengths)[1::2], strict=True)
+
+
+def _with_marks(text: str, before: str, after: str) -> str:
+    """Return a text with the marks that another text with as many words has got."""
+    marks = [_inserted(*pair) for pair in zip(before.split(), after.split(), strict=True)]
+    tokens = _tokens(text)
+    if not any(marks) or sum(not token.isspace() for token in tokens) != len(marks):
+        return text
+    left = iter(marks)
+    return "".join([token if token.isspace() else token + next(left) for token in tokens])
+
+
+def _inserted(old: str, new: str) -> str:
+    """Return the mark that a word has got, or nothing."""
+    if len(new) != len(old) + 1:
+        return ""
+    mark = next((b for a, b in zip(old, new, strict=False) if a.lower() != b.lower()), new[-1])
+    return mark if mark in ",.?" else ""
 
 
 def in_capitals(text: str) -> bool:

@@ -8,7 +8,17 @@ An edited kernel is compiled at its next call (library.py). `CAPFST_KERNELS=jit`
 """
 
 from capfst.exceptions import CapfstError
-from capfst.kernels.memory import copy_bytes, count_ones, fence, get_eight, part, prefetch, put_eight
+from capfst.kernels.memory import (
+    copy_bytes,
+    count_ones,
+    fence,
+    get_eight,
+    multiply_reals,
+    multiply_tile,
+    part,
+    prefetch,
+    put_eight,
+)
 
 try:
     from capfst.kernels.decorators import Kernel, allocating, inlined, inner, inner_allocating, kernel, outlined
@@ -16,4 +26,5 @@ except ImportError as error:
     raise CapfstError(f"capfst is not built ({error}). Run `make kernels` in a checkout, or `pip install .`") from error
 
 __all__ = ["Kernel", "allocating", "inlined", "inner", "inner_allocating", "kernel", "outlined"]
-__all__ += ["copy_bytes", "count_ones", "fence", "get_eight", "part", "prefetch", "put_eight"]
+__all__ += ["copy_bytes", "count_ones", "fence", "get_eight", "multiply_reals", "multiply_tile"]
+__all__ += ["part", "prefetch", "put_eight"]

@@ -81,6 +81,90 @@ def _part(context: Any, builder: Any, args: Any, array: Any, begin: Any, size: A
     return result._getvalue()
 
 
+_PAIRS, _SUMS, _WIDE = (ir.VectorType(ir.IntType(bits), n) for bits, n in ((16, 16), (32, 8), (32, 16)))
+
+
+def _add_products(builder: Any, total: Any, left: Any, right: Any) -> Any:
+    """Return total[k] + left[0] right[2k] + left[1] right[2k + 1]: a single instruction and an addition on x86."""
+    first = builder.insert_element(ir.Constant(_SUMS, ir.Undefined), left, _INT(0))
+    repeated = builder.shuffle_vector(first, ir.Constant(_SUMS, ir.Undefined), ir.Constant(_SUMS, [0] * 8))
+    wide = [builder.sext(vector, _WIDE) for vector in (builder.bitcast(repeated, _PAIRS), right)]
+    products, none = builder.mul(*wide), ir.Constant(_WIDE, ir.Undefined)
+    even, odd = (ir.Constant(_SUMS, list(range(k, 16, 2))) for k in (0, 1))
+    added = builder.add(builder.shuffle_vector(products, none, even), builder.shuffle_vector(products, none, odd))
+    return builder.add(total, added)
+
+
+@_lowered(memory.multiply_tile, types.void, None, types.intp, types.intp, None, types.intp, types.intp, None)
+def _multiply_tile(
+    context: Any, builder: Any, args: Any,
+    left: Any, row: Any, stride: Any, right: Any, begin: Any, pairs: Any, sums: Any,
+) -> None:  # fmt: skip
+    halves = memory.TILE_COLUMNS // 8
+    totals = [cgutils.alloca_once_value(builder, ir.Constant(_SUMS, None)) for _ in range(memory.TILE_ROWS * halves)]
+    for total in totals:
+        builder.store(ir.Constant(_SUMS, None), total)
+    rows = [builder.add(row, builder.mul(stride, _INT64(k))) for k in range(memory.TILE_ROWS)]
+    with cgutils.for_range(builder, pairs, intp=_INT64) as loop:
+        at = builder.add(begin, builder.mul(loop.index, _INT64(2 * memory.TILE_COLUMNS)))
+        columns = [
+            builder.load(
+                builder.bitcast(
+                    _pointer(context, builder, args[3], right, builder.add(at, _INT64(16 * half))), _PAIRS.as_pointer()
+                ),
+                align=2,
+            )
+            for half in range(halves)
+        ]
+        for k, first in enumerate(rows):
+            item = _pointer(context, builder, args[0], left, builder.add(first, builder.mul(loop.index, _INT64(2))))
+            pair = builder.load(builder.bitcast(item, _INT.as_pointer()), align=2)
+            for half, column in enumerate(columns):
+                total = totals[k * halves + half]
+                builder.store(_add_products(builder, builder.load(total), pair, column), total)
+    for k, total in enumerate(totals):
+        target = _pointer(context, builder, args[6], sums, _INT64(8 * k))
+        builder.store(builder.load(total), builder.bitcast(target, _SUMS.as_pointer()), align=4)
+
+
+_REALS = ir.VectorType(ir.FloatType(), 8)
+
+
+@_lowered(
+    memory.multiply_reals, types.void,
+    None, types.intp, types.intp, types.intp, None, types.intp, types.intp, types.intp, None,
+)  # fmt: skip
+def _multiply_reals(
+    context: Any, builder: Any, args: Any,
+    left: Any, first: Any, row: Any, step: Any, right: Any, begin: Any, width: Any, n: Any, sums: Any,
+) -> None:  # fmt: skip
+    halves = memory.TILE_COLUMNS // 8
+    targets = [
+        builder.bitcast(_pointer(context, builder, args[8], sums, _INT64(8 * k)), _REALS.as_pointer())
+        for k in range(memory.TILE_ROWS * halves)
+    ]
+    totals = [cgutils.alloca_once_value(builder, ir.Constant(_REALS, None)) for _ in targets]
+    for total, target in zip(totals, targets, strict=True):
+        builder.store(builder.load(target, align=4), total)
+    rows = [builder.add(first, builder.mul(row, _INT64(k))) for k in range(memory.TILE_ROWS)]
+    with cgutils.for_range(builder, n, intp=_INT64) as loop:
+        at = builder.add(begin, builder.mul(loop.index, width))
+        columns = []
+        for half in range(halves):
+            item = _pointer(context, builder, args[4], right, builder.add(at, _INT64(8 * half)))
+            columns.append(builder.load(builder.bitcast(item, _REALS.as_pointer()), align=4))
+        for k, start in enumerate(rows):
+            item = _pointer(context, builder, args[0], left, builder.add(start, builder.mul(loop.index, step)))
+            real = builder.load(builder.bitcast(item, ir.FloatType().as_pointer()), align=4)
+            one = builder.insert_element(ir.Constant(_REALS, ir.Undefined), real, _INT(0))
+            repeated = builder.shuffle_vector(one, ir.Constant(_REALS, ir.Undefined), ir.Constant(_SUMS, [0] * 8))
+            for half, column in enumerate(columns):
+                total = totals[k * halves + half]
+                builder.store(builder.fadd(builder.load(total), builder.fmul(repeated, column)), total)
+    for total, target in zip(totals, targets, strict=True):
+        builder.store(builder.load(total), target, align=4)
+
+
 @_lowered(memory.fence, types.void)
 def _fence(context: Any, builder: Any, args: Any) -> None:
     builder.fence("acq_rel")

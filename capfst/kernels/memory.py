@@ -13,6 +13,9 @@ import numpy.typing as npt
 AnyArray = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
 
+TILE_ROWS, TILE_COLUMNS = 4, 16
+"""What `multiply_tile` keeps in the registers of a processor with vectors of 256 bits."""
+
 
 def prefetch(array: AnyArray, index: int) -> None:
     """Fetch an item into the cache; the index counts through all dimensions, and may be out of range."""
@@ -41,6 +44,31 @@ def copy_bytes(source: Bytes, begin: int, size: int, target: Bytes, position: in
 def part(array: AnyArray, begin: int, size: int) -> AnyArray:
     """Return array[begin : begin + size], without the checks of a slice."""
     return array[begin : begin + size]
+
+
+def multiply_tile(
+    left: AnyArray, row: int, stride: int, right: AnyArray, begin: int, pairs: int, sums: AnyArray
+) -> None:
+    """Write the products of TILE_ROWS rows with TILE_COLUMNS columns to sums, int32[TILE_ROWS TILE_COLUMNS].
+
+    left: int16, whose rows, of 2 pairs items, begin at row and then every stride items. right: int16, at begin:
+    [pairs, TILE_COLUMNS, 2], the items of two rows side by side. No sum may need more than 32 bits.
+    """
+    rows = np.stack([left.ravel()[row + k * stride :][: 2 * pairs] for k in range(TILE_ROWS)]).astype(np.int32)
+    columns = right.ravel()[begin:][: 2 * pairs * TILE_COLUMNS].reshape(pairs, TILE_COLUMNS, 2).astype(np.int32)
+    sums[: TILE_ROWS * TILE_COLUMNS] = np.einsum("rpi,pci->rc", rows.reshape(TILE_ROWS, pairs, 2), columns).ravel()
+
+
+def multiply_reals(
+    left: AnyArray, first: int, row: int, step: int, right: AnyArray, begin: int, width: int, n: int, sums: AnyArray
+) -> None:
+    """Add to sums, float32[TILE_ROWS TILE_COLUMNS], Σ_k left[first + i row + k step] right[begin + k width + j], for
+    k < n, in order. Both are float32; no product is fused with an addition, so all processors give the same bits."""
+    for k in range(n):
+        for i in range(TILE_ROWS):
+            item = left.ravel()[first + i * row + k * step]
+            products = item * right.ravel()[begin + k * width :][:TILE_COLUMNS]
+            sums[i * TILE_COLUMNS :][:TILE_COLUMNS] += products
 
 
 def fence() -> None:

@@ -36,6 +36,7 @@ class Record(NamedTuple):
 
 
 i8: TypeAlias = Annotated[int, np.dtype(np.int8)]
+i16: TypeAlias = Annotated[int, np.dtype(np.int16)]
 i32: TypeAlias = Annotated[int, np.dtype(np.int32)]
 i64: TypeAlias = Annotated[int, np.dtype(np.int64)]
 u8: TypeAlias = Annotated[int, np.dtype(np.uint8)]
@@ -48,6 +49,7 @@ BoolArray: TypeAlias = Annotated[npt.NDArray[np.bool_], Array(np.dtype(np.bool_)
 F32Array: TypeAlias = Annotated[npt.NDArray[np.float32], Array(np.dtype(np.float32))]
 F64Array: TypeAlias = Annotated[npt.NDArray[np.float64], Array(np.dtype(np.float64))]
 I8Array: TypeAlias = Annotated[npt.NDArray[np.int8], Array(np.dtype(np.int8))]
+I16Array: TypeAlias = Annotated[npt.NDArray[np.int16], Array(np.dtype(np.int16))]
 I32Array: TypeAlias = Annotated[npt.NDArray[np.int32], Array(np.dtype(np.int32))]
 I64Array: TypeAlias = Annotated[npt.NDArray[np.int64], Array(np.dtype(np.int64))]
 U8Array: TypeAlias = Annotated[npt.NDArray[np.uint8], Array(np.dtype(np.uint8))]

@@ -38,6 +38,8 @@ from capfst.lm.arpa_write import write_arpa
 from capfst.lm.decompile import decompile
 from capfst.lm.mix import mix, tune
 from capfst.lm.query import token_costs
+from capfst.punctuation.marks import PART as PUNCTUATION
+from capfst.punctuation.marks import Punctuation
 from capfst.system.atomic import check_output
 from capfst.text.restoring import rules_of
 from capfst.text.unicode import lower_bytes
@@ -169,7 +171,7 @@ def mix_models(
             contexts[PART] = with_counts(contexts[PART], symbols, starts, reduce(added, more))
     parts = grammar_part(language) | {name: learned.part() for name, learned in contexts.items()}
     if context:
-        parts |= independent_parts(heaviest)
+        parts |= independent_parts(heaviest, symbols)
     write_fst(output, states, arcs, symbols, start, signature, parts)
     return Mixed(list(weights), heaviest.path if contexts else None)
 
@@ -187,9 +189,13 @@ def contexts_for(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32])
     return contexts
 
 
-def independent_parts(model: CapFst) -> dict[str, Part]:
-    """Return the parts of a model that do not depend on its labels."""
-    return {name: model.parts[name] for name in (BILINGUAL, NOISE) if name in model.parts}
+def independent_parts(model: CapFst, symbols: Symbols) -> dict[str, Part]:
+    """Return the parts of a model that do not depend on its LM, for a model with these symbols."""
+    parts = {name: model.parts[name] for name in (BILINGUAL, NOISE) if name in model.parts}
+    if PUNCTUATION in model.parts:
+        marks = Punctuation.of(model).for_symbols(model.symbols, Transducer(symbols, check(symbols), True))
+        parts[PUNCTUATION] = marks.part()
+    return parts
 
 
 def _counts(model: CapFst, symbols: Symbols, starts: npt.NDArray[np.int32]) -> Counts:

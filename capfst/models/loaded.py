@@ -28,6 +28,7 @@ from capfst.text.abbreviations import listed, of_languages
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Forms
     from capfst.bilingual.weights import Bilingual
+    from capfst.punctuation.marks import Punctuator
 
 
 class LoadedModel:
@@ -87,6 +88,13 @@ class LoadedModel:
     def noise(self) -> Noise | None:
         """The value of the case of the input as evidence; None if the model has not learned it."""
         return Noise.of(self.model)
+
+    @cached
+    def punctuator(self) -> Punctuator:
+        """What inserts marks. ModelError if the model has not learned it, or it cannot be used."""
+        from capfst.punctuation.marks import Punctuation, Punctuator  # noqa: PLC0415  (few texts need it)
+
+        return Punctuator(Punctuation.of(self.model), self.transducer)
 
     @cached
     def bilingual(self) -> Bilingual | None:

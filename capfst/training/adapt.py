@@ -32,6 +32,7 @@ from capfst.lm.query import LanguageModel, token_costs
 from capfst.models.convert import as_arpa, contexts_for, independent_parts
 from capfst.models.info import ADAPTED
 from capfst.options import ContextOptions, TrainOptions
+from capfst.punctuation.marks import Punctuation
 from capfst.text.language import Language
 from capfst.text.restoring import rules_of
 from capfst.version import __version__
@@ -76,8 +77,10 @@ def open_base(options: TrainOptions) -> CapFst | None:
             f"`pretokenized` does not match `base`: {base.path} was trained on text that capfst tokenizes. Leave out"
             " `pretokenized`."
         )
+    if options.restores_marks:
+        Punctuation.of(base)
     if (options.language, options.restore, options.grammar) != (None, None, None):
-        name = rules_of(options.language, options.restore, options.grammar).name
+        name = rules_of(options.language, options.restored, options.grammar).name
         if name != base.signature.lowercasing:
             raise OptionError(
                 f"`language`, `restore` and `grammar` do not match `base`: they make {name!r}, but {base.path} is"
@@ -131,7 +134,7 @@ def adapt(base: CapFst, text: Counted, restricted: Counted, corpus: LocalCorpus,
     contexts = _contexts(base, union, text, corpus, inputs, job)
     described = Part({"base": str(base.signature), "weights": list(weights)}, {})
     parts = grammar_part(inputs.rules) | {name: context.part() for name, context in contexts.items()}
-    parts |= independent_parts(base) | {ADAPTED: described}
+    parts |= independent_parts(base, union) | {ADAPTED: described}
     own = base.signature
     signature = replace(
         own,

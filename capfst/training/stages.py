@@ -49,10 +49,13 @@ from capfst.io.protocol import TextOptions
 from capfst.io.text_blocks import text_blocks
 from capfst.lm.estimate import EstimationOptions, acceptor, temporary_space
 from capfst.options import ContextOptions, TrainOptions, documented, merged
+from capfst.punctuation.marks import PART as PUNCTUATION
+from capfst.punctuation.marks import Punctuation
 from capfst.system.atomic import check_output
 from capfst.system.buckets import Store
 from capfst.system.budget import PROGRAM, resident
 from capfst.system.progress import Progress
+from capfst.text.abbreviations import NEVER, listed
 from capfst.text.language import Language
 from capfst.text.restoring import rules_of
 from capfst.training import adapt as adapting
@@ -122,11 +125,15 @@ def train(
             adapted,
         )
     contexts = learn_context(text, inputs, job)
+    punctuation = learn_punctuation(text, inputs, job)
+    words = text.vocabulary.symbols
     sample = text_of_sample(text) if PART in contexts and text.labels.size >= LEAST else b""
     text = restrict(text, contexts, inputs, job.options)
     noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
+    if punctuation:
+        parts[PUNCTUATION] = punctuation.for_symbols(words, transducer_of(text)).part()
     with estimate(text, job) as lm:
         signature = write(output, lm, text, parts, inputs.rules, job)
         ngrams = tuple(lm.ngrams)
@@ -209,7 +216,7 @@ def collect(
     if base is not None:
         rules = adapting.rules_for(base, languages)
     else:
-        rules = rules_of(options.language or ",".join(languages), options.restore, options.grammar)
+        rules = rules_of(options.language or ",".join(languages), options.restored, options.grammar)
     check_output(output, *files, *options.words, options.grammar, base.path if base else None)
     for file in files:
         reader_of(file, text)  # raises an error for an unsupported format
@@ -296,6 +303,25 @@ def learn_context(text: Counted, inputs: Inputs, job: Job) -> dict[str, Context]
         fitted = fitting(spellings, fitted and fitted.lexicon)
         learned[SPELLINGS] = of_spellings(context_of(starts, *fitted))
     return learned
+
+
+def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | None:
+    """Learn where marks are, if the model is to restore them.
+
+    Raises:
+        CorpusError: the corpus is too small, or its sentences have no marks.
+    """
+    if not job.options.restores_marks:
+        return None
+    from capfst.punctuation.train import MOST_LABELS, learn_marks  # noqa: PLC0415  (few models learn it)
+
+    symbols, sample = text.vocabulary.symbols, text.labels.sample(MOST_LABELS)
+    languages = inputs.rules.name.partition("/")[0].split("+")
+    abbreviations = {word.encode() for word, kind in listed(languages, inputs.rules.lowering).items() if kind == NEVER}
+    try:
+        return learn_marks(sample, symbols, text.starts, abbreviations, job.threads, job.show)
+    except CorpusError as error:
+        raise CorpusError(f"{inputs.name}: {error}") from None
 
 
 def restrict(text: Counted, contexts: dict[str, Context], inputs: Inputs, options: TrainOptions) -> Counted:

@@ -1,0 +1,125 @@
+"""The punctuation of a model: a part of its file, and the marks that it inserts into text.
+
+In: a text and its words. Out: the same text with commas, periods and question marks after some words: those with the
+highest score of each gap, after a bias (train.py). Nothing else changes, and marks that are there stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.transducer import Transducer
+from capfst.exceptions import ModelError
+from capfst.fst.read import CapFst
+from capfst.fst.symbols import Symbols
+from capfst.fst.trailer import Part
+from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, Rounded, RoundedDense, sizes
+from capfst.punctuation.score import score, scorer_of
+from capfst.punctuation.text import Gaps, gaps_of, label_endings, without_marks
+from capfst.text.tokenizer import NEWLINE
+
+PART = "punctuation"
+"""Name of the part of a model."""
+_FORMAT = 1
+_MOST = 1e6  # the largest absolute value: no sum overflows
+
+
+class Punctuation(NamedTuple):
+    """What was learned from cased text with marks."""
+
+    network: Rounded
+    labels: npt.NDArray[np.uint32]  # [rows − 1]: the first labels of the words that have embeddings
+    bias: npt.NDArray[np.float32]  # [marks]: added to the scores
+
+    @classmethod
+    def of(cls, model: CapFst) -> Punctuation:
+        """Return the punctuation of a model.
+
+        Raises:
+            ModelError: it has none, or it is damaged, or of another version of capfst.
+        """
+        part = model.parts.get(PART)
+        if part is None:
+            raise ModelError(
+                f"{model.path}: the model restores no punctuation. Train one with `restore='punctuation,case'`, or"
+                " leave `restore` out."
+            )
+        try:
+            return cls._read(part, len(model.symbols))
+        except (ValueError, KeyError) as error:
+            raise ModelError(
+                f"{model.path}: its punctuation cannot be used ({error}). Train the model again, or leave `restore`"
+                " out."
+            ) from error
+
+    @classmethod
+    def _read(cls, part: Part, n_labels: int) -> Punctuation:
+        if part.settings["format"] != _FORMAT:
+            raise ValueError("another format")
+        labels = part.arrays["labels"].view(np.uint32)
+        words, endings = (part.arrays[name].view(np.int8).reshape(-1, EMBEDDING) for name in ("words", "endings"))
+        reals = part.arrays["reals"].view(np.float32)
+        weights, layers, used = part.arrays["weights"].view(np.int8), [], 1 + len(MARKS)
+        for inputs, outputs in sizes():
+            units, bias = reals[used : used + 2 * outputs].reshape(2, outputs)
+            layers.append(RoundedDense(weights[: inputs * outputs].reshape(inputs, outputs), units, bias))
+            weights, used = weights[inputs * outputs :], used + 2 * outputs
+        if (len(words), len(endings), weights.size, reals.size) != (len(labels) + 1, N_ENDINGS, 0, used):
+            raise ValueError("its arrays have other sizes")
+        if not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
+            raise ValueError("a number is out of range")
+        return cls(Rounded(words, endings, float(reals[0]), tuple(layers)), labels, reals[1 : 1 + len(MARKS)])
+
+    def part(self) -> Part:
+        """Return it as a part of a model's file."""
+        network, layers = self.network, self.network.layers
+        of_layers = [array for layer in layers for array in (layer.units, layer.bias)]
+        reals = np.concatenate([[network.unit], self.bias, *of_layers]).astype(np.float32)
+        weights = np.concatenate([layer.weights.ravel() for layer in layers])
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "labels": self.labels, "words": network.words, "endings": network.endings, "weights": weights,
+            "reals": reals,
+        }  # fmt: skip
+        return Part({"format": _FORMAT}, {name: array.ravel().view(np.uint8) for name, array in arrays.items()})
+
+    def for_symbols(self, old: Symbols, transducer: Transducer) -> Punctuation:
+        """Return it for another vocabulary; words that it lacks are left out."""
+        lines = b"".join(old.lowercase(label) + b"\n" for label in self.labels.tolist())
+        words = transducer.words(np.frombuffer(lines, np.uint8))
+        labels = words.first_labels[np.flatnonzero(words.token_types == NEWLINE) - 1]
+        has_embedding = np.concatenate([[True], labels > 0])
+        return Punctuation(
+            self.network._replace(words=self.network.words[has_embedding]), labels[labels > 0], self.bias
+        )
+
+
+class Punctuator:
+    """Inserts marks into text. Threads may share it."""
+
+    def __init__(self, punctuation: Punctuation, transducer: Transducer) -> None:
+        endings = label_endings(transducer.symbols)
+        self._vector_of = 1 + endings
+        self._vector_of[punctuation.labels] = 1 + N_ENDINGS + np.arange(len(punctuation.labels), dtype=np.int32)
+        self._scorer = scorer_of(punctuation.network, endings[punctuation.labels])
+        self._bias = punctuation.bias
+        self._transducer = transducer
+
+    def gaps(self, buf: npt.NDArray[np.uint8]) -> Gaps:
+        """Return the words of a text, and the gaps after them."""
+        return gaps_of(buf, self._transducer.words(buf), self._vector_of)
+
+    def scores(self, gaps: Gaps) -> npt.NDArray[np.float32]:
+        """Return the scores of the marks in each gap, float32[words, marks]: ln P up to a constant of the gap."""
+        return score(gaps.vectors, gaps.at, gaps.lines, self._scorer)
+
+    def insert(self, buf: npt.NDArray[np.uint8], begin: int = 0, keeps_marks: bool = True) -> npt.NDArray[np.uint8]:
+        """Return a text with marks, from the byte offset `begin` on; without its own marks, unless `keeps_marks`."""
+        if not keeps_marks:
+            buf = without_marks(buf, self._transducer.words(buf))
+        gaps = self.gaps(buf)
+        marks = (self.scores(gaps) + self._bias).argmax(1)
+        chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends >= begin))
+        return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])

@@ -1,0 +1,127 @@
+"""A network that reads the words around each gap, and the rest of the line through gated recurrences.
+
+With e(t) the sum of the embeddings of word t and of its ending, the gap after word t has
+
+    h0(t) = relu(a + A [e(t−3) … e(t+4)])
+    h1(t) = reading of h0, h2(t) = reading of h1
+    scores(t) = b + B h2(t), P(mark) = softmax(scores)
+
+and a reading of h, which has matrices of its own, is
+
+    f(t) = sigmoid(F h(t)), c(t) = tanh(C h(t))
+    s(t) = f(t) s(t−1) + (1 − f(t)) c(t); r(t) is the same in the other direction, with other units
+    relu(U [h(t) s(t) r(t)])
+
+f does not depend on s, so all matrix products are computed for many words at once, as in quasi-recurrent networks
+(Bradbury, Merity, Xiong & Socher 2017). The weights are learned with 32 bits; in a model's file, they have 8.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from capfst.kernels import inner
+from capfst.kernels.memory import TILE_COLUMNS
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, f32
+
+NONE, COMMA, PERIOD, QUESTION = range(4)
+MARKS = b"\0,.?"
+"""The mark of each class."""
+BACK, AHEAD = 4, 4
+"""Words of the window, before and after the gap."""
+EMBEDDING, WINDOW = 48, 96
+READINGS = ((64, 96), (48, 64))
+"""Of each reading, its units per direction and the size of its result."""
+N_ENDINGS = 4096
+"""Vectors: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
+
+_LARGEST_BYTE = 127
+_LARGEST = 4.97  # beyond, tanh is 1 or −1, to four digits
+
+
+@inner
+def tanh(x: f32) -> f32:
+    """Return tanh x, by its continued fraction."""
+    x = max(f32(-_LARGEST), min(f32(_LARGEST), x))
+    y = x * x
+    above = x * (f32(135135) + y * (f32(17325) + y * (f32(378) + y)))
+    return above / (f32(135135) + y * (f32(62370) + y * (f32(3150) + y * f32(28))))
+
+
+class Dense(NamedTuple):
+    """x → x · weights + bias.
+
+    The columns of a reading's F and C are in blocks of TILE_COLUMNS, of F and of C in turn: first those of all units of
+    the forward direction.
+    """
+
+    weights: F32Matrix  # [inputs, outputs]
+    bias: F32Array  # [outputs]
+
+
+class Layers(NamedTuple):
+    """The dense layers."""
+
+    window: Dense  # a and A
+    gates1: Dense  # F and C of the first reading, without bias in the formulas above
+    result1: Dense
+    gates2: Dense
+    result2: Dense
+    output: Dense  # b and B; only the first columns are used
+
+
+def sizes() -> list[tuple[int, int]]:
+    """Return the numbers of inputs and outputs of each dense layer."""
+    found, size = [((BACK + AHEAD) * EMBEDDING, WINDOW)], WINDOW
+    for units, result in READINGS:
+        found += [(size, 4 * units), (size + 2 * units, result)]
+        size = result
+    return [*found, (size, TILE_COLUMNS)]
+
+
+class RoundedDense(NamedTuple):
+    """A dense layer with weights of 8 bits."""
+
+    weights: I8Matrix  # [inputs, outputs]
+    units: F32Array  # [outputs]: the value of 1 among the weights of an output
+    bias: F32Array  # [outputs]
+
+    def dense(self) -> Dense:
+        """Return the layer as it was before, but for the rounding."""
+        return Dense(self.weights * self.units, self.bias)
+
+
+class Rounded(NamedTuple):
+    """The network with weights of 8 bits."""
+
+    words: I8Matrix  # [rows, EMBEDDING]
+    endings: I8Matrix  # [N_ENDINGS, EMBEDDING]
+    unit: float  # the value of 1 in embeddings
+    layers: tuple[RoundedDense, ...]
+
+
+class Network(NamedTuple):
+    """The network as it is learned."""
+
+    words: F32Matrix  # [rows, EMBEDDING]; row 0 is that of all rare words
+    endings: F32Matrix  # [N_ENDINGS, EMBEDDING]
+    layers: Layers
+
+    def rounded(self) -> Rounded:
+        """Return the network with weights of 8 bits."""
+        embeddings = self.words, self.endings
+        unit = max(float(abs(each).max()) for each in embeddings) / _LARGEST_BYTE or 1.0
+        words, endings = (_bytes(each, unit) for each in embeddings)
+        return Rounded(words, endings, unit, tuple(map(_rounded, self.layers)))
+
+
+def _bytes(weights: F32Matrix, unit: float | F32Array) -> I8Matrix:
+    return np.rint(weights / unit).astype(np.int8)
+
+
+def _rounded(layer: Dense) -> RoundedDense:
+    units = abs(layer.weights).max(0) / np.float32(_LARGEST_BYTE)
+    units[units == 0] = 1
+    return RoundedDense(_bytes(layer.weights, units), units, layer.bias)

@@ -1,0 +1,249 @@
+"""Score the marks of each gap by the network, with weights of 8 bits and all else of 16.
+
+In: the words of lines as numbers of vectors (text.py). Out: the scores of the marks after each word, float32[words, 4].
+Products are summed exactly, and nothing is summed in another order, so that all processors find the same marks. The
+products of a word's vector with A are kept for the next occurrences of the word.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.kernels import fence, inner, kernel, multiply_tile
+from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
+from capfst.kernels.types import (
+    F32Array,
+    F32Matrix,
+    I16Array,
+    I16Matrix,
+    I32Array,
+    I64Array,
+    U8Array,
+    f32,
+    i16,
+    i32,
+    i64,
+)
+from capfst.punctuation.network import AHEAD, BACK, EMBEDDING, MARKS, READINGS, WINDOW, Rounded, RoundedDense, tanh
+
+_ONE, _MOST = 2048, 32767  # 1 and the largest number, in 16 bits
+_BLOCK, _OVERLAP = (
+    2048,
+    64,
+)  # words that are read at once, and words of a longer line that are read on each side of them
+_ROWS = _BLOCK + 2 * _OVERLAP + TILE_ROWS
+(_UNITS1, _RESULT1), (_UNITS2, _RESULT2) = READINGS
+_N_MARKS = len(MARKS)
+
+
+class Packed(NamedTuple):
+    """A dense layer for `multiply_tile`."""
+
+    weights: I16Array  # [outputs / TILE_COLUMNS, inputs / 2, TILE_COLUMNS, 2]
+    units: F32Array  # [outputs]: the values of 1 in sums
+    bias: F32Array  # [outputs]
+
+    @classmethod
+    def of(cls, layer: RoundedDense) -> Packed:
+        inputs, outputs = layer.weights.shape
+        tiles = layer.weights.reshape(inputs // 2, 2, outputs // TILE_COLUMNS, TILE_COLUMNS).transpose(2, 0, 3, 1)
+        return cls(tiles.astype(np.int16).ravel(), layer.units / np.float32(_ONE), layer.bias)
+
+
+class Scorer(NamedTuple):
+    """The network as the kernels read it."""
+
+    embedded: F32Matrix  # [vectors, EMBEDDING]
+    window: F32Matrix  # [(BACK + AHEAD) EMBEDDING, WINDOW]
+    window_bias: I32Array  # [WINDOW]
+    products: I16Matrix  # [vectors, (BACK + AHEAD) WINDOW]: of the vectors with A, place by place
+    is_filled: U8Array  # [vectors]: whether these are known
+    gates1: Packed
+    result1: Packed
+    gates2: Packed
+    result2: Packed
+    output: Packed
+
+
+class Buffers(NamedTuple):
+    """Memory for one block of words."""
+
+    h0: I16Matrix  # h0, and the states of the first reading, backward ones last
+    h1: I16Matrix
+    h2: I16Matrix
+    sums: I32Array
+    more_sums: I32Array
+    states: F32Array
+
+    @classmethod
+    def empty(cls) -> Buffers:
+        h0, h1, h2 = (
+            np.zeros((_ROWS, width), np.int16) for width in (WINDOW + 2 * _UNITS1, _RESULT1 + 2 * _UNITS2, _RESULT2)
+        )
+        sums, more = (np.empty(max(WINDOW, TILE_ROWS * TILE_COLUMNS), np.int32) for _ in range(2))
+        return cls(h0, h1, h2, sums, more, np.empty(_UNITS1, np.float32))
+
+
+@inner
+def _short(x: f32) -> i16:
+    return i16(np.rint(max(f32(-_MOST), min(f32(_MOST), x * f32(_ONE)))))
+
+
+@inner
+def _fill_products(vector: i64, scorer: Scorer) -> None:
+    """Fill in the products of a vector with A. Threads may do so at the same time: all write the same."""
+    for place in range(BACK + AHEAD):
+        for k in range(WINDOW):
+            total = f32(0)
+            for d in range(EMBEDDING):
+                total += scorer.embedded[vector, d] * scorer.window[place * EMBEDDING + d, k]
+            scorer.products[vector, place * WINDOW + k] = _short(total)
+    fence()
+    scorer.is_filled[vector] = 1
+
+
+@inner
+def _read_window(vectors: I32Array, at: i64, scorer: Scorer, sums: I32Array, h: I16Matrix, row: i64) -> None:
+    """Fill in h0 of the gap after vectors[at]."""
+    for k in range(WINDOW):
+        sums[k] = scorer.window_bias[k]
+    for place in range(BACK + AHEAD):
+        vector, first = i64(vectors[at + place - BACK + 1]), place * WINDOW
+        if scorer.is_filled[vector] == 0:
+            _fill_products(vector, scorer)
+        for k in range(WINDOW):
+            sums[k] += i32(scorer.products[vector, first + k])
+    for k in range(WINDOW):
+        h[row, k] = min(_MOST, max(0, sums[k]))
+
+
+@inner
+def _read_row(
+    sums: I32Array, more: I32Array, k: i64, layer: Packed, column: i64, keeps: f32, states: F32Array, unit: i64
+) -> None:
+    """Update the states of a tile of units by the next word, given the sums for F, from `column` on, and for C."""
+    for j in range(TILE_COLUMNS):
+        of_f, of_c = column + j, column + TILE_COLUMNS + j
+        x = f32(sums[k + j]) * layer.units[of_f] + layer.bias[of_f]
+        f = f32(0.5) + f32(0.5) * tanh(f32(0.5) * x)
+        c = tanh(f32(more[k + j]) * layer.units[of_c] + layer.bias[of_c])
+        states[unit + j] = f * (keeps * states[unit + j]) + (f32(1) - f) * c
+
+
+@inner
+def _read_states(
+    at: I64Array, begin: i64, end: i64, layer: Packed, units: i64, size: i64, h: I16Matrix, buffers: Buffers
+) -> None:
+    """Fill in the states of a reading, for the words begin … end − 1 in the first rows of h."""
+    sums, more, states, stride, n = buffers.sums, buffers.more_sums, buffers.states, h.shape[1], end - begin
+    n_tiles, tile_size = (n + TILE_ROWS - 1) // TILE_ROWS, size * TILE_COLUMNS
+    for direction in range(2):
+        states[:] = 0
+        for count in range(n_tiles):
+            first = TILE_ROWS * (count if direction == 0 else n_tiles - 1 - count)
+            for unit in range(0, units, TILE_COLUMNS):
+                column = 2 * (direction * units + unit)
+                weights = column * size
+                multiply_tile(h, first * stride, stride, layer.weights, weights, size // 2, sums)
+                multiply_tile(h, first * stride, stride, layer.weights, weights + tile_size, size // 2, more)
+                for k in range(TILE_ROWS):
+                    row = first + k if direction == 0 else first + TILE_ROWS - 1 - k
+                    if row < n:
+                        word = begin + row
+                        if direction == 0:
+                            is_first = row == 0 or at[word] != at[word - 1] + 1
+                        else:
+                            is_first = row == n - 1 or at[word] != at[word + 1] - 1
+                        of_row = (row - first) * TILE_COLUMNS
+                        _read_row(sums, more, of_row, layer, column, f32(0) if is_first else f32(1), states, unit)
+                        state = size + direction * units + unit
+                        for j in range(TILE_COLUMNS):
+                            h[row, state + j] = _short(states[unit + j])
+
+
+@inner
+def _fill_result(h: I16Matrix, n: i64, layer: Packed, sums: I32Array, result: I16Matrix, outputs: i64) -> None:
+    """Fill in relu(h · weights + bias), for n rows."""
+    size = h.shape[1]
+    for row in range(0, n, TILE_ROWS):
+        for column in range(0, outputs, TILE_COLUMNS):
+            multiply_tile(h, row * size, size, layer.weights, column * size, size // 2, sums)
+            for k in range(TILE_ROWS):
+                for j in range(TILE_COLUMNS):
+                    x = f32(sums[k * TILE_COLUMNS + j]) * layer.units[column + j] + layer.bias[column + j]
+                    result[row + k, column + j] = _short(max(f32(0), x))
+
+
+@inner
+def _score_block(
+    vectors: I32Array, at: I64Array, begin: i64, end: i64, first: i64, last: i64, scorer: Scorer, buffers: Buffers,
+    scores: F32Matrix,
+) -> None:  # fmt: skip
+    """Fill in the scores of the words first … last − 1, having read the words begin … end − 1."""
+    n, sums = end - begin, buffers.sums
+    for row in range(n):
+        _read_window(vectors, at[begin + row], scorer, sums, buffers.h0, row)
+    _read_states(at, begin, end, scorer.gates1, _UNITS1, WINDOW, buffers.h0, buffers)
+    _fill_result(buffers.h0, n, scorer.result1, sums, buffers.h1, _RESULT1)
+    _read_states(at, begin, end, scorer.gates2, _UNITS2, _RESULT1, buffers.h1, buffers)
+    _fill_result(buffers.h1, n, scorer.result2, sums, buffers.h2, _RESULT2)
+    layer = scorer.output
+    for row in range(0, n, TILE_ROWS):
+        multiply_tile(buffers.h2, row * _RESULT2, _RESULT2, layer.weights, 0, _RESULT2 // 2, sums)
+        for k in range(TILE_ROWS):
+            word = begin + row + k
+            if first <= word < last:
+                for j in range(_N_MARKS):
+                    scores[word, j] = f32(sums[k * TILE_COLUMNS + j]) * layer.units[j] + layer.bias[j]
+
+
+@kernel
+def _score(
+    vectors: I32Array, at: I64Array, lines: I64Array, scorer: Scorer, buffers: Buffers, scores: F32Matrix
+) -> None:
+    """Fill in the scores of all words. How a line is divided does not depend on other lines."""
+    line, n_lines = 0, lines.size - 1
+    while line < n_lines:
+        begin, size = lines[line], lines[line + 1] - lines[line]
+        line += 1
+        while size <= _BLOCK and line < n_lines and lines[line + 1] - begin <= _BLOCK:
+            size = lines[line + 1] - begin
+            line += 1
+        for first in range(begin, begin + size, _BLOCK):
+            last = min(begin + size, first + _BLOCK)
+            read, until = max(begin, first - _OVERLAP), min(begin + size, last + _OVERLAP)
+            _score_block(vectors, at, read, until, first, last, scorer, buffers, scores)
+
+
+def scorer_of(network: Rounded, endings: npt.NDArray[np.int32]) -> Scorer:
+    """Return the network as the kernels read it. endings: int32[rows − 1], of the words that have embeddings."""
+    words, of_endings = network.words.astype(np.float32), network.endings.astype(np.float32)
+    padding = np.zeros((1, EMBEDDING), np.float32)
+    embedded = np.concatenate([padding, words[0] + of_endings, words[1:] + of_endings[endings]]) * np.float32(
+        network.unit
+    )
+    window, *others = network.layers
+    return Scorer(
+        embedded,
+        window.dense().weights,
+        np.rint(window.bias * _ONE).astype(np.int32),
+        np.empty((len(embedded), (BACK + AHEAD) * WINDOW), np.int16),
+        np.zeros(len(embedded), np.uint8),
+        *map(Packed.of, others),
+    )
+
+
+def score(
+    vectors: npt.NDArray[np.int32], at: npt.NDArray[np.int64], lines: npt.NDArray[np.int64], scorer: Scorer
+) -> npt.NDArray[np.float32]:
+    """Return the scores of the marks after each word, float32[words, 4].
+
+    vectors: the words of all lines, and AHEAD times the padding before, between and after lines. at: the index in it of
+    each word. lines: the first word of each line, and the number of all words.
+    """
+    scores = np.empty((len(at), _N_MARKS), np.float32)
+    _score(vectors, at, lines, scorer, Buffers.empty(), scores)
+    return scores

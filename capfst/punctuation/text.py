@@ -1,0 +1,207 @@
+"""The words of a text and the gaps between them, as the network reads them: of lines, or of a labeled corpus.
+
+In: the words of a buffer. Out: `Gaps`. A word's vector is its own if it is frequent, else that of its ending. A mark
+can be inserted after a word if white space or the end of the line follows, and no mark or dash; not after a URL.
+
+In: labels of cased text with marks. Out: `Marked`, words with the mark after each, without quotes and brackets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.types import Words
+from capfst.fst.symbols import Symbols
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, I32Array, I64Array, U8Array, U32Array, i64, u8, u64
+from capfst.punctuation.network import AHEAD, COMMA, NONE, PERIOD, QUESTION
+from capfst.text.strings import Strings
+from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED
+from capfst.text.unicode import CLASS, INFO, LETTER, NUMBER, SPACE, ascii_set, decode, is_in
+
+_ENDING = 3  # bytes
+_MARKS = ascii_set(",.:;?!")
+_QUOTES = ascii_set("\"'`([{")
+_SKIPPED, _STOP, _WORD, _ABBREVIATION = 0, 7, 8, 9  # beside the classes of marks
+_KINDS = {b",": COMMA, b":": COMMA, b"--": COMMA, b".": _STOP, b";": PERIOD, b"!": PERIOD, b"?": QUESTION}
+IGNORED = 255
+"""The mark of paddings, and of gaps whose mark is unknown."""
+
+
+class Gaps(NamedTuple):
+    """The words of a text, and the gap after each."""
+
+    vectors: I32Array  # the words of all lines as numbers of vectors, with AHEAD paddings around each line
+    at: I64Array  # [n]: the index in `vectors` of each word
+    lines: I64Array  # [lines + 1]: the first word of each line, and n
+    ends: I64Array  # [n]: the byte offset after each word, and after what is attached to it
+    is_open: BoolArray  # [n]: whether a mark can be inserted there
+
+
+@inner
+def ending(text: U8Array, start: i64, end: i64) -> i64:
+    """Return the number of a word's ending, 0 … N_ENDINGS − 1: of its last three bytes, whatever their case."""
+    total = u64(0)
+    for i in range(max(start, end - _ENDING), end):
+        byte = text[i]
+        if 65 <= byte <= 90:
+            byte |= u8(32)
+        elif 48 <= byte <= 57:
+            byte = u8(48)
+        total = total << u64(8) | u64(byte)
+    return i64((total * u64(0x9E3779B97F4A7C15)) >> u64(52))
+
+
+@kernel
+def _fill_endings(symbols: Strings, endings: I32Array) -> None:
+    for label in range(endings.size):
+        endings[label] = ending(symbols.data, symbols.offsets[label], symbols.offsets[label + 1])
+
+
+def label_endings(symbols: Symbols) -> npt.NDArray[np.int32]:
+    """Return the number of the ending of each label's form, int32[V + 1]."""
+    endings = np.empty(len(symbols), np.int32)
+    _fill_endings(symbols.strings, endings)
+    return endings
+
+
+@inner
+def _has_space(buf: U8Array, start: i64, end: i64, info: U8Array) -> bool:
+    while start < end:
+        code, start = decode(buf, start, end)
+        if info[code] & CLASS == SPACE:
+            return True
+    return False
+
+
+@kernel
+def _read(buf: U8Array, words: Words, vector_of: I32Array, info: U8Array, gaps: Gaps) -> tuple[i64, i64, i64]:
+    """Fill `gaps`; return the numbers of vectors, words and lines."""
+    n, used, lines, last_end = 0, AHEAD, 0, 0
+    gaps.vectors[:AHEAD] = 0
+    gaps.lines[0] = 0
+    has_word = False  # on this line
+    for i in range(words.starts.size):
+        start, end, token_type = words.starts[i], words.ends[i], words.token_types[i]
+        if token_type == NEWLINE:
+            if has_word:
+                gaps.vectors[used : used + AHEAD] = 0
+                used += AHEAD
+                lines += 1
+                gaps.lines[lines] = n
+            has_word = False
+        elif token_type == MARKS:
+            code = decode(buf, start, end)[0]
+            if has_word:
+                if is_in(code, _MARKS) or code == 0x2026 or code == 45 or 0x2010 <= code <= 0x2015:
+                    gaps.is_open[n - 1] = False
+                elif (
+                    start == last_end == gaps.ends[n - 1] and not is_in(code, _QUOTES) and not 0x2018 <= code <= 0x201F
+                ):
+                    gaps.ends[n - 1] = end
+        else:
+            if has_word and gaps.is_open[n - 1] and not _has_space(buf, gaps.ends[n - 1], start, info):
+                gaps.is_open[n - 1] = False
+            label = words.first_labels[i]
+            gaps.vectors[used] = vector_of[label] if label > 0 else 1 + ending(buf, start, end)
+            gaps.at[n], gaps.ends[n], gaps.is_open[n] = used, end, token_type != PROTECTED
+            used += 1
+            n += 1
+            has_word = True
+        last_end = end
+    if has_word:
+        gaps.vectors[used : used + AHEAD] = 0
+        used += AHEAD
+        lines += 1
+        gaps.lines[lines] = n
+    return used, n, lines
+
+
+def gaps_of(buf: npt.NDArray[np.uint8], words: Words, vector_of: npt.NDArray[np.int32]) -> Gaps:
+    """Return the gaps of a text. vector_of: int32[V + 1], the vector of each label."""
+    n = len(words.starts)
+    n_lines = int((words.token_types == NEWLINE).sum()) + 1
+    gaps = Gaps(
+        np.empty(n + AHEAD * (n_lines + 1), np.int32),
+        np.empty(n, np.int64),
+        np.empty(n_lines + 1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.bool_),
+    )
+    used, n, lines = _read(buf, words, vector_of, INFO, gaps)
+    return Gaps(gaps.vectors[:used], gaps.at[:n], gaps.lines[: lines + 1], gaps.ends[:n], gaps.is_open[:n])
+
+
+def without_marks(buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.uint8]:
+    """Return a text without the marks that are attached to words; ellipses and the like stay."""
+    first = buf[words.starts[words.token_types == MARKS]]
+    starts, ends = (array[words.token_types == MARKS] for array in (words.starts, words.ends))
+    is_mark = np.isin(first, np.frombuffer(b",.:;?!", np.uint8)) & ((ends - starts == 1) | np.isin(first, [33, 63]))
+    is_attached = (starts > 0) & ~np.isin(buf[starts - 1], np.frombuffer(b" \t\n", np.uint8))
+    removed = np.zeros(buf.size + 1, np.int8)
+    np.add.at(removed, starts[is_mark & is_attached], 1)
+    np.add.at(removed, ends[is_mark & is_attached], -1)
+    return buf[np.cumsum(removed[:-1]) == 0]
+
+
+class Marked(NamedTuple):
+    """Words with the mark after each, and paddings between some of the lines."""
+
+    labels: U32Array  # 0 for paddings
+    marks: U8Array  # or IGNORED
+
+
+@kernel
+def _fill_kinds(symbols: Strings, info: U8Array, kinds: U8Array) -> None:
+    for label in range(1, kinds.size):
+        i, end = symbols.offsets[label], symbols.offsets[label + 1]
+        while i < end:
+            code, i = decode(symbols.data, i, end)
+            if info[code] & CLASS == LETTER or info[code] & CLASS == NUMBER:
+                kinds[label] = _WORD
+
+
+def label_kinds(symbols: Symbols, abbreviations: set[bytes]) -> npt.NDArray[np.uint8]:
+    """Return what each label is, uint8[V + 1]: the class of its mark, _STOP, _WORD, _ABBREVIATION or _SKIPPED."""
+    kinds = np.zeros(len(symbols), np.uint8)
+    _fill_kinds(symbols.strings, INFO, kinds)
+    for label in np.flatnonzero(kinds == 0).tolist():
+        kinds[label] = _KINDS.get(symbols.utf8(label), _SKIPPED)
+    for label in range(1, len(symbols)):
+        if symbols.utf8(label).lower() in abbreviations:
+            kinds[label] = _ABBREVIATION
+    return kinds
+
+
+@kernel
+def read_labels(labels: U32Array, kinds: U8Array, is_small: BoolArray, breaks: BoolArray, marked: Marked) -> i64:
+    """Fill `marked`; return its size. breaks: whether a padding follows each label."""
+    n, has_word = 0, False
+    for i in range(labels.size):
+        label = labels[i]
+        kind = kinds[label] if label else u8(0)
+        if label == 0:
+            if has_word and marked.marks[n - 1] < PERIOD:
+                marked.marks[n - 1] = PERIOD
+            has_word = False
+        elif kind >= _WORD:
+            marked.labels[n], marked.marks[n] = label, NONE
+            n += 1
+            has_word = True
+        elif kind > 0 and has_word:
+            is_end = i + 1 == labels.size or labels[i + 1] == 0
+            if kind == _STOP:
+                is_part = not is_end and (is_small[labels[i + 1]] or kinds[labels[i - 1]] == _ABBREVIATION)
+                kind = u8(NONE if is_part else PERIOD)
+            marked.marks[n - 1] = max(marked.marks[n - 1], kind)
+        if breaks[i] and n > 0 and marked.labels[n - 1] > 0 and (label == 0 or kind >= _WORD):
+            if label > 0:  # in the middle of a line: its mark is still to come
+                marked.marks[n - 1] = IGNORED
+            for _ in range(AHEAD):
+                marked.labels[n], marked.marks[n] = 0, IGNORED
+                n += 1
+            has_word = False
+    return n

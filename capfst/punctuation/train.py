@@ -1,0 +1,119 @@
+"""Train punctuation: labels of cased text with marks → the network, the words that it knows, and a bias of each mark.
+
+Of every HELD_OUT blocks of text, one is not learned: on these, the biases are chosen that have the highest F1 of all
+marks (without them, marks are too rare wherever the network is uncertain).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.exceptions import CorpusError, quantity
+from capfst.fst.symbols import Symbols
+from capfst.punctuation.gradients import Text
+from capfst.punctuation.learn import learn, n_steps
+from capfst.punctuation.marks import Punctuation
+from capfst.punctuation.network import AHEAD, MARKS, N_ENDINGS, NONE
+from capfst.punctuation.score import score, scorer_of
+from capfst.punctuation.text import IGNORED, Marked, label_endings, label_kinds, read_labels
+from capfst.system.progress import Progress
+
+MOST_LABELS = 20_000_000
+"""Labels of the corpus that are learned from, in each epoch."""
+FREQUENT, MOST_WORDS = 8, 32_000
+"""Words that occur at least this often in them have an embedding of their own, at most so many."""
+LINE_BREAK, WORD_BREAK = 1 / 8, 1 / 400
+"""How often a text ends after a line, and after any word."""
+HELD_OUT, BLOCK = 20, 1_000
+"""One in so many blocks of so many words is held out."""
+LEAST_MARKS = 1_000
+"""Of a text from which punctuation can be learned."""
+
+_SEED = 3
+
+
+def marked_text(
+    sample: Sequence[npt.NDArray[np.uint32]], kinds: npt.NDArray[np.uint8], small: npt.NDArray[np.bool_]
+) -> Marked:
+    """Return the words of labels, with the marks after them."""
+    random, parts = np.random.default_rng(_SEED), []
+    for labels in sample:
+        breaks = random.random(labels.size) < np.where(labels == 0, LINE_BREAK, WORD_BREAK)
+        size = labels.size + AHEAD * int(breaks.sum())
+        marked = Marked(np.empty(size, np.uint32), np.empty(size, np.uint8))
+        n = read_labels(np.ascontiguousarray(labels), kinds, small, breaks, marked)
+        parts.append(Marked(marked.labels[:n], marked.marks[:n]))
+    return Marked(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def learn_marks(
+    sample: Sequence[npt.NDArray[np.uint32]],
+    symbols: Symbols,
+    starts: npt.NDArray[np.int32],
+    abbreviations: set[bytes],
+    threads: int,
+    show: Progress,
+) -> Punctuation:
+    """Learn from the labels of whole sentences. starts: as from `symbols.check`."""
+    kinds = label_kinds(symbols, abbreviations)
+    small = np.unpackbits(symbols.small_forms, bitorder="little")[: len(symbols)].astype(np.bool_)
+    marked = marked_text(sample, kinds, small)
+    word_of = np.searchsorted(starts, np.arange(len(symbols)), "right") - 1  # the number of each label's word
+    words = np.where(marked.labels > 0, word_of[marked.labels], -1)
+    counts = np.bincount(words[words >= 0], minlength=len(starts) - 1)
+    frequent = np.argsort(-counts, kind="stable")[:MOST_WORDS]
+    frequent = frequent[counts[frequent] >= FREQUENT]
+    row_of = np.zeros(len(starts), np.int32)
+    row_of[frequent] = np.arange(1, len(frequent) + 1)
+    row_of[-1] = -1
+    if (n := int(((marked.marks > NONE) & (marked.marks < len(MARKS))).sum())) < LEAST_MARKS:
+        raise CorpusError(
+            f"it has only {quantity(n, 'punctuation mark')}, too few to learn punctuation. Use more text, or leave out"
+            " `restore`."
+        )
+    text = Text(
+        row_of[words], np.where(words >= 0, label_endings(symbols)[marked.labels], 0).astype(np.int32), marked.marks
+    )
+    is_held_out = np.arange(len(words)) // BLOCK % HELD_OUT == HELD_OUT - 1
+    learned, held_out = (Text(*(array[chosen] for array in text)) for chosen in (~is_held_out, is_held_out))
+    with show(n_steps(learned), "learning marks", "steps") as advance:
+        network = learn(learned, len(frequent) + 1, threads, advance)
+    labels = starts[frequent].astype(np.uint32)
+    rounded = network.rounded()
+    n = len(held_out.rows)
+    scorer = scorer_of(rounded, label_endings(symbols)[labels])
+    scores = score(_vectors(held_out), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer)
+    known = held_out.marks != IGNORED
+    return Punctuation(rounded, labels, best_bias(scores[known], held_out.marks[known]))
+
+
+def _vectors(text: Text) -> npt.NDArray[np.int32]:
+    vectors = np.where(text.rows > 0, N_ENDINGS + text.rows, 1 + text.endings)
+    return np.pad(np.where(text.rows < 0, 0, vectors), AHEAD).astype(np.int32)
+
+
+def decided(scores: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
+    """Return the mark of each gap."""
+    return (scores + bias).argmax(1)
+
+
+def best_bias(scores: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """Return what to add to the scores for the highest F1 of all marks, by coordinate search."""
+    bias, best = np.zeros(len(MARKS), np.float32), -1.0
+    for size in (0.4, 0.2, 0.1, 0.05):
+        for mark in (1, 2, 3) * 3:
+            for change in (-size, size):
+                tried = bias.copy()
+                tried[mark] += change
+                if (found := f1(marks, decided(scores, tried))) > best:
+                    bias, best = tried, found
+    return bias
+
+
+def f1(marks: npt.NDArray[np.uint8], found: npt.NDArray[np.intp]) -> float:
+    """Return F1 of all marks."""
+    right = int(((found == marks) & (found != NONE)).sum())
+    return 2 * right / max(1, int((found != NONE).sum()) + int((marks != NONE).sum()))
