@@ -175,8 +175,8 @@ class RecaseOptions(_Validated):
     )
     keep_marks: bool = option(
         True,
-        "With --restore punctuation: keep the marks of the input, or remove commas, periods and the like after words"
-        " first.  [default: keep them]",
+        "With --restore punctuation: keep the marks of the input, or first remove the commas, periods and the like"
+        " after its words.  [default: keep them]",
         flag="--keep-marks/--no-keep-marks",
         group=CASING,
     )

@@ -27,41 +27,46 @@ def quotas(sizes: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
 
 
 @allocating
-def _select(labels: U32Array, sentence: i64, quota: i64, size: i64, selected: U32Array) -> tuple[i64, i64]:
+def _select(labels: U32Array, sentence: i64, quota: i64, size: i64, run: i64, selected: U32Array) -> tuple[i64, i64]:
     """Copy the selected labels; return their number and the number of the sentence that comes next.
 
-    Of a source of `size` labels, sentences with a total of `quota` labels are selected, evenly spread. sentence: the
-    number in its source of the first label's sentence.
+    Of a source of `size` labels, runs of sentences with a total of `quota` labels are selected, evenly spread.
+    sentence: the number in its source of the first label's sentence.
     """
     n = 0
     for label in labels:
-        if sentence * quota % size < quota:
+        if sentence // run * quota % size < quota:
             selected[n] = label
             n += 1
         sentence += label == 0
     return n, sentence
 
 
-def select(labels: npt.NDArray[np.uint32], sentence: int, quota: int, size: int) -> npt.NDArray[np.uint32]:
+def select(
+    labels: npt.NDArray[np.uint32], sentence: int, quota: int, size: int, run: int = 1
+) -> npt.NDArray[np.uint32]:
     """Return the labels to learn from, whole sentences, of a part of a source.
 
     sentence: the number in the source of the part's first sentence. quota, size: how many labels of the source are
-    wanted, and how many it has.
+    wanted, and how many it has. run: how many sentences stay together.
     """
     parts = [np.zeros(0, np.uint32)]
     for piece, _ in pieces(labels):
         selected = np.empty(len(piece), np.uint32)
-        n, sentence = _select(piece, sentence, quota, size, selected)
+        n, sentence = _select(piece, sentence, quota, size, run, selected)
         parts.append(selected[:n].copy())
     return np.concatenate(parts)
 
 
-def sample(labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.uint32]]:
-    """Return the labels to learn from, by source, `most` in total. ends: where each source ends in the labels."""
+def sample(
+    labels: npt.NDArray[np.uint32], ends: npt.NDArray[np.int64], most: int, run: int = 1
+) -> list[npt.NDArray[np.uint32]]:
+    """Return the labels to learn from, by source, `most` in total. ends: where each source ends in the labels. run: how
+    many sentences stay together."""
     begins = np.concatenate([[0], ends[:-1]])
     sizes = ends - begins
     return [
-        select(labels[begin:end], 0, quota, end - begin)
+        select(labels[begin:end], 0, quota, end - begin, run)
         for begin, end, quota in zip(begins.tolist(), ends.tolist(), quotas(sizes, most).tolist(), strict=True)
     ]
 

@@ -71,7 +71,7 @@ class LabeledCorpus(Protocol):
     ) -> npt.NDArray[np.int64]:
         """Return what `lexicon.shape_counts` counts."""
 
-    def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
+    def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
         """Return what `sample.sample` selects."""
 
 
@@ -86,8 +86,8 @@ class LocalCorpus(NamedTuple):
     ) -> npt.NDArray[np.int64]:
         return shape_counts(self.labels, word_of, shapes, positional)
 
-    def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
-        return sample.sample(self.labels, self.ends, most)
+    def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
+        return sample.sample(self.labels, self.ends, most, run)
 
 
 class Fitted(NamedTuple):

@@ -17,6 +17,8 @@ from capfst.context.noise import PART as NOISE
 from capfst.context.spellings import PART as SPELLINGS
 from capfst.exceptions import CapfstError, quantity
 from capfst.fst.read import CapFst
+from capfst.punctuation.marks import PART as PUNCTUATION
+from capfst.punctuation.marks import Punctuation
 
 ADAPTED = "adapted"
 """Name of the part of an adapted model that describes the adaptation (training/adapt.py)."""
@@ -49,6 +51,7 @@ def describe(model: CapFst) -> dict[str, Any]:
         "spellings": _context(model, SPELLINGS),
         "bilingual": _bilingual(model),
         "noise": NOISE in model.parts,
+        "punctuation": _punctuation(model),
         "adapted": model.parts[ADAPTED].settings if ADAPTED in model.parts else None,
         "most_ambiguous": [
             {"word": model.symbols.lowercase(labels[0]).decode(), "forms": [model.symbols[label] for label in labels]}
@@ -89,6 +92,24 @@ def _bilingual(model: CapFst) -> dict[str, Any] | None:
     return {"pairs": bilingual.pairs, "bytes": sum(map(len, model.parts[BILINGUAL].arrays.values()))}
 
 
+def _punctuation(model: CapFst) -> dict[str, Any] | None:
+    """Describe the punctuation of the model: the number of words that it knows and its bytes, or the error if it cannot
+    be used."""
+    if PUNCTUATION not in model.parts:
+        return None
+    try:
+        words = len(Punctuation.of(model).labels)
+    except CapfstError as error:
+        return {"error": str(error)}
+    return {"words": words, "bytes": sum(map(len, model.parts[PUNCTUATION].arrays.values()))}
+
+
+def _describe_punctuation(punctuation: dict[str, Any]) -> str:
+    if "error" in punctuation:
+        return f"cannot be used: {punctuation['error']}"
+    return f"{quantity(punctuation['bytes'], 'byte')}, knows {quantity(punctuation['words'], 'word')}"
+
+
 def render(description: dict[str, Any]) -> str:
     """Format the description as lines of text."""
     ngrams, spellings = description["ngrams"], description["spellings"]
@@ -113,6 +134,7 @@ def render(description: dict[str, Any]) -> str:
         ("context model", _describe_context(description["context"])),
         *([("spelling model", _describe_context(spellings))] if spellings else []),
         *([("input case", "is evidence")] if description["noise"] else []),
+        *([("punctuation", _describe_punctuation(marks))] if (marks := description["punctuation"]) else []),
         *from_translations,
         *([("adapted from", description["adapted"]["base"])] if description["adapted"] else []),
     ]

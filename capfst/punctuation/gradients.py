@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import inner, kernel, multiply_reals
+from capfst.kernels import kernel, multiply_reals
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, f32, i64
 from capfst.punctuation.network import AHEAD, BACK, EMBEDDING, MARKS, Dense, Layers, Network, sizes, tanh
@@ -84,31 +84,26 @@ def _add_back(above: F32Matrix, transposed: F32Matrix, sums: F32Array, row: i64,
                     gradient[(t + k) * row + column + j] += sums[k * TILE_COLUMNS + j]
 
 
-@inner
-def _places(unit: i64, units: i64, direction: i64) -> i64:
-    """Return the column of F of a unit; that of C is TILE_COLUMNS after it."""
-    return 2 * direction * units + unit // TILE_COLUMNS * 2 * TILE_COLUMNS + unit % TILE_COLUMNS
-
-
 @kernel
 def _read(gates: F32Matrix, is_padding: BoolArray, states: F32Matrix, size: i64) -> None:
     """Replace the inputs of f and c by these, and fill in the states, which are the last columns of `states`."""
     n, units = len(gates), gates.shape[1] // 4
     for t in range(n):
-        for block in range(0, 4 * units, 2 * TILE_COLUMNS):
+        for tile in range(0, 4 * units, 2 * TILE_COLUMNS):
             for j in range(TILE_COLUMNS):
-                gates[t, block + j] = f32(0.5) + f32(0.5) * tanh(f32(0.5) * gates[t, block + j])
+                gates[t, tile + j] = f32(0.5) + f32(0.5) * tanh(f32(0.5) * gates[t, tile + j])
             for j in range(TILE_COLUMNS, 2 * TILE_COLUMNS):
-                gates[t, block + j] = tanh(gates[t, block + j])
+                gates[t, tile + j] = tanh(gates[t, tile + j])
     for direction in range(2):
         for count in range(n):
             t = count if direction == 0 else n - 1 - count
             before = t - 1 if direction == 0 else t + 1
-            for unit in range(units):
-                column, place = size + direction * units + unit, _places(unit, units, direction)
-                last = states[before, column] if count > 0 else f32(0)
-                f, c = gates[t, place], gates[t, place + TILE_COLUMNS]
-                states[t, column] = f32(0) if is_padding[t] else f * last + (f32(1) - f) * c
+            keeps = f32(0) if is_padding[t] else f32(1)
+            for tile in range(direction * units, (direction + 1) * units, TILE_COLUMNS):
+                for j in range(TILE_COLUMNS):
+                    last = states[before, size + tile + j] if count > 0 else f32(0)
+                    f, c = gates[t, 2 * tile + j], gates[t, 2 * tile + TILE_COLUMNS + j]
+                    states[t, size + tile + j] = keeps * (f * last + (f32(1) - f) * c)
 
 
 @kernel
@@ -122,15 +117,16 @@ def _read_back(
         for count in range(n - 1, -1, -1):
             t = count if direction == 0 else n - 1 - count
             before = t - 1 if direction == 0 else t + 1
-            for unit in range(units):
-                column, place = size + direction * units + unit, _places(unit, units, direction)
-                last = states[before, column] if count > 0 else f32(0)
-                f, c = gates[t, place], gates[t, place + TILE_COLUMNS]
-                of_state = f32(0) if is_padding[t] else above[t, column]
-                gradient[t, place] = of_state * (last - c) * f * (f32(1) - f)
-                gradient[t, place + TILE_COLUMNS] = of_state * (f32(1) - f) * (f32(1) - c * c)
-                if count > 0:
-                    above[before, column] += of_state * f
+            keeps = f32(0) if is_padding[t] else f32(1)
+            for tile in range(direction * units, (direction + 1) * units, TILE_COLUMNS):
+                for j in range(TILE_COLUMNS):
+                    column, of_f, of_c = size + tile + j, 2 * tile + j, 2 * tile + TILE_COLUMNS + j
+                    f, c, of_state = gates[t, of_f], gates[t, of_c], keeps * above[t, column]
+                    last = states[before, column] if count > 0 else f32(0)
+                    gradient[t, of_f] = of_state * (last - c) * f * (f32(1) - f)
+                    gradient[t, of_c] = of_state * (f32(1) - f) * (f32(1) - c * c)
+                    if count > 0:
+                        above[before, column] += of_state * f
 
 
 @kernel
@@ -179,6 +175,7 @@ class Stretch:
         is_padding = text.rows < 0
         inside = slice(BACK - 1, BACK - 1 + n)
         self._embedded[inside] = network.words[text.rows] + network.endings[text.endings]
+        self._embedded[inside] += network.classes[network.class_of[text.rows]]
         self._embedded[inside][is_padding] = 0
         h = np.maximum(self._dense(self._embedded, layers.window, EMBEDDING), 0)
         passes = []

@@ -19,7 +19,7 @@ from capfst.kernels import kernel
 from capfst.kernels.memory import TILE_COLUMNS
 from capfst.kernels.types import BoolArray, F32Matrix, I32Array, f32, i64
 from capfst.punctuation.gradients import F32, N_WEIGHTS, Stretch, Text, layers_of
-from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, READINGS, Layers, Network
+from capfst.punctuation.network import EMBEDDING, MARKS, N_CLASSES, N_ENDINGS, READINGS, Layers, Network
 from capfst.punctuation.text import IGNORED
 
 EPOCHS, LEAST_STEPS = 3, 1_000
@@ -31,7 +31,7 @@ BETAS, LARGEST = (0.9, 0.98), 1.0
 STRETCH, CONTEXT, BATCH = 512, 32, 4
 """Words of a stretch, words on each side that are read with it, and stretches of a step."""
 
-_DEVIATIONS = 0.05, 0.1  # of the initial embeddings of words and of endings
+_DEVIATIONS = 0.05, 0.5, 0.1  # of the initial embeddings of words, classes and endings
 _EPSILON = 1e-8
 
 
@@ -123,16 +123,18 @@ def n_steps(text: Text) -> int:
     return max(LEAST_STEPS, EPOCHS * -(-len(text.rows) // (STRETCH * BATCH)))
 
 
-def learn(text: Text, n_rows: int, threads: int, advance: Callable[[int], object], seed: int = 1) -> Network:
-    """Learn a network from a text, in `n_steps` steps. n_rows: the number of rows of Text.rows, of which 0 is that of
-    rare words."""
+def learn(
+    text: Text, class_of: npt.NDArray[np.int32], threads: int, advance: Callable[[int], object], seed: int = 1
+) -> Network:
+    """Learn a network from a text, in `n_steps` steps. class_of: int32[rows], the class of each row of Text.rows, of
+    which 0 is that of rare words."""
     random = np.random.default_rng(seed)
-    words, endings = (
+    words, classes, endings = (
         _Embeddings((random.standard_normal((n, EMBEDDING)) * deviation).astype(np.float32))
-        for n, deviation in zip((n_rows, N_ENDINGS), _DEVIATIONS, strict=True)
+        for n, deviation in zip((len(class_of), N_CLASSES, N_ENDINGS), _DEVIATIONS, strict=True)
     )
     dense = _Dense(random)
-    network = Network(words.weights, endings.weights, layers_of(dense.weights))
+    network = Network(words.weights, classes.weights, endings.weights, class_of, layers_of(dense.weights))
     stretches = [Stretch(STRETCH + 2 * CONTEXT) for _ in range(BATCH)]
     steps = n_steps(text)
     batches = chain.from_iterable(_batches(text, random) for _ in count())
@@ -146,11 +148,13 @@ def learn(text: Text, n_rows: int, threads: int, advance: Callable[[int], object
                 for stretch, part in zip(stretches, parts, strict=False)
             ]
             for part, of_embedded in zip(parts, [future.result() for future in learning], strict=True):
+                is_padding, none = part.rows < 0, np.int32(-1)
                 words.add(part.rows, of_embedded)
-                endings.add(np.where(part.rows < 0, np.int32(-1), part.endings), of_embedded)
-            dense.step(np.add.reduce([each.gradient for each in stretches[: len(parts)]]), rate, number)
-            words.step(rate, number)
-            endings.step(rate, number)
+                classes.add(np.where(is_padding, none, class_of[part.rows]), of_embedded)
+                endings.add(np.where(is_padding, none, part.endings), of_embedded)
+            dense.step(np.add.reduce([stretch.gradient for stretch in stretches[: len(parts)]]), rate, number)
+            for each in (words, classes, endings):
+                each.step(rate, number)
             advance(1)
     return network
 

@@ -31,7 +31,7 @@ class Punctuation(NamedTuple):
     """What was learned from cased text with marks."""
 
     network: Rounded
-    labels: npt.NDArray[np.uint32]  # [rows − 1]: the first labels of the words that have embeddings
+    labels: npt.NDArray[np.uint32]  # [words]: the first labels of the words that the network knows
     bias: npt.NDArray[np.float32]  # [marks]: added to the scores
 
     @classmethod
@@ -67,7 +67,7 @@ class Punctuation(NamedTuple):
             units, bias = reals[used : used + 2 * outputs].reshape(2, outputs)
             layers.append(RoundedDense(weights[: inputs * outputs].reshape(inputs, outputs), units, bias))
             weights, used = weights[inputs * outputs :], used + 2 * outputs
-        if (len(words), len(endings), weights.size, reals.size) != (len(labels) + 1, N_ENDINGS, 0, used):
+        if (len(words), len(endings), weights.size, reals.size) != (len(labels), N_ENDINGS, 0, used):
             raise ValueError("its arrays have other sizes")
         if not (abs(reals) < _MOST).all() or labels.max(initial=0) >= n_labels:
             raise ValueError("a number is out of range")
@@ -90,20 +90,17 @@ class Punctuation(NamedTuple):
         lines = b"".join(old.lowercase(label) + b"\n" for label in self.labels.tolist())
         words = transducer.words(np.frombuffer(lines, np.uint8))
         labels = words.first_labels[np.flatnonzero(words.token_types == NEWLINE) - 1]
-        has_embedding = np.concatenate([[True], labels > 0])
-        return Punctuation(
-            self.network._replace(words=self.network.words[has_embedding]), labels[labels > 0], self.bias
-        )
+        known = self.network.words[labels > 0]
+        return Punctuation(self.network._replace(words=known), labels[labels > 0], self.bias)
 
 
 class Punctuator:
     """Inserts marks into text. Threads may share it."""
 
     def __init__(self, punctuation: Punctuation, transducer: Transducer) -> None:
-        endings = label_endings(transducer.symbols)
-        self._vector_of = 1 + endings
+        self._vector_of = 1 + label_endings(transducer.symbols)
         self._vector_of[punctuation.labels] = 1 + N_ENDINGS + np.arange(len(punctuation.labels), dtype=np.int32)
-        self._scorer = scorer_of(punctuation.network, endings[punctuation.labels])
+        self._scorer = scorer_of(punctuation.network)
         self._bias = punctuation.bias
         self._transducer = transducer
 

@@ -1,6 +1,6 @@
 """A network that reads the words around each gap, and the rest of the line through gated recurrences.
 
-With e(t) the sum of the embeddings of word t and of its ending, the gap after word t has
+With e(t) the sum of the embeddings of word t, of its class and of its ending, the gap after word t has
 
     h0(t) = relu(a + A [e(t−3) … e(t+4)])
     h1(t) = reading of h0, h2(t) = reading of h1
@@ -21,10 +21,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from capfst.kernels import inner
 from capfst.kernels.memory import TILE_COLUMNS
-from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, f32
+from capfst.kernels.types import F32Array, F32Matrix, I8Matrix, I32Array, f32
 
 NONE, COMMA, PERIOD, QUESTION = range(4)
 MARKS = b"\0,.?"
@@ -34,8 +35,8 @@ BACK, AHEAD = 4, 4
 EMBEDDING, WINDOW = 48, 96
 READINGS = ((64, 96), (48, 64))
 """Of each reading, its units per direction and the size of its result."""
-N_ENDINGS = 4096
-"""Vectors: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
+N_CLASSES, N_ENDINGS = 250, 4096
+"""Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
 
 _LARGEST_BYTE = 127
 _LARGEST = 4.97  # beyond, tanh is 1 or −1, to four digits
@@ -96,25 +97,28 @@ class RoundedDense(NamedTuple):
 class Rounded(NamedTuple):
     """The network with weights of 8 bits."""
 
-    words: I8Matrix  # [rows, EMBEDDING]
-    endings: I8Matrix  # [N_ENDINGS, EMBEDDING]
-    unit: float  # the value of 1 in embeddings
+    words: I8Matrix  # [words, EMBEDDING]: e of each word that it knows
+    endings: I8Matrix  # [N_ENDINGS, EMBEDDING]: e of all others, by their endings
+    unit: float  # the value of 1 in these
     layers: tuple[RoundedDense, ...]
 
 
 class Network(NamedTuple):
     """The network as it is learned."""
 
-    words: F32Matrix  # [rows, EMBEDDING]; row 0 is that of all rare words
+    words: F32Matrix  # [rows, EMBEDDING]: embeddings; row 0 is that of all rare words
+    classes: F32Matrix  # [N_CLASSES, EMBEDDING]
     endings: F32Matrix  # [N_ENDINGS, EMBEDDING]
+    class_of: I32Array  # [rows]
     layers: Layers
 
-    def rounded(self) -> Rounded:
-        """Return the network with weights of 8 bits."""
-        embeddings = self.words, self.endings
-        unit = max(float(abs(each).max()) for each in embeddings) / _LARGEST_BYTE or 1.0
-        words, endings = (_bytes(each, unit) for each in embeddings)
-        return Rounded(words, endings, unit, tuple(map(_rounded, self.layers)))
+    def rounded(self, ending_of: npt.NDArray[np.int32]) -> Rounded:
+        """Return the network with weights of 8 bits. ending_of: int32[rows], of which the first is not used."""
+        words = self.words + self.classes[self.class_of]
+        embedded = words[1:] + self.endings[ending_of[1:]], words[0] + self.endings
+        unit = max(float(abs(each).max(initial=0)) for each in embedded) / _LARGEST_BYTE or 1.0
+        known, rare = (_bytes(each, unit) for each in embedded)
+        return Rounded(known, rare, unit, tuple(map(_rounded, self.layers)))
 
 
 def _bytes(weights: F32Matrix, unit: float | F32Array) -> I8Matrix:

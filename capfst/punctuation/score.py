@@ -218,13 +218,10 @@ def _score(
             _score_block(vectors, at, read, until, first, last, scorer, buffers, scores)
 
 
-def scorer_of(network: Rounded, endings: npt.NDArray[np.int32]) -> Scorer:
-    """Return the network as the kernels read it. endings: int32[rows − 1], of the words that have embeddings."""
-    words, of_endings = network.words.astype(np.float32), network.endings.astype(np.float32)
-    padding = np.zeros((1, EMBEDDING), np.float32)
-    embedded = np.concatenate([padding, words[0] + of_endings, words[1:] + of_endings[endings]]) * np.float32(
-        network.unit
-    )
+def scorer_of(network: Rounded) -> Scorer:
+    """Return the network as the kernels read it."""
+    padding = np.zeros((1, EMBEDDING), np.int8)
+    embedded = np.concatenate([padding, network.endings, network.words]) * np.float32(network.unit)
     window, *others = network.layers
     return Scorer(
         embedded,

@@ -11,24 +11,27 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from capfst.context.classes import label_classes
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
 from capfst.punctuation.gradients import Text
 from capfst.punctuation.learn import learn, n_steps
 from capfst.punctuation.marks import Punctuation
-from capfst.punctuation.network import AHEAD, MARKS, N_ENDINGS, NONE
+from capfst.punctuation.network import AHEAD, MARKS, N_CLASSES, N_ENDINGS, NONE
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import IGNORED, Marked, label_endings, label_kinds, read_labels
 from capfst.system.progress import Progress
 
-MOST_LABELS = 20_000_000
-"""Labels of the corpus that are learned from, in each epoch."""
+MOST_LABELS, RUN = 25_000_000, 100
+"""Labels of the corpus that are learned from, in runs of so many sentences."""
 FREQUENT, MOST_WORDS = 8, 32_000
 """Words that occur at least this often in them have an embedding of their own, at most so many."""
 LINE_BREAK, WORD_BREAK = 1 / 8, 1 / 400
 """How often a text ends after a line, and after any word."""
 HELD_OUT, BLOCK = 20, 1_000
 """One in so many blocks of so many words is held out."""
+FOR_CLASSES = 10_000_000
+"""Words from which classes of words are learned."""
 LEAST_MARKS = 1_000
 """Of a text from which punctuation can be learned."""
 
@@ -58,36 +61,44 @@ def learn_marks(
     show: Progress,
 ) -> Punctuation:
     """Learn from the labels of whole sentences. starts: as from `symbols.check`."""
-    kinds = label_kinds(symbols, abbreviations)
     small = np.unpackbits(symbols.small_forms, bitorder="little")[: len(symbols)].astype(np.bool_)
-    marked = marked_text(sample, kinds, small)
-    word_of = np.searchsorted(starts, np.arange(len(symbols)), "right") - 1  # the number of each label's word
-    words = np.where(marked.labels > 0, word_of[marked.labels], -1)
+    marked = marked_text(sample, label_kinds(symbols, abbreviations), small)
+    if (n := int(((marked.marks > NONE) & (marked.marks < len(MARKS))).sum())) < LEAST_MARKS:
+        raise CorpusError(
+            f"it has only {quantity(n, 'punctuation mark')}, too few to learn punctuation. Use more text, or leave out"
+            " `restore`."
+        )
+    word_of = np.searchsorted(starts, np.arange(len(symbols)), "right").astype(np.int32) - 1  # of each label
+    words = word_of[marked.labels]  # −1: padding
     counts = np.bincount(words[words >= 0], minlength=len(starts) - 1)
     frequent = np.argsort(-counts, kind="stable")[:MOST_WORDS]
     frequent = frequent[counts[frequent] >= FREQUENT]
     row_of = np.zeros(len(starts), np.int32)
     row_of[frequent] = np.arange(1, len(frequent) + 1)
     row_of[-1] = -1
-    if (n := int(((marked.marks > NONE) & (marked.marks < len(MARKS))).sum())) < LEAST_MARKS:
-        raise CorpusError(
-            f"it has only {quantity(n, 'punctuation mark')}, too few to learn punctuation. Use more text, or leave out"
-            " `restore`."
-        )
-    text = Text(
-        row_of[words], np.where(words >= 0, label_endings(symbols)[marked.labels], 0).astype(np.int32), marked.marks
-    )
-    is_held_out = np.arange(len(words)) // BLOCK % HELD_OUT == HELD_OUT - 1
+    rows, endings = row_of[words], label_endings(symbols)
+    text = Text(rows, endings[marked.labels], marked.marks)
+    is_held_out = np.arange(len(rows)) // BLOCK % HELD_OUT == HELD_OUT - 1
     learned, held_out = (Text(*(array[chosen] for array in text)) for chosen in (~is_held_out, is_held_out))
-    with show(n_steps(learned), "learning marks", "steps") as advance:
-        network = learn(learned, len(frequent) + 1, threads, advance)
+    class_of = _classes(learned, len(frequent) + 1)
+    with show(n_steps(learned), "learning punctuation", "steps") as advance:
+        network = learn(learned, class_of, threads, advance)
     labels = starts[frequent].astype(np.uint32)
-    rounded = network.rounded()
+    rounded = network.rounded(np.append(np.int32(0), endings[labels]))
     n = len(held_out.rows)
-    scorer = scorer_of(rounded, label_endings(symbols)[labels])
-    scores = score(_vectors(held_out), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer)
+    scores = score(_vectors(held_out), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer_of(rounded))
     known = held_out.marks != IGNORED
     return Punctuation(rounded, labels, best_bias(scores[known], held_out.marks[known]))
+
+
+def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
+    """Return the class of each row, int32[rows]: of words with similar neighbors, words and marks."""
+    rows, marks = text.rows[:FOR_CLASSES], text.marks[:FOR_CLASSES]
+    of_word = np.where(rows < 0, 0, rows + len(MARKS)).astype(np.uint32)  # of a rare word: len(MARKS)
+    of_mark = np.where(marks < len(MARKS), marks, NONE).astype(np.uint32)
+    both = np.stack([of_word, of_mark], 1).ravel()
+    sentences = np.append(both[both > 0], np.uint32(0))
+    return label_classes([sentences], len(MARKS) + n_rows, N_CLASSES)[len(MARKS) :].astype(np.int32)
 
 
 def _vectors(text: Text) -> npt.NDArray[np.int32]:

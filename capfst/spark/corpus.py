@@ -181,14 +181,15 @@ class SparkLabels:
         counts.flat[indices] = numbers
         return counts
 
-    def sample(self, most: int) -> list[npt.NDArray[np.uint32]]:
+    def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
         """Return the labels of `context.sample.sample`."""
         sizes = np.array(self.rdd.map(_sizes).collect())  # labels and sentences, by part
         totals = np.bincount(self.sources, sizes[:, 0]).astype(np.int64)
         quota = quotas(totals, most)
         before = np.cumsum(sizes[:, 1]) - sizes[:, 1]
         first = before - before[np.searchsorted(self.sources, self.sources)]
-        rules = list(zip(first.tolist(), quota[self.sources].tolist(), totals[self.sources].tolist(), strict=True))
+        of_parts = first.tolist(), quota[self.sources].tolist(), totals[self.sources].tolist()
+        rules = [(*rule, run) for rule in zip(*of_parts, strict=True)]
         parts = self.rdd.map(partial(_selected, rules)).collect()
         bounds = np.searchsorted(self.sources, np.arange(int(self.sources[-1]) + 2)).tolist()
         return [np.concatenate(parts[begin:end]) for begin, end in pairwise(bounds)]
@@ -320,7 +321,7 @@ def _sizes(part: _LabeledPart) -> tuple[int, int]:
     return part[1].size, int(np.count_nonzero(part[1] == 0))
 
 
-def _selected(rules: list[tuple[int, int, int]], part: _LabeledPart) -> npt.NDArray[np.uint32]:
+def _selected(rules: list[tuple[int, int, int, int]], part: _LabeledPart) -> npt.NDArray[np.uint32]:
     return select(part[1], *rules[part[0]])
 
 

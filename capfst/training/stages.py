@@ -313,9 +313,9 @@ def learn_punctuation(text: Counted, inputs: Inputs, job: Job) -> Punctuation | 
     """
     if not job.options.restores_marks:
         return None
-    from capfst.punctuation.train import MOST_LABELS, learn_marks  # noqa: PLC0415  (few models learn it)
+    from capfst.punctuation.train import MOST_LABELS, RUN, learn_marks  # noqa: PLC0415  (few models learn it)
 
-    symbols, sample = text.vocabulary.symbols, text.labels.sample(MOST_LABELS)
+    symbols, sample = text.vocabulary.symbols, text.labels.sample(MOST_LABELS, RUN)
     languages = inputs.rules.name.partition("/")[0].split("+")
     abbreviations = {word.encode() for word, kind in listed(languages, inputs.rules.lowering).items() if kind == NEVER}
     try:

@@ -55,7 +55,7 @@ def _prose(text: str) -> str:
 
 
 def _row(option: click.Option, context: click.Context) -> str:
-    spelling = ", ".join(f"`{each}`" for each in option.opts)
+    spelling = ", ".join(f"`{each}`" for each in (*option.opts, *option.secondary_opts))
     if isinstance(option.type, click.Choice):
         spelling = f"`{option.opts[-1]} {{{','.join(option.type.choices)}}}`"
     elif not option.is_flag:

@@ -38,7 +38,7 @@ def scored(network: Network, lines: list[Text]) -> list[npt.NDArray[np.float32]]
         at.append(np.arange(size, size + len(line.rows)))
         size += len(line.rows) + AHEAD
         ends.append(ends[-1] + len(line.rows))
-    scorer = scorer_of(network.rounded(), np.arange(1, ROWS, dtype=np.int32))
+    scorer = scorer_of(network.rounded(np.arange(ROWS, dtype=np.int32)))
     where = np.concatenate([np.zeros(0, np.int64), *at])
     scores = score(np.concatenate(vectors).astype(np.int32), where, np.array(ends), scorer)
     return np.split(scores, ends[1:-1])

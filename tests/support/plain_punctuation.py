@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.punctuation.gradients import Text
-from capfst.punctuation.network import EMBEDDING, N_ENDINGS, READINGS, Dense, Layers, Network, sizes
+from capfst.punctuation.network import EMBEDDING, N_CLASSES, N_ENDINGS, READINGS, Dense, Layers, Network, sizes
 
 Floats = npt.NDArray[np.float64]
 TILE = 16
@@ -20,7 +20,8 @@ def random_network(seed: int, n_rows: int) -> Network:
         return generator.standard_normal(shape).astype(np.float32)
 
     layers = (Dense(numbers(*size) / np.float32(np.sqrt(size[0])), numbers(size[1]) / 4) for size in sizes())
-    return Network(numbers(n_rows, EMBEDDING), numbers(N_ENDINGS, EMBEDDING), Layers(*layers))
+    tables = (numbers(n, EMBEDDING) / np.float32(1.7) for n in (n_rows, N_CLASSES, N_ENDINGS))
+    return Network(*tables, generator.integers(0, N_CLASSES, n_rows).astype(np.int32), Layers(*layers))
 
 
 def plain_scores(network: Network, text: Text) -> Floats:
@@ -29,7 +30,9 @@ def plain_scores(network: Network, text: Text) -> Floats:
     embedded = np.zeros((size + 7, EMBEDDING))
     for t in range(size):
         if text.rows[t] >= 0:
-            embedded[t + 3] = network.words[text.rows[t]].astype(float) + network.endings[text.endings[t]]
+            row = text.rows[t]
+            embedded[t + 3] = network.words[row] + network.classes[network.class_of[row]].astype(float)
+            embedded[t + 3] += network.endings[text.endings[t]]
     layers = network.layers
     windows = np.stack([embedded[t : t + 8].reshape(width) for t in range(size)])
     h = np.maximum(windows @ layers.window.weights.astype(float) + layers.window.bias, 0)
