@@ -1,4 +1,4 @@
-"""Measure punctuation restored by an n-gram LM (Gravano, Jansche & Bacchiani 2009), a log-linear model and a network.
+"""Measure punctuation restored by an n-gram LM (Gravano, Jansche & Bacchiani 2009) and by a log-linear model.
 
     \b
     python scripts/experiments/punctuation.py --document docs/research-punctuation.md
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -57,12 +56,6 @@ DECAY = 1e-4
 SMALL = 1_500_000
 """Rows of a small model, of 8 bytes: four weights, and the check of a feature."""
 TIMES = 5
-SEEDS = (1, 2)
-"""A network is trained once with each; with the first one only, for a quick check."""
-FOLDS = 4
-"""Parts of the development set that a network is tested on, after learning from the others."""
-FREQUENT = 8
-"""A word has an embedding of its own if it occurs at least this often without TED talks."""
 EVENTS = ("comma", "period", "question")
 
 
@@ -376,51 +369,12 @@ def of_models(texts: Texts, classes: Classes) -> Iterator[Result]:
     yield Result("log-linear, 12 MB", [*before, model(texts.test)], seconds)
 
 
-def of_networks(texts: Texts, seeds: Sequence[int]) -> Iterator[tuple[Result, Result, Result]]:
-    """Yield the results of a network for each seed: without TED talks, with them, and then with numbers of 16 bits."""
-    from helpers.punctuation_network import Course, Network, Predictor, Words  # noqa: PLC0415
-
-    sources = [texts.general, texts.speech]
-    frequent = sum(np.bincount(text.words, minlength=len(texts.endings)) for text in sources) >= FREQUENT
-    classes = word_classes(sources, len(texts.endings)).many.astype(np.int64) + 1
-    classes[0] = 0  # padding
-    words = Words(np.cumsum(frequent) * frequent, classes, texts.endings)
-    parts = [Marked(*arrays) for arrays in zip(*(np.array_split(array, FOLDS) for array in texts.dev), strict=True)]
-    for seed in seeds:
-        network = Network(words, seed)
-        network.learn(texts.general, Course(epochs=1, rate=2e-3, last=0.4))
-        network.learn(texts.speech, Course(epochs=3, rate=2e-3, last=0.1))
-
-        def taught(talks: Sequence[Marked], network: Network = network) -> Network:
-            adapted = deepcopy(network)
-            adapted.learn(joined(talks), Course(epochs=6, rate=1e-3, last=0.05, length=256, dropout=0.2))
-            return adapted
-
-        def result(name: str, predict: Predictor, before: Sequence[npt.NDArray[np.float32]]) -> Result:
-            return Result(name, [*before, predict(texts.test)], fastest(predict, texts.test))
-
-        predict = Predictor(network)
-        without = result(f"network {seed} without TED talks", predict, [predict(texts.dev), predict(texts.held_out)])
-        dev = [Predictor(taught([*parts[:k], *parts[k + 1 :]]))(part) for k, part in enumerate(parts)]
-        before = [np.concatenate(dev), Predictor(taught([texts.dev]))(texts.held_out)]
-        network = taught([texts.dev, texts.held_out])
-        yield (
-            without,
-            result(f"network {seed}", Predictor(network), before),
-            result(f"network {seed}, 16 bits", Predictor(network, is_short=True), before),
-        )
-
-
-def of_systems(texts: Texts, classes: Classes, seeds: Sequence[int]) -> tuple[list[list[str]], list[list[str]]]:
+def of_systems(texts: Texts, classes: Classes) -> tuple[list[list[str]], list[list[str]]]:
     """Return the rows of the systems on the test set, and those of some on the held-out words."""
     lm, log_linear, small = of_models(texts, classes)
     both = combined("both", [log_linear, lm], texts.dev.marks)
-    systems, parts = [lm, log_linear, small, both], [log_linear._replace(name="general texts first")]
-    parts.append(both._replace(name="and the n-gram LM"))
-    for without, network, short in of_networks(texts, seeds):
-        with_both = combined(f"{network.name} and both", [network, log_linear, lm], texts.dev.marks)
-        systems += [without, network, short, with_both]
-        parts += [without, network, with_both]
+    parts = [log_linear._replace(name="general texts first"), both._replace(name="and the n-gram LM")]
+    systems = [lm, log_linear, small, both]
     return [system.on_test(texts) for system in systems], [[part.name, *part.on_held_out(texts)] for part in parts]
 
 
@@ -429,7 +383,7 @@ def of_systems(texts: Texts, classes: Classes, seeds: Sequence[int]) -> tuple[li
 @quick_option
 @document_option
 def main(data: Path, quick: bool, document: Path | None) -> None:
-    require("numba", "scipy", "torch")
+    require("numba", "scipy")
     texts = read(data, QUICK if quick else MOST)
     amount = (
         f"Trained on {len(texts.general.words):,} words of general texts, {len(texts.speech.words):,} of speech and "
@@ -437,7 +391,7 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
     )
     click.echo(amount, err=True)
     classes = word_classes([texts.general, texts.speech, texts.dev], len(texts.endings))
-    systems, parts = of_systems(texts, classes, SEEDS[:1] if quick else SEEDS)
+    systems, parts = of_systems(texts, classes)
     head = ["system", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1")), "words/s"]
     show(f"{amount}\n\n{table(head, systems)}", "punctuation-systems", document)
     show(table(["with", *EVENTS, "all"], [*of_parts(texts, classes), *parts]), "punctuation-parts", document)

@@ -9,7 +9,7 @@ import punctuation
 import pytest
 from helpers import gap_model, hidden_marks
 from helpers.corpora import DATA
-from helpers.marked_words import Marked, Reader, Vocabulary, tokens
+from helpers.marked_words import Reader, Vocabulary, tokens
 
 import capfst
 from capfst.lm.query import token_costs
@@ -80,41 +80,6 @@ def test_hidden_marks_have_the_probabilities_of_all_texts(tmp_path: Path) -> Non
     assert p[2].tolist() == [0, 0, 1, 0]
 
 
-def test_a_network_learns_from_far_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    network = pytest.importorskip("helpers.punctuation_network", reason="needs torch, of the extra experiments")
-    monkeypatch.setattr(network, "WARM_UP", 20)
-    generator = np.random.default_rng(1)
-    words = generator.choice(np.arange(1, 5), 20_000, p=[0.48, 0.48, 0.02, 0.02]).astype(np.int32)
-    here, decides = np.arange(len(words)), words > 2
-    last = np.maximum.accumulate(np.where(decides, here, 0))
-    following = np.minimum.accumulate(np.where(decides, here, len(words) - 1)[::-1])[::-1]
-    marks = np.select([(words == 1) & (words[last] == 4), (words == 2) & (words[following] == 4)], [1, 3], 0)
-    text, own = Marked(words, marks.astype(np.uint8)), np.arange(5)
-    model = network.Network(network.Words(own, own * 0, own * 0), 1)
-    model.learn(text.cut(0, 15_000), network.Course(epochs=10, rate=1e-2, last=0.1, length=128))
-    for is_short in (False, True):
-        p = network.Predictor(model, is_short)(text.cut(15_000))
-        assert p.dtype == np.float32
-        assert np.allclose(p.sum(1), 1, atol=1e-5)
-        assert (p.argmax(1) == marks[15_000:]).mean() > 0.95  # by chance: half of them
-
-
-def test_the_network_is_the_same_for_the_same_seed_and_reads_blocks_as_one_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    network = pytest.importorskip("helpers.punctuation_network", reason="needs torch, of the extra experiments")
-    generator = np.random.default_rng(1)
-    text = Marked(generator.integers(1, 9, 3_000).astype(np.int32), generator.integers(0, 4, 3_000).astype(np.uint8))
-    p = []
-    for block in (700, 5_000):
-        monkeypatch.setattr(network, "BLOCK", block)
-        own = np.arange(9)
-        model = network.Network(network.Words(own, own, own), 1)
-        model.learn(text, network.Course(epochs=1, rate=1e-3, last=0.1))
-        p.append(network.Predictor(model)(text))
-    assert np.allclose(*p, atol=1e-3)
-
-
 def test_neighbors() -> None:
     ends = np.array([False, True, False, False, True, False])
     first, end = punctuation.neighbors(ends)
@@ -137,7 +102,6 @@ def test_measures_and_thresholds() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="needs torch, of the extra experiments")
     document = tmp_path / "research.md"
     names = ("punctuation-systems", "punctuation-parts")
     document.write_text("".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in names))
@@ -147,4 +111,3 @@ def test_quick(tmp_path: Path) -> None:
     rows = {row[0]: row for row in (line.strip("| ").split(" | ") for line in document.read_text().splitlines())}
     assert float(rows["n-gram LM"][-2]) < float(rows["log-linear"][-2])
     assert float(rows["words"][-1]) < float(rows["classes of words"][-1])
-    assert float(rows["network 1 without TED talks"][-1]) < float(rows["network 1"][-1])
