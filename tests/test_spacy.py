@@ -77,6 +77,11 @@ def test_a_document_without_the_component_is_its_own_original():
     assert (doc._.original_text, doc[0]._.original_text) == (None, "New")
 
 
+def test_punctuation_is_refused(nlp):
+    with pytest.raises(OptionError, match="not for a Doc"):
+        nlp.add_pipe("capfst", "marks", config={"restore": "punctuation,case"})
+
+
 @pytest.mark.parametrize("options", [{}, {"document": True}, {"sentence_case": True}])
 def test_many_docs_are_recased_as_one_by_one(options):
     nlp = blank(**options)

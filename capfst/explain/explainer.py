@@ -61,7 +61,7 @@ def text_of(pipeline: Pipeline, block: Block, number: int) -> Text:
         if number != 1:
             raise OptionError(f"`line` is {number}. Use 1, or set `document` to explain a line of a document.")
         return Text(*pipeline.line(block.target), block, 0)
-    pipeline.check_markup("explain")
+    pipeline.check_line("explain")
     left = number
     for lines in documents(lines_of(block.target) if block.target else [b""]):
         if 1 <= left <= len(lines):

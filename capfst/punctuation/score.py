@@ -34,7 +34,6 @@ _BLOCK, _OVERLAP = (
     2048,
     64,
 )  # words that are read at once, and words of a longer line that are read on each side of them
-_ROWS = _BLOCK + 2 * _OVERLAP + TILE_ROWS
 (_UNITS1, _RESULT1), (_UNITS2, _RESULT2) = READINGS
 _N_MARKS = len(MARKS)
 
@@ -79,9 +78,11 @@ class Buffers(NamedTuple):
     states: F32Array
 
     @classmethod
-    def empty(cls) -> Buffers:
+    def of(cls, n_words: int) -> Buffers:
+        """Allocate them for blocks of a text of so many words."""
+        n = min(n_words, _BLOCK + 2 * _OVERLAP) + TILE_ROWS
         h0, h1, h2 = (
-            np.zeros((_ROWS, width), np.int16) for width in (WINDOW + 2 * _UNITS1, _RESULT1 + 2 * _UNITS2, _RESULT2)
+            np.empty((n, width), np.int16) for width in (WINDOW + 2 * _UNITS1, _RESULT1 + 2 * _UNITS2, _RESULT2)
         )
         sums, more = (np.empty(max(WINDOW, TILE_ROWS * TILE_COLUMNS), np.int32) for _ in range(2))
         return cls(h0, h1, h2, sums, more, np.empty(_UNITS1, np.float32))
@@ -242,5 +243,5 @@ def score(
     each word. lines: the first word of each line, and the number of all words.
     """
     scores = np.empty((len(at), _N_MARKS), np.float32)
-    _score(vectors, at, lines, scorer, Buffers.empty(), scores)
+    _score(vectors, at, lines, scorer, Buffers.of(len(at)), scores)
     return scores
