@@ -1,6 +1,7 @@
 """Calls of kernels from Python: types are checked, arrays are passed and returned, other threads run meanwhile."""
 
 import threading
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -9,13 +10,29 @@ import numpy.typing as npt
 import pytest
 from support.command_line import TIMEOUT
 
-from capfst.kernels import allocating, copy_bytes, count_ones, get_eight, inner, kernel, memory, prefetch, put_eight
+from capfst.kernels import (
+    allocating,
+    copy_bytes,
+    count_ones,
+    get_eight,
+    inner,
+    kernel,
+    memory,
+    multiply_reals,
+    multiply_tile,
+    prefetch,
+    put_eight,
+)
 from capfst.kernels.types import (
     Array,
     BoolArray,
     F32Array,
+    F32Matrix,
     F64Array,
     F64Matrix,
+    I16Array,
+    I16Matrix,
+    I32Array,
     I64Array,
     I64Matrix,
     Record,
@@ -114,6 +131,15 @@ def doubled(a: u8) -> i64:
 @kernel
 def converted(number: i64) -> i64:
     return doubled(number)  # converts it to its lowest byte
+
+
+@kernel
+def multiplied(
+    left: I16Matrix, right: I16Array, sums: I32Array, reals: F32Matrix, more: F32Matrix, of_reals: F32Array
+) -> None:
+    """Multiply rows 2 … 5 of left, and columns 3 … 6 of reals, without the first row of both factors."""
+    multiply_tile(left, 20, 10, right, 3, 5, sums)
+    multiply_reals(reals, 11, 1, 8, more, 47, 40, 4, of_reals)
 
 
 @kernel
@@ -269,6 +295,19 @@ def test_memory_in_kernels_and_in_python() -> None:
         assert run(text, room, table) == (number, 8)
         assert room.tolist() == [*range(2, 10), *range(4)]
     assert memory.prefetch(text, 0) is memory.fence() is None
+
+
+@pytest.mark.parametrize("multiplied", [multiplied, multiplied.py_func])
+def test_products_of_tiles(multiplied: Callable[..., None]) -> None:
+    random = np.random.default_rng(1)
+    left = random.integers(-9999, 9999, (7, 10)).astype(np.int16)
+    right = random.integers(-127, 127, (10, 16)).astype(np.int16)
+    paired = np.append(np.zeros(3, np.int16), right.reshape(5, 2, 16).transpose(0, 2, 1).ravel())
+    reals, more = random.standard_normal((5, 8)).astype(np.float32), random.standard_normal((6, 40)).astype(np.float32)
+    sums, of_reals = np.empty(64, np.int32), np.ones(64, np.float32)
+    multiplied(left, paired, sums, reals, more, of_reals)
+    assert (sums.reshape(4, 16) == left[2:6].astype(int) @ right).all()
+    assert np.allclose(of_reals.reshape(4, 16), 1 + reals[1:, 3:7].T @ more[1:5, 7:23], atol=1e-5)
 
 
 def test_other_threads_run_while_a_kernel_does() -> None:

@@ -19,6 +19,7 @@ from capfst.context.context_model import Context
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.options import ContextOptions
+from capfst.punctuation.marks import PART
 
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)
@@ -72,6 +73,19 @@ def test_the_context_model_is_the_same(spark, sources, tmp_path, monkeypatch):
     context = Context.of(CapFst.open(tmp_path / "here"))
     assert context is not None
     assert len(context.scales) > 1
+
+
+def test_the_punctuation_is_the_same(spark, sources, tmp_path, monkeypatch):
+    monkeypatch.setattr("capfst.io.files._SMALL", 900)
+    monkeypatch.setattr(spark_corpus, "_PART", 80_000)
+    for name, value in ("train.MOST_LABELS", 30_000), ("train.LEAST_MARKS", 10), ("learn.LEAST_STEPS", 3):
+        monkeypatch.setattr(f"capfst.punctuation.{name}", value)
+    for name, where in ("here", None), ("there", spark):
+        capfst.train(
+            sources, tmp_path / name, order=1, spark=where, context=False, clean=False, restore="punctuation,case"
+        )
+    assert same_models(tmp_path / "here", tmp_path / "there")
+    assert PART in CapFst.open(tmp_path / "here").parts
 
 
 def test_the_context_model_of_several_languages_is_the_same(spark, sources, tmp_path, monkeypatch):
