@@ -71,11 +71,11 @@ def sample(
     ]
 
 
-def smaller(sources: list[npt.NDArray[np.uint32]], most: int) -> list[npt.NDArray[np.uint32]]:
-    """Return a smaller sample of labels by source, `most` in total."""
+def smaller(sources: list[npt.NDArray[np.uint32]], most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
+    """Return a smaller sample of labels by source, `most` in total. run: how many sentences stay together."""
     wanted = quotas(np.array([labels.size for labels in sources], np.int64), most).tolist()
     return [
-        labels if quota == labels.size else select(labels, 0, quota, labels.size)
+        labels if quota == labels.size else select(labels, 0, quota, labels.size, run)
         for labels, quota in zip(sources, wanted, strict=True)
     ]
 

@@ -8,9 +8,10 @@ those of the last steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, count, islice
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,8 @@ from capfst.punctuation.gradients import F32, N_WEIGHTS, Stretch, Text, layers_o
 from capfst.punctuation.network import EMBEDDING, MARKS, N_CLASSES, N_ENDINGS, READINGS, Layers, Network
 from capfst.punctuation.text import IGNORED
 
-EPOCHS, LEAST_STEPS = 3, 1_000
-"""A text is learned so often, or more often until so many steps are done."""
-RATE, LAST_RATE, WARM_UP = 2e-3, 0.05, 0.02
-"""The learning rate, at the end a fraction of it, after it has risen in a fraction of the steps."""
+RATE, WARM_UP = 2e-3, 200
+"""The learning rate, and the number of steps in which it rises to this at first."""
 BETAS, LARGEST = (0.9, 0.98), 1.0
 """Adam's β1 and β2, and the largest norm of the gradient of the dense layers."""
 STRETCH, CONTEXT, BATCH = 512, 32, 4
@@ -118,15 +117,27 @@ def _initialize(layers: Layers, random: np.random.Generator) -> None:
         gates.bias.reshape(2, -1, 2, TILE_COLUMNS)[:, :, 0] += forgetting
 
 
-def n_steps(text: Text) -> int:
-    """Return the number of steps in which a text is learned."""
-    return max(LEAST_STEPS, EPOCHS * -(-len(text.rows) // (STRETCH * BATCH)))
+class Stage(NamedTuple):
+    """A text, and how it is learned."""
+
+    text: Text
+    n_steps: int
+    fall: float  # to this fraction of RATE, at the end of the stage
+
+    @classmethod
+    def of(cls, text: Text, epochs: int, fall: float, least: int = 0) -> Stage:
+        """Return a stage in which a text is learned `epochs` times, or more often until `least` steps are done."""
+        return cls(text, max(least, epochs * -(-len(text.rows) // (STRETCH * BATCH))), fall)
 
 
 def learn(
-    text: Text, class_of: npt.NDArray[np.int32], threads: int, advance: Callable[[int], object], seed: int = 1
+    stages: Sequence[Stage],
+    class_of: npt.NDArray[np.int32],
+    threads: int,
+    advance: Callable[[int], object],
+    seed: int = 1,
 ) -> Network:
-    """Learn a network from a text, in `n_steps` steps. class_of: int32[rows], the class of each row of Text.rows, of
+    """Learn a network from texts, one after the other. class_of: int32[rows], the class of each row of Text.rows, of
     which 0 is that of rare words."""
     random = np.random.default_rng(seed)
     words, classes, endings = (
@@ -136,12 +147,9 @@ def learn(
     dense = _Dense(random)
     network = Network(words.weights, classes.weights, endings.weights, class_of, layers_of(dense.weights))
     stretches = [Stretch(STRETCH + 2 * CONTEXT) for _ in range(BATCH)]
-    steps = n_steps(text)
-    batches = chain.from_iterable(_batches(text, random) for _ in count())
     with ThreadPoolExecutor(threads) as pool:
-        for number, parts in enumerate(islice(batches, steps), 1):
-            fall = LAST_RATE + (1 - LAST_RATE) * (1 - number / steps)
-            rate = RATE * fall * min(1, number / (WARM_UP * steps))
+        for number, (rate, parts) in enumerate(chain.from_iterable(_steps(stage, random) for stage in stages), 1):
+            rate *= min(1, number / WARM_UP)
             weight = 1 / max(1, sum(int((part.marks != IGNORED).sum()) for part in parts))
             learning = [
                 pool.submit(stretch.learn, part, network, weight)
@@ -157,6 +165,13 @@ def learn(
                 each.step(rate, number)
             advance(1)
     return network
+
+
+def _steps(stage: Stage, random: np.random.Generator) -> Iterator[tuple[float, list[Text]]]:
+    """Yield the learning rate and the stretches of each step."""
+    batches = chain.from_iterable(_batches(stage.text, random) for _ in count())
+    for number, parts in enumerate(islice(batches, stage.n_steps)):
+        yield RATE * (1 - (1 - stage.fall) * number / stage.n_steps), parts
 
 
 def _batches(text: Text, random: np.random.Generator) -> Iterator[list[Text]]:

@@ -165,13 +165,17 @@ def _fill_kinds(symbols: Strings, info: U8Array, kinds: U8Array) -> None:
 
 
 def label_kinds(symbols: Symbols, abbreviations: set[bytes]) -> npt.NDArray[np.uint8]:
-    """Return what each label is, uint8[V + 1]: the class of its mark, _STOP, _WORD, _ABBREVIATION or _SKIPPED."""
+    """Return what each label is, uint8[V + 1]: the class of its mark, _STOP, _WORD, _ABBREVIATION or _SKIPPED.
+
+    abbreviations: in lower case, without their last period.
+    """
     kinds = np.zeros(len(symbols), np.uint8)
     _fill_kinds(symbols.strings, INFO, kinds)
     for label in np.flatnonzero(kinds == 0).tolist():
         kinds[label] = _KINDS.get(symbols.utf8(label), _SKIPPED)
-    for label in range(1, len(symbols)):
-        if symbols.utf8(label).lower() in abbreviations:
+    longest = max(map(len, abbreviations), default=0)
+    for label in np.flatnonzero((np.diff(symbols.offsets) <= longest) & (kinds == _WORD)).tolist():
+        if symbols.lowercase(label) in abbreviations:
             kinds[label] = _ABBREVIATION
     return kinds
 
@@ -192,9 +196,12 @@ def read_labels(labels: U32Array, kinds: U8Array, is_small: BoolArray, breaks: B
             n += 1
             has_word = True
         elif kind > 0 and has_word:
-            is_end = i + 1 == labels.size or labels[i + 1] == 0
             if kind == _STOP:
-                is_part = not is_end and (is_small[labels[i + 1]] or kinds[labels[i - 1]] == _ABBREVIATION)
+                following = i + 1
+                while following < labels.size and labels[following] > 0 and kinds[labels[following]] == _SKIPPED:
+                    following += 1
+                is_end = following == labels.size or labels[following] == 0
+                is_part = not is_end and (is_small[labels[following]] or kinds[labels[i - 1]] == _ABBREVIATION)
                 kind = u8(NONE if is_part else PERIOD)
             marked.marks[n - 1] = max(marked.marks[n - 1], kind)
         if breaks[i] and n > 0 and marked.labels[n - 1] > 0 and (label == 0 or kind >= _WORD):

@@ -1,35 +1,39 @@
 """Train punctuation: labels of cased text with marks → the network, the words that it knows, and a bias of each mark.
 
-Of every HELD_OUT blocks of text, one is not learned: on these, the biases are chosen that have the highest F1 of all
-marks (without them, marks are too rare wherever the network is uncertain).
+All of the text is learned once, then equally much of each source a few times, so that the kinds of text that there are
+count more than their amounts. The last part of each source is not learned: on these, the biases are chosen that have
+the highest F1 of all marks (without them, marks are too rare wherever the network is uncertain).
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.context.classes import label_classes
+from capfst.context.sample import slices, smaller
 from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
 from capfst.punctuation.gradients import Text
-from capfst.punctuation.learn import learn, n_steps
+from capfst.punctuation.learn import Stage, learn
 from capfst.punctuation.marks import Punctuation
 from capfst.punctuation.network import AHEAD, MARKS, N_CLASSES, N_ENDINGS, NONE
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import IGNORED, Marked, label_endings, label_kinds, read_labels
 from capfst.system.progress import Progress
 
-MOST_LABELS, RUN = 25_000_000, 100
-"""Labels of the corpus that are learned from, in runs of so many sentences."""
-FREQUENT, MOST_WORDS = 8, 32_000
+MOST_LABELS, EQUAL_LABELS, RUN = 30_000_000, 12_000_000, 100
+"""Labels of the corpus that are learned from at first, and equally by source, in runs of so many sentences."""
+EPOCHS, LEAST_STEPS = 3, 1_000
+"""How often the latter are learned, or more often until so many steps are done."""
+FIRST_FALL, LAST_FALL = 0.4, 0.05
+"""The learning rate at the end of both, as a fraction."""
+FREQUENT, MOST_WORDS = 8, 16_000
 """Words that occur at least this often in them have an embedding of their own, at most so many."""
 LINE_BREAK, WORD_BREAK = 1 / 8, 1 / 400
 """How often a text ends after a line, and after any word."""
-HELD_OUT, BLOCK = 20, 1_000
-"""One in so many blocks of so many words is held out."""
+HELD_OUT = 20
+"""One of so many parts of each source is held out."""
 FOR_CLASSES = 10_000_000
 """Words from which classes of words are learned."""
 LEAST_MARKS = 1_000
@@ -39,7 +43,7 @@ _SEED = 3
 
 
 def marked_text(
-    sample: Sequence[npt.NDArray[np.uint32]], kinds: npt.NDArray[np.uint8], small: npt.NDArray[np.bool_]
+    sample: list[npt.NDArray[np.uint32]], kinds: npt.NDArray[np.uint8], small: npt.NDArray[np.bool_]
 ) -> Marked:
     """Return the words of labels, with the marks after them."""
     random, parts = np.random.default_rng(_SEED), []
@@ -53,7 +57,7 @@ def marked_text(
 
 
 def learn_marks(
-    sample: Sequence[npt.NDArray[np.uint32]],
+    sample: list[npt.NDArray[np.uint32]],
     symbols: Symbols,
     starts: npt.NDArray[np.int32],
     abbreviations: set[bytes],
@@ -62,33 +66,36 @@ def learn_marks(
 ) -> Punctuation:
     """Learn from the labels of whole sentences. starts: as from `symbols.check`."""
     small = np.unpackbits(symbols.small_forms, bitorder="little")[: len(symbols)].astype(np.bool_)
-    marked = marked_text(sample, label_kinds(symbols, abbreviations), small)
-    if (n := int(((marked.marks > NONE) & (marked.marks < len(MARKS))).sum())) < LEAST_MARKS:
+    kinds = label_kinds(symbols, abbreviations)
+    ends = [labels.size - slices(labels, HELD_OUT)[-1].size for labels in sample]
+    learned = [labels[:end] for labels, end in zip(sample, ends, strict=True)]
+    held_out = [labels[end:] for labels, end in zip(sample, ends, strict=True)]
+    parts = learned, smaller(learned, EQUAL_LABELS, RUN), held_out
+    marked = [marked_text(labels, kinds, small) for labels in parts]
+    if (n := int(((marked[0].marks > NONE) & (marked[0].marks < len(MARKS))).sum())) < LEAST_MARKS:
         raise CorpusError(
             f"it has only {quantity(n, 'punctuation mark')}, too few to learn punctuation. Use more text, or leave out"
             " `restore`."
         )
     word_of = np.searchsorted(starts, np.arange(len(symbols)), "right").astype(np.int32) - 1  # of each label
-    words = word_of[marked.labels]  # −1: padding
+    words = word_of[marked[0].labels]  # −1: padding
     counts = np.bincount(words[words >= 0], minlength=len(starts) - 1)
     frequent = np.argsort(-counts, kind="stable")[:MOST_WORDS]
     frequent = frequent[counts[frequent] >= FREQUENT]
     row_of = np.zeros(len(starts), np.int32)
     row_of[frequent] = np.arange(1, len(frequent) + 1)
     row_of[-1] = -1
-    rows, endings = row_of[words], label_endings(symbols)
-    text = Text(rows, endings[marked.labels], marked.marks)
-    is_held_out = np.arange(len(rows)) // BLOCK % HELD_OUT == HELD_OUT - 1
-    learned, held_out = (Text(*(array[chosen] for array in text)) for chosen in (~is_held_out, is_held_out))
-    class_of = _classes(learned, len(frequent) + 1)
-    with show(n_steps(learned), "learning punctuation", "steps") as advance:
-        network = learn(learned, class_of, threads, advance)
+    rows, endings = row_of[word_of], label_endings(symbols)
+    whole, equal, rest = (Text(rows[part.labels], endings[part.labels], part.marks) for part in marked)
+    stages = Stage.of(whole, 1, FIRST_FALL), Stage.of(equal, EPOCHS, LAST_FALL, LEAST_STEPS)
+    with show(sum(stage.n_steps for stage in stages), "learning punctuation", "steps") as advance:
+        network = learn(stages, _classes(whole, len(frequent) + 1), threads, advance)
     labels = starts[frequent].astype(np.uint32)
     rounded = network.rounded(np.append(np.int32(0), endings[labels]))
-    n = len(held_out.rows)
-    scores = score(_vectors(held_out), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer_of(rounded))
-    known = held_out.marks != IGNORED
-    return Punctuation(rounded, labels, best_bias(scores[known], held_out.marks[known]))
+    n = len(rest.rows)
+    scores = score(_vectors(rest), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer_of(rounded))
+    known = rest.marks != IGNORED
+    return Punctuation(rounded, labels, best_bias(scores[known], rest.marks[known]))
 
 
 def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:

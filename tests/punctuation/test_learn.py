@@ -14,7 +14,7 @@ N_WORDS, TEST = 30_000, 5_000
 
 def test_a_network_learns_from_far_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commas follow word 1 if the last of the rare words 3 and 4 was a 4, question marks word 2 if the next one is."""
-    monkeypatch.setattr(learn, "LEAST_STEPS", 200)
+    monkeypatch.setattr(learn, "WARM_UP", 10)
     monkeypatch.setattr(learn, "RATE", 1e-2)
     generator = np.random.default_rng(1)
     words = generator.choice(np.arange(1, 5), N_WORDS, p=[0.48, 0.48, 0.02, 0.02]).astype(np.int32)
@@ -25,9 +25,11 @@ def test_a_network_learns_from_far_words(monkeypatch: pytest.MonkeyPatch) -> Non
     marks = marks.astype(np.uint8)
     text = Text(words, np.zeros_like(words), marks)
     learned = Text(*(array[:-TEST] for array in text))
-    steps = []
-    network = learn.learn(learned, np.zeros(5, np.int32), 2, steps.append)
-    assert len(steps) == learn.n_steps(learned)
+    stages = learn.Stage.of(learned, 1, 0.5), learn.Stage.of(learned, 2, 0.1, 190)
+    assert [stage.n_steps for stage in stages] == [13, 190]
+    steps: list[int] = []
+    network = learn.learn(stages, np.zeros(5, np.int32), 2, steps.append)
+    assert len(steps) == 203
     vectors = np.pad(N_ENDINGS + words[-TEST:], AHEAD).astype(np.int32)
     scorer = scorer_of(network.rounded(np.zeros(5, np.int32)))
     scores = score(vectors, np.arange(AHEAD, AHEAD + TEST), np.array([0, TEST]), scorer)

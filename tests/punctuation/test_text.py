@@ -62,6 +62,8 @@ He said : yes ; no	he: said:, yes:. no:.
 Mr . Smith came .	mr: smith: came:.
 It is 3 p.m . now .	it: is: 3: p.m: now:.
 . Then ?	then:?
+He " left . " Then	he: left:. then:.
+He " left . " then	he: left: then:.
 Yes -- I do .	yes:, i: do:.
 """
 

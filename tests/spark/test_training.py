@@ -78,7 +78,7 @@ def test_the_context_model_is_the_same(spark, sources, tmp_path, monkeypatch):
 def test_the_punctuation_is_the_same(spark, sources, tmp_path, monkeypatch):
     monkeypatch.setattr("capfst.io.files._SMALL", 900)
     monkeypatch.setattr(spark_corpus, "_PART", 80_000)
-    for name, value in ("train.MOST_LABELS", 30_000), ("train.LEAST_MARKS", 10), ("learn.LEAST_STEPS", 3):
+    for name, value in ("train.MOST_LABELS", 30_000), ("train.LEAST_MARKS", 10), ("train.LEAST_STEPS", 3):
         monkeypatch.setattr(f"capfst.punctuation.{name}", value)
     for name, where in ("here", None), ("there", spark):
         capfst.train(
