@@ -59,7 +59,7 @@ def option(
         help: a sentence for `--help` and the reference.
         choices: the supported values, besides None if that is the default.
         least, most: the range of a number.
-        kind: the click type that reads it, by its name in `cli/options.py`.
+        kind: the click type that reads it, by its name in `cli/options.py`; `pair`: a boolean has both flags.
         flag: the flag on the command line, if it is not the name; `--no-…` is the flag of a boolean that is True.
         group: the heading in `--help`.
     """
@@ -177,7 +177,8 @@ class RecaseOptions(_Validated):
         True,
         "With --restore punctuation: keep the marks of the input, or first remove the commas, periods and the like"
         " after its words.  [default: keep them]",
-        flag="--keep-marks/--no-keep-marks",
+        kind="pair",
+        flag="--no-keep-marks",
         group=CASING,
     )
     input_case: str | None = option(

@@ -20,7 +20,7 @@ def test_each_command_has_all_options_with_their_defaults(name, kind):
     parameters = {each.name: each for each in command.params}
     for field in fields(kind):
         option = parameters[field.name]
-        assert option.opts == [flag_of(field)]
+        assert [*option.opts, *option.secondary_opts][-1] == flag_of(field)
         assert option.help == field.metadata["help"]
         assert option.process_value(context, option.get_default(context)) == field.default
 

@@ -158,8 +158,9 @@ def options_of(kind: type, *names: str) -> Decorator:
 def _click_option(field: Field[Any]) -> Decorator:
     rules, default = field.metadata, field.default
     settings: dict[str, Any] = {"help": rules["help"], "group": rules["group"]}
-    if "/" in (rules["flag"] or ""):
-        settings["default"] = default
+    flag = flag_of(field)
+    if rules["kind"] == "pair":
+        flag, settings["default"] = f"{flag.replace('--no-', '--')}/{flag}", default
     elif isinstance(default, bool):
         settings |= {"flag_value": False, "default": True} if default else {"is_flag": True}
     elif rules["choices"]:
@@ -176,7 +177,7 @@ def _click_option(field: Field[Any]) -> Decorator:
             settings["callback"] = lambda context, parameter, value: value or ()
         else:
             settings |= {"default": default, "show_default": default is not None}
-    return option(flag_of(field), field.name, **settings)
+    return option(flag, field.name, **settings)
 
 
 _TYPES = {"size": Bytes(), "cutoffs": Cutoffs(), "file": FILE, "files": FILE, "model": MODEL}

@@ -39,6 +39,10 @@ from capfst.text.unicode import lower
 
 _DATA = Path(__file__).resolve().parents[1] / "data"
 
+PUNCTUATION_OPTIONS: dict[str, Any] = {
+    "order": 1, "context": False, "clean": False, "restore": "punctuation,case",
+}  # fmt: skip
+
 FILE = click.Path(path_type=Path)
 
 
@@ -100,8 +104,10 @@ def make(name: str, folder: Path) -> None:
         trained = capfst.train(texts, model, words=words, progress=partial(progress, quiet=False), **options)
         print(trained.report())
         if "punctuation" in card:
-            spoken = [str(checked(source, folder)) for source in card["punctuation"]]
-            add_punctuation(model, spoken, Path(written) / "punctuation.fst")
+            texts = [str(checked(source, folder)) for source in card["punctuation"]]
+            learned = Path(written) / "punctuation.fst"
+            capfst.train(texts, learned, progress=partial(progress, quiet=False), **PUNCTUATION_OPTIONS)
+            add_punctuation(model, learned)
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
         print("The same bytes as before.")
@@ -110,16 +116,13 @@ def make(name: str, folder: Path) -> None:
         write_card(name, card | {"model": made, "figures": []})
 
 
-def add_punctuation(model: Path, texts: list[str], temporary: Path) -> None:
-    """Add to a model the punctuation that is learned from other texts."""
-    show = partial(progress, quiet=False)
-    capfst.train(texts, temporary, order=1, context=False, restore="punctuation,case", progress=show)
-    learned, whole = CapFst.open(temporary), CapFst.open(model)
+def add_punctuation(model: Path, learned: Path) -> None:
+    """Add to a model the punctuation that another one has learned."""
+    whole, other = CapFst.open(model), CapFst.open(learned)
     transducer = Transducer(whole.symbols, whole.starts, pretokenized=True)
-    part = Punctuation.of(learned).for_symbols(learned.symbols, transducer).part()
-    write_fst(
-        model, whole.states, whole.arcs, whole.symbols, whole.start, whole.signature, whole.parts | {PUNCTUATION: part}
-    )
+    part = Punctuation.of(other).for_symbols(other.symbols, transducer).part()
+    parts = whole.parts | {PUNCTUATION: part}
+    write_fst(model, whole.states, whole.arcs, whole.symbols, whole.start, whole.signature, parts)
 
 
 def write(text: dict[str, Any], folder: Path, into: Path) -> Path:
