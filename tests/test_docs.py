@@ -45,7 +45,12 @@ EXECUTED = [README, *PAGES]
 """The documents whose sessions run."""
 FENCED = re.compile(r"^```.*\n((?:.*\n)*?)```$", re.MULTILINE)
 OPTIONS = {
-    name: {spelling for option in command.params if isinstance(option, click.Option) for spelling in option.opts}
+    name: {
+        spelling
+        for option in command.params
+        if isinstance(option, click.Option)
+        for spelling in (*option.opts, *option.secondary_opts)
+    }
     for name, command in ((name, cli.get_command(None, name)) for name in CLI_COMMANDS)
 }
 

@@ -3,13 +3,14 @@
     \b
     python scripts/experiments/restored_punctuation.py --document docs/research-punctuation.md
 
-Precision, recall and F1 of commas (with colons and dashes), periods (with `!` and `;`) and question marks:
+Two models learn punctuation, one of them also from TED talks (the development set of IWSLT 2012, three times); they are
+kept in build/punctuation. Precision, recall and F1 of commas (with colons and dashes), periods (with `!` and `;`) and
+question marks:
 
 \b
-* on the reference words of IWSLT 2011 (TED talks, no line ends), whole and as a stream, and on the development set of
-  IWSLT 2012;
+* on the reference words of IWSLT 2011 (TED talks, no line ends), whole and as a stream, and on the development set;
 * on thirty earnings calls (Earnings-21), a call per line: on the words of the reference and of recognizers, aligned
-  with the reference's; there also F1 of case with the reference's marks, and with restored ones.
+  with the reference's; there also F1 of case by the bundled model, with the reference's marks, and with restored ones.
 
 Words per second are per second of processor time, on one core.
 """
@@ -17,8 +18,11 @@ Words per second are per second of processor time, on one core.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 import numpy as np
@@ -28,12 +32,23 @@ from helpers.corpora import data_option, document_option, quick_option, read_lin
 from helpers.earnings21 import REFERENCE, Call, Word
 from helpers.intrinsic_case import inside_case
 from helpers.markdown import fill, table
-from helpers.marked_words import NAMES
+from helpers.marked_words import NAMES, SYMBOLS
+from helpers.models import kept_model
 
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.recaser import Recaser
+from capfst.system.progress import progress
 
+GENERAL = ("un_general_debate", "eltec_novels", "wikinews_archive", "usgov_web")
+SPEECH = (
+    *("earnings_calls", "openstax", "trivia_questions", "speech_meetings", "masc", "speech_committees"),
+    *("state_union", "common_voice", "wikinews", "taskmaster_dialogs"),
+)
+"""The texts that are learned from."""
+WORK = Path(__file__).resolve().parents[2] / "build" / "punctuation"
+COPIES = 3
+"""How often the talks are learned from, relative to other texts."""
 RECOGNIZERS = ("google", "amazon", "microsoft", "rev kaldi")
 EVENTS = ("comma", "period", "question")
 LOOK_AHEADS = (4, 8)
@@ -41,6 +56,8 @@ _CLASSES = {",": 1, ":": 1, "-": 1, "–": 1, "—": 1, ".": 2, "!": 2, ";": 2, 
 _QUICK_WORDS, _QUICK_CALLS, _TURNS = 2_000, 2, 3
 
 Marks = npt.NDArray[np.int64]
+Talk = tuple[list[str], Marks]
+"""Words, and the class of the mark after each."""
 
 
 def cells(true: Marks, found: Marks) -> list[str]:
@@ -55,15 +72,48 @@ def cells(true: Marks, found: Marks) -> list[str]:
 
 def inserted(words: Sequence[str], text: str) -> Marks:
     """Return the class of the mark after each word of a punctuated text."""
-    pairs = zip(words, text.split(), strict=True)
-    return np.array([_CLASSES[new[len(old) :]] if len(new) > len(old) else 0 for old, new in pairs])
+    marks = []
+    for old, new in zip(words, text.split(), strict=True):
+        mark = next((b for a, b in zip(f"{old} ", new, strict=False) if a.lower() != b.lower()), "")
+        marks.append(_CLASSES[mark] if mark else 0)
+    return np.array(marks)
 
 
-def talk(data: Path, name: str, most: int | None) -> tuple[list[str], Marks]:
+def talk(data: Path, name: str, most: int | None) -> Talk:
     """Return words of IWSLT, and the class of the mark after each."""
     rows = [line.partition("\t")[::2] for line in read_lines(data / f"punctuation/iwslt_{name}.tsv.zst")]
-    labeled = [(word, NAMES.index(label.strip())) for word, label in rows if label.strip()][:most]
+    labeled = [(word, NAMES.index(label.strip())) for word, label in rows if word and label.strip()][:most]
     return [word for word, _ in labeled], np.array([mark for _, mark in labeled])
+
+
+def model(data: Path, quick: bool, with_talks: bool) -> Path:
+    """Return a model that has learned punctuation, if wanted also from talks."""
+
+    def train(path: Path) -> None:
+        texts = [data / f"train/en/{name}.txt.zst" for name in (SPEECH if quick else (*GENERAL, *SPEECH))]
+        with TemporaryDirectory() as folder:
+            talks = [Path(folder, f"talks{k}.txt") for k in range(COPIES if with_talks else 0)]
+            for file in talks:
+                file.write_text(
+                    "".join(f"{sentence}\n" for sentence in sentences(*talk(data, "dev2012", None))), "utf-8"
+                )
+            options: dict[str, Any] = {"order": 1, "context": False, "clean": False, "restore": "punctuation,case"}
+            capfst.train(
+                [*texts[: 1 if quick else None], *talks], path, progress=partial(progress, quiet=False), **options
+            )
+
+    return kept_model(WORK / f"{'quick-' * quick}{'talks' if with_talks else 'model'}.fst", train)
+
+
+def sentences(words: Sequence[str], marks: Marks) -> Iterator[str]:
+    """Yield the sentences of a text with their marks, which begin with a capital."""
+    sentence: list[str] = []
+    for word, mark in zip(words, marks.tolist(), strict=True):
+        sentence += [word, *SYMBOLS[mark]]
+        if mark > 1:
+            text = " ".join(sentence)
+            yield text[0].upper() + text[1:]
+            sentence = []
 
 
 def streamed(recaser: Recaser, look_ahead: int, words: Sequence[str]) -> str:
@@ -102,7 +152,7 @@ def f1_of_case(true: Sequence[str], found: Sequence[str]) -> float:
     return 200 * right / max(1, both)
 
 
-def case_of(recaser: Recaser, calls: Sequence[Call], is_intrinsic: bool) -> list[str]:
+def case_of(marks: Recaser, case: Recaser, calls: Sequence[Call], is_intrinsic: bool) -> list[str]:
     """Return F1 of case of the calls with the reference's marks, with restored ones, and the difference. is_intrinsic:
     first words of sentences count with the case that they have inside sentences."""
     texts = [call.texts[REFERENCE] for call in calls]
@@ -115,8 +165,7 @@ def case_of(recaser: Recaser, calls: Sequence[Call], is_intrinsic: bool) -> list
         cased = []
         for words in texts:
             said = " ".join(word.text + word.mark * has_marks for word in words).lower()
-            options = {"sentence_case": not is_intrinsic} | ({"restore": None} if has_marks else {})
-            tokens = recaser(said, **options).split()
+            tokens = case(said if has_marks else marks(said), sentence_case=not is_intrinsic).split()
             cased += [token[: len(word.text)] for token, word in zip(tokens, words, strict=True)]
         found.append(f1_of_case(expected, cased))
     return [f"{value:.1f}" for value in (*found, found[1] - found[0])]
@@ -132,43 +181,43 @@ def speed(run: Callable[[str], object], text: str) -> float:
     return len(text.split()) / min(seconds)
 
 
+def of_talks(name: str, marks: Recaser, test: Talk, dev: Talk | None) -> list[list[str]]:
+    """Return the rows of a model on TED talks."""
+    words, true = test
+    rows = [[f"{name}: TED talks (IWSLT 2011)", *cells(true, inserted(words, marks(" ".join(words))))]]
+    for look_ahead in LOOK_AHEADS:
+        found = inserted(words, streamed(marks, look_ahead, words))
+        rows.append([f"… as a stream, {look_ahead} words ahead", *cells(true, found)])
+    if dev:
+        words, true = dev
+        rows.append(["… TED talks (IWSLT 2012)", *cells(true, inserted(words, marks(" ".join(words))))])
+    return rows
+
+
 @click.command(help=__doc__)
-@click.option("--lm", help="Model.  [default: the bundled English model]")
 @data_option
 @quick_option
 @document_option
-def main(lm: str | None, data: Path, quick: bool, document: Path | None) -> None:
-    recaser = capfst.load(lm, restore="punctuation,case", sentence_case=True)
+def main(data: Path, quick: bool, document: Path | None) -> None:
     most = _QUICK_WORDS if quick else None
-
-    def marked(words: Sequence[str]) -> Marks:
-        return inserted(words, recaser(" ".join(words), restore="punctuation", sentence_case=False))
-
-    test, true = talk(data, "test2011", most)
-    rows = [["TED talks (IWSLT 2011)", *cells(true, marked(test))]]
-    for look_ahead in LOOK_AHEADS:
-        rows.append(
-            [
-                f"… as a stream, {look_ahead} words ahead",
-                *cells(true, inserted(test, streamed(recaser, look_ahead, test))),
-            ]
-        )
-    dev, true = talk(data, "dev2012", most)
-    rows.append(["TED talks (IWSLT 2012)", *cells(true, marked(dev))])
+    test, dev = (talk(data, name, most) for name in ("test2011", "dev2012"))
+    marks = capfst.load(model(data, quick, with_talks=False), restore="punctuation")
+    taught = capfst.load(model(data, quick, with_talks=True), restore="punctuation")
+    rows = [*of_talks("without TED talks", marks, test, dev), *of_talks("with TED talks", taught, test, None)]
     calls = list(earnings21.read(data / "speech" / "earnings21.tar.zst").values())[: _QUICK_CALLS if quick else None]
     for name in (REFERENCE, *RECOGNIZERS):
-        found = [marked([word.text.lower() for word in call.texts[name]]) for call in calls]
+        said = [[word.text.lower() for word in call.texts[name]] for call in calls]
+        found = [inserted(words, marks(" ".join(words))) for words in said]
         wanted = [marks_of(call.texts[name]) if name == REFERENCE else aligned(call, name) for call in calls]
-        rows.append([f"calls (Earnings-21): {name}", *cells(np.concatenate(wanted), np.concatenate(found))])
-    head = ["text", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1"))]
+        rows.append(
+            [f"without TED talks: calls (Earnings-21), {name}", *cells(np.concatenate(wanted), np.concatenate(found))]
+        )
+    head = ["training and text", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1"))]
+    english = capfst.load()
     kinds = ("with first words", False), ("intrinsic", True)
-    case = [[name, *case_of(recaser, calls, is_intrinsic)] for name, is_intrinsic in kinds]
-    text = " ".join(dev)
-    speeds = [
-        ("punctuation", speed(lambda text: recaser(text, restore="punctuation", sentence_case=False), text)),
-        ("punctuation and case", speed(recaser, text)),
-        ("case", speed(lambda text: recaser(text, restore=None), text)),
-    ]
+    case = [[name, *case_of(marks, english, calls, is_intrinsic)] for name, is_intrinsic in kinds]
+    text = " ".join(dev[0])
+    speeds = [("punctuation", speed(marks, text)), ("case, by the bundled model", speed(english, text))]
     for name, shown in (
         ("restored-marks", table(head, rows)),
         ("restored-case", table(["F1 of case", "the reference's marks", "restored marks", "difference"], case)),

@@ -23,25 +23,16 @@ import click
 
 import capfst
 from capfst.batch.manifest import sha256
-from capfst.casing.transducer import Transducer
 from capfst.cli.exit_status import exit_status
 from capfst.exceptions import CorpusError, ModelError
-from capfst.fst.read import CapFst
-from capfst.fst.write import write_fst
 from capfst.io.blocks import read_blocks
 from capfst.models import FOLDER, find
 from capfst.options import ContextOptions
-from capfst.punctuation.marks import PART as PUNCTUATION
-from capfst.punctuation.marks import Punctuation
 from capfst.system.atomic import replacing
 from capfst.system.progress import progress
 from capfst.text.unicode import lower
 
 _DATA = Path(__file__).resolve().parents[1] / "data"
-
-PUNCTUATION_OPTIONS: dict[str, Any] = {
-    "order": 1, "context": False, "clean": False, "restore": "punctuation,case",
-}  # fmt: skip
 
 FILE = click.Path(path_type=Path)
 
@@ -102,27 +93,13 @@ def make(name: str, folder: Path) -> None:
         texts += [of_language(each, write(each, folder, Path(written))) for each in card["written"]]
         words = [of_language(each, write_list(each, folder, Path(written))) for each in card["lists"]]
         trained = capfst.train(texts, model, words=words, progress=partial(progress, quiet=False), **options)
-        print(trained.report())
-        if "punctuation" in card:
-            texts = [str(checked(source, folder)) for source in card["punctuation"]]
-            learned = Path(written) / "punctuation.fst"
-            capfst.train(texts, learned, progress=partial(progress, quiet=False), **PUNCTUATION_OPTIONS)
-            add_punctuation(model, learned)
+    print(trained.report())
     made = {"bytes": model.stat().st_size, "sha256": sha256(model), "ngrams": list(trained.ngrams)}
     if made == card["model"]:
         print("The same bytes as before.")
     else:
         print(f"{made['bytes']:,} bytes, which differ from before. Run `measure` to update the figures of the card.")
         write_card(name, card | {"model": made, "figures": []})
-
-
-def add_punctuation(model: Path, learned: Path) -> None:
-    """Add to a model the punctuation that another one has learned."""
-    whole, other = CapFst.open(model), CapFst.open(learned)
-    transducer = Transducer(whole.symbols, whole.starts, pretokenized=True)
-    part = Punctuation.of(other).for_symbols(other.symbols, transducer).part()
-    parts = whole.parts | {PUNCTUATION: part}
-    write_fst(model, whole.states, whole.arcs, whole.symbols, whole.start, whole.signature, parts)
 
 
 def write(text: dict[str, Any], folder: Path, into: Path) -> Path:

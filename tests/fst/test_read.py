@@ -198,6 +198,7 @@ def test_description(tmp_path: Path) -> None:
         "spellings": None,
         "bilingual": None,
         "noise": False,
+        "punctuation": None,
         "adapted": None,
         "most_ambiguous": [{"word": "it", "forms": ["it", "It"]}],
         "card": None,

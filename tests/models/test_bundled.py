@@ -16,7 +16,6 @@ import capfst
 from capfst import models
 from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
-from capfst.punctuation.marks import PART as PUNCTUATION
 
 SENTENCE = "us senator o'neill bought an iphone in new york"
 CASED = "US Senator O'Neill bought an iPhone in New York"
@@ -111,7 +110,7 @@ def test_the_card_describes_this_model(name, tmp_path):
     in_context = any(each["kind"] == "names in context" for each in card["lists"])  # their words are always kept
     assert len(model.symbols) - 2 <= card["training"]["max_words"] * (1.02 if in_context else 1)
     assert sum(model.ngrams) <= card["training"]["max_ngrams"]
-    for source in [*card["sources"], *card["lists"], *card.get("punctuation", [])]:
+    for source in [*card["sources"], *card["lists"]]:
         assert len(source["sha256"]) == 64
         assert source["license"] and source["filter"] and source["bytes"]
         assert "NC" not in source["license"] and "ND" not in source["license"]
@@ -120,16 +119,7 @@ def test_the_card_describes_this_model(name, tmp_path):
 
 @pytest.mark.parametrize(("name", "most"), [("en", 24e6), ("multi", 60e6)])
 def test_their_sizes(name, most):
-    part = models.open(name).parts.get(PUNCTUATION)
-    punctuation = sum(map(len, part.arrays.values())) if part else 0
-    assert models.find(name).stat().st_size - punctuation <= most + 1e3  # of its entry in the table of contents
-    assert punctuation <= 1.5e6
-
-
-def test_english_punctuation():
-    recaser = capfst.load(restore="punctuation,case", sentence_case=True)
-    for text in ("How are you?", "My name is John. What is your name?", "We sell apples, pears, and plums."):
-        assert recaser(re.sub("[.,?]", "", text).lower()) == text
+    assert models.find(name).stat().st_size <= most
 
 
 def test_a_card_without_its_model(tmp_path, monkeypatch):

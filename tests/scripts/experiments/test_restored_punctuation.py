@@ -19,7 +19,8 @@ def words(text: str) -> list[Word]:
 
 
 def test_marks_that_were_inserted() -> None:
-    assert experiment.inserted(["a.m.", "so", "it's"], "a.m. so, it's?").tolist() == [0, 1, 3]
+    said, written = "a.m. so it's 'yes'", "A.M. so, it's? 'yes.'"
+    assert experiment.inserted(said.split(), written).tolist() == [0, 1, 3, 2]
 
 
 def test_precision_recall_and_f1() -> None:
