@@ -206,7 +206,7 @@ class Pipeline:
         return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
 
     def punctuated(self, buf: Buffer, begin: int = 0) -> Buffer:
-        """Return a text with the marks that it is to have, from the byte offset `begin` on, before it is recased."""
+        """Return a text with the marks that it is to have after the byte offset `begin`, before it is recased."""
         if self.punctuator is None:
             return buf
         return self.punctuator.insert(buf, begin, self.options.keep_marks)

@@ -113,10 +113,10 @@ class Punctuator:
         return score(gaps.vectors, gaps.at, gaps.lines, self._scorer)
 
     def insert(self, buf: npt.NDArray[np.uint8], begin: int = 0, keeps_marks: bool = True) -> npt.NDArray[np.uint8]:
-        """Return a text with marks, from the byte offset `begin` on; without its own marks, unless `keeps_marks`."""
+        """Return a text with marks, after the byte offset `begin`; without its own marks, unless `keeps_marks`."""
         if not keeps_marks:
             buf = without_marks(buf, self._transducer.words(buf))
         gaps = self.gaps(buf)
         marks = (self.scores(gaps) + self._bias).argmax(1)
-        chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends >= begin))
+        chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
         return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])
