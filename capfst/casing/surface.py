@@ -31,6 +31,7 @@ from capfst.text.unicode import (
     GROWTH,
     IS_UPPER,
     LETTER,
+    SMALL_SIGMA,
     Lowering,
     decode,
     encode,
@@ -399,7 +400,12 @@ def _write(
             while pretokenized and word < j and opens(decode(out, word, j)[0]):
                 word = decode(out, word, j)[1]
             if word < j and info[decode(out, word, j)[0]] & CLASS == LETTER:
-                j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
+                # The lowercase of a capital sigma after a cased symbol (Ⓐ) could be another one.
+                may_change = decode(out, word, j)[0] == SMALL_SIGMA and is_joined(
+                    buf, start + word - written, end, size, info
+                )
+                if not may_change:
+                    j = _capitalize(out, word, j, scratch, own if is_dotted else spelling)
         if _has_dotted(buf, start, end):
             j = _keep_dotted(buf, start, end, out, written, j)
         if is_dotted or (dotted.size > 0 and _has_dotted(buf, start, end)):

@@ -76,6 +76,8 @@ def is_known(text: str) -> bool:
 @example("σ Σ 'σα “ς i̇x ⱥ ɫ ŉ ı ǆ ß", False, True, random.Random(1))
 @example("σ\n'σα\n“ς\ni̇x\nⱥ\nɫ\nŉ\nı\nǆ\nß\nﬃ", False, True, random.Random(1))
 @example("` ' [ { @ \0 \x07 é É", True, False, random.Random(1))
+@example("Ⓐσ_us", True, True, random.Random(1))
+@example("Ⓐσ_us", False, True, random.Random(1))
 @example("“σ x\n'σα y\n-ς\n' σ\nf-16 'don’t", True, True, random.Random(1))
 def test_only_case_changes(text, plain, sentence_case, rng):
     out = written(TRANSDUCERS[plain], text, rng, sentence_case)
