@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.acceptors import build, check_conventions, random_labels, sum_to_one
 from support.plain_kneser_ney import WORDS, corpora, discounts_of, grams_of, kneser_ney, labels_of, raw_counts
@@ -43,7 +43,7 @@ def scores_of(corpus: list[list[str]], order: int) -> dict[tuple[str, ...], floa
         for word in ["</s>", *WORDS]:
             p = given_shorter(word, context)
             q = p if word in left else weight * given_shorter(word, context[1:])
-            loss += p * math.log(p / q)
+            loss += p * math.log(p / q) if p else 0.0
         scores[gram] = share * loss
     for context in {gram[:-1] for gram in scores}:
         own = 52 / 16 if len(context) > 1 else 36 / 16  # state, backoff arc, the arc to the state
@@ -64,6 +64,8 @@ def test_an_ngram_alone_in_its_context_is_dropped_first() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(corpora, st.integers(2, 4), st.sampled_from([0.0, 1e-4, 1e-3, 1e-2]))
+@example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 0.0)  # after b, all words but a have the probability 0
+@example([[], [], [], ["b", "a", "a", "b", "a"]], 2, 1e-2)
 def test_scores(corpus: list[list[str]], order: int, threshold: float) -> None:
     labels = labels_of(corpus)
     full, _ = grams_of(estimate(labels, len(WORDS), order))
