@@ -180,19 +180,24 @@ class Stream:
 
     def _recased(self, has_ended: bool = False) -> list[_Given]:
         """Return the words as they were given out, or as they look now."""
-        given = [*takewhile(lambda each: each is not None, self._given)]
-        begin = max(0, len(given) - CONTEXT)
-        marked = [each.marked if each else "" for each in given[begin:]]
-        before = _utf8("".join(chain.from_iterable(zip(self._spaces[begin:], marked, strict=False))))
-        line = np.frombuffer(before + _utf8(self._line(len(given))), np.uint8)
-        text = self._pipeline.punctuated(line, len(before))
-        recased = self._pipeline.recase(text, style=self._style)[1]
-        words = [str(each, "utf-8", "surrogatepass").split() for each in (text.data, recased)]
-        new = [_Given(*pair) for pair in zip(*words, strict=True)][len(given) - begin :]
-        if new and not has_ended:
+        n_given = [*self._given, None].index(None)
+        begin = max(0, n_given - CONTEXT)
+        before = "".join(
+            [
+                space + given.marked
+                for space, given in zip(self._spaces[begin:], self._given[begin:n_given], strict=False)
+                if given
+            ]
+        )
+        line = np.frombuffer(_utf8(before + self._line(n_given)), np.uint8)
+        text = self._pipeline.punctuated(line, len(_utf8(before))) if self._pipeline.punctuator else line
+        recased = _words(self._pipeline.recase(text, style=self._style)[1])[n_given - begin :]
+        marked = self._words[n_given:] if text is line else _words(text.data)[n_given - begin :]
+        new = [_Given(*pair) for pair in zip(marked, recased, strict=True)]
+        if new and not has_ended and text is not line:
             new[-1] = new[-1].without_mark(self._words[-1])
-        later = zip(self._given[len(given) :], new, strict=True)
-        return [each for each in given if each] + [now if old is None else old for old, now in later]
+        pairs = zip(self._given, [*self._given[:n_given], *new], strict=True)
+        return [given for old, now in pairs if (given := old or now)]
 
     def _line(self, begin: int) -> str:
         """Return the text from a word on."""
@@ -212,3 +217,7 @@ def _checked(text: object, call: str) -> str:
 
 def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def _words(text: memoryview) -> list[str]:
+    return str(text, "utf-8", "surrogatepass").split()
