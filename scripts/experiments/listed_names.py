@@ -28,7 +28,7 @@ import click
 import numpy as np
 from helpers.corpora import data_option, document_option, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read, sentence_ends
-from helpers.markdown import fill, table
+from helpers.markdown import show, table
 
 import capfst
 from capfst.cli.exit_status import exit_status
@@ -135,9 +135,7 @@ def main(data: Path, quick: bool, document: Path | None, examples: int) -> None:
         for (right, wrong), n in with_lists[-1].examples.most_common(examples):
             print(n, right, wrong)
     printed = table(["punctuation", "errors in", *LISTS], rows, texts=2)
-    print(printed)
-    if document:
-        fill(document, "listed names", printed)
+    show(printed, "listed names", document)
 
 
 if __name__ == "__main__":

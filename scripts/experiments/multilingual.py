@@ -29,7 +29,7 @@ from tempfile import TemporaryDirectory
 import click
 import numpy as np
 from helpers.corpora import data_option, document_option, quick_option, read_lines
-from helpers.markdown import fill, table
+from helpers.markdown import show, table
 from helpers.models import fastest, levels
 from helpers.overlap import overlap
 
@@ -89,9 +89,7 @@ def main(words: Path, data: Path, document: Path | None, quick: bool) -> None:
         table(["MB", *languages], sizes),
     ]
     printed = "\n\n".join(tables)
-    click.echo(printed)
-    if document:
-        fill(document, "several languages", printed)
+    show(printed, "several languages", document)
 
 
 def f1(reference: list[str], recased: list[str]) -> str:

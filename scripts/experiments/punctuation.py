@@ -24,8 +24,8 @@ import numpy.typing as npt
 from helpers.corpora import data_option, document_option, quick_option
 from helpers.gap_model import Table, Templates, compiled, empty, forget_rate, padded, run
 from helpers.hidden_marks import hidden_marks
-from helpers.markdown import fill, table
-from helpers.marked_words import SYMBOLS, Marked, Reader, Vocabulary, joined
+from helpers.markdown import show, table
+from helpers.marked_words import EVENTS, MEASURES, SYMBOLS, Marked, Reader, Vocabulary, cells, joined, measures
 from helpers.packages import require
 
 import capfst
@@ -56,7 +56,6 @@ DECAY = 1e-4
 SMALL = 1_500_000
 """Rows of a small model, of 8 bytes: four weights, and the check of a feature."""
 TIMES = 5
-EVENTS = ("comma", "period", "question")
 
 
 def span(column: str, first: int, last: int) -> str:
@@ -268,20 +267,6 @@ def best_bias(p: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8]) -> npt.N
     return bias
 
 
-def measures(true: npt.NDArray[np.uint8], found: npt.NDArray[np.intp]) -> list[tuple[float, float, float]]:
-    """Return precision, recall and F1, in percent, of each mark and of all."""
-    counts = [((found == k) & (true == k), found == k, true == k) for k in (1, 2, 3)]
-    sums = np.array([[int(part.sum()) for part in parts] for parts in counts])
-    rows = [*sums, sums.sum(0)]
-    return [
-        tuple(100 * right / max(1, n) for n in (given, wanted, (given + wanted) / 2)) for right, given, wanted in rows
-    ]
-
-
-def cells(true: npt.NDArray[np.uint8], p: npt.NDArray[np.float32], bias: npt.NDArray[np.float64]) -> list[str]:
-    return [f"{value:.1f}" for row in measures(true, decided(p, bias)) for value in row]
-
-
 def prune(model: Punctuator, rows: int) -> None:
     """Keep the rows of the model that matter most, and round their weights to bytes."""
     worth = [np.abs(weights[:, :-1]).max(1) * np.sqrt(weights[:, -1]) for _, (weights, _) in model.passes]
@@ -322,7 +307,7 @@ def of_parts(texts: Texts, classes: Classes) -> Iterator[list[str]]:
 def held_out_cells(of_dev: npt.NDArray[np.float32], p: npt.NDArray[np.float32], texts: Texts) -> list[str]:
     """Return F1 of the marks of the held-out words, with thresholds from the end of the development set before them."""
     end = slice(len(of_dev) // 2, None)
-    return cells(texts.held_out.marks, p, best_bias(of_dev[end], texts.dev.marks[end]))[2::3]
+    return cells(texts.held_out.marks, decided(p, best_bias(of_dev[end], texts.dev.marks[end])))[2::3]
 
 
 class Result(NamedTuple):
@@ -343,7 +328,7 @@ class Result(NamedTuple):
         p, marks = np.concatenate(self.p[:2]), np.append(texts.dev.marks, texts.held_out.marks)
         end = slice(len(p) // 2, None)
         speed = len(texts.test.words) / self.seconds
-        return [self.name, *cells(texts.test.marks, self.p[2], best_bias(p[end], marks[end])), f"{speed:,.0f}"]
+        return [self.name, *cells(texts.test.marks, decided(self.p[2], best_bias(p[end], marks[end]))), f"{speed:,.0f}"]
 
 
 def combined(name: str, systems: Sequence[Result], marks: npt.NDArray[np.uint8]) -> Result:
@@ -392,15 +377,9 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
     click.echo(amount, err=True)
     classes = word_classes([texts.general, texts.speech, texts.dev], len(texts.endings))
     systems, parts = of_systems(texts, classes)
-    head = ["system", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1")), "words/s"]
+    head = ["system", *MEASURES, "words/s"]
     show(f"{amount}\n\n{table(head, systems)}", "punctuation-systems", document)
     show(table(["with", *EVENTS, "all"], [*of_parts(texts, classes), *parts]), "punctuation-parts", document)
-
-
-def show(text: str, name: str, document: Path | None) -> None:
-    click.echo(text)
-    if document:
-        fill(document, name, text)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ Words per second are per second of processor time, on one core.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,12 +27,12 @@ import click
 import numpy as np
 import numpy.typing as npt
 from helpers import earnings21
-from helpers.corpora import data_option, document_option, quick_option, read_lines
+from helpers.corpora import data_option, document_option, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word
 from helpers.intrinsic_case import inside_case
-from helpers.markdown import fill, table
-from helpers.marked_words import NAMES, SYMBOLS
-from helpers.models import kept_model
+from helpers.markdown import show, table
+from helpers.marked_words import MEASURES, OF_CHARACTER, SYMBOLS, cells, labeled_words
+from helpers.models import fastest, kept_model
 
 import capfst
 from capfst.cli.exit_status import exit_status
@@ -50,24 +49,13 @@ WORK = Path(__file__).resolve().parents[2] / "build" / "punctuation"
 COPIES = 3
 """How often the talks are learned from, relative to other texts."""
 RECOGNIZERS = ("google", "amazon", "microsoft", "rev kaldi")
-EVENTS = ("comma", "period", "question")
 LOOK_AHEADS = (4, 8)
-_CLASSES = {",": 1, ":": 1, "-": 1, "–": 1, "—": 1, ".": 2, "!": 2, ";": 2, "…": 2, "?": 3}
+_CLASSES = OF_CHARACTER | {"-": 1, "–": 1, "—": 1, "…": 2}
 _QUICK_WORDS, _QUICK_CALLS, _TURNS = 2_000, 2, 3
 
 Marks = npt.NDArray[np.int64]
 Talk = tuple[list[str], Marks]
 """Words, and the class of the mark after each."""
-
-
-def cells(true: Marks, found: Marks) -> list[str]:
-    """Return precision, recall and F1, in percent, of each mark and of all."""
-    counts = np.array([[((found == k) & (true == k)).sum(), (found == k).sum(), (true == k).sum()] for k in (1, 2, 3)])
-    return [
-        f"{100 * right / max(1, n):.1f}"
-        for right, given, wanted in [*counts, counts.sum(0)]
-        for n in (given, wanted, (given + wanted) / 2)
-    ]
 
 
 def inserted(words: Sequence[str], text: str) -> Marks:
@@ -80,9 +68,9 @@ def inserted(words: Sequence[str], text: str) -> Marks:
 
 
 def talk(data: Path, name: str, most: int | None) -> Talk:
-    """Return words of IWSLT, and the class of the mark after each."""
-    rows = [line.partition("\t")[::2] for line in read_lines(data / f"punctuation/iwslt_{name}.tsv.zst")]
-    labeled = [(word, NAMES.index(label.strip())) for word, label in rows if word and label.strip()][:most]
+    """Return words of IWSLT, and the class of the mark after each. (A few words of the data are empty.)"""
+    pairs = zip(*labeled_words(data / f"punctuation/iwslt_{name}.tsv.zst"), strict=True)
+    labeled = [(word, mark) for word, mark in pairs if word][:most]
     return [word for word, _ in labeled], np.array([mark for _, mark in labeled])
 
 
@@ -171,16 +159,6 @@ def case_of(marks: Recaser, case: Recaser, calls: Sequence[Call], is_intrinsic: 
     return [f"{value:.1f}" for value in (*found, found[1] - found[0])]
 
 
-def speed(run: Callable[[str], object], text: str) -> float:
-    """Return words per second of processor time: the most of several turns."""
-    seconds = []
-    for _ in range(_TURNS):
-        begin = time.process_time()
-        run(text)
-        seconds.append(time.process_time() - begin)
-    return len(text.split()) / min(seconds)
-
-
 def of_talks(name: str, marks: Recaser, test: Talk, dev: Talk | None) -> list[list[str]]:
     """Return the rows of a model on TED talks."""
     words, true = test
@@ -212,20 +190,19 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
         rows.append(
             [f"without TED talks: calls (Earnings-21), {name}", *cells(np.concatenate(wanted), np.concatenate(found))]
         )
-    head = ["training and text", *(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1"))]
     english = capfst.load()
     kinds = ("with first words", False), ("intrinsic", True)
     case = [[name, *case_of(marks, english, calls, is_intrinsic)] for name, is_intrinsic in kinds]
     text = " ".join(dev[0])
-    speeds = [("punctuation", speed(marks, text)), ("case, by the bundled model", speed(english, text))]
+    kinds_of_work = "punctuation", "case, by the bundled model"
+    seconds = fastest([marks, english], [text, text], _TURNS)
+    speeds = [[kind, f"{len(dev[0]) / least:,.0f}"] for kind, least in zip(kinds_of_work, seconds, strict=True)]
     for name, shown in (
-        ("restored-marks", table(head, rows)),
+        ("restored-marks", table(["training and text", *MEASURES], rows)),
         ("restored-case", table(["F1 of case", "the reference's marks", "restored marks", "difference"], case)),
-        ("restored-speed", table(["restores", "words/s"], [[what, f"{rate:,.0f}"] for what, rate in speeds])),
+        ("restored-speed", table(["restores", "words/s"], speeds)),
     ):
-        click.echo(shown)
-        if document:
-            fill(document, name, shown)
+        show(shown, name, document)
 
 
 if __name__ == "__main__":

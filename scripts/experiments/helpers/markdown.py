@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import click
+
 from capfst.exceptions import CorpusError
 
 
@@ -17,6 +19,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) ->
 def with_interval(value: float, low: float, high: float, form: str = ".1f") -> str:
     """Format a cell with its interval: "48.2 (47.1–49.0)"."""
     return f"{value:{form}} ({low:{form}}–{high:{form}})"
+
+
+def show(text: str, name: str, document: Path | None) -> None:
+    """Print a text, and write it into a document, if there is one, between the marks of this name."""
+    click.echo(text)
+    if document:
+        fill(document, name, text)
 
 
 def fill(document: Path, name: str, text: str) -> None:

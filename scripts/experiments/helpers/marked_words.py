@@ -24,10 +24,14 @@ from helpers.corpora import read_lines
 NAMES = ("O", "COMMA", "PERIOD", "QUESTION")
 """The labels of the punctuation data, by number."""
 SYMBOLS = ("", ",", ".", "?")
+EVENTS = ("comma", "period", "question")
+"""The marks, as tables name them."""
+OF_CHARACTER = {",": 1, ":": 1, ".": 2, ";": 2, "!": 2, "?": 3}
+MEASURES = tuple(f"{event} {part}" for event in (*EVENTS, "all") for part in ("P", "R", "F1"))
+"""The columns of `cells`."""
 RARE = 4
 """Words that occur at most this often are known by their last letters only."""
 
-_OF_CHARACTER = {",": 1, ":": 1, ".": 2, ";": 2, "!": 2, "?": 3}
 _TITLES = "Mr|Mrs|Ms|Dr|St|Prof|Gen|Jr|Sr|vs|etc|Inc|Co|Ltd|Gov|Sen|Rep|No"
 _DROPPED = str.maketrans(dict.fromkeys('"“”„«»()[]{}*_~|<>=+^`#•·…$/@\xa0', " ") | {"’": "'", "‘": "'", "\xad": None})
 _REWRITTEN = [  # in this order, in cased text
@@ -74,7 +78,7 @@ class Reader:
         words, marks = array("i"), bytearray()
         for block in read_blocks([file]):
             for token in tokens(block.decode()):
-                found = _OF_CHARACTER.get(token)
+                found = OF_CHARACTER.get(token)
                 if found is None:
                     words.append(self.numbers.setdefault(token, len(self.numbers)))
                     marks.append(0)
@@ -86,9 +90,31 @@ class Reader:
 
     def table(self, file: Path) -> Marked:
         """Read a table of the punctuation data; lines without a label are left out."""
-        pairs = [(word, name.strip()) for word, _, name in (line.partition("\t") for line in read_lines(file))]
-        rows = [(self.numbers.setdefault(word, len(self.numbers)), NAMES.index(name)) for word, name in pairs if name]
-        return Marked(np.array([word for word, _ in rows], np.int32), np.array([mark for _, mark in rows], np.uint8))
+        words, marks = labeled_words(file)
+        numbers = [self.numbers.setdefault(word, len(self.numbers)) for word in words]
+        return Marked(np.array(numbers, np.int32), np.array(marks, np.uint8))
+
+
+def labeled_words(file: Path) -> tuple[list[str], list[int]]:
+    """Read the words of a table of the punctuation data, and the mark after each."""
+    rows = [line.partition("\t")[::2] for line in read_lines(file)]
+    labeled = [(word, NAMES.index(name.strip())) for word, name in rows if name.strip()]
+    return [word for word, _ in labeled], [mark for _, mark in labeled]
+
+
+def measures(true: npt.NDArray[np.integer], found: npt.NDArray[np.integer]) -> list[tuple[float, float, float]]:
+    """Return precision, recall and F1, in percent, of each mark and of all."""
+    counts = [((found == k) & (true == k), found == k, true == k) for k in (1, 2, 3)]
+    sums = np.array([[int(part.sum()) for part in parts] for parts in counts])
+    rows = [*sums, sums.sum(0)]
+    return [
+        tuple(100 * right / max(1, n) for n in (given, wanted, (given + wanted) / 2)) for right, given, wanted in rows
+    ]
+
+
+def cells(true: npt.NDArray[np.integer], found: npt.NDArray[np.integer]) -> list[str]:
+    """Return the cells of a table with these measures."""
+    return [f"{value:.1f}" for row in measures(true, found) for value in row]
 
 
 class Vocabulary:
@@ -126,7 +152,7 @@ def _ending(word: str) -> str:
 def tokens(text: str) -> list[str]:
     """Return the words and marks of text with a sentence per line."""
     text = "\n".join(
-        line if line.rstrip("\"”')] ")[-1:] in _OF_CHARACTER else f"{line} ." for line in text.splitlines() if line
+        line if line.rstrip("\"”')] ")[-1:] in OF_CHARACTER else f"{line} ." for line in text.splitlines() if line
     )
     text = text.translate(_DROPPED)
     for pattern, by in _REWRITTEN:

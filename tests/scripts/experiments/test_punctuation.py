@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import punctuation
 import pytest
-from helpers import gap_model, hidden_marks
+from helpers import gap_model, hidden_marks, marked_words
 from helpers.corpora import DATA
 from helpers.marked_words import Reader, Vocabulary, tokens
 
@@ -89,7 +89,7 @@ def test_neighbors() -> None:
 
 def test_measures_and_thresholds() -> None:
     true = np.array([0, 1, 2, 3, 0, 1], np.uint8)
-    found = punctuation.measures(true, np.array([0, 1, 2, 0, 1, 0]))
+    found = marked_words.measures(true, np.array([0, 1, 2, 0, 1, 0]))
     assert [round(value, 1) for row in found for value in row] == [50, 50, 50, 100, 100, 100, 0, 0, 0, 66.7, 50, 57.1]
     p = np.full((6, 4), 0.1, np.float32)
     p[:, 0] = 0.5
