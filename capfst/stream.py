@@ -191,8 +191,8 @@ class Stream:
         )
         line = np.frombuffer(_utf8(before + self._line(n_given)), np.uint8)
         text = self._pipeline.punctuated(line, len(_utf8(before))) if self._pipeline.punctuator else line
-        recased = _words(self._pipeline.recase(text, style=self._style)[1])[n_given - begin :]
-        marked = self._words[n_given:] if text is line else _words(text.data)[n_given - begin :]
+        recased = _split(self._pipeline.recase(text, style=self._style)[1])[n_given - begin :]
+        marked = self._words[n_given:] if text is line else _split(text.data)[n_given - begin :]
         new = [_Given(*pair) for pair in zip(marked, recased, strict=True)]
         if new and not has_ended and text is not line:
             new[-1] = new[-1].without_mark(self._words[-1])
@@ -219,5 +219,5 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _words(text: memoryview) -> list[str]:
+def _split(text: memoryview) -> list[str]:
     return str(text, "utf-8", "surrogatepass").split()

@@ -2,8 +2,7 @@
 
 In: words as numbers of vectors, with paddings between texts, and the mark after each. Out: a `Network`. Each step reads
 a few stretches of text, each in a thread, and adds their gradients in order: the network does not depend on the number
-of threads. The learning rate rises for a few steps, and then falls along the text. The learned network is the mean of
-those of the last steps.
+of threads. The learning rate rises for a few steps, and then falls along each text.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ STRETCH, CONTEXT, BATCH = 512, 32, 4
 
 _DEVIATIONS = 0.05, 0.5, 0.1  # of the initial embeddings of words, classes and endings
 _EPSILON = 1e-8
+_SEED = 1
 
 
 @kernel
@@ -135,11 +135,10 @@ def learn(
     class_of: npt.NDArray[np.int32],
     threads: int,
     advance: Callable[[int], object],
-    seed: int = 1,
 ) -> Network:
     """Learn a network from texts, one after the other. class_of: int32[rows], the class of each row of Text.rows, of
     which 0 is that of rare words."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(_SEED)
     words, classes, endings = (
         _Embeddings((random.standard_normal((n, EMBEDDING)) * deviation).astype(np.float32))
         for n, deviation in zip((len(class_of), N_CLASSES, N_ENDINGS), _DEVIATIONS, strict=True)

@@ -94,6 +94,11 @@ class Punctuation(NamedTuple):
         return Punctuation(self.network._replace(words=known), labels[labels > 0], self.bias)
 
 
+def decided(scores: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
+    """Return the mark of each gap, given their scores, float32[words, marks]."""
+    return (scores + bias).argmax(1)
+
+
 class Punctuator:
     """Inserts marks into text. Threads may share it."""
 
@@ -117,6 +122,6 @@ class Punctuator:
         if not keeps_marks:
             buf = without_marks(buf, self._transducer.words(buf))
         gaps = self.gaps(buf)
-        marks = (self.scores(gaps) + self._bias).argmax(1)
+        marks = decided(self.scores(gaps), self._bias)
         chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
         return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])

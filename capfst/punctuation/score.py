@@ -30,10 +30,8 @@ from capfst.kernels.types import (
 from capfst.punctuation.network import AHEAD, BACK, EMBEDDING, MARKS, READINGS, WINDOW, Rounded, RoundedDense, tanh
 
 _ONE, _MOST = 2048, 32767  # 1 and the largest number, in 16 bits
-_BLOCK, _OVERLAP = (
-    2048,
-    64,
-)  # words that are read at once, and words of a longer line that are read on each side of them
+_BLOCK = 2048  # words that are read at once
+_OVERLAP = 64  # words on each side of a part of a longer line that are read with it
 (_UNITS1, _RESULT1), (_UNITS2, _RESULT2) = READINGS
 _N_MARKS = len(MARKS)
 

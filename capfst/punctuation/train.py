@@ -16,28 +16,29 @@ from capfst.exceptions import CorpusError, quantity
 from capfst.fst.symbols import Symbols
 from capfst.punctuation.gradients import Text
 from capfst.punctuation.learn import Stage, learn
-from capfst.punctuation.marks import Punctuation
+from capfst.punctuation.marks import Punctuation, decided
 from capfst.punctuation.network import AHEAD, MARKS, N_CLASSES, N_ENDINGS, NONE
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import IGNORED, Marked, label_endings, label_kinds, read_labels
 from capfst.system.progress import Progress
 
 MOST_LABELS, EQUAL_LABELS, RUN = 30_000_000, 12_000_000, 100
-"""Labels of the corpus that are learned from at first, and equally by source, in runs of so many sentences."""
+"""The largest numbers of labels that are learned once, and then in equal parts by source; sentences stay together in
+runs of this length."""
 EPOCHS, LEAST_STEPS = 3, 1_000
-"""How often the latter are learned, or more often until so many steps are done."""
+"""The equal parts are learned this often, or more often until this many steps are done."""
 FIRST_FALL, LAST_FALL = 0.4, 0.05
-"""The learning rate at the end of both, as a fraction."""
+"""The learning rate falls to these fractions at the end of the first and of the second text."""
 FREQUENT, MOST_WORDS = 8, 16_000
-"""Words that occur at least this often in them have an embedding of their own, at most so many."""
+"""Words that occur at least this often have an embedding of their own; at most this many of them."""
 LINE_BREAK, WORD_BREAK = 1 / 8, 1 / 400
-"""How often a text ends after a line, and after any word."""
+"""The probability that a text ends after a line, and after any word."""
 HELD_OUT = 20
-"""One of so many parts of each source is held out."""
+"""The last of this many parts of each source is held out."""
 FOR_CLASSES = 10_000_000
-"""Words from which classes of words are learned."""
+"""The largest number of words from which classes are learned."""
 LEAST_MARKS = 1_000
-"""Of a text from which punctuation can be learned."""
+"""The least number of marks from which punctuation can be learned."""
 
 _SEED = 3
 
@@ -111,11 +112,6 @@ def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
 def _vectors(text: Text) -> npt.NDArray[np.int32]:
     vectors = np.where(text.rows > 0, N_ENDINGS + text.rows, 1 + text.endings)
     return np.pad(np.where(text.rows < 0, 0, vectors), AHEAD).astype(np.int32)
-
-
-def decided(scores: npt.NDArray[np.float32], bias: npt.NDArray[np.float32]) -> npt.NDArray[np.intp]:
-    """Return the mark of each gap."""
-    return (scores + bias).argmax(1)
 
 
 def best_bias(scores: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:

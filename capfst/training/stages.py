@@ -126,14 +126,14 @@ def train(
         )
     contexts = learn_context(text, inputs, job)
     punctuation = learn_punctuation(text, inputs, job)
-    words = text.vocabulary.symbols
+    all_symbols = text.vocabulary.symbols  # before `restrict`
     sample = text_of_sample(text) if PART in contexts and text.labels.size >= LEAST else b""
     text = restrict(text, contexts, inputs, job.options)
     noise = learn_noise(sample, contexts[PART], transducer_of(text)) if sample else None
     domains = max((context.n_domains for context in contexts.values()), default=0)
     parts = pack(contexts, noise, inputs.rules, job)
     if punctuation:
-        parts[PUNCTUATION] = punctuation.for_symbols(words, transducer_of(text)).part()
+        parts[PUNCTUATION] = punctuation.for_symbols(all_symbols, transducer_of(text)).part()
     with estimate(text, job) as lm:
         signature = write(output, lm, text, parts, inputs.rules, job)
         ngrams = tuple(lm.ngrams)
