@@ -245,7 +245,7 @@ class Pipeline:
         """S ∘ T: return the words of a text with the labels of their surface forms, and where sentences may begin."""
         words = self.loaded.transducer.words(buf)
         if self.options.breaks:
-            self.boundaries.exclude_abbreviations(buf, words)
+            self.boundaries.decide(buf, words)
         else:
             words.may_begin[:] = False
         return words

@@ -64,7 +64,7 @@ def _list_edges(
             for k in range(n_forms if numbers[node] >= 0 else 0):
                 edge = i64(nodes[node].row) + k
                 target = lattice.targets[edge]
-                for ends in range(2 if restart >= 0 else 1):
+                for ends in range(1 if positions[word + 1].must_begin else 0, 2 if restart >= 0 else 1):
                     reached, cost = target, lattice.costs[edge] + (nodes[start].backoff_cost if word == 0 else 0.0)
                     if ends:
                         reached = restart

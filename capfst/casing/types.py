@@ -24,6 +24,7 @@ class Words(NamedTuple):
     first_labels: U32Array  # [n]: 0 for OOV words and line ends
     n_forms: U32Array  # [n]: 0 for OOV words and line ends
     may_begin: BoolArray  # [n]: whether a sentence may begin with the word, inside its line
+    must_begin: BoolArray  # [n]: whether one does, if it may
 
 
 ArcCosts = npt.NDArray[np.float32]

@@ -69,6 +69,7 @@ class Lattice:
         for word, of_forms in enumerate(costs):
             self.first_arcs.append(len(self.arcs))
             may_end = word + 1 < len(costs) and bool(words.may_begin[word + 1])
+            must_end = may_end and bool(words.must_begin[word + 1])
             first_node = len(self.nodes)
             for source in frontier:
                 node = self.nodes[source]
@@ -80,8 +81,9 @@ class Lattice:
                     if step not in known:
                         known[step] = lm.arc(*step)
                     of_lm, after = known[step]
-                    target = number_of(Node(word + 1, after, is_first))
-                    self.arcs.append(Arc(source, target, form, False, of_lm))
+                    if not must_end:
+                        target = number_of(Node(word + 1, after, is_first))
+                        self.arcs.append(Arc(source, target, form, False, of_lm))
                     if may_end:
                         target = number_of(Node(word + 1, starts.sentence, stays_first is not None))
                         self.arcs.append(Arc(source, target, form, True, of_lm + lm.final(after)))

@@ -1,10 +1,11 @@
 """Decide by the LM where a sentence may begin inside a line, before the search and the context model.
 
-In: a text and its words, with the candidates that text/sentences.py marks. `Boundaries.exclude_abbreviations` removes
-the candidates after abbreviations: those that are listed (text/abbreviations.py), and other words that the LM knows
-with a period. `Boundaries.expected` selects those where the LM expects the
-sentence to end: there the context model, which runs before the search, treats the text before and after as two
-sentences.
+In: a text and its words, with the candidates that text/sentences.py marks. `Boundaries.decide` removes the candidates
+after abbreviations: those that are listed (text/abbreviations.py), and other words that the LM knows with a period. It
+leaves the search no choice after a mark that follows a word at once, if the LM expects the sentence to end there: words
+that seldom begin a line cost about as much inside a sentence, since some lines of the training text hold several.
+`Boundaries.expected` selects all candidates where the LM expects the sentence to end: there the context model, which
+runs before the search, treats the text before and after as two sentences.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ CLOSING = ('"', "'", ")", "]")
 """Quotes and brackets that may close after the end of a sentence."""
 
 _PERIOD = ord(".")
+_ENDS = ascii_set(".?!")
 _LETTERS = ascii_set("bcdfghjklmnpqrstvwxz")
 _ROMAN = ascii_set("ivx")
 
@@ -77,9 +79,11 @@ def _mark(
     scratch: U8Array,
     is_abbreviation: BoolArray,
     is_expected: BoolArray,
+    is_certain: BoolArray,
 ) -> None:
-    """Fill in, for each candidate, whether no sentence begins there because it follows an abbreviation, and whether the
-    LM expects the sentence to end there. start: the state of `<s>`."""
+    """Fill in, for each candidate, whether no sentence begins there because it follows an abbreviation, whether the LM
+    expects the sentence to end there, and whether it does, too, because the mark follows a word that may be no number.
+    start: the state of `<s>`."""
     for p in range(candidates.size):
         is_abbreviation[p], is_expected[p] = False, True
         word, mark, after = candidates[p] - 2, candidates[p] - 1, candidates[p]
@@ -93,7 +97,13 @@ def _mark(
                     for label in closing:
                         end += np.exp(-step(states, arcs, after_mark, label)[0])
                     is_abbreviation[p] |= probability * (1 - end) >= ABBREVIATION
-        if buf[words.ends[mark] - 1] != _PERIOD or words.token_types[mark] > MARKS:
+        last = words.ends[mark] - 1
+        is_certain[p] = (
+            is_expected[p] and word >= 0 and words.n_forms[word] > 0 and words.ends[word] - words.starts[word] > 1
+            and words.starts[mark] == last and is_in(buf[last], _ENDS)
+            and not _is_numbered(buf, words.starts[word], words.ends[word])
+        )  # fmt: skip
+        if buf[last] != _PERIOD or words.token_types[mark] > MARKS:
             continue
         is_alone = words.ends[mark] - words.starts[mark] == 1  # else the period is in the token: p.m.
         listed = word if is_alone else mark
@@ -127,26 +137,27 @@ class Boundaries:
 
     def _mark(
         self, buf: npt.NDArray[np.uint8], words: Words
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return the candidates, and the two results of the kernel `_mark` for them."""
+    ) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.bool_]]]:
+        """Return the candidates, and the three results of the kernel `_mark` for them."""
         candidates = np.flatnonzero(words.may_begin)
-        marked = np.empty(len(candidates), np.bool_), np.empty(len(candidates), np.bool_)
+        marked = [np.empty(len(candidates), np.bool_) for _ in range(3)]
         if candidates.size != 0:  # most single lines have no candidates
             model = self._lm.model
             _mark(
                 buf, words, candidates, model.states, model.arcs, model.start, self._lm.unknown, self._closing,
                 self._abbreviations, INFO, model.symbols.language.lowering, np.empty(SCRATCH, np.uint8), *marked,
             )  # fmt: skip
-        return candidates, *marked
+        return candidates, marked
 
-    def exclude_abbreviations(self, buf: npt.NDArray[np.uint8], words: Words) -> None:
-        """Set words.may_begin to False after abbreviations, unless a sentence may begin there."""
-        candidates, is_abbreviation, _ = self._mark(buf, words)
+    def decide(self, buf: npt.NDArray[np.uint8], words: Words) -> None:
+        """Set words.may_begin to False after abbreviations, unless a sentence may begin there; set words.must_begin."""
+        candidates, (is_abbreviation, _, is_certain) = self._mark(buf, words)
         words.may_begin[candidates[is_abbreviation]] = False
+        words.must_begin[candidates[is_certain]] = True
 
     def expected(self, buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.bool_]:
         """Return bool[n]: whether the LM expects a sentence to begin with the word."""
-        candidates, _, is_expected = self._mark(buf, words)
+        candidates, (_, is_expected, _) = self._mark(buf, words)
         begins = np.zeros(len(words.may_begin), np.bool_)
         begins[candidates] = is_expected
         return begins

@@ -64,10 +64,13 @@ class Engine:
 
         If no casing has a finite cost, return the most frequent forms, at the cost +inf.
         """
-        n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << int(words.may_begin.sum())
+        n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << int(
+            (words.may_begin & ~words.must_begin).sum()
+        )
         lattice = self._lattice(words, arc_costs)
         costs, labels, begins = best_paths(words, *lattice, min(n, n_paths))
-        most_frequent = LabelPath(np.where(words.n_forms, words.first_labels, 0), np.zeros_like(words.may_begin))
+        forms = np.where(words.n_forms, words.first_labels, 0)
+        most_frequent = LabelPath(forms, words.may_begin & words.must_begin)
         return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [(np.inf, most_frequent)]
 
     def marginals(

@@ -48,6 +48,7 @@ POSITION = np.dtype(
         ("first_expanded", "i4"),  # the first node of the position that has a row of its own
         ("token_type", "u1"),  # of the word, or GAP
         ("may_begin", "?"),  # whether a sentence may begin here, inside a line
+        ("must_begin", "?"),  # whether one does
     ],
     align=True,
 )

@@ -20,6 +20,7 @@ to the path with the later sentence boundary.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -167,6 +168,10 @@ def _exact(lm: LanguageModel, starts: Starts, labels: Sequence[int], words: Sequ
     return path[0] + lm.final(state), path[1]
 
 
+def _most_frequent(forms: range, possibilities: tuple[bool, ...]) -> tuple[int, ...]:
+    return (forms[0],) if False in possibilities else (BOUNDARY, forms[0])
+
+
 def best_paths(
     lm: LanguageModel, starts: Starts, words: Sequence[range], begins: Begins, n: int = 1, costs: Costs | None = None
 ) -> list[Path]:
@@ -182,7 +187,7 @@ def best_paths(
     p = pynini.compose(st, reachable(lm, starts, words, begins))
     cost = float(pynini.shortestdistance(p, reverse=True)[p.start()]) if p.num_states() else np.inf
     if cost == np.inf:
-        return [(np.inf, tuple(forms[0] for forms in words))]
+        return [(np.inf, tuple(chain.from_iterable(map(_most_frequent, words, begins))))]
     if n == 1:
         return [_exact_best(lm, starts, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), words, costs)]
     # More than n: paths of nearly equal cost are ordered here, by exact costs.
@@ -250,7 +255,8 @@ class Engine:
                 first -= 1
             inside = [*begins[:first], *[(False,)] * (i + 1 - first), *begins[i + 1 :]]
             at_start = [[*begins[:j], (True,), *begins[j + 1 :]] for j in range(first, i + 1) if words.may_begin[j]]
-            cases = ([], [begins]) if first == 0 else ([inside], at_start)
+            can_go_on = (True,) not in begins[first : i + 1]
+            cases = ([], [begins]) if first == 0 else ([inside] if can_go_on else [], at_start)
             for k, form in enumerate(forms):
                 only = [*ranges[:i], range(form, form + 1), *ranges[i + 1 :]]
                 costs_of_only = [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
@@ -273,7 +279,9 @@ class Engine:
 
 
 def _begins(words: Words, line: slice) -> list[tuple[bool, ...]]:
-    return [(False, True) if may_begin else (False,) for may_begin in words.may_begin[line]]
+    """Return the possibilities for each word of a line."""
+    pairs = zip(words.may_begin[line].tolist(), words.must_begin[line].tolist(), strict=True)
+    return [((True,) if must else (False, True)) if may else (False,) for may, must in pairs]
 
 
 def _path(labels: tuple[int, ...], n_forms: npt.NDArray[np.uint32]) -> LabelPath:

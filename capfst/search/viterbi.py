@@ -282,7 +282,8 @@ def fill_chunk(
             is_end = ahead == n or words.token_types[ahead] == NEWLINE
             resume = ahead if is_end else max(i, ahead - context)
             if resume > i:
-                record.token_type, record.may_begin, record.n_forms, record.number = GAP, False, 0, i
+                record.token_type, record.n_forms, record.number = GAP, 0, i
+                record.may_begin = record.must_begin = False
                 record.label = 0
                 record.offset = -1
                 k += 1
@@ -292,13 +293,15 @@ def fill_chunk(
         if context >= 0 and token_type != NEWLINE and _is_open(words, choices, i):
             needed = max(needed, i + context)
         n_forms = choices.n_forms[i]
-        record.token_type, record.may_begin, record.number = token_type, words.may_begin[i], i
+        record.token_type, record.number = token_type, i
+        record.may_begin, record.must_begin = words.may_begin[i], words.may_begin[i] and words.must_begin[i]
         record.label = choices.first_labels[i] if n_forms > 0 else choices.unknown
         record.n_forms = max(n_forms, u32(1))
         record.offset = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
         k += 1
         i += 1
     positions[k].may_begin = i < n and words.may_begin[i]
+    positions[k].must_begin = positions[k].may_begin and words.must_begin[i]
     return k, i
 
 
@@ -373,7 +376,8 @@ def _search(
         for position in range(filled + 1):
             record = positions[position]
             if position < filled and not ends_paths(record.token_type):
-                advance(lattice, position, record.n_forms)
+                if not positions[position + 1].must_begin:
+                    advance(lattice, position, record.n_forms)
                 if positions[position + 1].may_begin:
                     cross_boundary(lattice, tables, position, record.n_forms, starts)
                 continue
@@ -388,7 +392,7 @@ def _search(
             else:
                 for i in range(line, word):  # all casings tie at infinite cost
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
-                    path.begins[i] = False
+                    path.begins[i] = words.may_begin[i] and words.must_begin[i]
             traced = position + 1
             if position == filled or record.token_type == NEWLINE:
                 costs[lines] = least

@@ -59,7 +59,7 @@ def test_expected_boundaries_and_abbreviations(tmp_path_factory, model, text):
     forms = [
         range(first, first + n) for first, n in zip(words.first_labels.tolist(), words.n_forms.tolist(), strict=True)
     ]
-    abbreviations, expected = [], []
+    abbreviations, expected, certain = [], [], []
     for i, may_begin in enumerate(words.may_begin.tolist()):
         ends = []  # (P(mark | word), P(</s> | word, mark), P(</s> or closing mark | word, mark)) for all forms
         for word in forms[i - 2] if i > 1 and may_begin else ():
@@ -71,10 +71,23 @@ def test_expected_boundaries_and_abbreviations(tmp_path_factory, model, text):
                 ends.append((math.exp(-cost), end, end + closes))
         abbreviations.append(any(p * (1 - closed) >= ABBREVIATION for p, _, closed in ends))
         expected.append(may_begin and all(end >= EXPECTED for _, end, _ in ends))
+        certain.append(expected[-1] and i > 1 and len(forms[i - 2]) > 0 and text[i - 2] in ("it", "us"))
     assert recaser.pipeline.boundaries.expected(buf, words).tolist() == expected
     before = words.may_begin.copy()
-    recaser.pipeline.boundaries.exclude_abbreviations(buf, words)
+    recaser.pipeline.boundaries.decide(buf, words)
     assert words.may_begin.tolist() == (before & ~np.array(abbreviations, np.bool_)).tolist()
+    assert words.must_begin.tolist() == certain
+
+
+@pytest.mark.parametrize("engine", ["fast", "openfst"])
+def test_a_sentence_begins_where_the_lm_expects_the_last_one_to_end(tmp_path, engine):
+    """Even if it has seen the next word only after a period inside a line, not at the start of a line."""
+    lines = ["They met at noon."] * 50 + ["It rained. thanks to all"] * 5 + ["Louis II. thanks you."] * 5
+    (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
+    train(tmp_path / "corpus.txt", tmp_path / "cap.fst", clean=False, context=False)
+    recaser = Recaser(CapFst.open(tmp_path / "cap.fst"), sentence_case=True, engine=engine)
+    assert recaser("they met at noon. thanks to all") == "They met at noon. Thanks to all"
+    assert recaser("louis ii. thanks you.") == "Louis II. thanks you."
 
 
 @pytest.mark.parametrize("engine", ["fast", "openfst"])
@@ -118,12 +131,14 @@ def test_no_breaks(model: CapFst) -> None:
 def test_a_sentence_initial_capital_is_as_likely_as_the_boundary(model: CapFst) -> None:
     """The alternative to the capital of a sentence's first word is a line in which no sentence begins there."""
     recaser = Recaser(model, sentence_case=True)
-    text, changes = recaser.confidence("no way! it rained.")
-    assert text == "No way! It rained."
-    assert [change.word for change in changes] == ["No", "It"]
-    casings = recaser.nbest("no way! it rained.", 50)
-    other = next(cost for cost, casing in casings if " it " in casing)
-    assert changes[1].log_odds == pytest.approx(other - casings[0][0])
+    line = 'no way! they met at noon." he said.'
+    text, changes = recaser.confidence(line)
+    assert text == 'No way! They met at noon." He said.'
+    assert [change.word for change in changes] == ["No", "They", "He"]
+    casings = recaser.nbest(line, 50)
+    other = next(cost for cost, casing in casings if " he " in casing)
+    assert changes[2].log_odds == pytest.approx(other - casings[0][0])
+    assert not any(" they " in casing for _, casing in casings)  # it follows a mark that follows a word
 
 
 def test_sentences_take_one_line(model: CapFst) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.models import FORMS, TIED, backoff_models, build, random_model
+from support.models import FORMS, TIED, backoff_models, build, possible_begins, random_model
 
 import capfst
 from capfst.casing.first_words import openings
@@ -47,13 +47,13 @@ Begins = tuple[bool, ...]
 
 
 def enumerated(
-    recaser: Recaser, ranges: list[range], costs: list[list[float]], may_begin: list[bool]
+    recaser: Recaser, ranges: list[range], costs: list[list[float]], possible: list[list[bool]]
 ) -> list[tuple[float, Labels, Begins]]:
     """Enumerate all casings with all sentence boundaries and their costs, arc by arc. Cheapest first, ties by label and
     then by the later sentence boundary where they first differ."""
     found = []
     starts = recaser.pipeline.engine.starts
-    for begins in itertools.product(*[[False, True] if may else [False] for may in may_begin]):
+    for begins in itertools.product(*possible):
         for labels in itertools.product(*ranges):
             cost, state = 0.0, starts.line
             for label, begin, forms, beside in zip(labels, begins, ranges, costs, strict=True):
@@ -77,12 +77,15 @@ def casings(
     ranges = [range(a, a + k) if k else unknown for a, k in zip(words.first_labels[line].tolist(), known, strict=True)]
     return [
         (cost, [label if k else 0 for label, k in zip(labels, known, strict=True)], list(begins))
-        for cost, labels, begins in enumerated(recaser, ranges, costs, words.may_begin[line].tolist())
+        for cost, labels, begins in enumerated(recaser, ranges, costs, possible_begins(words, line))
     ]
 
 
 def words_of(recaser: Recaser, text: str) -> Words:
-    return recaser.pipeline.loaded.transducer.words(np.frombuffer(text.encode(), np.uint8))
+    """Return the words of a text; a sentence begins at every third word, where one may."""
+    words = recaser.pipeline.loaded.transducer.words(np.frombuffer(text.encode(), np.uint8))
+    words.must_begin[::3] = True
+    return words
 
 
 @pytest.fixture(scope="module")

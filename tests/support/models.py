@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from capfst.casing.types import Words
 from capfst.fst.read import CapFst
 from capfst.fst.signature import Signature
 from capfst.fst.symbols import Symbols
@@ -213,3 +214,9 @@ def backoff_of(model: CapFst, state: int) -> tuple[float, int]:
     """Return (cost, backoff state) of a state other than 0."""
     arc = arcs_of(model, state)[0]
     return float(arc["weight"]), int(arc["nextstate"])
+
+
+def possible_begins(words: Words, line: slice = slice(None)) -> list[list[bool]]:
+    """Return whether a sentence can begin with each word of a line, and whether none can."""
+    pairs = zip(words.may_begin[line].tolist(), words.must_begin[line].tolist(), strict=True)
+    return [([True] if must else [False, True]) if may else [False] for may, must in pairs]
