@@ -121,15 +121,19 @@ def _read_window(vectors: I32Array, at: i64, scorer: Scorer, sums: I32Array, h: 
 
 @inner
 def _read_row(
-    sums: I32Array, more: I32Array, k: i64, layer: Packed, column: i64, keeps: f32, states: F32Array, unit: i64
-) -> None:
-    """Update the states of a tile of units by the next word, given the sums for F, from `column` on, and for C."""
+    sums: I32Array, more: I32Array, k: i64, layer: Packed, column: i64, keeps: f32, states: F32Array, unit: i64,
+    h: I16Matrix, row: i64, state: i64,
+) -> None:  # fmt: skip
+    """Update the states of a tile of units by the next word, given the sums for F, from `column` on, and for C; write
+    them to h."""
     for j in range(TILE_COLUMNS):
         of_f, of_c = column + j, column + TILE_COLUMNS + j
         x = f32(sums[k + j]) * layer.units[of_f] + layer.bias[of_f]
         f = f32(0.5) + f32(0.5) * tanh(f32(0.5) * x)
         c = tanh(f32(more[k + j]) * layer.units[of_c] + layer.bias[of_c])
-        states[unit + j] = f * (keeps * states[unit + j]) + (f32(1) - f) * c
+        s = f * (keeps * states[unit + j]) + (f32(1) - f) * c
+        states[unit + j] = s
+        h[row, state + j] = _short(s)
 
 
 @inner
@@ -157,10 +161,9 @@ def _read_states(
                         else:
                             is_first = row == n - 1 or at[word] != at[word + 1] - 1
                         of_row = (row - first) * TILE_COLUMNS
-                        _read_row(sums, more, of_row, layer, column, f32(0) if is_first else f32(1), states, unit)
                         state = size + direction * units + unit
-                        for j in range(TILE_COLUMNS):
-                            h[row, state + j] = _short(states[unit + j])
+                        keeps = f32(0) if is_first else f32(1)
+                        _read_row(sums, more, of_row, layer, column, keeps, states, unit, h, row, state)
 
 
 @inner
