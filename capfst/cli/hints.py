@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from capfst.cli.streams import note
 from capfst.exceptions import CapfstError, CorpusError
+from capfst.options import PUNCTUATION
 
 if TYPE_CHECKING:
     from capfst.io.protocol import TextOptions
@@ -23,9 +24,10 @@ _FILES = 8  # of a batch, whose beginnings show its language
 
 
 def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
-    """Print a note if the LM alone decides although a context model was wanted."""
-    pipeline = recaser.pipeline
-    if recaser.options.context and pipeline.context is None and pipeline.spellings is None:
+    """Print a note if the LM alone decides on case although a context model was wanted."""
+    pipeline, options = recaser.pipeline, recaser.options
+    restores_case = options.restore != PUNCTUATION[0]
+    if restores_case and options.context and pipeline.context is None and pipeline.spellings is None:
         note(f"{recaser.model.path}: no context model, so only the LM decides", quiet)
 
 

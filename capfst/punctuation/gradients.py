@@ -14,7 +14,18 @@ import numpy.typing as npt
 from capfst.kernels import kernel, multiply_reals
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, U8Array, f32, i64
-from capfst.punctuation.network import AHEAD, BACK, EMBEDDING, MARKS, Dense, Layers, Network, sizes, tanh
+from capfst.punctuation.network import (
+    AHEAD,
+    BACK,
+    EMBEDDING,
+    MARKS,
+    NEAR_BACK,
+    Dense,
+    Layers,
+    Network,
+    sizes,
+    tanh,
+)
 
 _TILE = TILE_ROWS * TILE_COLUMNS
 F32 = npt.NDArray[np.float32]
@@ -155,8 +166,10 @@ class Stretch:
         # a padding before and after the text, so that each window is BACK + AHEAD rows of `embedded`
         self._embedded = np.zeros((n + BACK + AHEAD - 1, EMBEDDING), np.float32)
         self._of_embedded = np.empty_like(self._embedded)
+        self._near, self._of_near = (array[BACK - NEAR_BACK :] for array in (self._embedded, self._of_embedded))
 
     def _dense(self, x: F32, layer: Dense, row: int = 0) -> F32:
+        """Return x · weights + bias. row: how far a row of x is from the next; 0: its length."""
         result = np.empty((self._n, layer.weights.shape[1]), np.float32)
         _multiply(x.ravel(), row or x.shape[1], *layer, self._sums, result)
         return result
@@ -178,19 +191,21 @@ class Stretch:
         self._embedded[inside] += network.classes[network.class_of[text.rows]]
         self._embedded[inside][is_padding] = 0
         h = np.maximum(self._dense(self._embedded, layers.window, EMBEDDING), 0)
-        passes = []
+        passes, g, row = [], self._near, EMBEDDING
         for gates_layer, result_layer in ((layers.gates1, layers.result1), (layers.gates2, layers.result2)):
-            size, units = len(gates_layer.weights), gates_layer.weights.shape[1] // 4
-            gates = self._dense(h, gates_layer)
+            size, units = h.shape[1], gates_layer.weights.shape[1] // 4
+            gates = self._dense(g, gates_layer, row)
             states = np.empty((n, size + 2 * units), np.float32)
             states[:, :size] = h
             _read(gates, is_padding, states, size)
             before, h = h, np.maximum(self._dense(states, result_layer), 0)
             passes.append((before, gates, states, h))
+            g, row = h, h.shape[1]
         scores = self._dense(h, layers.output)
         _score_back(scores, text.marks, len(MARKS), weight)
         above = np.zeros_like(h)
         self._back(h, layers.output, of_layers.output, scores, above)
+        self._of_embedded[:] = 0
         for k in (1, 0):
             before, gates, states, h = passes[k]
             gates_layer, result_layer = layers[1 + 2 * k], layers[2 + 2 * k]
@@ -202,8 +217,10 @@ class Stretch:
             of_inputs = np.empty_like(gates)
             _read_back(gates, is_padding, states, of_states, size, of_inputs)
             above = np.ascontiguousarray(of_states[:, :size])
-            self._back(before, gates_layer, of_gates, of_inputs, above)
+            if k == 0:
+                self._back(self._near, gates_layer, of_gates, of_inputs, self._of_near, EMBEDDING)
+            else:
+                self._back(before, gates_layer, of_gates, of_inputs, above)
         above[passes[0][0] == 0] = 0
-        self._of_embedded[:] = 0
         self._back(self._embedded, layers.window, of_layers.window, above, self._of_embedded, EMBEDDING)
         return self._of_embedded[inside]

@@ -23,7 +23,7 @@ from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
 """Name of the part of a model."""
-_FORMAT = 1
+_FORMAT = 2
 _MOST = 1e6  # the largest absolute value: no sum overflows
 
 

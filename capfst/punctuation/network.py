@@ -3,17 +3,19 @@
 With e(t) the sum of the embeddings of word t, of its class and of its ending, the gap after word t has
 
     h0(t) = relu(a + A [e(t−3) … e(t+4)])
-    h1(t) = reading of h0, h2(t) = reading of h1
+    h1(t) = reading of g0 = [e(t−1) … e(t+2)] and h0
+    h2(t) = reading of g1 = h1 and h1
     scores(t) = b + B h2(t), P(mark) = softmax(scores)
 
-and a reading of h, which has matrices of its own, is
+and a reading of g and h, which has matrices of its own, is
 
-    f(t) = sigmoid(F h(t)), c(t) = tanh(C h(t))
+    f(t) = sigmoid(F g(t)), c(t) = tanh(C g(t))
     s(t) = f(t) s(t−1) + (1 − f(t)) c(t); r(t) is the same in the other direction, with other units
     relu(U [h(t) s(t) r(t)])
 
 f does not depend on s, so all matrix products are computed for many words at once, as in quasi-recurrent networks
-(Bradbury, Merity, Xiong & Socher 2017). The weights are learned with 32 bits; in a model's file, they have 8.
+(Bradbury, Merity, Xiong & Socher 2017); those of the embeddings need to be computed only once for each word that there
+is. The weights are learned with 32 bits; in a model's file, they have 8.
 """
 
 from __future__ import annotations
@@ -32,8 +34,10 @@ MARKS = b"\0,.?"
 """The mark of each class."""
 BACK, AHEAD = 4, 4
 """Words of the window, before and after the gap."""
-EMBEDDING, WINDOW = 48, 96
-READINGS = ((64, 96), (48, 64))
+NEAR_BACK, NEAR_AHEAD = 2, 2
+"""Words that the gates of the first reading see."""
+EMBEDDING, WINDOW = 48, 128
+READINGS = ((96, 96), (64, 64))
 """Of each reading, its units per direction and the size of its result."""
 N_CLASSES, N_ENDINGS = 250, 4096
 """Vectors are numbered: 0, of the padding; 1 … N_ENDINGS, of rare words by their ending; then of words."""
@@ -75,10 +79,10 @@ class Layers(NamedTuple):
 
 def sizes() -> list[tuple[int, int]]:
     """Return the numbers of inputs and outputs of each dense layer."""
-    found, size = [((BACK + AHEAD) * EMBEDDING, WINDOW)], WINDOW
+    found, size, of_gates = [((BACK + AHEAD) * EMBEDDING, WINDOW)], WINDOW, (NEAR_BACK + NEAR_AHEAD) * EMBEDDING
     for units, result in READINGS:
-        found += [(size, 4 * units), (size + 2 * units, result)]
-        size = result
+        found += [(of_gates, 4 * units), (size + 2 * units, result)]
+        size = of_gates = result
     return [*found, (size, TILE_COLUMNS)]
 
 

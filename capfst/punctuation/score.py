@@ -2,7 +2,7 @@
 
 In: the words of lines as numbers of vectors (text.py). Out: the scores of the marks after each word, float32[words, 4].
 Products are summed exactly, and nothing is summed in another order, so that all processors find the same marks. The
-products of a word's vector with A are kept for the next occurrences of the word.
+products of a word's vector, with A and with F and C of the first reading, are kept for its next occurrences.
 """
 
 from __future__ import annotations
@@ -27,13 +27,28 @@ from capfst.kernels.types import (
     i32,
     i64,
 )
-from capfst.punctuation.network import AHEAD, BACK, EMBEDDING, MARKS, READINGS, WINDOW, Rounded, RoundedDense, tanh
+from capfst.punctuation.network import (
+    AHEAD,
+    BACK,
+    EMBEDDING,
+    MARKS,
+    NEAR_AHEAD,
+    NEAR_BACK,
+    READINGS,
+    WINDOW,
+    Rounded,
+    RoundedDense,
+    tanh,
+)
 
 _ONE, _MOST = 2048, 32767  # 1 and the largest number, in 16 bits
 _BLOCK = 2048  # words that are read at once
 _OVERLAP = 64  # words on each side of a part of a longer line that are read with it
 (_UNITS1, _RESULT1), (_UNITS2, _RESULT2) = READINGS
 _N_MARKS = len(MARKS)
+_NEAR, _GATES1 = NEAR_BACK + NEAR_AHEAD, 4 * _UNITS1
+_FIRST_GATES = (BACK + AHEAD) * WINDOW  # where the products for the gates begin
+_N_PRODUCTS = _FIRST_GATES + _NEAR * _GATES1
 
 
 class Packed(NamedTuple):
@@ -55,10 +70,11 @@ class Scorer(NamedTuple):
 
     embedded: F32Matrix  # [vectors, EMBEDDING]
     window: F32Matrix  # [(BACK + AHEAD) EMBEDDING, WINDOW]
+    near: F32Matrix  # [_NEAR EMBEDDING, _GATES1]
     window_bias: I32Array  # [WINDOW]
-    products: I16Matrix  # [vectors, (BACK + AHEAD) WINDOW]: of the vectors with A, place by place
+    products: I16Matrix  # [vectors, _N_PRODUCTS]: of the vectors with `window` and with `near`, place by place
     is_filled: U8Array  # [vectors]: whether these are known
-    gates1: Packed
+    gates1: Packed  # without weights
     result1: Packed
     gates2: Packed
     result2: Packed
@@ -74,6 +90,7 @@ class Buffers(NamedTuple):
     sums: I32Array
     more_sums: I32Array
     states: F32Array
+    totals: F32Array
 
     @classmethod
     def of(cls, n_words: int) -> Buffers:
@@ -82,8 +99,9 @@ class Buffers(NamedTuple):
         h0, h1, h2 = (
             np.empty((n, width), np.int16) for width in (WINDOW + 2 * _UNITS1, _RESULT1 + 2 * _UNITS2, _RESULT2)
         )
-        sums, more = (np.empty(max(WINDOW, TILE_ROWS * TILE_COLUMNS), np.int32) for _ in range(2))
-        return cls(h0, h1, h2, sums, more, np.empty(_UNITS1, np.float32))
+        sums, more = (np.empty(max(WINDOW, _GATES1 // 2, TILE_ROWS * TILE_COLUMNS), np.int32) for _ in range(2))
+        states, totals = (np.empty(size, np.float32) for size in (max(_UNITS1, _UNITS2), max(WINDOW, _GATES1)))
+        return cls(h0, h1, h2, sums, more, states, totals)
 
 
 @inner
@@ -92,27 +110,37 @@ def _short(x: f32) -> i16:
 
 
 @inner
-def _fill_products(vector: i64, scorer: Scorer) -> None:
-    """Fill in the products of a vector with A. Threads may do so at the same time: all write the same."""
-    for place in range(BACK + AHEAD):
-        for k in range(WINDOW):
-            total = f32(0)
-            for d in range(EMBEDDING):
-                total += scorer.embedded[vector, d] * scorer.window[place * EMBEDDING + d, k]
-            scorer.products[vector, place * WINDOW + k] = _short(total)
+def _multiply(vector: i64, scorer: Scorer, weights: F32Matrix, first: i64, totals: F32Array) -> None:
+    """Fill in the products of a vector with the weights of each place."""
+    for place in range(len(weights) // EMBEDDING):
+        totals[:] = 0
+        for d in range(EMBEDDING):
+            x, row = scorer.embedded[vector, d], place * EMBEDDING + d
+            for k in range(weights.shape[1]):
+                totals[k] += x * weights[row, k]
+        for k in range(weights.shape[1]):
+            scorer.products[vector, first + place * weights.shape[1] + k] = _short(totals[k])
+
+
+@inner
+def _fill_products(vector: i64, scorer: Scorer, totals: F32Array) -> None:
+    """Fill in the products of a vector. Threads may do so at the same time: all write the same."""
+    _multiply(vector, scorer, scorer.window, 0, totals)
+    _multiply(vector, scorer, scorer.near, _FIRST_GATES, totals)
     fence()
     scorer.is_filled[vector] = 1
 
 
 @inner
-def _read_window(vectors: I32Array, at: i64, scorer: Scorer, sums: I32Array, h: I16Matrix, row: i64) -> None:
-    """Fill in h0 of the gap after vectors[at]."""
+def _read_window(vectors: I32Array, at: i64, scorer: Scorer, buffers: Buffers, row: i64) -> None:
+    """Fill in h0 of the gap after vectors[at], and the products of all vectors around it."""
+    sums, h = buffers.sums, buffers.h0
     for k in range(WINDOW):
         sums[k] = scorer.window_bias[k]
     for place in range(BACK + AHEAD):
         vector, first = i64(vectors[at + place - BACK + 1]), place * WINDOW
         if scorer.is_filled[vector] == 0:
-            _fill_products(vector, scorer)
+            _fill_products(vector, scorer, buffers.totals)
         for k in range(WINDOW):
             sums[k] += i32(scorer.products[vector, first + k])
     for k in range(WINDOW):
@@ -121,26 +149,51 @@ def _read_window(vectors: I32Array, at: i64, scorer: Scorer, sums: I32Array, h: 
 
 @inner
 def _read_row(
-    sums: I32Array, more: I32Array, k: i64, layer: Packed, column: i64, keeps: f32, states: F32Array, unit: i64,
-    h: I16Matrix, row: i64, state: i64,
+    of_f: I32Array, k: i64, of_c: I32Array, m: i64, layer: Packed, column: i64, keeps: f32, states: F32Array,
+    unit: i64, h: I16Matrix, row: i64, state: i64,
 ) -> None:  # fmt: skip
-    """Update the states of a tile of units by the next word, given the sums for F, from `column` on, and for C; write
-    them to h."""
+    """Update the states of a tile of units by the next word, given the sums for F and C, whose columns of the
+    layer begin at `column`; write them to h."""
     for j in range(TILE_COLUMNS):
-        of_f, of_c = column + j, column + TILE_COLUMNS + j
-        x = f32(sums[k + j]) * layer.units[of_f] + layer.bias[of_f]
+        f_column, c_column = column + j, column + TILE_COLUMNS + j
+        x = f32(of_f[k + j]) * layer.units[f_column] + layer.bias[f_column]
         f = f32(0.5) + f32(0.5) * tanh(f32(0.5) * x)
-        c = tanh(f32(more[k + j]) * layer.units[of_c] + layer.bias[of_c])
+        c = tanh(f32(of_c[m + j]) * layer.units[c_column] + layer.bias[c_column])
         s = f * (keeps * states[unit + j]) + (f32(1) - f) * c
         states[unit + j] = s
         h[row, state + j] = _short(s)
 
 
 @inner
+def _read_first_states(vectors: I32Array, at: I64Array, begin: i64, end: i64, scorer: Scorer, buffers: Buffers) -> None:
+    """Fill in the states of the first reading, for the words begin … end − 1, whose products are known."""
+    sums, products, states, half = buffers.sums, scorer.products, buffers.states, _GATES1 // 2
+    for direction in range(2):
+        for count in range(end - begin):
+            word, before = begin + count, begin + count - 1
+            if direction == 1:
+                word, before = end - 1 - count, end - count
+            keeps = f32(0) if count == 0 or abs(at[word] - at[before]) != 1 else f32(1)
+            for k in range(half):
+                sums[k] = 0
+            for place in range(_NEAR):
+                vector = i64(vectors[at[word] + place - NEAR_BACK + 1])
+                column = _FIRST_GATES + place * _GATES1 + direction * half
+                for k in range(half):
+                    sums[k] += i32(products[vector, column + k])
+            for unit in range(0, _UNITS1, TILE_COLUMNS):
+                column, state = 2 * unit, WINDOW + direction * _UNITS1 + unit
+                _read_row(
+                    sums, column, sums, column + TILE_COLUMNS, scorer.gates1, direction * half + column, keeps, states,
+                    unit, buffers.h0, word - begin, state,
+                )  # fmt: skip
+
+
+@inner
 def _read_states(
     at: I64Array, begin: i64, end: i64, layer: Packed, units: i64, size: i64, h: I16Matrix, buffers: Buffers
 ) -> None:
-    """Fill in the states of a reading, for the words begin … end − 1 in the first rows of h."""
+    """Fill in the states of the second reading, for the words begin … end − 1 in the first rows of h."""
     sums, more, states, stride, n = buffers.sums, buffers.more_sums, buffers.states, h.shape[1], end - begin
     n_tiles, tile_size = (n + TILE_ROWS - 1) // TILE_ROWS, size * TILE_COLUMNS
     for direction in range(2):
@@ -163,7 +216,7 @@ def _read_states(
                         of_row = (row - first) * TILE_COLUMNS
                         state = size + direction * units + unit
                         keeps = f32(0) if is_first else f32(1)
-                        _read_row(sums, more, of_row, layer, column, keeps, states, unit, h, row, state)
+                        _read_row(sums, of_row, more, of_row, layer, column, keeps, states, unit, h, row, state)
 
 
 @inner
@@ -187,8 +240,9 @@ def _score_block(
     """Fill in the scores of the words first … last − 1, having read the words begin … end − 1."""
     n, sums = end - begin, buffers.sums
     for row in range(n):
-        _read_window(vectors, at[begin + row], scorer, sums, buffers.h0, row)
-    _read_states(at, begin, end, scorer.gates1, _UNITS1, WINDOW, buffers.h0, buffers)
+        _read_window(vectors, at[begin + row], scorer, buffers, row)
+    buffers.states[:] = 0
+    _read_first_states(vectors, at, begin, end, scorer, buffers)
     _fill_result(buffers.h0, n, scorer.result1, sums, buffers.h1, _RESULT1)
     _read_states(at, begin, end, scorer.gates2, _UNITS2, _RESULT1, buffers.h1, buffers)
     _fill_result(buffers.h1, n, scorer.result2, sums, buffers.h2, _RESULT2)
@@ -224,13 +278,15 @@ def scorer_of(network: Rounded) -> Scorer:
     """Return the network as the kernels read it."""
     padding = np.zeros((1, EMBEDDING), np.int8)
     embedded = np.concatenate([padding, network.endings, network.words]) * np.float32(network.unit)
-    window, *others = network.layers
+    window, near, *others = network.layers
     return Scorer(
         embedded,
         window.dense().weights,
+        near.dense().weights,
         np.rint(window.bias * _ONE).astype(np.int32),
-        np.empty((len(embedded), (BACK + AHEAD) * WINDOW), np.int16),
+        np.empty((len(embedded), _N_PRODUCTS), np.int16),
         np.zeros(len(embedded), np.uint8),
+        Packed(np.empty(0, np.int16), np.full(_GATES1, 1 / _ONE, np.float32), near.bias),
         *map(Packed.of, others),
     )
 

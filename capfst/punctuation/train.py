@@ -27,7 +27,7 @@ MOST_LABELS, EQUAL_LABELS, RUN = 30_000_000, 12_000_000, 100
 runs of this length."""
 EPOCHS, LEAST_STEPS = 3, 1_000
 """The equal parts are learned this often, or more often until this many steps are done."""
-FIRST_FALL, LAST_FALL = 0.4, 0.05
+FIRST_FALL, LAST_FALL = 0.4, 0.02
 """The learning rate falls to these fractions at the end of the first and of the second text."""
 FREQUENT, MOST_WORDS = 8, 16_000
 """Words that occur at least this often have an embedding of their own; at most this many of them."""

@@ -35,10 +35,11 @@ def plain_scores(network: Network, text: Text) -> Floats:
             embedded[t + 3] += network.endings[text.endings[t]]
     layers = network.layers
     windows = np.stack([embedded[t : t + 8].reshape(width) for t in range(size)])
+    g = windows[:, 2 * EMBEDDING : -2 * EMBEDDING]
     h = np.maximum(windows @ layers.window.weights.astype(float) + layers.window.bias, 0)
     readings = (layers.gates1, layers.result1), (layers.gates2, layers.result2)
     for (gates, result), (units, _) in zip(readings, READINGS, strict=True):
-        inputs = (h @ gates.weights.astype(float) + gates.bias).reshape(size, 2, units // TILE, 2, TILE)
+        inputs = (g @ gates.weights.astype(float) + gates.bias).reshape(size, 2, units // TILE, 2, TILE)
         f = 1 / (1 + np.exp(-inputs[:, :, :, 0].reshape(size, 2, units)))
         c = np.tanh(inputs[:, :, :, 1].reshape(size, 2, units))
         states = np.zeros((size, 2, units))
@@ -48,7 +49,8 @@ def plain_scores(network: Network, text: Text) -> Floats:
                 state = f[t, direction] * state + (1 - f[t, direction]) * c[t, direction]
                 state *= text.rows[t] >= 0
                 states[t, direction] = state
-        h = np.maximum(np.concatenate([h, states.reshape(size, -1)], 1) @ result.weights.astype(float) + result.bias, 0)
+        both = np.concatenate([h, states.reshape(size, -1)], 1)
+        g = h = np.maximum(both @ result.weights.astype(float) + result.bias, 0)
     return (h @ layers.output.weights.astype(float) + layers.output.bias)[:, :4]
 
 
