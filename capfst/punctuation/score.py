@@ -132,17 +132,32 @@ def _fill_products(vector: i64, scorer: Scorer, totals: F32Array) -> None:
 
 
 @inner
+def _add_four(
+    products: I16Matrix, vectors: I32Array, at: i64, first: i64, stride: i64, size: i64, sums: I32Array
+) -> None:
+    """Add the products of four words to sums: those that begin at `first` for vectors[at], and `stride` later for each
+    word after it."""
+    a, b, c, d = i64(vectors[at]), i64(vectors[at + 1]), i64(vectors[at + 2]), i64(vectors[at + 3])
+    second, third, fourth = first + stride, first + 2 * stride, first + 3 * stride
+    for k in range(size):
+        ab = i32(products[a, first + k]) + i32(products[b, second + k])
+        cd = i32(products[c, third + k]) + i32(products[d, fourth + k])
+        sums[k] += ab + cd
+
+
+@inner
 def _read_window(vectors: I32Array, at: i64, scorer: Scorer, buffers: Buffers, row: i64) -> None:
     """Fill in h0 of the gap after vectors[at], and the products of all vectors around it."""
     sums, h = buffers.sums, buffers.h0
     for k in range(WINDOW):
         sums[k] = scorer.window_bias[k]
+    first = at - BACK + 1
     for place in range(BACK + AHEAD):
-        vector, first = i64(vectors[at + place - BACK + 1]), place * WINDOW
+        vector = i64(vectors[first + place])
         if scorer.is_filled[vector] == 0:
             _fill_products(vector, scorer, buffers.totals)
-        for k in range(WINDOW):
-            sums[k] += i32(scorer.products[vector, first + k])
+    for place in range(0, BACK + AHEAD, 4):
+        _add_four(scorer.products, vectors, first + place, place * WINDOW, WINDOW, WINDOW, sums)
     for k in range(WINDOW):
         h[row, k] = min(_MOST, max(0, sums[k]))
 
@@ -176,11 +191,10 @@ def _read_first_states(vectors: I32Array, at: I64Array, begin: i64, end: i64, sc
             keeps = f32(0) if count == 0 or abs(at[word] - at[before]) != 1 else f32(1)
             for k in range(half):
                 sums[k] = 0
-            for place in range(_NEAR):
-                vector = i64(vectors[at[word] + place - NEAR_BACK + 1])
+            first = at[word] - NEAR_BACK + 1
+            for place in range(0, _NEAR, 4):
                 column = _FIRST_GATES + place * _GATES1 + direction * half
-                for k in range(half):
-                    sums[k] += i32(products[vector, column + k])
+                _add_four(products, vectors, first + place, column, _GATES1, half, sums)
             for unit in range(0, _UNITS1, TILE_COLUMNS):
                 column, state = 2 * unit, WINDOW + direction * _UNITS1 + unit
                 _read_row(
