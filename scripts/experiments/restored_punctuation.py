@@ -51,7 +51,7 @@ COPIES = 3
 RECOGNIZERS = ("google", "amazon", "microsoft", "rev kaldi")
 LOOK_AHEADS = (4, 8)
 _CLASSES = OF_CHARACTER | {"-": 1, "–": 1, "—": 1, "…": 2}
-_QUICK_WORDS, _QUICK_CALLS, _TURNS = 2_000, 2, 3
+_QUICK_COPIES, _QUICK_WORDS, _QUICK_CALLS, _TURNS = 2, 2_000, 2, 3
 
 Marks = npt.NDArray[np.int64]
 Talk = tuple[list[str], Marks]
@@ -75,22 +75,21 @@ def talk(data: Path, name: str, most: int | None) -> Talk:
 
 
 def model(data: Path, quick: bool, with_talks: bool) -> Path:
-    """Return a model that has learned punctuation, if wanted also from talks."""
+    """Return a model that has learned punctuation, if wanted also from talks; if `quick`, only from talks."""
 
     def train(path: Path) -> None:
-        texts = [data / f"train/en/{name}.txt.zst" for name in (SPEECH if quick else (*GENERAL, *SPEECH))]
+        texts = [data / f"train/en/{name}.txt.zst" for name in (() if quick else (*GENERAL, *SPEECH))]
+        n_copies = _QUICK_COPIES if quick else COPIES if with_talks else 0
         with TemporaryDirectory() as folder:
-            talks = [Path(folder, f"talks{k}.txt") for k in range(COPIES if with_talks else 0)]
+            talks = [Path(folder, f"talks{k}.txt") for k in range(n_copies)]
             for file in talks:
                 file.write_text(
                     "".join(f"{sentence}\n" for sentence in sentences(*talk(data, "dev2012", None))), "utf-8"
                 )
             options: dict[str, Any] = {"order": 1, "context": False, "clean": False, "restore": "punctuation,case"}
-            capfst.train(
-                [*texts[: 1 if quick else None], *talks], path, progress=partial(progress, quiet=False), **options
-            )
+            capfst.train([*texts, *talks], path, progress=partial(progress, quiet=False), **options)
 
-    return kept_model(WORK / f"{'quick-' * quick}{'talks' if with_talks else 'model'}.fst", train)
+    return kept_model(WORK / f"{'quick' if quick else 'talks' if with_talks else 'model'}.fst", train)
 
 
 def sentences(words: Sequence[str], marks: Marks) -> Iterator[str]:

@@ -147,7 +147,8 @@ def test_a_second_signal_does_not_wait():
         while service.process.poll() is None:
             service.process.send_signal(signal.SIGTERM)
             time.sleep(0.1)
-        assert service.process.wait() in (0, 128 + signal.SIGTERM)  # of a signal that comes later
+        # The code of a signal that comes later, while Python still handles signals or after that.
+        assert service.process.wait() in (0, 128 + signal.SIGTERM, -signal.SIGTERM)
 
 
 def test_requests_that_have_arrived_are_finished_after_a_signal():
