@@ -47,7 +47,6 @@ def test_f1_of_case() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick(tmp_path: Path) -> None:
     document = tmp_path / "research.md"
