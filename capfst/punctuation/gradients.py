@@ -20,6 +20,7 @@ from capfst.punctuation.network import (
     EMBEDDING,
     MARKS,
     NEAR_BACK,
+    READINGS,
     Dense,
     Layers,
     Network,
@@ -39,18 +40,21 @@ class Text(NamedTuple):
     marks: npt.NDArray[np.uint8]  # or IGNORED of text.py
 
 
-N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in sizes())
-"""Of all dense layers."""
+_LEARNED = [*sizes(), (READINGS[0][1], TILE_COLUMNS)]
+N_WEIGHTS = sum((inputs + 1) * outputs for inputs, outputs in _LEARNED)
+"""Of all dense layers, and of the early output."""
+EARLY_WEIGHT = 0.2
+"""The weight of the early output's −ln P, relative to the output's."""
 
 
-def layers_of(flat: F32) -> Layers:
-    """Return the dense layers as views of float32[N_WEIGHTS]."""
+def layers_of(flat: F32) -> tuple[Layers, Dense]:
+    """Return the dense layers, and the early output, as views of float32[N_WEIGHTS]."""
     views, at = [], 0
-    for inputs, outputs in sizes():
+    for inputs, outputs in _LEARNED:
         end = at + inputs * outputs
         views.append(Dense(flat[at:end].reshape(inputs, outputs), flat[end : end + outputs]))
         at = end + outputs
-    return Layers(*views)
+    return Layers(*views[:-1]), views[-1]
 
 
 @kernel
@@ -160,7 +164,7 @@ class Stretch:
 
     def __init__(self, n: int) -> None:
         self.gradient = np.empty(N_WEIGHTS, np.float32)
-        self._of_layers = layers_of(self.gradient)
+        self._of_layers, self._of_early = layers_of(self.gradient)
         self._sums = np.empty(_TILE, np.float32)
         self._n = n
         # a padding before and after the text, so that each window is BACK + AHEAD rows of `embedded`
@@ -181,8 +185,16 @@ class Stretch:
         above.sum(0, out=of_layer.bias)
         _add_back(above, np.ascontiguousarray(layer.weights.T), self._sums, row, below.reshape(-1))
 
+    def _back_from_output(self, h: F32, layer: Dense, of_layer: Dense, marks: U8Array, weight: float) -> F32:
+        """Fill in the gradient of an output, of `weight` times Σ −ln P; return that of h."""
+        scores, of_h = self._dense(h, layer), np.zeros_like(h)
+        _score_back(scores, marks, len(MARKS), weight)
+        self._back(h, layer, of_layer, scores, of_h)
+        return of_h
+
     def learn(self, text: Text, network: Network, weight: float) -> F32:
-        """Fill in `gradient`, of `weight` times Σ −ln P; return that of the embedded words, float32[n, EMBEDDING]."""
+        """Fill in `gradient`, of `weight` times Σ −ln P of the output and EARLY_WEIGHT times that of the early output;
+        return the gradient of the embedded words, float32[n, EMBEDDING]."""
         layers, of_layers, n = network.layers, self._of_layers, self._n
         self.gradient[:] = 0
         is_padding = text.rows < 0
@@ -201,10 +213,7 @@ class Stretch:
             before, h = h, np.maximum(self._dense(states, result_layer), 0)
             passes.append((before, gates, states, h))
             g, row = h, h.shape[1]
-        scores = self._dense(h, layers.output)
-        _score_back(scores, text.marks, len(MARKS), weight)
-        above = np.zeros_like(h)
-        self._back(h, layers.output, of_layers.output, scores, above)
+        above = self._back_from_output(h, layers.output, of_layers.output, text.marks, weight)
         self._of_embedded[:] = 0
         for k in (1, 0):
             before, gates, states, h = passes[k]
@@ -221,6 +230,9 @@ class Stretch:
                 self._back(self._near, gates_layer, of_gates, of_inputs, self._of_near, EMBEDDING)
             else:
                 self._back(before, gates_layer, of_gates, of_inputs, above)
+                above += self._back_from_output(
+                    before, network.early, self._of_early, text.marks, EARLY_WEIGHT * weight
+                )
         above[passes[0][0] == 0] = 0
         self._back(self._embedded, layers.window, of_layers.window, above, self._of_embedded, EMBEDDING)
         return self._of_embedded[inside]

@@ -19,7 +19,7 @@ from capfst.kernels import kernel
 from capfst.kernels.memory import TILE_COLUMNS
 from capfst.kernels.types import BoolArray, F32Matrix, I32Array, f32, i64
 from capfst.punctuation.gradients import F32, N_WEIGHTS, Stretch, Text, layers_of
-from capfst.punctuation.network import EMBEDDING, MARKS, N_CLASSES, N_ENDINGS, READINGS, Layers, Network
+from capfst.punctuation.network import EMBEDDING, MARKS, N_CLASSES, N_ENDINGS, READINGS, Dense, Layers, Network
 from capfst.punctuation.text import IGNORED
 
 RATE, WARM_UP = 2e-3, 200
@@ -89,12 +89,12 @@ class _Embeddings:
         self._n = 0
 
 
-class _Dense:
+class _DenseLayers:
     """The weights of the dense layers that are learned, float32[N_WEIGHTS]."""
 
     def __init__(self, random: np.random.Generator) -> None:
         self.weights, self._mean, self._square = (np.zeros(N_WEIGHTS, np.float32) for _ in range(3))
-        _initialize(layers_of(self.weights), random)
+        _initialize(*layers_of(self.weights), random)
 
     def step(self, gradient: F32, rate: float, number: int) -> None:
         """Do step `number`, from 1."""
@@ -106,12 +106,13 @@ class _Dense:
         self.weights -= np.float32(rate) / first * self._mean / (np.sqrt(self._square / second) + np.float32(_EPSILON))
 
 
-def _initialize(layers: Layers, random: np.random.Generator) -> None:
-    for layer in layers:
+def _initialize(layers: Layers, early: Dense, random: np.random.Generator) -> None:
+    for layer in (*layers, early):
         limit = 1 / np.sqrt(len(layer.weights))
         layer.weights[:] = random.uniform(-limit, limit, layer.weights.shape)
         layer.bias[:] = random.uniform(-limit, limit, layer.bias.shape)
-    layers.output.weights[:, len(MARKS) :] = 0
+    for output in (layers.output, early):
+        output.weights[:, len(MARKS) :] = 0
     for gates, (units, _) in zip((layers.gates1, layers.gates2), READINGS, strict=True):
         forgetting = np.linspace(-1, 3, units).reshape(-1, TILE_COLUMNS)  # at first, units forget at different speeds
         gates.bias.reshape(2, -1, 2, TILE_COLUMNS)[:, :, 0] += forgetting
@@ -143,8 +144,8 @@ def learn(
         _Embeddings((random.standard_normal((n, EMBEDDING)) * deviation).astype(np.float32))
         for n, deviation in zip((len(class_of), N_CLASSES, N_ENDINGS), _DEVIATIONS, strict=True)
     )
-    dense = _Dense(random)
-    network = Network(words.weights, classes.weights, endings.weights, class_of, layers_of(dense.weights))
+    dense = _DenseLayers(random)
+    network = Network(words.weights, classes.weights, endings.weights, class_of, *layers_of(dense.weights))
     stretches = [Stretch(STRETCH + 2 * CONTEXT) for _ in range(BATCH)]
     with ThreadPoolExecutor(threads) as pool:
         for number, (rate, parts) in enumerate(chain.from_iterable(_steps(stage, random) for stage in stages), 1):

@@ -15,7 +15,8 @@ and a reading of g and h, which has matrices of its own, is
 
 f does not depend on s, so all matrix products are computed for many words at once, as in quasi-recurrent networks
 (Bradbury, Merity, Xiong & Socher 2017); those of the embeddings need to be computed only once for each word that there
-is. The weights are learned with 32 bits; in a model's file, they have 8.
+is. While the network is learned, a second, early output reads h1, so that the first reading learns marks by itself. The
+weights are learned with 32 bits; in a model's file, they have 8.
 """
 
 from __future__ import annotations
@@ -115,6 +116,7 @@ class Network(NamedTuple):
     endings: F32Matrix  # [N_ENDINGS, EMBEDDING]
     class_of: I32Array  # [rows]
     layers: Layers
+    early: Dense  # an output that reads h1, only while the network is learned
 
     def rounded(self, ending_of: npt.NDArray[np.int32]) -> Rounded:
         """Return the network with weights of 8 bits. ending_of: int32[rows], of which the first is not used."""

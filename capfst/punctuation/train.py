@@ -1,8 +1,9 @@
 """Train punctuation: labels of cased text with marks → the network, the words that it knows, and a bias of each mark.
 
 All of the text is learned once, then equally much of each source a few times, so that the kinds of text that there are
-count more than their amounts. The last part of each source is not learned: on these, the biases are chosen that have
-the highest F1 of all marks (without them, marks are too rare wherever the network is uncertain).
+count more than their amounts. The last part of each source is not learned: on these, which also count equally, the
+biases are chosen that have the highest F1 of all marks (without them, marks are too rare wherever the network is
+uncertain).
 """
 
 from __future__ import annotations
@@ -40,13 +41,15 @@ FOR_CLASSES = 10_000_000
 LEAST_MARKS = 1_000
 """The least number of marks from which punctuation can be learned."""
 
+Weights = npt.NDArray[np.float64] | int
+
 _SEED = 3
 
 
 def marked_text(
     sample: list[npt.NDArray[np.uint32]], kinds: npt.NDArray[np.uint8], small: npt.NDArray[np.bool_]
-) -> Marked:
-    """Return the words of labels, with the marks after them."""
+) -> list[Marked]:
+    """Return the words of the labels of each source, with the marks after them."""
     random, parts = np.random.default_rng(_SEED), []
     for labels in sample:
         breaks = random.random(labels.size) < np.where(labels == 0, LINE_BREAK, WORD_BREAK)
@@ -54,7 +57,7 @@ def marked_text(
         marked = Marked(np.empty(size, np.uint32), np.empty(size, np.uint8))
         n = read_labels(np.ascontiguousarray(labels), kinds, small, breaks, marked)
         parts.append(Marked(marked.labels[:n], marked.marks[:n]))
-    return Marked(*map(np.concatenate, zip(*parts, strict=True)))
+    return parts
 
 
 def learn_marks(
@@ -72,7 +75,8 @@ def learn_marks(
     learned = [labels[:end] for labels, end in zip(sample, ends, strict=True)]
     held_out = [labels[end:] for labels, end in zip(sample, ends, strict=True)]
     parts = learned, smaller(learned, EQUAL_LABELS, RUN), held_out
-    marked = [marked_text(labels, kinds, small) for labels in parts]
+    by_source = [marked_text(labels, kinds, small) for labels in parts]
+    marked = [Marked(*map(np.concatenate, zip(*sources, strict=True))) for sources in by_source]
     if (n := int(((marked[0].marks > NONE) & (marked[0].marks < len(MARKS))).sum())) < LEAST_MARKS:
         raise CorpusError(
             f"it has only {quantity(n, 'punctuation mark')}, too few to learn punctuation. Use more text, or leave out"
@@ -96,7 +100,8 @@ def learn_marks(
     n = len(rest.rows)
     scores = score(_vectors(rest), np.arange(AHEAD, AHEAD + n), np.array([0, n]), scorer_of(rounded))
     known = rest.marks != IGNORED
-    return Punctuation(rounded, labels, best_bias(scores[known], rest.marks[known]))
+    weights = np.concatenate([np.full(len(part.marks), 1 / max(1, len(part.marks))) for part in by_source[-1]])
+    return Punctuation(rounded, labels, best_bias(scores[known], rest.marks[known], weights[known]))
 
 
 def _classes(text: Text, n_rows: int) -> npt.NDArray[np.int32]:
@@ -114,21 +119,24 @@ def _vectors(text: Text) -> npt.NDArray[np.int32]:
     return np.pad(np.where(text.rows < 0, 0, vectors), AHEAD).astype(np.int32)
 
 
-def best_bias(scores: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+def best_bias(
+    scores: npt.NDArray[np.float32], marks: npt.NDArray[np.uint8], weights: Weights = 1
+) -> npt.NDArray[np.float32]:
     """Return what to add to the scores for the highest F1 of all marks, by coordinate search."""
     bias = np.zeros(len(MARKS), np.float32)
-    best = f1(marks, decided(scores, bias))
+    best = f1(marks, decided(scores, bias), weights)
     for size in (0.4, 0.2, 0.1, 0.05):
         for mark in (1, 2, 3) * 3:
             for change in (-size, size):
                 tried = bias.copy()
                 tried[mark] += change
-                if (found := f1(marks, decided(scores, tried))) > best:
+                if (found := f1(marks, decided(scores, tried), weights)) > best:
                     bias, best = tried, found
     return bias
 
 
-def f1(marks: npt.NDArray[np.uint8], found: npt.NDArray[np.intp]) -> float:
-    """Return F1 of all marks."""
-    right = int(((found == marks) & (found != NONE)).sum())
-    return 2 * right / max(1, int((found != NONE).sum()) + int((marks != NONE).sum()))
+def f1(marks: npt.NDArray[np.integer], found: npt.NDArray[np.intp], weights: Weights = 1) -> float:
+    """Return F1 of all marks, of which each counts as much as the weight of its gap."""
+    right = float((weights * ((found == marks) & (found != NONE))).sum())
+    both = float((weights * (found != NONE)).sum() + (weights * (marks != NONE)).sum())
+    return 2 * right / both if both else 0.0

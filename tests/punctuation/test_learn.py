@@ -44,3 +44,14 @@ def test_biases() -> None:
     scores[[1, 5], 1] = np.log(0.4)
     assert (scores + best_bias(scores, true)).argmax(1).tolist() == [0, 1, 0, 0, 0, 1]
     assert not best_bias(scores[:0], true[:0]).any()
+    assert f1(true, np.array([0, 1, 2, 0, 1, 0]), np.array([1, 1, 1, 1, 9, 9])) == pytest.approx(4 / 23)
+
+
+def test_sources_count_equally() -> None:
+    """Commas that a bias finds are right in a small source, and wrong in a large one, which also has certain ones."""
+    true = np.array([1] * 2 + [0] * 20 + [1] * 10, np.uint8)
+    scores = np.log(np.tile(np.array([0.5, 0.4, 0.05, 0.05], np.float32), (32, 1)))
+    scores[22:, 1] += 9
+    weights = np.array([1 / 2] * 2 + [1 / 30] * 30)
+    assert (scores + best_bias(scores, true)).argmax(1).tolist() == [0] * 22 + [1] * 10
+    assert (scores + best_bias(scores, true, weights)).argmax(1).tolist() == [1] * 32

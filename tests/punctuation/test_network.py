@@ -75,9 +75,12 @@ def test_a_line_of_several_blocks(network: Network) -> None:
 def test_gradients(network: Network) -> None:
     text = random_text(5, 64)
     text.rows[30:34], text.marks[30:34] = -1, IGNORED
-    flat = np.concatenate([array.ravel() for layer in network.layers for array in layer]).astype(np.float32)
+    flat = np.concatenate([array.ravel() for layer in (*network.layers, network.early) for array in layer]).astype(
+        np.float32
+    )
     assert flat.size == N_WEIGHTS
-    network = network._replace(layers=layers_of(flat))
+    layers, early = layers_of(flat)
+    network = network._replace(layers=layers, early=early)
     stretch = Stretch(64)
     of_embedded = stretch.learn(text, network, 1.0).copy()
     gradient = stretch.gradient.copy()
@@ -92,7 +95,8 @@ def test_gradients(network: Network) -> None:
         return (losses[0] - losses[1]) / (2 * step)
 
     random = np.random.default_rng(6)
-    for layer in layers_of(np.arange(N_WEIGHTS, dtype=np.float32)):
+    layers, early = layers_of(np.arange(N_WEIGHTS, dtype=np.float32))
+    for layer in (*layers, early):
         for places in layer:
             some = random.choice(places.ravel().astype(np.int64), 8)
             index = some[np.abs(gradient[some]).argmax()]

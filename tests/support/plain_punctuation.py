@@ -19,13 +19,21 @@ def random_network(seed: int, n_rows: int) -> Network:
     def numbers(*shape: int) -> npt.NDArray[np.float32]:
         return generator.standard_normal(shape).astype(np.float32)
 
-    layers = (Dense(numbers(*size) / np.float32(np.sqrt(size[0])), numbers(size[1]) / 4) for size in sizes())
+    *layers, early = (
+        Dense(numbers(*size) / np.float32(np.sqrt(size[0])), numbers(size[1]) / 4)
+        for size in (*sizes(), (READINGS[0][1], TILE))
+    )
     tables = (numbers(n, EMBEDDING) / np.float32(1.7) for n in (n_rows, N_CLASSES, N_ENDINGS))
-    return Network(*tables, generator.integers(0, N_CLASSES, n_rows).astype(np.int32), Layers(*layers))
+    return Network(*tables, generator.integers(0, N_CLASSES, n_rows).astype(np.int32), Layers(*layers), early)
 
 
 def plain_scores(network: Network, text: Text) -> Floats:
     """Return the scores of the marks after each word; a padding separates texts."""
+    return both_scores(network, text)[1]
+
+
+def both_scores(network: Network, text: Text) -> list[Floats]:
+    """Return the scores of the early output, and those of the output."""
     size, width = len(text.rows), 8 * EMBEDDING
     embedded = np.zeros((size + 7, EMBEDDING))
     for t in range(size):
@@ -37,6 +45,7 @@ def plain_scores(network: Network, text: Text) -> Floats:
     windows = np.stack([embedded[t : t + 8].reshape(width) for t in range(size)])
     g = windows[:, 2 * EMBEDDING : -2 * EMBEDDING]
     h = np.maximum(windows @ layers.window.weights.astype(float) + layers.window.bias, 0)
+    results: list[Floats] = []
     readings = (layers.gates1, layers.result1), (layers.gates2, layers.result2)
     for (gates, result), (units, _) in zip(readings, READINGS, strict=True):
         inputs = (g @ gates.weights.astype(float) + gates.bias).reshape(size, 2, units // TILE, 2, TILE)
@@ -51,14 +60,19 @@ def plain_scores(network: Network, text: Text) -> Floats:
                 states[t, direction] = state
         both = np.concatenate([h, states.reshape(size, -1)], 1)
         g = h = np.maximum(both @ result.weights.astype(float) + result.bias, 0)
-    return (h @ layers.output.weights.astype(float) + layers.output.bias)[:, :4]
+        results.append(h)
+    outputs = zip(results, (network.early, layers.output), strict=True)
+    return [(h @ output.weights.astype(float) + output.bias)[:, :4] for h, output in outputs]
 
 
 def plain_loss(network: Network, text: Text) -> float:
-    """Return the sum of −ln P of the marks."""
-    scores = plain_scores(network, text)
+    """Return the sum of −ln P of the marks, with a fifth of that of the early output."""
+    early, scores = both_scores(network, text)
     return sum(
-        float(np.log(np.exp(row).sum()) - row[mark]) for row, mark in zip(scores, text.marks, strict=True) if mark < 4
+        weight * float(np.log(np.exp(row).sum()) - row[mark])
+        for each, weight in ((early, 0.2), (scores, 1.0))
+        for row, mark in zip(each, text.marks, strict=True)
+        if mark < 4
     )
 
 
