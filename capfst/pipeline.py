@@ -33,6 +33,7 @@ from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
 from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined, read_blocks
 from capfst.io.documents import PIECE, whole_documents
+from capfst.io.running_text import NO_PAUSES, Pauses, SpokenText
 from capfst.io.wrapped import rewrap, unwrap
 from capfst.lm.query import LanguageModel, Starts
 from capfst.models.loaded import LoadedModel
@@ -205,11 +206,11 @@ class Pipeline:
         words, recased = self._recase_once(buf, block, style)
         return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
 
-    def punctuated(self, buf: Buffer, begin: int = 0) -> Buffer:
+    def punctuated(self, buf: Buffer, begin: int = 0, pauses: Pauses = NO_PAUSES) -> Buffer:
         """Return a text with the marks that it is to have after the byte offset `begin`, before it is recased."""
         if self.punctuator is None:
             return buf
-        return self.punctuator.insert(buf, begin, self.options.keep_marks)
+        return self.punctuator.insert(buf, begin, self.options.keep_marks, pauses)
 
     def _recase_once(
         self, buf: Buffer, block: Block | None = None, style: Style | None = None
@@ -339,8 +340,8 @@ class Pipeline:
     def recase_utf8(self, text: bytes, style: Style | None = None) -> memoryview:
         """Return valid UTF-8 in its best casing. style: as in `recase`."""
         recased = [
-            memoryview(bytes(piece)) if is_blank(piece) else self.recase(self.punctuated(piece), style=of_piece)[1]
-            for piece, of_piece in self.pieces(text, style)
+            memoryview(bytes(piece)) if is_blank(piece) else self.recase(piece, style=of_piece)[1]
+            for piece, of_piece in self.punctuated_pieces(text, style)
         ]
         return self.rewrapped(text, recased[0] if len(recased) == 1 else memoryview(b"".join(recased)))
 
@@ -360,6 +361,14 @@ class Pipeline:
             if head < len(part) or not part:
                 for piece in pieces(part[head:]):
                     yield piece, of_part
+
+    def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
+        """Yield the pieces of a text as `pieces` does, with the marks that they are to have."""
+        pauses, begin = text.pauses if isinstance(text, SpokenText) else NO_PAUSES, 0
+        for piece, of_piece in self.pieces(text, style):
+            end = begin + piece.size
+            yield piece if is_blank(piece) else self.punctuated(piece, pauses=pauses.between(begin, end)), of_piece
+            begin = end
 
     def recase_text(self, text: bytes) -> memoryview:
         """Return a text in its best casing, given also its style."""

@@ -98,12 +98,11 @@ def counting(recaser: Recaser) -> Recase:
             return recased, counts + tally(whole, words, np.frombuffer(recased, np.uint8), recaser)
         output = bytearray()
         style = style_after(head) if head else None if head is None else Style()
-        for buf, of_piece in recaser.pipeline.pieces(text, style):
+        for buf, of_piece in recaser.pipeline.punctuated_pieces(text, style):
             if is_blank(buf):
                 counts += RecaseCounts(lines=int(np.count_nonzero(buf == ord("\n"))))
                 output += buf.tobytes()
                 continue
-            buf = recaser.pipeline.punctuated(buf)
             words, recased = recaser.pipeline.recase(buf, style=of_piece)
             counts += tally(buf, words, np.frombuffer(recased, np.uint8), recaser)
             output += recased

@@ -1,7 +1,7 @@
 """The running text of a file whose sentences are in pieces: cues of subtitles, words with times, fields of JSON.
 
 A `RunningText` joins the pieces to a text that can be recased as a whole, and writes the file again with the recased
-pieces. All other characters of the file stay.
+pieces. All other characters of the file stay. If the pieces have times, its text knows the pauses between them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
@@ -27,6 +30,41 @@ class Span(NamedTuple):
     end: int
     value: str
     before: str = ""  # in the running text, before it: a space, a line break, or a character that has no case
+
+
+Times = dict[int, tuple[float, float]]
+"""Begin and end, in seconds, of spans that have times, by their start in the file."""
+
+
+class Pauses(NamedTuple):
+    """Pauses between words of a text: after the byte `ends[k]`, `seconds[k]` until the next word."""
+
+    ends: npt.NDArray[np.int64]  # [n], ascending
+    seconds: npt.NDArray[np.float64]  # [n]
+
+    def between(self, begin: int, end: int) -> Pauses:
+        """Return those of a part of the text, from one byte to another."""
+        first, last = np.searchsorted(self.ends, (begin, end))
+        return Pauses(self.ends[first:last] - begin, self.seconds[first:last])
+
+
+NO_PAUSES = Pauses(np.empty(0, np.int64), np.empty(0, np.float64))
+
+
+class SpokenText(bytes):
+    """Running text in UTF-8 whose pauses are known."""
+
+    def __new__(cls, text: bytes, pauses: Callable[[], Pauses]) -> SpokenText:
+        spoken = super().__new__(cls, text)
+        spoken._pauses = pauses
+        return spoken
+
+    _pauses: Callable[[], Pauses]
+
+    @property
+    def pauses(self) -> Pauses:
+        """The pauses in it, which few need, and which take some time to find."""
+        return self._pauses()
 
 
 class Copy(NamedTuple):
@@ -49,6 +87,7 @@ class RunningText:
         copies: further spans, and those of `spans`, or of earlier copies, that they repeat. Spans may be in both.
         escape: returns recased text as it is written, given the characters of its span.
         n_records: number of cues, lines or objects.
+        times: returns the times of spans.
     """
 
     def __init__(
@@ -58,16 +97,31 @@ class RunningText:
         copies: Iterable[Copy] = (),
         escape: Callable[[str, str], str] = _as_it_is,
         n_records: int = 0,
+        times: Callable[[], Times] = dict,
     ) -> None:
         self.data, self.n_records = data, n_records
-        self._spans, self._copies, self._escape = spans, list(copies), escape
+        self._spans, self._copies, self._escape, self._times = spans, list(copies), escape, times
         text = "".join([span.before + span.value for span in spans])
         self._text = f"{text}\n" if text else ""
 
     @property
     def text(self) -> bytes:
         """The running text: whole lines in UTF-8."""
-        return self._text.encode("utf-8", "surrogatepass")
+        return _utf8(self._text)
+
+    @property
+    def spoken(self) -> SpokenText:
+        """The same, with its pauses."""
+        return SpokenText(self.text, self._pauses)
+
+    def _pauses(self) -> Pauses:
+        """Return the pauses between the spans, or those of a copy that is as many words, if more of its spans have
+        times."""
+        times, n_words = self._times(), len(self._text.split())
+        views = [self._spans, *(copy.spans for copy in self._copies)] if times else []
+        views = [spans for spans in views if sum(len(span.value.split()) for span in spans) == n_words]
+        timed = max(views, key=lambda spans: sum(span.start in times for span in spans), default=[])
+        return _pauses(self._text, timed, times)
 
     def written(self, recased: bytes | memoryview) -> bytes:
         """Return the part of the file with its running text recased."""
@@ -104,12 +158,29 @@ class RunningBlocks:
         """Yield the running text of each part."""
         for part in self._parts:
             self._waiting.append(part)
-            yield part.text
+            yield part.spoken
 
     def written(self, recased: Iterable[bytes | memoryview]) -> Iterator[bytes]:
         """Yield the parts, given their recased texts."""
         for text in recased:
             yield self._waiting.popleft().written(text)
+
+
+def _pauses(text: str, spans: list[Span], times: Times) -> Pauses:
+    """Return the pauses between spans that have the same words as a text."""
+    tokens = _tokens(text)
+    ends = list(accumulate(len(_utf8(token)) for token in tokens))[text[:1].isspace() :: 2]  # of each word
+    n_words = accumulate(len(span.value.split()) for span in spans)
+    timed = [
+        (ends[n - 1], max(0, times[after.start][0] - times[span.start][1]))
+        for n, (span, after) in zip(n_words, pairwise(spans), strict=False)
+        if n and span.start in times and after.start in times and after.before != "\n"
+    ]
+    return Pauses(np.array([end for end, _ in timed], np.int64), np.array([pause for _, pause in timed], np.float64))
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:

@@ -97,7 +97,7 @@ class Speech:
             yield piece.text.text.decode(errors="replace")
 
     def recased(self, piece: _Piece, recase: Recase) -> tuple[bytes, RecaseCounts]:
-        recased, counts = recase(piece.text.text, head=b"" if piece.is_first else self._head)
+        recased, counts = recase(piece.text.spoken, head=b"" if piece.is_first else self._head)
         return piece.text.written(recased), counts + RecaseCounts(records=piece.text.n_records)
 
     @contextmanager

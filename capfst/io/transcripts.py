@@ -2,21 +2,25 @@
 
 In: blocks of a file. Out: its running text (running_text.py). A preset lists the paths (json_paths.py) of a recognizer:
 the first that the file has is the running text, and the others follow it, word by word. A sentence continues over the
-items of an array; another speaker, channel or alternative begins a new line of the running text.
+items of an array; another speaker, channel or alternative begins a new line of the running text. The pauses in it are
+those between words with times, in seconds, milliseconds or ticks of 100 ns.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
+from math import isfinite, isnan, nan
 from operator import attrgetter
+from statistics import median
 from typing import NamedTuple
 
 from capfst.exceptions import CorpusError
 from capfst.io.json_array import Items
 from capfst.io.json_paths import Step, as_text, steps
 from capfst.io.jsonl import escape, unescape
-from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
+from capfst.io.running_text import Copy, RunningText, Span, Times, apart_in_capitals, letters_of
 
 _ALTERNATIVE = "results.channels[].alternatives[]"
 PRESETS: dict[str, tuple[str, ...]] = {
@@ -65,7 +69,16 @@ PRESETS: dict[str, tuple[str, ...]] = {
 
 _APART = frozenset(["channels", "alternatives", "hypotheses", "nbest", "combinedrecognizedphrases", "combinedphrases"])
 """Arrays, in lower case, whose items are not consecutive."""
-_SPEAKERS = frozenset(["speaker", "speaker_label", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"])
+_SPEAKER, _BEGIN, _END, _DURATION = range(4)
+_KINDS = {
+    **dict.fromkeys(["speaker", "speakerlabel", "speakertag", "speakerid", "channel", "channeltag"], _SPEAKER),
+    **dict.fromkeys(["start", "starttime", "startoffset", "ts", "offset", "offsetinticks"], _BEGIN),
+    **dict.fromkeys(["end", "endtime", "endoffset", "endts"], _END),
+    **dict.fromkeys(["duration", "durationinticks", "length"], _DURATION),
+}
+"""What members tell of an object, by their names in lower case and without `_`."""
+_UNITS = (1, 1e-3, 1e-7)  # of times, in seconds
+_LONG = 60  # seconds: more than most words or segments last
 _DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
@@ -77,11 +90,13 @@ Path = tuple[Step, ...]
 class _Value:
     """An object or array that contains the strings that are being read."""
 
+    __slots__ = ("apart", "index", "is_array", "known", "name", "parent", "path")
+
     def __init__(self, parent: _Value | None, is_array: bool) -> None:
         self.parent, self.is_array = parent, is_array
         self.name: str | None = None  # of the current member of an object
         self.index: int = 0  # of the current item of an array
-        self.own_speaker: str | None = None
+        self.known: dict[int, str] = {}  # by _KINDS
         self.path: Path = () if parent is None else (*parent.path[:_DEEPEST], parent.name)
         self.apart: tuple[int, ...] = ()  # indices in arrays whose items are not consecutive
         if parent is not None:
@@ -91,9 +106,30 @@ class _Value:
     @property
     def speaker(self) -> str | None:
         """The speaker that it names, or else one that it is in."""
-        if self.own_speaker is not None or self.parent is None:
-            return self.own_speaker
-        return self.parent.speaker
+        own = self.known.get(_SPEAKER)
+        return own if own is not None or self.parent is None else self.parent.speaker
+
+    @property
+    def times(self) -> tuple[float, float] | None:
+        """Its begin and end, in the unit of the file; those of the object of which it is an alternative."""
+        if _BEGIN not in self.known and self.parent is not None and self.parent.path[-1:] == ("alternatives",):
+            return self.parent.parent.times if self.parent.parent else None
+        begin, end, length = (_number(self.known.get(kind, "")) for kind in (_BEGIN, _END, _DURATION))
+        end = begin + length if isnan(end) else end
+        return (begin, end) if isfinite(end - begin) else None
+
+
+def _number(text: str) -> float:
+    """Return a number, of which a string may be in seconds (*1.5s*), or nan."""
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError:
+        return nan
+
+
+@lru_cache(1 << 10)
+def _kind(name: str | None) -> int | None:
+    return _KINDS.get((name or "").lower().replace("_", ""))
 
 
 class _Text(NamedTuple):
@@ -174,7 +210,7 @@ class Transcript:
         if self._follows and len(letters) > _CHANCE:
             more = [_spans(found) for path, found in views.items() if path not in self._views]
             copies += [Copy(other, first) for other in more if _letters(other) == letters]
-        return RunningText(data, spans, copies, escape, n_items)
+        return RunningText(data, spans, copies, escape, n_items, partial(_times, views.values()))
 
 
 def _letters(spans: list[Span]) -> str:
@@ -202,8 +238,8 @@ def _texts(data: str, start: int) -> Iterator[_Text]:
             value.name = unescape(token[0][1:-1])
         else:
             text = token[0] if mark != '"' else unescape(token[0][1:-1])
-            if value.name is not None and value.name.lower() in _SPEAKERS:
-                value.own_speaker = text
+            if (kind := _kind(value.name)) is not None:
+                value.known[kind] = text
             if mark == '"':
                 yield _Text((*value.path, value.name), value, token.start() + 1, token.end() - 1, text)
 
@@ -233,3 +269,14 @@ def _spans(texts: list[_Text]) -> list[Span]:
         spans.append(Span(text.start, text.end, text.value, "" if last is None else space if stream == last else "\n"))
         last = stream
     return apart_in_capitals(spans)
+
+
+def _times(views: Iterable[list[_Text]]) -> Times:
+    """Return the times of texts, given those of each path."""
+    times: Times = {}
+    for texts in views:
+        found = {text.start: both for text in texts if (both := text.within.times)}
+        typical = median([end - begin for begin, end in found.values()] or [0])
+        unit = next((unit for unit in _UNITS if typical * unit < _LONG), 0)
+        times |= {start: (begin * unit, end * unit) for start, (begin, end) in found.items()}
+    return times

@@ -16,9 +16,11 @@ from capfst.exceptions import ModelError
 from capfst.fst.read import CapFst
 from capfst.fst.symbols import Symbols
 from capfst.fst.trailer import Part
+from capfst.io.running_text import NO_PAUSES, Pauses
 from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, Rounded, RoundedDense, sizes
+from capfst.punctuation.pauses import BIASES, ranges_of
 from capfst.punctuation.score import score, scorer_of
-from capfst.punctuation.text import Gaps, gaps_of, label_endings, without_marks
+from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
 from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
@@ -117,11 +119,21 @@ class Punctuator:
         """Return the scores of the marks in each gap, float32[words, marks]: ln P up to a constant of the gap."""
         return score(gaps.vectors, gaps.at, gaps.lines, self._scorer)
 
-    def insert(self, buf: npt.NDArray[np.uint8], begin: int = 0, keeps_marks: bool = True) -> npt.NDArray[np.uint8]:
+    def insert(
+        self,
+        buf: npt.NDArray[np.uint8],
+        begin: int = 0,
+        keeps_marks: bool = True,
+        pauses: Pauses = NO_PAUSES,
+    ) -> npt.NDArray[np.uint8]:
         """Return a text with marks, after the byte offset `begin`; without its own marks, unless `keeps_marks`."""
         if not keeps_marks:
-            buf = without_marks(buf, self._transducer.words(buf))
+            kept = kept_bytes(buf, self._transducer.words(buf))
+            buf, pauses = buf[kept], pauses._replace(ends=np.append(0, np.cumsum(kept))[pauses.ends])
         gaps = self.gaps(buf)
-        marks = decided(self.scores(gaps), self._bias)
+        scores = self.scores(gaps)
+        if pauses.ends.size:
+            scores += BIASES[ranges_of(gaps.ends, pauses)]
+        marks = decided(scores, self._bias)
         chosen = np.flatnonzero(gaps.is_open & (marks != NONE) & (gaps.ends > begin))
         return np.insert(buf, gaps.ends[chosen], np.frombuffer(MARKS, np.uint8)[marks[chosen]])

@@ -135,8 +135,8 @@ def gaps_of(buf: npt.NDArray[np.uint8], words: Words, vector_of: npt.NDArray[np.
     return Gaps(gaps.vectors[:used], gaps.at[:n], gaps.lines[: lines + 1], gaps.ends[:n], gaps.is_open[:n])
 
 
-def without_marks(buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.uint8]:
-    """Return a text without the marks that are attached to words; ellipses and the like stay."""
+def kept_bytes(buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.bool_]:
+    """Return bool[bytes], false for the marks that are attached to words; ellipses and the like stay."""
     first = buf[words.starts[words.token_types == MARKS]]
     starts, ends = (array[words.token_types == MARKS] for array in (words.starts, words.ends))
     is_mark = np.isin(first, np.frombuffer(b",.:;?!", np.uint8)) & ((ends - starts == 1) | np.isin(first, [33, 63]))
@@ -144,7 +144,7 @@ def without_marks(buf: npt.NDArray[np.uint8], words: Words) -> npt.NDArray[np.ui
     removed = np.zeros(buf.size + 1, np.int8)
     np.add.at(removed, starts[is_mark & is_attached], 1)
     np.add.at(removed, ends[is_mark & is_attached], -1)
-    return buf[np.cumsum(removed[:-1]) == 0]
+    return np.cumsum(removed[:-1]) == 0
 
 
 class Marked(NamedTuple):

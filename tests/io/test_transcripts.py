@@ -1,6 +1,7 @@
 """JSON of recognizers: the texts and the words with their times get the same case."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -85,6 +86,71 @@ def test_texts_and_words_get_the_same_case(recaser: Recaser, recognizer: str) ->
     whisper = recognizer in ("faster-whisper", "whisperx", "transformers", "whisper.cpp")
     preset = "whisper" if whisper else "vosk" if recognizer == "kaldi" else recognizer.partition(" ")[0]
     assert json.loads(recased(recaser, json.dumps(data), preset)) == expected
+
+
+SAID, TIMES = ["so", "we", "went", "on"], [0.5, 0.75, 1.5, 3]
+
+
+def timed(word: str, begin: str, end: str, write: Callable[[float], Any]) -> list[dict[str, Any]]:
+    """Return words of a quarter of a second with their begin, and their end or, if that is not its name, duration."""
+    return [
+        {begin: write(time), end: write(0.25 + time * ("end" in end)), word: text}
+        for text, time in zip(SAID, TIMES, strict=True)
+    ]
+
+
+def milliseconds(time: float) -> int:
+    return round(1000 * time)
+
+
+def ticks(time: float) -> int:
+    return round(1e7 * time)
+
+
+PHRASE = " ".join(SAID)
+TIMED: dict[str, Any] = {
+    "whisper": {"text": PHRASE, "segments": [
+        {"start": 0.5, "end": 3.25, "text": PHRASE, "words": timed("word", "start", "end", float)}]},
+    "vosk": {"result": timed("word", "start", "end", float), "text": PHRASE},
+    "kaldi": {"result": {"hypotheses": [
+        {"transcript": PHRASE, "word-alignment": timed("word", "start", "length", float)}]}},
+    "google": {"results": [{"alternatives": [
+        {"transcript": PHRASE, "words": timed("word", "startTime", "endTime", lambda time: f"{time:.3f}s")}]}]},
+    "azure": {"DisplayText": PHRASE, "NBest": [
+        {"Display": PHRASE, "Lexical": PHRASE, "Words": timed("Word", "Offset", "Duration", ticks)}]},
+    "azure batch": {"recognizedPhrases": [{"nBest": [
+        {"display": PHRASE, "words": timed("word", "offsetInTicks", "durationInTicks", ticks)}]}]},
+    "aws": {"results": {"transcripts": [{"transcript": PHRASE}], "items": [
+        {**item, "alternatives": [{"content": item.pop("content")}]}
+        for item in timed("content", "start_time", "end_time", str)]}},
+    "deepgram": {"results": {"channels": [{"alternatives": [
+        {"transcript": PHRASE, "words": timed("word", "start", "end", float)}]}]}},
+    "assemblyai": {"text": PHRASE, "words": timed("text", "start", "end", milliseconds)},
+    "words alone": {"words": timed("word", "start", "end", float)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("recognizer", TIMED)
+def test_pauses(recognizer: str) -> None:
+    (part,) = reader("a", "transcript").read([json.dumps(TIMED[recognizer]).encode()])
+    assert part.spoken == f"{PHRASE}\n".encode()
+    assert part.spoken.pauses.ends.tolist() == [2, 5, 10]
+    assert part.spoken.pauses.seconds.tolist() == pytest.approx([0, 0.5, 1.25])
+
+
+@pytest.mark.parametrize("time", ["", "x", "nan", float("inf"), None, [0.5], {"from": 1}, "1e999", True])
+def test_times_that_are_none(time: object) -> None:
+    said = [{"word": word, "start": k, "end": time if k > 1 else k + 0.5} for k, word in enumerate(SAID)]
+    (part,) = reader("a", "transcript").read([json.dumps({"words": said}).encode()])
+    assert part.spoken.pauses.ends.tolist() == [2]
+    assert part.spoken.pauses.seconds.tolist() == [0.5]
+
+
+def test_pauses_of_other_words() -> None:
+    """Times of words that are not those of the text are not used."""
+    said = {"text": "so we went", "words": timed("word", "start", "end", float)}
+    (part,) = reader("a", "assemblyai").read([json.dumps(said).encode()])
+    assert part.spoken.pauses.ends.size == 0
 
 
 def test_the_presets_are_the_formats() -> None:

@@ -29,6 +29,7 @@ class Word(NamedTuple):
     mark: str  # the punctuation after it, or ""
     speaker: str
     tags: tuple[str, ...]  # the numbers (in the call) of the reference's spans that contain it
+    times: tuple[float, float] | None = None  # its begin and end in seconds, if a recognizer gives them
 
 
 class Call(NamedTuple):
@@ -65,12 +66,13 @@ def _words(text: str) -> list[Word]:
     """
     rows = [line.split("|") for line in text.splitlines()[1:]]
     words = []
-    for (token, speaker, _, _, _, case, _, *tags), mark in zip(rows, _marks(rows), strict=True):
+    for (token, speaker, begin, end, _, case, _, *tags), mark in zip(rows, _marks(rows), strict=True):
         if token := "".join(token.split()) + "%" * ("%" in mark):
             if token == "TRUE" and case == "LC":
                 token = "true"
             tags_of_word = tuple(literal_eval(tags[0])) if tags else ()
-            words.append(Word(token, mark.replace("%", "").strip(), speaker, tags_of_word))
+            times = (float(begin), float(end)) if begin.strip() and end.strip() else None
+            words.append(Word(token, mark.replace("%", "").strip(), speaker, tags_of_word, times))
     return words
 
 
