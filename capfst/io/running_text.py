@@ -167,14 +167,15 @@ class RunningBlocks:
 
 
 def _pauses(text: str, spans: list[Span], times: Times) -> Pauses:
-    """Return the pauses between spans that have the same words as a text."""
+    """Return the pauses after spans of one word, given the spans of all words of a text. (Longer ones are segments,
+    which end where the next one begins, whatever is between their words.)"""
     tokens = _tokens(text)
     ends = list(accumulate(len(_utf8(token)) for token in tokens))[text[:1].isspace() :: 2]  # of each word
-    n_words = accumulate(len(span.value.split()) for span in spans)
+    sizes = [len(span.value.split()) for span in spans]
     timed = [
         (ends[n - 1], max(0, times[after.start][0] - times[span.start][1]))
-        for n, (span, after) in zip(n_words, pairwise(spans), strict=False)
-        if n and span.start in times and after.start in times and after.before != "\n"
+        for n, size, (span, after) in zip(accumulate(sizes), sizes, pairwise(spans), strict=False)
+        if size == 1 and span.start in times and after.start in times and after.before != "\n"
     ]
     return Pauses(np.array([end for end, _ in timed], np.int64), np.array([pause for _, pause in timed], np.float64))
 

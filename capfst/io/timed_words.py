@@ -3,7 +3,7 @@ utterance per line.
 
 In: blocks of a file. Out: their running text (running_text.py). A sentence continues over lines; another recording,
 channel or speaker begins a new line of the running text. Times, confidences, identifiers, comments and marks of noises
-(<unk>, [laughter]) stay. The pauses between lines are those of their times.
+(<unk>, [laughter]) stay. Only .ctm tells the pauses between words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from capfst.io.lines import BLOCK
 from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
 
 _TIME = r"[ \t]+(?:\d+\.?\d*|\.\d+|\*)"
-_BEGIN, _NEXT_TIME = (_TIME.replace("(?:", f"(?P<{name}>") for name in ("begin", "time"))
+_BEGIN, _DURATION = (_TIME.replace("(?:", f"(?P<{name}>") for name in ("begin", "duration"))
 _WORDS = r"(?:[ \t]+(?P<words>\S(?:[^\n]*\S)?))?"
 _noises = re.compile(
     r"(?i)(?<!\S)(?:<[^<>\s]*>|\[[^\[\]\s]*\]|\(?%[a-z]+\)?|[{}@/]|!sil|spoken_noise|ignore_time_segment_in_scoring)(?!\S)"
@@ -40,8 +40,8 @@ class SpeechLines:
     title: ClassVar[str]
     fields: ClassVar[str]
     line: ClassVar[re.Pattern[str]]
-    """A line, with the groups `stream` and `speaker`, which name the stream, `words`, which is None in a comment or a
-    blank line, and, if it has times, `begin` and `time`."""
+    """A line, with the groups `stream` and `speaker`, which name the stream, and `words`, which is None in a comment or
+    a blank line."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,7 +74,7 @@ class SpeechLines:
                     f"{self.name}, line {number + data.count(chr(10), 0, end)}: not {self.title}, which has"
                     f" {self.fields}: {bad[:60]!r}. Fix it, or choose another `format`."
                 )
-            times = partial(self._times, data)
+            times = partial(self.times, data)
             yield RunningText(data, apart_in_capitals(spans), n_records=n_lines, times=times)
             number += data.count("\n")
 
@@ -98,15 +98,9 @@ class SpeechLines:
         """Return whether a line of the stream `after` may continue a sentence of this stream."""
         return stream == after
 
-    def _times(self, data: str) -> Times:
-        """Return the times of whole lines."""
-        lines = (line for line in self.line.finditer(data) if line["words"] and "*" not in line.group("begin", "time"))
-        return {line.start("words"): self._begin_and_end(*map(float, line.group("begin", "time"))) for line in lines}
-
-    @staticmethod
-    def _begin_and_end(begin: float, time: float) -> tuple[float, float]:
-        """Return the begin and end of a line, given its two times."""
-        return begin, time
+    def times(self, data: str) -> Times:
+        """Return the times of words; none."""
+        return {}
 
 
 class Ctm(SpeechLines):
@@ -115,13 +109,18 @@ class Ctm(SpeechLines):
     title = "CTM"
     fields = "a recording, channel, start, duration and word in each line"
     line = _line(
-        rf"(?P<stream>\S+[ \t]+\S+){_BEGIN}{_NEXT_TIME}[ \t]+(?P<words>\S+)"
+        rf"(?P<stream>\S+[ \t]+\S+){_BEGIN}{_DURATION}[ \t]+(?P<words>\S+)"
         r"(?:[ \t]+\S+(?:[ \t]+\S+(?:[ \t]+(?P<speaker>\S+))?)?)?"
     )
 
-    @staticmethod
-    def _begin_and_end(begin: float, time: float) -> tuple[float, float]:
-        return begin, begin + time
+    def times(self, data: str) -> Times:
+        """Return the times of words."""
+        times = {}
+        for line in self.line.finditer(data):
+            if line["words"] and "*" not in line.group("begin", "duration"):
+                begin = float(line["begin"])
+                times[line.start("words")] = begin, begin + float(line["duration"])
+        return times
 
 
 class Stm(SpeechLines):
@@ -129,7 +128,7 @@ class Stm(SpeechLines):
 
     title = "STM"
     fields = "a recording, channel, speaker, begin, end and words in each line"
-    line = _line(rf"(?P<stream>\S+[ \t]+\S+)[ \t]+(?P<speaker>\S+){_BEGIN}{_NEXT_TIME}(?:[ \t]*<[^<>\n]*>)?{_WORDS}")
+    line = _line(rf"(?P<stream>\S+[ \t]+\S+)[ \t]+(?P<speaker>\S+){_TIME}{_TIME}(?:[ \t]*<[^<>\n]*>)?{_WORDS}")
 
 
 class KaldiText(SpeechLines):
@@ -138,9 +137,6 @@ class KaldiText(SpeechLines):
     title = "Kaldi's text"
     fields = "an identifier and words in each line"
     line = _line(rf"(?P<stream>\S+)(?P<speaker>){_WORDS}")
-
-    def _times(self, data: str) -> Times:
-        return {}
 
     def continues(self, stream: str, after: str) -> bool:
         """Return whether the identifiers differ in their last part, a number or time that ascends, or in the last two,

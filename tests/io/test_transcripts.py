@@ -146,6 +146,12 @@ def test_times_that_are_none(time: object) -> None:
     assert part.spoken.pauses.seconds.tolist() == [0.5]
 
 
+def test_pauses_of_segments() -> None:
+    segments = [{"start": k, "end": k + 1, "text": text} for k, text in enumerate(["so we", "went", "on again"])]
+    (part,) = reader("a", "whisper").read([json.dumps({"segments": segments}).encode()])
+    assert part.spoken.pauses.ends.tolist() == [10]  # after the segment that is a word
+
+
 def test_pauses_of_other_words() -> None:
     """Times of words that are not those of the text are not used."""
     said = {"text": "so we went", "words": timed("word", "start", "end", float)}
