@@ -210,7 +210,7 @@ class Transcript:
         if self._follows and len(letters) > _CHANCE:
             more = [_spans(found) for path, found in views.items() if path not in self._views]
             copies += [Copy(other, first) for other in more if _letters(other) == letters]
-        return RunningText(data, spans, copies, escape, n_items, partial(_times, views.values()))
+        return RunningText(data, spans, copies, escape, n_items, partial(_times, [*views.values()]))
 
 
 def _letters(spans: list[Span]) -> str:
