@@ -48,12 +48,19 @@ _LARGEST = 4.97  # beyond, tanh is 1 or −1, to four digits
 
 
 @inner
-def tanh(x: f32) -> f32:
-    """Return tanh x, by its continued fraction."""
+def tanh_ratio(x: f32) -> tuple[f32, f32]:
+    """Return the numerator and the denominator of tanh x, by its continued fraction."""
     x = max(f32(-_LARGEST), min(f32(_LARGEST), x))
     y = x * x
     above = x * (f32(135135) + y * (f32(17325) + y * (f32(378) + y)))
-    return above / (f32(135135) + y * (f32(62370) + y * (f32(3150) + y * f32(28))))
+    return above, f32(135135) + y * (f32(62370) + y * (f32(3150) + y * f32(28)))
+
+
+@inner
+def tanh(x: f32) -> f32:
+    """Return tanh x."""
+    above, below = tanh_ratio(x)
+    return above / below
 
 
 class Dense(NamedTuple):

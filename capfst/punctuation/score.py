@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import fence, inner, kernel, multiply_tile
+from capfst.kernels import fence, inner, kernel, multiply_tile, prefetch
 from capfst.kernels.memory import TILE_COLUMNS, TILE_ROWS
 from capfst.kernels.types import (
     F32Array,
@@ -38,7 +38,7 @@ from capfst.punctuation.network import (
     WINDOW,
     Rounded,
     RoundedDense,
-    tanh,
+    tanh_ratio,
 )
 
 _ONE, _MOST = 2048, 32767  # 1 and the largest number, in 16 bits
@@ -48,6 +48,8 @@ _OVERLAP = 64  # words on each side of a part of a longer line that are read wit
 _N_MARKS = len(MARKS)
 _NEAR, _GATES1 = NEAR_BACK + NEAR_AHEAD, 4 * _UNITS1
 _FIRST_GATES = (BACK + AHEAD) * WINDOW  # where the products for the gates begin
+_SOON = 3  # words from one that is read to one whose products are fetched
+_LINE = 32  # numbers of 16 bits in a line of the cache
 _N_PRODUCTS = _FIRST_GATES + _NEAR * _GATES1
 
 
@@ -146,12 +148,23 @@ def _add_four(
 
 
 @inner
+def _fetch(products: I16Matrix, vectors: I32Array, at: i64, n: i64, first: i64, stride: i64, size: i64) -> None:
+    """Fetch products of n words that are needed soon into the cache: those that `_add_four` reads."""
+    for place in range(n):
+        if 0 <= at + place < vectors.size:
+            begin = i64(vectors[at + place]) * _N_PRODUCTS + first + place * stride
+            for k in range(0, size, _LINE):
+                prefetch(products, begin + k)
+
+
+@inner
 def _read_window(vectors: I32Array, at: i64, scorer: Scorer, buffers: Buffers, row: i64) -> None:
     """Fill in h0 of the gap after vectors[at], and the products of all vectors around it."""
     sums, h = buffers.sums, buffers.h0
     for k in range(WINDOW):
         sums[k] = scorer.window_bias[k]
     first = at - BACK + 1
+    _fetch(scorer.products, vectors, first + _SOON, BACK + AHEAD, 0, WINDOW, WINDOW)
     for place in range(BACK + AHEAD):
         vector = i64(vectors[first + place])
         if scorer.is_filled[vector] == 0:
@@ -172,9 +185,11 @@ def _read_row(
     for j in range(TILE_COLUMNS):
         f_column, c_column = column + j, column + TILE_COLUMNS + j
         x = f32(of_f[k + j]) * layer.units[f_column] + layer.bias[f_column]
-        f = f32(0.5) + f32(0.5) * tanh(f32(0.5) * x)
-        c = tanh(f32(of_c[m + j]) * layer.units[c_column] + layer.bias[c_column])
-        s = f * (keeps * states[unit + j]) + (f32(1) - f) * c
+        f_above, f_below = tanh_ratio(f32(0.5) * x)
+        c_above, c_below = tanh_ratio(f32(of_c[m + j]) * layer.units[c_column] + layer.bias[c_column])
+        both = f32(1) / (f_below * c_below)  # one division instead of two
+        f = f32(0.5) + f32(0.5) * (f_above * c_below * both)
+        s = f * (keeps * states[unit + j]) + (f32(1) - f) * (c_above * f_below * both)
         states[unit + j] = s
         h[row, state + j] = _short(s)
 
@@ -191,7 +206,8 @@ def _read_first_states(vectors: I32Array, at: I64Array, begin: i64, end: i64, sc
             keeps = f32(0) if count == 0 or abs(at[word] - at[before]) != 1 else f32(1)
             for k in range(half):
                 sums[k] = 0
-            first = at[word] - NEAR_BACK + 1
+            first, soon = at[word] - NEAR_BACK + 1, _SOON if direction == 0 else -_SOON
+            _fetch(products, vectors, first + soon, _NEAR, _FIRST_GATES + direction * half, _GATES1, half)
             for place in range(0, _NEAR, 4):
                 column = _FIRST_GATES + place * _GATES1 + direction * half
                 _add_four(products, vectors, first + place, column, _GATES1, half, sums)
