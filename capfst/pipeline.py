@@ -364,9 +364,10 @@ class Pipeline:
 
     def punctuated_pieces(self, text: bytes, style: Style | None = None) -> Iterator[tuple[Buffer, Style | None]]:
         """Yield the pieces of a text as `pieces` does, with the marks that they are to have."""
-        pauses, begin = NO_PAUSES, 0
-        if self.punctuator and isinstance(text, SpokenText):
-            pauses = text.pauses
+        if self.punctuator is None:
+            yield from self.pieces(text, style)
+            return
+        pauses, begin = text.pauses if isinstance(text, SpokenText) else NO_PAUSES, 0
         for piece, of_piece in self.pieces(text, style):
             end = begin + piece.size
             yield piece if is_blank(piece) else self.punctuated(piece, pauses=pauses.between(begin, end)), of_piece

@@ -121,7 +121,7 @@ class RunningText:
         views = [self._spans, *(copy.spans for copy in self._copies)] if times else []
         views = [spans for spans in views if sum(len(span.value.split()) for span in spans) == n_words]
         timed = max(views, key=lambda spans: sum(span.start in times for span in spans), default=[])
-        return _pauses(self._text, timed, times)
+        return _pauses_between(timed, times, self._text)
 
     def written(self, recased: bytes | memoryview) -> bytes:
         """Return the part of the file with its running text recased."""
@@ -166,9 +166,9 @@ class RunningBlocks:
             yield self._waiting.popleft().written(text)
 
 
-def _pauses(text: str, spans: list[Span], times: Times) -> Pauses:
-    """Return the pauses after spans of one word, given the spans of all words of a text. (Longer ones are segments,
-    which end where the next one begins, whatever is between their words.)"""
+def _pauses_between(spans: list[Span], times: Times, text: str) -> Pauses:
+    """Return the pauses after spans of one word, given those of all words of a text. (Longer spans are segments: they
+    often end where the next one begins, even if there is a pause.)"""
     tokens = _tokens(text)
     ends = list(accumulate(len(_utf8(token)) for token in tokens))[text[:1].isspace() :: 2]  # of each word
     sizes = [len(span.value.split()) for span in spans]
