@@ -175,7 +175,7 @@ def adapted(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], t
         languages,
         enclosed,
         show,
-        lambda labels, known, domain, _: learn(labels, known, tables, domain, base),
+        lambda labels, known, language, _: learn(labels, known, tables, language, base),
     )
 
     before = counts.shapes.sum(1)
@@ -203,8 +203,6 @@ def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], 
     word_of = np.zeros(len(symbols), np.int64)
     word_of[1:] = np.repeat(np.arange(len(first)), np.diff(starts))
     records = context.words[first]
-    several = context.n_languages > 0
-    log_odds = context.language_log_odds[first] if several else records["domain_log_odds"][:, : context.n_domains]
     return Lexicon(
         word_of,
         np.array(context.shapes),
@@ -213,8 +211,8 @@ def _lexicon(context: Context, symbols: Symbols, starts: npt.NDArray[np.int32], 
         np.stack([records["lower_class"], records["cased_class"]], axis=1),
         records["embedding"].copy(),
         known.shapes,
-        np.ascontiguousarray(log_odds),
-        domains_are_languages=several,
+        np.ascontiguousarray(records["domain_log_odds"][:, : context.n_domains // max(1, context.n_languages)]),
+        context.language_log_odds[first],
         language_counts=known.languages,
         listed=_listed(records["shape_evidence"]),
         language_listed=_listed(np.ascontiguousarray(context.language_evidence[first].T)),

@@ -244,7 +244,7 @@ def _prune_spellings(n_forms: U32Array, first_labels: U32Array, ranks: U8Array, 
 
 @kernel
 def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: BoolArray, dotted: BoolArray) -> None:
-    """Mark the words of sentences in languages with has_dots[language], in which İ is the capital of i; but not of a
+    """Mark the words of sentences in domains with has_dots[domain], in which İ is the capital of i; but not of a
     sentence with an i and a dot above, which is the lowercase of İ by Unicode's rules."""
     begin = 0
     for number in range(text.domains.size):
@@ -327,7 +327,8 @@ def casing_costs(
             copies, keeps_capital = stays(buf, words, written)
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if symbols.language.dotted and known.n_languages:
-        has_dots = np.isin(np.arange(known.n_languages), symbols.language.dotted)
+        languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
+        has_dots = np.isin(languages, symbols.language.dotted)
         dotted = np.empty(n, np.bool_)
         _mark_dotted(buf, words, text, has_dots, dotted)
         costs = costs._replace(dotted=dotted)

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from capfst.context.learn_network import Learned
 
 PART = "context"
-_FORMATS = 6, 5
-"""This version, and the one before it, which had no network."""
+_FORMATS = 7, 6, 5
+"""This version; that in which a language had only one domain, if there were several; that without a network."""
 MAX_WEIGHT = 127  # the largest absolute weight of a table, in units of its scale
 ROWS_PER_SLOT = 16
 """Rows of a learned table that share a slot of the file's table. The slot holds one of them."""
@@ -62,7 +62,7 @@ WORD_RECORD = np.dtype(
         ("lower_class", "u1"),  # by classes.word_classes
         ("cased_class", "u1"),
         ("one_letter", "u1"),  # 1 if the word is one letter: CAPITALIZED and UPPER are the same
-        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # by domains.domain_log_odds; 0 if the domains are languages
+        ("domain_log_odds", "i1", (MAX_DOMAINS,)),  # as in domains.LogOdds
         ("scores", "i2", (N_SHAPES - 1,)),  # as Parameters.word_scores
         ("embedding", "u2"),  # its row of the network's embeddings
     ],
@@ -103,8 +103,8 @@ class Context(NamedTuple):
     stage2: U32Array
     first_pass: U32Array
     scales: tuple[float, float, float]
-    n_domains: int
-    language_log_odds: I8Matrix  # [V + 1, domains] if the domains are languages, else [V + 1, 0]
+    n_domains: int  # of all languages, equally many of each
+    language_log_odds: I8Matrix  # [V + 1, languages] as in domains.LogOdds
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
     rare: RareWords = NO_RARE_WORDS
     network: Network = NO_NETWORK
@@ -136,9 +136,12 @@ class Context(NamedTuple):
         makes."""
         n_domains, (scale1, scale2, scale_first) = int(part.settings["domains"]), map(float, part.settings["scales"])
         scales = scale1, scale2, scale_first
-        n_languages = n_domains if "language_log_odds" in part.arrays else 0
-        most_domains = MAX_LANGUAGES if n_languages else MAX_DOMAINS
-        if not (0 < n_domains <= most_domains and all(0 < scale < np.inf for scale in scales)):
+        of_languages = part.arrays.get("language_log_odds")
+        n_languages = 0 if of_languages is None else max(1, of_languages.size // n_labels)
+        if n_languages > MAX_LANGUAGES:
+            raise ValueError("too many languages")
+        domains, rest = divmod(n_domains, max(1, n_languages))
+        if not (rest == 0 and 0 < domains <= MAX_DOMAINS and all(0 < scale < np.inf for scale in scales)):
             raise ValueError("invalid scales or number of domains")
 
         def array(name: str, dtype: npt.DTypeLike, *shape: int) -> npt.NDArray[Any]:
@@ -217,16 +220,14 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
     """Build the context model of a model whose words have the first labels `starts`."""
     words = np.zeros(len(lexicon.shapes), WORD_RECORD)
     _fill_words(starts, lexicon, words)
-    n_domains = lexicon.domain_log_odds.shape[1]
     first = starts[:-1]
     words["scores"] = parameters.word_scores
     words["shape_evidence"][first[lexicon.shapes[first] == Shape.CASELESS]] = NO_CASE
-    n_languages = len(lexicon.language_counts)
-    language_log_odds = np.zeros((len(words), n_languages), np.int8)
-    language_evidence = np.zeros((len(words), n_languages), np.uint8)
+    words["domain_log_odds"][first, : lexicon.domain_log_odds.shape[1]] = lexicon.domain_log_odds
+    language_log_odds = np.zeros((len(words), lexicon.n_languages), np.int8)
+    language_log_odds[first] = lexicon.language_log_odds
+    language_evidence = np.zeros((len(words), lexicon.n_languages), np.uint8)
     fill_evidence(starts, lexicon.language_counts, lexicon.language_listed, language_evidence)
-    log_odds = language_log_odds if lexicon.domains_are_languages else words["domain_log_odds"][:, :n_domains]
-    log_odds[first] = lexicon.domain_log_odds
     return Context(
         words,
         lexicon.shapes,
@@ -234,7 +235,7 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
         parameters.stage2,
         parameters.first_pass,
         parameters.scales,
-        n_domains,
+        lexicon.n_domains,
         language_log_odds,
         language_evidence,
         network=parameters.network,

@@ -5,20 +5,27 @@ In: the labels of the sources of a corpus. Out: the sources grouped into a few d
 for each word the log-odds ln(p(word | domain) / p(word)), from which naive Bayes infers the domain of any line
 (tokens.py). Features of one domain alone (features.py) learn how it differs from the others.
 
-If the sources are in several languages, and these were named, the languages are the domains. Then names count less than
-other words: they are most frequent in the language with the most text about the world, but may be in any.
+If the sources are in several languages, and these were named, each language has domains of its own. The language is
+inferred first, by log-odds of its own, in which names count less than other words: they are most frequent in the
+language with the most text about the world, but may be in any. Then the domain is inferred by the words that are most
+frequent in this language.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import inner
-from capfst.kernels.types import I64Array, i64
+from capfst.kernels.types import I8Array, I64Array, i64
 from capfst.options import MAX_DOMAINS
 
 MAX_LANGUAGES = 128
+LEAST_WORDS = 1_000_000
+"""Least number of frequent words in a domain's text, if there are several languages: one with less text has one domain,
+whose features are those of the language."""
 MIN_DIVERGENCE = 0.03
 """Least Jensen–Shannon divergence between two domains, in nats. Two halves of one text have about 0.001, texts of
 different domains about 0.1."""
@@ -55,12 +62,12 @@ def _loss(size: float, sizes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
     return one * others / np.maximum(1, one + others)
 
 
-def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int64]:
+def group_sources(counts: Counts, most: int = MAX_DOMAINS, least: int = 0) -> npt.NDArray[np.int64]:
     """Return the domain of each source; domain 0 is the largest. counts: how often each source has each word, [sources,
     words].
 
     Groups of sources that are too similar are merged; then, while there are more than `most`, the two whose merger has
-    the least loss.
+    the least loss; then each with fewer than `least` words and the most similar one, the smallest first.
     """
     sizes = counts.sum(1)
     order = np.argsort(-sizes, kind="stable")
@@ -77,6 +84,13 @@ def group_sources(counts: Counts, most: int = MAX_DOMAINS) -> npt.NDArray[np.int
         groups[one] += groups.pop(other)
         sums[one] += sums[other]
         sums = np.delete(sums, other, axis=0)
+    while len(groups) > 1 and sums.sum(1).min() < least:
+        smallest = int(sums.sum(1).argmin())
+        group, row = groups.pop(smallest), sums[smallest]
+        sums = np.delete(sums, smallest, axis=0)
+        nearest = int(np.argmin(_divergence(row, sums)))
+        groups[nearest] += group
+        sums[nearest] += row
     for source in order[_N_COMPARED:]:
         groups[int(np.argmin(_divergence(counts[source].astype(np.float64), sums)))].append(int(source))
     groups.sort(key=lambda group: -int(sizes[group].sum()))
@@ -97,6 +111,13 @@ def domain_log_odds(counts: Counts, min_count: int = _MIN_COUNT) -> npt.NDArray[
     return np.clip(np.rint(LOG_ODDS_SCALE * log_odds), -127, 127).astype(np.int8).T.copy()
 
 
+class LogOdds(NamedTuple):
+    """What a word tells of the language and the domain of a line, as from `domain_log_odds`."""
+
+    domains: npt.NDArray[np.int8]  # [words, domains of a language]: in the word's own language
+    languages: npt.NDArray[np.int8]  # [words, languages]; [words, 0] if there is only one
+
+
 def find_domains(
     sources: list[npt.NDArray[np.uint32]],
     languages: npt.NDArray[np.int64],
@@ -104,28 +125,52 @@ def find_domains(
     totals: npt.NDArray[np.float64],
     capitalized: npt.NDArray[np.bool_],
     most: int = MAX_DOMAINS,
-) -> npt.NDArray[np.int8]:
-    """Return the `domain_log_odds` of each word in labeled sources.
+) -> LogOdds:
+    """Return the log-odds of each word in labeled sources.
 
-    languages: of each source, from 0 on; if there are several, they are the domains. word_of: the word of each label.
-    totals: the occurrences of each word. capitalized: whether the word's most frequent form has capitals. most: the
-    largest number of domains.
+    languages: of each source, from 0 on. word_of: the word of each label. totals: the occurrences of each word.
+    capitalized: whether the word's most frequent form has capitals. most: the largest number of domains of a language.
     """
-    frequent = np.argsort(-totals, kind="stable")[:_N_FREQUENT]
+    n_words, n_languages = len(totals), int(languages.max()) + 1
 
     def count(labels: npt.NDArray[np.uint32]) -> Counts:
-        return np.bincount(word_of[labels[labels > 0]], minlength=len(totals))
+        return np.bincount(word_of[labels[labels > 0]], minlength=n_words)
 
-    several = languages.any()
-    domains = languages if several else group_sources(np.array([count(labels)[frequent] for labels in sources]), most)
-    counts = np.zeros((int(domains.max()) + 1, len(totals)), np.int64)
-    for domain, labels in zip(domains, sources, strict=True):
-        counts[domain] += count(labels)
-    if not several:
-        return domain_log_odds(counts)
-    log_odds = domain_log_odds(counts, _MIN_COUNT_IN_LANGUAGES)
-    log_odds[capitalized] = np.rint(_CAPITALIZED * log_odds[capitalized])
-    return log_odds
+    counts = np.zeros((n_languages, n_words), np.int64)
+    for language, labels in zip(languages, sources, strict=True):
+        counts[language] += count(labels)
+    of_languages = np.zeros((n_words, 0), np.int8)
+    if n_languages > 1:
+        of_languages = domain_log_odds(counts, _MIN_COUNT_IN_LANGUAGES)
+        of_languages[capitalized] = np.rint(_CAPITALIZED * of_languages[capitalized])
+    own = of_languages.argmax(1) if n_languages > 1 else np.zeros(n_words, np.int64)
+    found = []
+    for language in range(n_languages):
+        frequent = np.argsort(-(totals if n_languages == 1 else counts[language]), kind="stable")[:_N_FREQUENT]
+        its_counts = [count(labels) for labels, other in zip(sources, languages, strict=True) if other == language]
+        of_frequent = np.array([each[frequent] for each in its_counts]).reshape(-1, len(frequent))
+        domains = group_sources(of_frequent, most, LEAST_WORDS if n_languages > 1 else 0)
+        by_domain = np.zeros((int(domains.max(initial=0)) + 1, n_words), np.int64)
+        for domain, each in zip(domains, its_counts, strict=True):
+            by_domain[domain] += each
+        found.append(domain_log_odds(by_domain))
+    log_odds = np.empty((n_words, max(each.shape[1] for each in found)), np.int8)
+    for language, of_domains in enumerate(found):
+        words = np.flatnonzero(own == language)
+        log_odds[words] = of_domains[words, :1]  # also of domains that the language lacks: the first one precedes them
+        log_odds[words, : of_domains.shape[1]] = of_domains[words]
+    return LogOdds(log_odds, of_languages)
+
+
+@inner
+def own_language(log_odds: I8Array) -> i64:
+    """Return a word's own language, in which it is most frequent, given its log-odds, int8[languages]; 0 if there is
+    only one."""
+    best = 0
+    for language in range(1, log_odds.size):
+        if log_odds[language] > log_odds[best]:
+            best = language
+    return best
 
 
 @inner

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from capfst.casing.shapes import N_SHAPES, Shape
 from capfst.context.context_model import ROWS_PER_SLOT
-from capfst.context.domains import ANY, likeliest_domain
+from capfst.context.domains import likeliest_domain, own_language
 from capfst.context.features import (
     BLOCK,
     MAX_POSITION,
@@ -243,13 +243,13 @@ def adagrad(table: F32Matrix, features: U32Array, n: i64, p: F64Array, truth: u8
 
 
 @inner
-def _domain(words: I64Array, log_odds: I8Matrix, sums: I64Array) -> i64:
-    """Return the domain of a sentence of these words, given log-odds, int8[words, domains]. sums: buffer, 0 for each
-    domain."""
+def _domain(words: I64Array, language: i64, lexicon: Lexicon, sums: I64Array) -> i64:
+    """Return the domain of a sentence of these words in this language. sums: buffer, 0 for each domain of it."""
     for word in words:
-        for domain in range(sums.size):
-            sums[domain] += log_odds[word, domain]
-    return likeliest_domain(sums)
+        if own_language(lexicon.language_log_odds[word]) == language:
+            for domain in range(sums.size):
+                sums[domain] += lexicon.domain_log_odds[word, domain]
+    return language * sums.size + likeliest_domain(sums)
 
 
 @inner
@@ -402,9 +402,8 @@ def _network(
 def _learn(
     examples: _Examples,
     n: i64,
-    hashes: U32Matrix,
-    log_odds: I8Matrix,
-    given: i64,
+    lexicon: Lexicon,
+    language: i64,
     tables: Tables,
     base: Base,
     network: Learned,
@@ -419,17 +418,17 @@ def _learn(
         np.full(n, NO_DECISION, np.uint8),
         np.empty(N_SHAPES),
     )
-    sums = np.zeros(log_odds.shape[1], np.int64)
+    sums = np.zeros(lexicon.domain_log_odds.shape[1], np.int64)
     loss1, loss2, count = 0.0, 0.0, 0
     begin = PADDING
     while begin < n:
         end = begin
         while examples.tokens[end].shape_evidence != END:
             end += 1
-        domain = given if given != ANY else _domain(examples.words[begin:end], log_odds, sums)
+        domain = _domain(examples.words[begin:end], language, lexicon, sums)
         _first_pass(examples, begin, end, domain, tables.first_pass, base.first_pass, rates[0], buffers)
         loss, n_learned, n_words, n_capitals = _stage1(
-            examples, begin, end, domain, hashes, tables.stage1, base, rates[0], buffers
+            examples, begin, end, domain, lexicon.hashes, tables.stage1, base, rates[0], buffers
         )
         loss1 += loss
         count += n_learned
@@ -444,12 +443,12 @@ def learn(
     labels: npt.NDArray[np.uint32],
     lexicon: Lexicon,
     tables: Tables,
-    domain: int = ANY,
+    language: int = 0,
     base: Base = NO_BASE,
     network: Learned = NOT_LEARNED,
     progress: float = 0,
 ) -> tuple[float, float, int]:
-    """Update the tables and the network on whole sentences of a domain, or of any.
+    """Update the tables and the network on whole sentences of a language.
 
     Returns the losses of the two stages, Σ −ln p before they learned from the sentence, and the number of words with a
     true shape. lexicon: what is known from text without these sentences. progress: the fraction of the text that was
@@ -458,8 +457,8 @@ def learn(
     size = len(labels) + PADDING * (1 + np.count_nonzero(labels == 0))
     examples = _Examples(np.empty(size, TOKEN), np.empty(size, np.int64), np.empty(size, np.uint8))
     counts, of_lists = lexicon.language_counts, lexicon.language_listed
-    of_language = counts[domain] if len(counts) else counts.reshape(0, N_SHAPES)
-    listed = of_lists[domain] if len(of_lists) else of_lists.reshape(-1)
+    of_language = counts[language] if len(counts) else counts.reshape(0, N_SHAPES)
+    listed = of_lists[language] if len(of_lists) else of_lists.reshape(-1)
     n = _read(labels, lexicon, of_language, listed, examples)
     rates = *RATES, RATE * max(LEAST_RATE, 1 - progress)
-    return _learn(examples, n, lexicon.hashes, lexicon.domain_log_odds, domain, tables, base, network, rates)
+    return _learn(examples, n, lexicon, language, tables, base, network, rates)

@@ -51,15 +51,25 @@ class Lexicon(NamedTuple):
     classes: U8Matrix  # [words, 2], by classes.word_classes
     embeddings: U16Array  # by word: its row of the network's embeddings
     shape_counts: I64Matrix  # [words, N_SHAPES], in the whole corpus
-    domain_log_odds: I8Matrix  # [words, domains], by domains.domain_log_odds
+    domain_log_odds: I8Matrix  # [words, domains of a language], as in domains.LogOdds
+    language_log_odds: I8Matrix  # [words, languages]; [words, 0] if there is only one
     positional: bool = True  # whether the first word of a sentence has its shape from its position
-    domains_are_languages: bool = False
     language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
-    """[languages, words, N_SHAPES]: the shape counts in each language, if the domains are languages."""
+    """[languages, words, N_SHAPES]: the shape counts in each language, if there are several."""
     listed: U8Array = np.zeros(0, np.uint8)
     """[words]: the shape evidence that word lists give to words that the corpus lacks; [0]: there are no such lists."""
     language_listed: U8Matrix = np.zeros((0, 0), np.uint8)
     """[languages, words]: the same, by lists of each language."""
+
+    @property
+    def n_languages(self) -> int:
+        """Number of languages; 0 if there is only one."""
+        return self.language_log_odds.shape[1]
+
+    @property
+    def n_domains(self) -> int:
+        """Number of the domains of all languages."""
+        return self.domain_log_odds.shape[1] * max(1, self.n_languages)
 
 
 MAX_AFFIX = 5

@@ -27,7 +27,7 @@ def with_lists(lexicon: Lexicon, lists: list[Frequencies]) -> Lexicon:
     """Return the lexicon with the evidence of word lists."""
     if not lists:
         return lexicon
-    n_words, several = len(lexicon.shape_counts), lexicon.domains_are_languages
+    n_words, several = len(lexicon.shape_counts), lexicon.n_languages > 0
     log_p = np.zeros((n_words, N_SHAPES), np.float32)
     of_languages = np.zeros((len(lexicon.language_counts), n_words), np.uint8)
     for language in sorted({each.language for each in lists}):

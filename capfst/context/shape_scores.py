@@ -147,12 +147,13 @@ def _first_pass(
     if given.size > 0:
         n_words, n_capitals = _take_given(text, begin, end, given, buffers.decisions, log_p)
     if context.language_evidence.shape[1] != 0:
+        language = domain // (context.n_domains // context.language_evidence.shape[1])
         for i in range(begin, end):
             token, label = tokens[text.token_of[i]], text.labels[i]
             if has_case(
                 token.shape_evidence
             ):  # of a word that the LM lacks, only the evidence of all languages is known
-                of_language = context.language_evidence[label, domain]
+                of_language = context.language_evidence[label, language]
                 token.language_evidence = of_language if label != 0 else token.shape_evidence
     # No branches: which words are scored here, and which of them are settled, cannot be predicted.
     candidates = buffers.candidates

@@ -20,13 +20,13 @@ from capfst.casing.types import Words
 from capfst.casing.word_index import Index, find_label
 from capfst.context.classes import RARE
 from capfst.context.context_model import Context, WordRecord
-from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain
+from capfst.context.domains import ANY, MAX_DOMAINS, likeliest_domain, own_language
 from capfst.context.features import MAX_POSITION, PADDING, TOKEN, Token, TokenArray, sentence_padding
 from capfst.context.lexicon import N_HASHES, NO_CASE, SUFFIX, UNSEEN, WHOLE, has_case, hash_word
 from capfst.context.network import ending_embedding
 from capfst.context.rare_words import RareWords, rare_evidence
 from capfst.kernels import inner, kernel, outlined, prefetch
-from capfst.kernels.types import BoolArray, I8Array, I64Array, U8Array, U32Array, U64Array, i64, u32
+from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Array, U32Array, U64Array, i64, u32
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
@@ -65,13 +65,20 @@ class Lowercaser(NamedTuple):
         )
 
 
+class LogOddsSums(NamedTuple):
+    """Buffers for the sums of the log-odds of the words of a sentence; 0 at its beginning."""
+
+    languages: I64Array  # [languages]
+    domains: I64Matrix  # [max(1, languages), MAX_DOMAINS]: of the words of each language
+
+
 class TokenizedText(NamedTuple):
     """Tokens of a buffer's words, line by line, as the features read them."""
 
     tokens: TokenArray  # TOKEN, with padding before and after each line, and between sentences
     token_of: I64Array  # [n]: the token of each word; of a line end, the padding after its line
     labels: U32Array  # [n]: the first label of each word, or of an OOV word's proxy, or 0
-    domains: I64Array  # of each line, or of each sentence if the domains are languages
+    domains: I64Array  # of each line, or of each sentence if there are several languages
     ends: I64Array  # the index of the word after each of these lines or sentences
 
 
@@ -129,20 +136,26 @@ def _proxy(lowercaser: Lowercaser, size: i64) -> u32:
 
 
 @inner
-def _add_log_odds(known: WordRecord, of_languages: I8Array, sums: I64Array) -> None:
-    """Add a known word's log-odds to the sums by domain, or by language if the context model distinguishes several."""
-    if of_languages.size != 0:
-        for language in range(of_languages.size):
-            sums[language] += of_languages[language]
-    else:
-        for domain in range(MAX_DOMAINS):  # all at once; domains that the context model lacks have log-odds 0
-            sums[domain] += known.domain_log_odds[domain]
+def _add_log_odds(known: WordRecord, of_languages: I8Array, sums: LogOddsSums) -> None:
+    """Add a known word's log-odds to the sums."""
+    for language in range(of_languages.size):
+        sums.languages[language] += of_languages[language]
+    of_language = sums.domains[own_language(of_languages)]
+    for domain in range(MAX_DOMAINS):  # all at once; domains that the context model lacks have log-odds 0
+        of_language[domain] += known.domain_log_odds[domain]
 
 
 @inner
-def _end_domain(text: TokenizedText, number: i64, end: i64, log_odds: I64Array, n_domains: i64, language: i64) -> i64:
-    """Set a domain, the likeliest one or the given language, and its end; return the number of the next one."""
-    text.domains[number] = likeliest_domain(log_odds[:n_domains]) if language == ANY else language
+def _end_domain(text: TokenizedText, number: i64, end: i64, sums: LogOddsSums, n_domains: i64, given: i64) -> i64:
+    """Set a domain, the likeliest one of the likeliest or the given language, and its end; return the number of the
+    next one. n_domains: of a language."""
+    language = likeliest_domain(sums.languages)
+    if given != ANY:
+        language = given
+    text.domains[number] = language * n_domains + likeliest_domain(sums.domains[language, :n_domains])
+    for other in range(len(sums.domains)):
+        for domain in range(MAX_DOMAINS):
+            sums.domains[other, domain] = 0
     text.ends[number] = end
     return number + 1
 
@@ -155,16 +168,17 @@ def _read(
     unseen: bool,
     context: Context,
     lowercaser: Lowercaser,
-    log_odds: I64Array,
+    sums: LogOddsSums,
     language: i64,
     text: TokenizedText,
 ) -> None:
-    """Fill `text`. The domain of a line (or language of a sentence) is the likeliest one given its known words, or the
-    given language, if it is not ANY. log_odds: buffer for sums, initially 0."""
+    """Fill `text`. The domain of a line (of a sentence, if there are several languages) is the likeliest one given its
+    known words, and the given language, if it is not ANY."""
     t = sentence_padding(text.tokens, 0)
     position, domain = 0, 0
     last = words.starts.size - 1
     several = context.language_log_odds.shape[1] != 0
+    n_domains = context.n_domains // max(1, context.language_log_odds.shape[1])
     for i in range(words.starts.size):
         ahead = i64(words.first_labels[min(i + _AHEAD, last)])
         prefetch(context.words, ahead)
@@ -175,18 +189,18 @@ def _read(
             t = sentence_padding(text.tokens, t)
             position = 0
             if several:
-                domain = _end_domain(text, domain, i, log_odds, context.n_domains, language)
+                domain = _end_domain(text, domain, i, sums, n_domains, language)
         text.token_of[i] = t
         if words.token_types[i] == NEWLINE:
             t = sentence_padding(text.tokens, t)
-            domain = _end_domain(text, domain, i, log_odds, context.n_domains, language)
+            domain = _end_domain(text, domain, i, sums, n_domains, language)
             position = 0
             continue
         token, label = text.tokens[t], words.first_labels[i]
         if words.n_forms[i] != 0:
             known = context.words[label]
             _known_token(known, token)
-            _add_log_odds(known, context.language_log_odds[label], log_odds)
+            _add_log_odds(known, context.language_log_odds[label], sums)
         else:
             size = _oov_token(buf, words, i, unseen, context.rare, lowercaser, token)
             if token.shape_evidence == UNSEEN:
@@ -202,7 +216,7 @@ def _read(
         position += 1
         t += 1
     sentence_padding(text.tokens, t)
-    _end_domain(text, domain, words.starts.size, log_odds, context.n_domains, language)
+    _end_domain(text, domain, words.starts.size, sums, n_domains, language)
 
 
 @kernel
@@ -244,6 +258,7 @@ def read_words(
         np.empty(n_domains, np.int64),
     )
     lowercaser = Lowercaser.of(transducer, longest)
-    log_odds = np.zeros(max(MAX_DOMAINS, context.n_domains), np.int64)
-    _read(buf, words, begins, unseen, context, lowercaser, log_odds, language, text)
+    n_languages = context.n_languages
+    sums = LogOddsSums(np.zeros(n_languages, np.int64), np.zeros((max(1, n_languages), MAX_DOMAINS), np.int64))
+    _read(buf, words, begins, unseen, context, lowercaser, sums, language, text)
     return text, lowercaser

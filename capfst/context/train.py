@@ -22,7 +22,7 @@ from capfst.context.classes import label_classes, word_classes
 from capfst.context.context_model import Parameters, quantize
 from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
-from capfst.context.learn import ANY, NO_BASE, Tables, learn
+from capfst.context.learn import NO_BASE, Tables, learn
 from capfst.context.learn_network import Learned
 from capfst.context.lexicon import SUFFIX, Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
 from capfst.context.listed import with_lists
@@ -160,14 +160,14 @@ def fit(
     learned_names = [sample.enclosed(names(entries), unknown) for entries in word_lists]
     tables = Tables.of(rows)
     n_embeddings = _embeddings(len(totals)) if size >= LEAST_FOR_NETWORK else 0
-    network = Learned.of(n_embeddings, lexicon.domain_log_odds.shape[1])
+    network = Learned.of(n_embeddings, lexicon.n_domains)
     learn_in_turn(
         lexicon,
         sources,
         languages,
         learned_names,
         show,
-        lambda labels, known, domain, progress: learn(labels, known, tables, domain, NO_BASE, network, progress),
+        lambda labels, known, language, progress: learn(labels, known, tables, language, NO_BASE, network, progress),
     )
     if shape_of is None:
         raise_listed(lexicon, word_lists, totals == 0)
@@ -222,9 +222,8 @@ def _lexicon(
     if shape_of is None:
         shape_of = shapes
     log_odds = find_domains(sources, languages, word_of, totals, ~lower[starts[:-1]], max_domains)
-    several = bool(languages.any())
     none = np.zeros((0, N_SHAPES), np.int64)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, log_odds, positional, several)
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, positional)
 
 
 def _with_counts(
@@ -234,12 +233,12 @@ def _with_counts(
     languages: npt.NDArray[np.int64],
     word_lists: list[npt.NDArray[np.uint32]],
 ) -> Lexicon:
-    """Return the lexicon with the shape counts of the corpus and of the word lists; if the domains are languages, also
-    with those of each language, from the sources that are learned from."""
+    """Return the lexicon with the shape counts of the corpus and of the word lists; if there are several languages,
+    also with those of each language, from the sources that are learned from."""
     counting = lexicon.word_of, lexicon.shapes, lexicon.positional
     counts = corpus.shape_counts(*counting)
-    several = lexicon.domains_are_languages
-    of_languages = np.zeros((lexicon.domain_log_odds.shape[1] if several else 0, *counts.shape), np.int32)
+    several = lexicon.n_languages > 0
+    of_languages = np.zeros((lexicon.n_languages, *counts.shape), np.int32)
     if several:
         for language, labels in zip(languages, sources, strict=True):
             of_languages[language] += shape_counts(labels, *counting).astype(np.int32)
@@ -275,9 +274,9 @@ def learn_in_turn(
 ) -> None:
     """Learn from all sources, and from the names of each language, slice by slice in turn.
 
-    learn: of labels, given the lexicon without their counts, their domain, and the fraction that was learned from.
+    learn: of labels, given the lexicon without their counts, their language, and the fraction that was learned from.
     """
-    several, without_positions = lexicon.domains_are_languages, lexicon._replace(positional=False)
+    without_positions = lexicon._replace(positional=False)
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
     texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
     sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]
@@ -288,7 +287,7 @@ def learn_in_turn(
             for labels in slices[turns.start : turns.stop]:
                 counting = labels, known.word_of, known.shapes, known.positional, step
                 add_shape_counts(*counting, known.shape_counts)
-                if several:
+                if lexicon.n_languages:
                     add_shape_counts(*counting, known.language_counts[language])
 
     with show(sum(labels.size for labels, _, _ in texts), "learning contexts", "tokens") as advance:
@@ -297,7 +296,7 @@ def learn_in_turn(
             count(turns, -1)
             for turn in turns:
                 for slices, known, language in sliced:
-                    learn(slices[turn], known, language if several else ANY, turn / _SLICES)
+                    learn(slices[turn], known, language, turn / _SLICES)
                     advance(slices[turn].size)
             count(turns, 1)
 

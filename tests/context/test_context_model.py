@@ -17,7 +17,7 @@ from support.plain_context import hash_word, shape_evidence, word_features
 from capfst.casing.shapes import N_SHAPES, shapes
 from capfst.context.classes import word_classes
 from capfst.context.context_model import EMPTY_ROW, PART, ROWS_PER_SLOT, Context, Parameters, context_of, quantize
-from capfst.context.domains import MAX_DOMAINS
+from capfst.context.domains import MAX_DOMAINS, MAX_LANGUAGES
 from capfst.context.learn import Tables
 from capfst.context.learn_network import NOT_LEARNED, Learned
 from capfst.context.lexicon import UNSEEN, Lexicon, hash_words
@@ -42,7 +42,8 @@ def lexicon() -> Lexicon:
     word_of = np.array([0, 0, 1, 2, 2, 3, 4])
     shape_of = shapes(MODEL.symbols)
     classes = word_classes(np.arange(7, dtype=np.uint8) + 2, word_of, shape_of == 0, np.arange(7))
-    return Lexicon(word_of, shape_of, hash_words(MODEL.symbols, STARTS), RANKS, classes, EMBEDDINGS, COUNTS, LOG_ODDS)
+    hashes = hash_words(MODEL.symbols, STARTS)
+    return Lexicon(word_of, shape_of, hashes, RANKS, classes, EMBEDDINGS, COUNTS, LOG_ODDS, LOG_ODDS[:, :0])
 
 
 def learned(seed: int) -> Tables:
@@ -160,6 +161,14 @@ def without(name: str) -> Callable[[Part], Part]:
     return lambda part: part._replace(arrays={k: v for k, v in part.arrays.items() if k != name})
 
 
+def with_languages(number: float) -> Callable[[Part], Part]:
+    """Add arrays of a number of languages to the part."""
+    empty = np.zeros(int(number * (1 + len(WORDS))), np.uint8)
+    return lambda part: part._replace(
+        arrays=part.arrays | {"language_log_odds": empty, "language_evidence": empty},
+    )
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
@@ -180,6 +189,10 @@ def without(name: str) -> Callable[[Part], Part]:
         (settings({"domains": "many"}), "damaged"),
         (settings({"domains": 0}), "number of domains"),
         (settings({"domains": MAX_DOMAINS + 1}), "number of domains"),
+        (with_languages(0), "damaged"),
+        (with_languages(1 / 2), "damaged"),
+        (with_languages(3), "number of domains"),
+        (with_languages(MAX_LANGUAGES + 1), "too many languages"),
         *((without(name), "damaged") for name in ("words", "shapes", "stage1", "stage2", "first_look")),
         *(
             (array(name, lambda a, size=size: np.resize(a, max(0, len(a) + size))), "damaged")  # type: ignore[misc]

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capfst.context import domains as module
-from capfst.context.domains import MAX_DOMAINS, domain_log_odds, find_domains, group_sources, likeliest_domain
+from capfst.context.domains import (
+    MAX_DOMAINS,
+    domain_log_odds,
+    find_domains,
+    group_sources,
+    likeliest_domain,
+    own_language,
+)
 
 WORDS = 400
 RNG = np.random.default_rng(5)
@@ -128,7 +135,8 @@ def test_sources_of_labels() -> None:
 
     sources = [source(0), source(1), source(0), np.zeros(0, np.uint32)]
     totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=WORDS) for labels in sources).astype(float)
-    log_odds = find_domains(sources, np.zeros(4, np.int64), word_of, totals, np.ones(WORDS, np.bool_))
+    log_odds, of_languages = find_domains(sources, np.zeros(4, np.int64), word_of, totals, np.ones(WORDS, np.bool_))
+    assert of_languages.shape == (WORDS, 0)
     for labels, domain in zip(sources, [0, 1, 0], strict=False):
         votes = log_odds[word_of[labels[labels > 0]]].sum(0, dtype=np.int64)
         assert likeliest_domain(votes) == domain
@@ -139,8 +147,47 @@ def test_names_count_less_for_languages() -> None:
     word_of = np.array([0, 0, 1, 2, 3])  # label 0 is none
     sources = [np.array([1, 2, 0] * 500, np.uint32), np.array([3, 4, 0] * 500, np.uint32)]
     capitalized = np.array([False, True, False, False])
-    log_odds = find_domains(sources, np.array([0, 1]), word_of, np.full(4, 500.0), capitalized)
+    of_domains, log_odds = find_domains(sources, np.array([0, 1]), word_of, np.full(4, 500.0), capitalized)
+    assert not of_domains.any()
+    assert [own_language(row) for row in log_odds] == [0, 0, 1, 1]
     assert log_odds[1].tolist() == np.rint(log_odds[0] / 4).tolist()
     names, words = 2 * log_odds[1].astype(np.int64), log_odds[2].astype(np.int64)
     assert likeliest_domain(names + words) == 1
     assert likeliest_domain(names) == 0
+
+
+def test_domains_with_few_words_are_merged_with_the_most_similar_one() -> None:
+    counts = np.array([text(0, 50_000), text(1, 40_000), text(1, 1000, 1) + text(2, 3000), text(2, 2000, 1)])
+    assert group_sources(counts).tolist() == [0, 1, 2, 3]
+    assert group_sources(counts, least=5000).tolist() == [0, 1, 2, 2]
+    assert group_sources(counts, least=7000).tolist() == [0, 1, 1, 1]
+    assert group_sources(counts, least=60_000).tolist() == [0, 0, 0, 0]
+    assert group_sources(counts[3:], least=60_000).tolist() == [0]
+
+
+def test_languages_have_domains_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Language 0 has three sources of two domains, language 1 one source; they share half of the words."""
+    rng = np.random.default_rng(2)
+    word_of = np.arange(3 * WORDS // 2 + 1) - 1  # label 0 is none
+
+    def source(which: int, first: int) -> np.ndarray:
+        labels = first + 1 + rng.choice(WORDS, 40_000, p=TEXTS[which])
+        labels[::10] = 0
+        return labels.astype(np.uint32)
+
+    sources = [source(0, 0), source(1, 0), source(0, 0), source(2, WORDS // 2)]
+    totals = sum(np.bincount(word_of[labels[labels > 0]], minlength=len(word_of) - 1) for labels in sources)
+    capitalized = np.zeros(len(totals), np.bool_)
+    arguments = sources, np.array([0, 0, 0, 1]), word_of, totals.astype(float), capitalized
+    assert find_domains(*arguments).domains.shape == (len(totals), 1)
+    monkeypatch.setattr(module, "LEAST_WORDS", 30_000)
+    found = find_domains(*arguments)
+    assert found.domains.shape == found.languages.shape == (len(totals), 2)
+    own = np.array([own_language(row) for row in found.languages])
+    assert set(own) == {0, 1}
+    assert (found.domains[own == 1, 0] == found.domains[own == 1, 1]).all()
+    for labels, language, domain in zip(sources, [0, 0, 0, 1], [0, 1, 0, 0], strict=True):
+        words = word_of[labels[labels > 0]]
+        assert likeliest_domain(found.languages[words].sum(0, dtype=np.int64)) == language
+        votes = found.domains[words[own[words] == language]].sum(0, dtype=np.int64)
+        assert likeliest_domain(votes) == domain

@@ -27,6 +27,7 @@ CLASSES = np.arange(12, dtype=np.uint8).reshape(6, 2)
 RANKS = np.array([0, 1, 2, 0, 0, 0], np.uint8)
 EMBEDDINGS = np.array([0, 1, 2, 3, 2, 4], np.uint16)
 LOG_ODDS = np.array([[0, 0], [0, 0], [1, -2], [-9, 9], [5, 2], [0, 4]], np.int8)
+LANGUAGE_LOG_ODDS = np.array([[0, 0], [0, 0], [5, -5], [-3, 3], [2, 3], [-1, 0]], np.int8)
 MANY = [["New", "York", ",", "new", "York", "a"], ["York", "New", "iPhone", ",", "IPHONE"]]
 
 sentences = st.lists(st.sampled_from(FORMS), max_size=20)
@@ -40,7 +41,8 @@ def labels_of(corpus: Sequence[Sequence[str]]) -> np.ndarray:
 def lexicon_of(corpus: Sequence[Sequence[str]]) -> Lexicon:
     """Return the lexicon with the counts of a corpus."""
     counts = shape_counts(labels_of(corpus), WORD_OF, SHAPE_OF)
-    return Lexicon(WORD_OF, SHAPE_OF, hash_words(SYMBOLS, STARTS), RANKS, CLASSES, EMBEDDINGS, counts, LOG_ODDS)
+    hashes = hash_words(SYMBOLS, STARTS)
+    return Lexicon(WORD_OF, SHAPE_OF, hashes, RANKS, CLASSES, EMBEDDINGS, counts, LOG_ODDS, LOG_ODDS[:, :0])
 
 
 @settings(deadline=None)
@@ -134,7 +136,8 @@ class Learner:
             for t, form in enumerate(sentence, features.PADDING):
                 label = FORMS.index(form) + 1
                 number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
-                votes = [vote + more for vote, more in zip(votes, LOG_ODDS[number].tolist(), strict=True)]
+                if language is None or language == int(LANGUAGE_LOG_ODDS[number].argmax()):
+                    votes = [vote + more for vote, more in zip(votes, LOG_ODDS[number].tolist(), strict=True)]
                 hashes = lexicon.hashes[number].tolist()
                 e, known = NO_CASE, 0
                 if shape != Shape.CASELESS:
@@ -155,7 +158,7 @@ class Learner:
                     reference.Token(hashes[0], hashes[7], e, int(RANKS[number]), position, *classes, known, embedding)
                 )
             every, (indices,) = reference.padded([tokens])
-            domain = int(votes[1] > votes[0]) if language is None else language
+            domain = 2 * (language or 0) + int(votes[1] > votes[0])
             self.line(every, indices, domain, owns, truths)
         return self.losses[0], self.losses[1], self.count
 
@@ -187,10 +190,11 @@ def test_learning_matches_the_reference(corpus: list[list[str]], times: int, see
 
 @settings(deadline=None, max_examples=30)
 @given(corpus=corpora, seed=st.none() | st.integers(0, 9))
-def test_learning_reads_the_counts_of_the_language(corpus: list[list[str]], seed: int | None) -> None:
+def test_learning_reads_the_counts_and_the_domains_of_the_language(corpus: list[list[str]], seed: int | None) -> None:
     lexicon = lexicon_of([*corpus, *MANY])
     of_languages = [shape_counts(labels_of(lines), WORD_OF, SHAPE_OF) for lines in (MANY, corpus)]
-    lexicon = lexicon._replace(language_counts=np.array(of_languages, np.int32))
+    counts = np.array(of_languages, np.int32)
+    lexicon = lexicon._replace(language_counts=counts, language_log_odds=LANGUAGE_LOG_ODDS)
     learned = tables(None if seed is None else np.random.default_rng(seed))
     slow = Learner(learned)
     found = learn.learn(labels_of(corpus), lexicon, learned, 1)
