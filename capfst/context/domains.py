@@ -131,28 +131,28 @@ def find_domains(
     languages: of each source, from 0 on. word_of: the word of each label. totals: the occurrences of each word.
     capitalized: whether the word's most frequent form has capitals. most: the largest number of domains of a language.
     """
-    n_words, n_languages = len(totals), int(languages.max()) + 1
+    n_words, several = len(totals), bool(languages.any())
 
     def count(labels: npt.NDArray[np.uint32]) -> Counts:
         return np.bincount(word_of[labels[labels > 0]], minlength=n_words)
 
-    counts = np.zeros((n_languages, n_words), np.int64)
-    for language, labels in zip(languages, sources, strict=True):
-        counts[language] += count(labels)
-    of_languages = np.zeros((n_words, 0), np.int8)
-    if n_languages > 1:
+    of_languages, own, by_language = np.zeros((n_words, 0), np.int8), np.zeros(n_words, np.int64), totals[None]
+    if several:
+        counts = np.zeros((int(languages.max()) + 1, n_words), np.int64)
+        for language, labels in zip(languages, sources, strict=True):
+            counts[language] += count(labels)
         of_languages = domain_log_odds(counts, _MIN_COUNT_IN_LANGUAGES)
         of_languages[capitalized] = np.rint(_CAPITALIZED * of_languages[capitalized])
-    own = of_languages.argmax(1) if n_languages > 1 else np.zeros(n_words, np.int64)
+        own, by_language = of_languages.argmax(1), counts.astype(np.float64)
     found = []
-    for language in range(n_languages):
-        frequent = np.argsort(-(totals if n_languages == 1 else counts[language]), kind="stable")[:_N_FREQUENT]
-        its_counts = [count(labels) for labels, other in zip(sources, languages, strict=True) if other == language]
-        of_frequent = np.array([each[frequent] for each in its_counts]).reshape(-1, len(frequent))
-        domains = group_sources(of_frequent, most, LEAST_WORDS if n_languages > 1 else 0)
+    for language, its_totals in enumerate(by_language):
+        frequent = np.argsort(-its_totals, kind="stable")[:_N_FREQUENT]
+        its_sources = [labels for labels, other in zip(sources, languages, strict=True) if other == language]
+        of_frequent = np.array([count(labels)[frequent] for labels in its_sources]).reshape(-1, len(frequent))
+        domains = group_sources(of_frequent, most, LEAST_WORDS if several else 0)
         by_domain = np.zeros((int(domains.max(initial=0)) + 1, n_words), np.int64)
-        for domain, each in zip(domains, its_counts, strict=True):
-            by_domain[domain] += each
+        for domain, labels in zip(domains, its_sources, strict=True):  # counted again: all at once take too much memory
+            by_domain[domain] += count(labels)
         found.append(domain_log_odds(by_domain))
     log_odds = np.empty((n_words, max(each.shape[1] for each in found)), np.int8)
     for language, of_domains in enumerate(found):
