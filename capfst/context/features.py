@@ -307,7 +307,7 @@ def settled_decision(scores: Scores) -> i64:
     return 10 if mixed - max(lower, capitalized, upper) >= FIRST_PASS_LEAD else d
 
 
-@inner
+@kernel
 def has_capitals(d: i64) -> i64:
     """Return 1 if a decision is for another shape than LOWER, else 0."""
     return (d <= 3) | ((d >= 8) & (d <= 10))
