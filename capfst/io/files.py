@@ -46,7 +46,8 @@ class ExpandedFile(NamedTuple):
 def expand(name: str) -> Iterator[ExpandedFile]:
     """Yield the files that a name stands for.
 
-    A folder stands for all files below it, sorted by path, except hidden ones. A name that does not exist and contains
+    A folder stands for all files below it, sorted by path, except hidden ones. Links to folders, which are not
+    followed, are among them. A name that does not exist and contains
     `*`, `?` or `[` is a glob pattern, in which `**` matches any number of folders. Any other name stands for itself,
     whether or not such a file exists.
 
@@ -80,7 +81,8 @@ def _below(folder: str) -> list[Path]:
     files = []
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        files += [Path(parent, name) for name in names if not name.startswith(".")]
+        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        files += [Path(parent, name) for name in linked + names if not name.startswith(".")]
     return sorted(files)
 
 
@@ -107,7 +109,7 @@ def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_te
     """
     files: dict[str, Path] = {}
     for path in map(str, paths):
-        matches = [file for file, _, folder in expand(path) if folder is None or taken(file.name)]
+        matches = [file for file, _, folder in expand(path) if folder is None or (taken(file.name) and not file.is_dir())]
         if not matches:
             no_text = (
                 "no text files in this folder. Add some, or select the text of its files with `field` or `column`."

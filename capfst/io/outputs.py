@@ -29,14 +29,14 @@ class PlannedFile(NamedTuple):
 
 class Plan(NamedTuple):
     files: list[PlannedFile]
-    left_out: list[str]  # files in the folders whose names show that they are not text
+    left_out: list[str]  # in the folders: links to folders, and files whose names show that they are not text
 
 
 def plan(names: Iterable[str | Path], out: Path, model: Path, with_json: bool = False) -> Plan:
     """Return the files that `names` (files, folders, glob patterns) stand for, each once, with their outputs in `out`.
 
-    A folder stands for all files below it, sorted, except hidden ones and those whose names show that they are not
-    text. A missing file that is named itself is listed: it fails when it is read. with_json: whether the `.json` files
+    A folder stands for all files below it, sorted, except hidden ones, those whose names show that they are not text,
+    and those in folders that are links. A missing file that is named itself is listed: it fails when it is read. with_json: whether the `.json` files
     of folders are text.
 
     Raises:
@@ -49,7 +49,8 @@ def plan(names: Iterable[str | Path], out: Path, model: Path, with_json: bool = 
         for file, base, folder in expand(name):
             if folder is not None:
                 _refuse_inside(folder, out)
-            if base is not None and not can_recase(file.name, with_json or folder is None):
+            is_text = base is None or can_recase(file.name, with_json or folder is None)
+            if not is_text or (folder is not None and file.is_dir()):
                 left_out.append(str(file))
                 continue
             below = Path(file.name) if base is None else file.relative_to(base)

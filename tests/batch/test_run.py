@@ -279,6 +279,24 @@ def test_files_of_killed_processes_are_removed_and_those_being_written_are_kept(
     assert files(tmp_path) == {"cap.fst": b"a model"}
 
 
+def test_links_in_folders_are_recased_fail_or_are_left_out(model, tmp_path):
+    folder, other = tmp_path / "in", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    (other / "a.txt").write_text(TEXT)
+    for name, target in {"a.txt": other / "a.txt", "folder": other, "b.txt": "gone", "b.png": "gone"}.items():
+        (folder / name).symlink_to(target)
+    report, lines = batch(model, folder, "--output", tmp_path / "out", code=1)
+    assert files(tmp_path / "out") == {"a.txt": CASED.encode()}
+    assert [(Path(file["input"]).name, file["status"]) for file in report["files"]] == [
+        ("b.txt", "failed"), ("a.txt", "done"),
+    ]  # fmt: skip
+    assert report["left_out"] == [f"{folder}/b.png", f"{folder}/folder"]
+    assert any("2 left out" in line for line in lines)
+    (folder / "b.txt").unlink()
+    assert find_files([folder]) == [folder / "a.txt"]
+
+
 # Errors in one file do not stop the others
 
 
