@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from capfst import models
 from capfst.casing.first_words import openings
 from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
@@ -189,9 +190,15 @@ class Pipeline:
             return ANY
         learned = self.context or self.spellings
         if language not in known or (learned and learned.n_languages != len(known)):
+            if language in models.languages():
+                remedy = f"Use the model {language}"
+            elif len(known) > 1:
+                remedy = f"Use one of {', '.join(known)}"
+            else:
+                remedy = f"Train a model with {language}=FILE and other languages"
             raise OptionError(
                 f"`language` is {language!r}, which {self.loaded.model.path} does not distinguish from other languages."
-                f" Train a model with {language}=FILE and other languages, or leave `language` out."
+                f" {remedy}, or leave `language` out."
             )
         return known.index(language)
 

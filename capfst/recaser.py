@@ -340,8 +340,9 @@ def load(model: str | os.PathLike[str] | None = None, **options: Any) -> Recaser
     """Open a model to recase with.
 
     Args:
-        model: the path of its file, or the name of a bundled model (`capfst models` lists them); if None, the model
-            that the environment variable CAPFST_LM names, or `en`.
+        model: the path of its file, the name of a bundled model (`capfst models` lists them), or a language that one
+            knows: `fr` is `multi` with `language="fr"`. If None, the model that the environment variable CAPFST_LM
+            names, or `en`.
 
     Raises:
         ModelError: a model that is missing or cannot be used.
@@ -349,7 +350,8 @@ def load(model: str | os.PathLike[str] | None = None, **options: Any) -> Recaser
         TypeError: an unknown option.
     """
     with loading():
-        return Recaser(models.open(model), **options)
+        named = models.named(model)
+        return Recaser(models.open(named), **named.options(options))
 
 
 def identity(model: CapFst) -> str:

@@ -191,6 +191,15 @@ def test_a_pipeline_on_disk_has_its_options_and_a_model_of_its_own(path, tmp_pat
     assert spacy.load(tmp_path / "copy")(text).text == recased
 
 
+def test_a_language_names_a_model(tmp_path):
+    made = blank(model="de")
+    made.to_disk(tmp_path / "saved")
+    assert made("der wind und die rose").text == "der Wind und die Rose"
+    assert spacy.load(tmp_path / "saved")("der wind und die rose").text == "der Wind und die Rose"
+    with pytest.raises(OptionError, match="`language`"):
+        blank(model="de", language="fr")("x")
+
+
 def test_a_bundled_model_is_not_copied(tmp_path):
     blank(model="en").to_disk(tmp_path)
     assert not (tmp_path / "capfst").exists()

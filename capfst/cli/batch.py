@@ -24,6 +24,7 @@ from capfst.cli.options import (
     texts_options,
 )
 from capfst.exceptions import CapfstError, quantity
+from capfst.models import Named
 from capfst.options import CASING, RUNNING, TRANSLATIONS, RecaseOptions
 from capfst.system.budget import keep_freed_memory
 
@@ -80,7 +81,7 @@ def batch(
     inputs: tuple[str, ...],
     runner: str,
     master: str | None,
-    lm: Path,
+    lm: Named,
     output: Path,
     field: tuple[str, ...],
     column: tuple[str, ...],

@@ -9,6 +9,7 @@ import click
 
 from capfst.cli.options import FILE, MODEL, command, json_option, option
 from capfst.cli.streams import show
+from capfst.models import Named
 
 
 @command(short_help="Analyze the errors of recased text.")
@@ -18,7 +19,7 @@ from capfst.cli.streams import show
 @option("--html", type=FILE, help="Also write the report as an HTML file.")
 @json_option
 @option("--top", type=click.IntRange(0), default=30, show_default=True, help="Number of frequent wrong words to list.")
-def errors(reference: Path, hypothesis: Path, lm: Path | None, html: Path | None, as_json: bool, top: int) -> None:
+def errors(reference: Path, hypothesis: Path, lm: Named | None, html: Path | None, as_json: bool, top: int) -> None:
     """Analyze the errors of recased text.
 
     Compares HYPOTHESIS with REFERENCE: errors by shape and by kind of word, and the most frequent wrong words with

@@ -12,6 +12,7 @@ import click
 from capfst.cli.options import FILE, command, json_option, lm_option, option, options_of
 from capfst.cli.streams import note, read_text, show
 from capfst.exceptions import CorpusError
+from capfst.models import Named
 from capfst.options import TRANSLATIONS, RecaseOptions
 
 _LARGEST = 1 << 24  # bytes of text
@@ -40,7 +41,7 @@ _LARGEST = 1 << 24  # bytes of text
 )
 def explain(
     text: str | None,
-    lm: Path,
+    lm: Named,
     output: Path | None,
     as_json: bool,
     nbest: int,

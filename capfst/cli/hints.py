@@ -32,28 +32,31 @@ def note_lack_of_context(recaser: Recaser, quiet: bool) -> None:
 
 
 def hint_at_language(blocks: Iterable[bytes], recaser: Recaser, quiet: bool) -> Iterator[bytes]:
-    """Yield the blocks; print a note if their beginning is in a language that the model does not know."""
+    """Yield the blocks; print a note if their beginning is in a language that the model does not know: before the first
+    block, which may be a line that was typed, or once there is enough text."""
     from capfst.models.foreign import ENOUGH
 
     beginning: bytes | None = None if quiet else b""
     for block in blocks:
         if beginning is not None:
+            is_first = not beginning
             beginning += block[: ENOUGH - len(beginning)]
-            if len(beginning) == ENOUGH:
-                note_foreign_language(beginning, recaser)
+            is_enough = len(beginning) == ENOUGH
+            if ((is_first or is_enough) and note_foreign_language(beginning, recaser)) or is_enough:
                 beginning = None
         yield block
     if beginning:
         note_foreign_language(beginning, recaser)
 
 
-def note_foreign_language(text: bytes, recaser: Recaser) -> None:
-    """Print a note if the text is in a language that the model does not know."""
+def note_foreign_language(text: bytes, recaser: Recaser) -> bool:
+    """Print a note if the text is in a language that the model does not know; return whether it is."""
     from capfst.models.foreign import advice, foreign_language
 
     language = foreign_language(text, recaser.pipeline.loaded.lm)
     if language:
         note(advice(recaser.model.path, language))
+    return language is not None
 
 
 def beginning_of(files: Iterable[Path], options: TextOptions) -> bytes:

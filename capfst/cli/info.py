@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from capfst.cli.options import command, json_option, lm_option
 from capfst.cli.streams import show
+from capfst.models import Named
 
 
 @command(short_help="Describe a model.")
 @lm_option
 @json_option
-def info(lm: Path, as_json: bool) -> None:
+def info(lm: Named, as_json: bool) -> None:
     """Describe a model.
 
     Prints its signature, sizes, n-grams by order, and most ambiguous words; for a bundled model also its model card:

@@ -8,6 +8,7 @@ import click
 
 from capfst.cli.options import FILE, MODEL, Weights, command, model_output_option, option
 from capfst.cli.streams import read_text
+from capfst.models import Named
 
 
 @command(short_help="Interpolate models linearly.")
@@ -17,7 +18,7 @@ from capfst.cli.streams import read_text
 @option("--tune", type=FILE, help="Cased text that determines the best weights (by EM), instead of --weights.")
 @option("--no-context", is_flag=True, help="Leave out the context model, instead of copying the heaviest model's.")
 def mix(
-    lms: tuple[Path, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
+    lms: tuple[Named, ...], output: Path, weights: tuple[float, ...] | None, tune: Path | None, no_context: bool
 ) -> None:
     """Interpolate models linearly into one backoff model, with the context model of the one with the largest weight,
     which also gets the other models' evidence on the shapes of words.

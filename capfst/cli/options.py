@@ -72,14 +72,14 @@ class File(click.Path):
 
 
 class Model(click.ParamType):
-    """A model: its file, or the name of a bundled model."""
+    """A model: its file, the name of a bundled model, or a language that one knows."""
 
     name = "model"
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> Path:
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> models.Named:
         if not value:
             self.fail("the name is empty. Give the path of a model, or the name of a bundled model.", param, context)
-        return value if isinstance(value, Path) else models.find(value)
+        return models.named(value)
 
 
 FILE, MODEL = File(path_type=Path), Model()
@@ -127,7 +127,8 @@ lm_option = option(
     show_default=True,
     envvar=models.VARIABLE,
     show_envvar=True,
-    help="Model: a file written by `capfst train`, or the name of a bundled model.",
+    help="Model: a file written by `capfst train`, the name of a bundled model, or a language that one knows, such as"
+    " fr: that model, with this --language.",
 )
 output_option = option(
     "-o",

@@ -9,6 +9,7 @@ import click
 
 from capfst.cli.options import FILE, command, errors_option, json_option, lm_option
 from capfst.cli.streams import read_text, show
+from capfst.models import Named
 
 
 @command(short_help="Print the perplexity of cased text.")
@@ -16,7 +17,7 @@ from capfst.cli.streams import read_text, show
 @lm_option
 @json_option
 @errors_option
-def perplexity(files: tuple[Path, ...], lm: Path, as_json: bool, errors: str) -> None:
+def perplexity(files: tuple[Path, ...], lm: Named, as_json: bool, errors: str) -> None:
     """Print the perplexity of cased text under a model, with and without OOV words, as KenLM's `query` does.
 
     The text is that of FILES, or of stdin.

@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 @option("-q", "--quiet", is_flag=True, help="Print errors only, no progress or notes.", group=RUNNING)
 def recase(
     files: tuple[Path, ...],
-    lm: Path,
+    lm: models.Named,
     output: Path | None,
     source: Path | None,
     align: Path | None,
@@ -287,7 +287,7 @@ def _hiding(files: tuple[Path, ...], markup: str) -> Hiding | None:
     return Hiding() if any(_markup(file, markup) != NONE for file in files or (Path("-"),)) else None
 
 
-def _load(lm: Path, options: dict[str, Any]) -> Recaser:
+def _load(lm: models.Named, options: dict[str, Any]) -> Recaser:
     from concurrent.futures import ThreadPoolExecutor
 
     with _garbage_collection_off(), ThreadPoolExecutor(1) as pool:
@@ -296,7 +296,7 @@ def _load(lm: Path, options: dict[str, Any]) -> Recaser:
         opening = pool.submit(models.open, lm)
         from capfst.recaser import Recaser  # while the model is being checked
 
-        recaser = Recaser(opening.result(), **options)
+        recaser = Recaser(opening.result(), **lm.options(options))
     keep_freed_memory()
     return recaser
 

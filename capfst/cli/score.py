@@ -10,6 +10,7 @@ import click
 
 from capfst.cli.options import FILE, MODEL, command, json_option, option
 from capfst.cli.streams import show
+from capfst.models import Named
 
 
 @command(short_help="Score recased text against its reference.")
@@ -20,7 +21,7 @@ from capfst.cli.streams import show
 @option("--align", is_flag=True, help="Align words, which may differ (recognition, translation), and print WER.")
 @json_option
 def score(
-    reference: Path, hypotheses: tuple[Path, ...], lm: Path | None, skip_first: bool, align: bool, as_json: bool
+    reference: Path, hypotheses: tuple[Path, ...], lm: Named | None, skip_first: bool, align: bool, as_json: bool
 ) -> None:
     """Score recased text against its reference.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,18 +16,20 @@ from capfst.system.budget import keep_freed_memory
 
 
 class NamedModel(click.ParamType):
-    """A model and its name in requests: NAME=PATH, or the name of a bundled model."""
+    """A model and its name in requests: NAME=PATH, or the name of a bundled model or language."""
 
     name = "[name=]model"
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> tuple[str, Path]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, context: click.Context | None
+    ) -> tuple[str, models.Named]:
         name, separator, path = value.rpartition("=")
         model = MODEL.convert(path if separator and name else value, param, context)
         return (name, model) if name else _named(model)
 
 
-def _named(model: Path) -> tuple[str, Path]:
-    return model.stem, model
+def _named(model: models.Named) -> tuple[str, models.Named]:
+    return model.language or model.path.stem, model
 
 
 @command(short_help="Recase text over HTTP, and show a page to try it.")
@@ -37,12 +38,13 @@ def _named(model: Path) -> tuple[str, Path]:
     "lms",
     type=NamedModel(),
     multiple=True,
-    help="Model, with its name in requests: a file written by `capfst train`, or the name of a bundled model"
-    " (repeatable). Requests that name none use the first.  [default: en, or the model that CAPFST_LM names]",
+    help="Model, with its name in requests: a file written by `capfst train`, the name of a bundled model, or a"
+    " language that one knows (repeatable). Requests that name none use the first.  [default: en, or the model that"
+    " CAPFST_LM names]",
 )
 @options_of(ServeOptions)
 @option("-q", "--quiet", is_flag=True, help="Print errors only.")
-def serve(lms: tuple[tuple[str, Path], ...], quiet: bool, **options: Any) -> None:
+def serve(lms: tuple[tuple[str, models.Named], ...], quiet: bool, **options: Any) -> None:
     """Recase text over HTTP until Ctrl-C. The address has a page to try it, and /docs describes the requests.
 
     \b
@@ -51,7 +53,7 @@ def serve(lms: tuple[tuple[str, Path], ...], quiet: bool, **options: Any) -> Non
     curl -H 'content-type: application/json' -d '{"text": "new york"}' localhost:8000/recase
     """
     limits = ServeOptions(**options)
-    lms = lms or (_named(models.find()),)
+    lms = lms or (_named(models.named()),)
     names = [name for name, _ in lms]
     if len(set(names)) < len(names):
         raise click.UsageError(f"--lm has the same name twice: {', '.join(names)}. Use NAME=PATH.")

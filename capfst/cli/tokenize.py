@@ -9,13 +9,14 @@ import click
 
 from capfst.cli.options import FILE, command, errors_option, lm_option
 from capfst.cli.streams import read_text, write_text
+from capfst.models import Named
 
 
 @command(short_help="Print text as the model's tokens.")
 @click.argument("files", nargs=-1, type=FILE)
 @lm_option
 @errors_option
-def tokenize(files: tuple[Path, ...], lm: Path, errors: str) -> None:
+def tokenize(files: tuple[Path, ...], lm: Named, errors: str) -> None:
     """Print cased text as the model's tokens, separated by spaces, for other LM toolkits.
 
     The text is that of FILES, or of stdin.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from capfst.cli.options import FILE, command, errors_option, lm_option, model_output_option, option, options_of
+from capfst.models import Named
 from capfst.options import RecaseOptions
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @errors_option
 @option("-q", "--quiet", is_flag=True, help="Print no report.")
 def train_bilingual(
-    target: Path, source: Path, align: Path, output: Path, lm: Path, align_words: bool, errors: Errors, quiet: bool
+    target: Path, source: Path, align: Path, output: Path, lm: Named, align_words: bool, errors: Errors, quiet: bool
 ) -> None:
     """Learn from translations how their source determines their case; write the model with these weights.
 

@@ -109,7 +109,9 @@ def find_files(paths: Iterable[str | Path], taken: Callable[[str], bool] = is_te
     """
     files: dict[str, Path] = {}
     for path in map(str, paths):
-        matches = [file for file, _, folder in expand(path) if folder is None or (taken(file.name) and not file.is_dir())]
+        matches = [
+            file for file, _, folder in expand(path) if folder is None or (taken(file.name) and not file.is_dir())
+        ]
         if not matches:
             no_text = (
                 "no text files in this folder. Add some, or select the text of its files with `field` or `column`."

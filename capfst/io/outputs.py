@@ -32,12 +32,12 @@ class Plan(NamedTuple):
     left_out: list[str]  # in the folders: links to folders, and files whose names show that they are not text
 
 
-def plan(names: Iterable[str | Path], out: Path, model: Path, with_json: bool = False) -> Plan:
+def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], with_json: bool = False) -> Plan:
     """Return the files that `names` (files, folders, glob patterns) stand for, each once, with their outputs in `out`.
 
     A folder stands for all files below it, sorted, except hidden ones, those whose names show that they are not text,
-    and those in folders that are links. A missing file that is named itself is listed: it fails when it is read. with_json: whether the `.json` files
-    of folders are text.
+    and those in folders that are links. A missing file that is named itself is listed: it fails when it is read.
+    with_json: whether the `.json` files of folders are text.
 
     Raises:
         OptionError: there is nothing to recase, two files have the same output, or an output is outside of `out`, an

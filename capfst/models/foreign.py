@@ -25,8 +25,10 @@ ENOUGH = 1 << 15
 
 # Of the words of 200 lines of English, at most 0.7 % are in the list of another language; of those of 200 lines in that
 # language, 4 to 29 %, and 3 % of French addresses. Lists of names have up to 14 %, but at most 4 different ones.
+# A line is shorter than a list: of 13,826 single lines of English with five words or more, one has as many different
+# ones as `_least_words` wants, and it is in French; of lines in the languages of the model `multi`, 56 to 87 %.
 _LEAST_SHARE = 0.035
-_LEAST_WORDS = 5
+_SHORTEST = 5  # words
 _TIMES = 2  # as many as of any language that the model knows
 _KNOWN = 0.003  # sum of the unigram probabilities of the words; in models of other languages, at most a tenth of it
 
@@ -47,13 +49,24 @@ def _languages() -> list[NaturalLanguage]:
 def foreign_language(text: bytes, lm: LanguageModel) -> NaturalLanguage | None:
     """Return the language of the text (valid UTF-8), unless the model knows it, or it cannot be recognized."""
     counts = Counter(_words(text[:ENOUGH].decode(errors="ignore").lower()))
-    least = _LEAST_SHARE * counts.total()
+    n = counts.total()
     shares = {each: sum(counts[word] for word in each.words) for each in _languages()}
-    found = max(shares, key=shares.__getitem__)
-    if shares[found] < least or sum(word in counts for word in found.words) < _LEAST_WORDS or _knows(lm, found):
+    most = max(shares.values())
+    if n < _SHORTEST or most < _LEAST_SHARE * n:
         return None
-    rivals = (each for each in shares if _TIMES * shares[each] > shares[found] and each is not found)
+    found, *equals = (each for each, share in shares.items() if share == most)
+    if equals:  # in a short text
+        bundled = models.languages()
+        found = next((each for each in (found, *equals) if each.code in bundled), found)
+    if sum(word in counts for word in found.words) < _least_words(n) or _knows(lm, found):
+        return None
+    rivals = (each for each in shares if _TIMES * shares[each] > most and each is not found)
     return None if any(_knows(lm, each) for each in rivals) else found
+
+
+def _least_words(n: int) -> int:
+    """Return how many different words of a language a text of n words must have."""
+    return min(5, 2 + n // 30)
 
 
 def _knows(lm: LanguageModel, language: NaturalLanguage) -> bool:
@@ -71,7 +84,9 @@ def _knows(lm: LanguageModel, language: NaturalLanguage) -> bool:
 
 
 def model_of(language: NaturalLanguage) -> str | None:
-    """Return the bundled model that knows a language, by its name, or the model in CAPFST_LM if it does; or None."""
+    """Return the name of a bundled model that knows a language, or the model in CAPFST_LM if it does; or None."""
+    if language.code in models.languages():
+        return language.code
     for name in (*models.names(), os.environ.get(models.VARIABLE)):
         if name and _opens(name, language):
             return name

@@ -205,10 +205,11 @@ class Service:
 
 
 def _described(name: str, recaser: Recaser) -> dict[str, Any]:
-    model, pipeline = recaser.model, recaser.pipeline
+    model, pipeline, chosen = recaser.model, recaser.pipeline, recaser.options.language
+    known = [chosen] if chosen else pipeline.loaded.languages
     return {
         "name": name,
-        "languages": [language for language in pipeline.loaded.languages if language != UNICODE],
+        "languages": [language for language in known if language != UNICODE],
         "restores": model.symbols.language.restored,
         "input_case": pipeline.input_case,
         "words": len(model.symbols) - 1,

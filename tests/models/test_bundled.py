@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from support.command_line import TIMEOUT, message, run
 
 import capfst
 from capfst import models
-from capfst.exceptions import ModelError
+from capfst.exceptions import ModelError, OptionError
 from capfst.fst.read import CapFst
 
 SENTENCE = "us senator o'neill bought an iphone in new york"
@@ -68,8 +69,9 @@ def test_a_missing_model(tmp_path, monkeypatch):
     error = message(run("recase", stdin="x", code=1))
     assert error.startswith("capfst: error: ") and f" {tmp_path}/missing.fst: " in error
     assert f"({', '.join(models.names())})" in error
-    with pytest.raises(ModelError, match=r"^de: "):
-        capfst.load("de")
+    for name in "xx", "FR", "fr-CA":
+        with pytest.raises(ModelError, match=rf"^{name}: .*\(en, multi\).*\(de, es, fr, it, nl, pt, tr\)"):
+            capfst.load(name)
     with pytest.raises(ModelError, match="not a regular file"):
         capfst.load("")
 
@@ -82,6 +84,48 @@ def test_a_file_of_the_same_name_is_named_by_its_path(tmp_path, monkeypatch):
     assert models.card("en") is None
     assert models.open("./en").path == "en"
     assert models.open("en").path == str(models.find("en"))
+
+
+@pytest.mark.parametrize("language", models.languages())
+def test_a_language_names_the_model_that_knows_it(language, monkeypatch):
+    small = SENTENCES[language].replace("İ", "i").lower()
+    recaser = capfst.load(language)
+    assert (recaser.model.path, recaser.options.language) == (str(models.FOLDER / "multi.fst"), language)
+    assert recaser(small) == capfst.load("multi", language=language)(small) == SENTENCES[language]
+    assert capfst.load(language, language=language).options == recaser.options
+    assert pickle.loads(pickle.dumps(recaser)).options == recaser.options
+    monkeypatch.setenv("CAPFST_LM", language)
+    assert capfst.load().options == recaser.options
+    assert run("recase", stdin=small).stdout.decode() == SENTENCES[language]
+
+
+def test_a_language_and_another_one():
+    with pytest.raises(OptionError, match=r"`language` is 'de', but .* 'fr'"):
+        capfst.load("fr", language="de")
+    for command in ["recase"], ["explain", "x"], ["batch", __file__, "-o", "out"]:
+        assert "--language is 'de'" in message(run(*command, "--lm", "fr", "--language", "de", stdin="x", code=1))
+    assert capfst.load("fr")("der wind hat die rose", language="de") == "der Wind hat die Rose"  # for one call
+    with pytest.raises(OptionError, match="Use the model fr, or"):
+        capfst.load("en", language="fr")
+    with pytest.raises(OptionError, match="Use one of de, en, es, fr, it, nl, pt, tr"):
+        capfst.load("multi", language="fi")
+
+
+def test_a_language_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fr").mkdir()
+    assert models.find("fr").parent == models.FOLDER
+    assert run("info", "--lm", "fr").stdout == run("info", "--lm", "multi").stdout
+    assert models.named(Path("fr")) == models.named("./fr") == (Path("fr"), None)
+
+
+def test_a_batch_in_a_language(tmp_path):
+    small = SENTENCES["nl"].lower()
+    (tmp_path / "a.txt").write_text(small)
+    run("batch", "--lm", "nl", tmp_path / "a.txt", "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "a.txt").read_text() == SENTENCES["nl"]
+    assert b"1 done before" in run("batch", "--lm", "nl", tmp_path / "a.txt", "-o", tmp_path / "out").stderr
+    assert b"1 done before" not in run("batch", "--lm", "de", tmp_path / "a.txt", "-o", tmp_path / "out").stderr
 
 
 def test_its_structure_is_not_validated(tmp_path, monkeypatch):

@@ -64,6 +64,39 @@ def test_text_cut_inside_a_character(lm):
     assert foreign_language(b" " + text, lm) is not None
 
 
+LINES = {
+    "de": "wo ist der bahnhof von berlin",
+    "es": "yo no sé dónde está madrid",
+    "fr": "je ne sais pas où il est",
+    "it": "non lo so dove sono i ragazzi",
+    "nl": "ik weet niet waar hij is",
+    "pt": "eu não sei onde ela está agora",
+    "tr": "bunu neden yaptığını bilmiyorum ama güzel",
+}
+
+
+@pytest.mark.parametrize("code", LINES)
+def test_one_line_suffices(lm, code):
+    found = foreign_language(LINES[code].encode(), lm)
+    assert found is not None
+    assert found.code == code
+    assert foreign_language(" ".join(LINES[code].split()[:4]).encode(), lm) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "we flew from los angeles to san josé and then to rio de janeiro",
+        "leonardo da vinci, ludwig van beethoven and charles de gaulle",
+        "the film la vie est belle was shown at the cinema in cannes",
+        "he said que sera sera and went home to his wife",
+        "otto von bismarck und sons ltd of london and new york",
+    ],
+)
+def test_a_line_of_english_with_foreign_words_is_english(lm, line):
+    assert foreign_language(line.encode(), lm) is None
+
+
 @pytest.fixture(scope="module")
 def polish(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("polish")
@@ -82,7 +115,7 @@ def test_the_model_that_knows_a_language(polish, monkeypatch):
     languages = {each.code: each for each in _languages()}
     monkeypatch.delenv(models.VARIABLE, raising=False)
     assert model_of(languages["en"]) == "en"
-    assert model_of(languages["de"]) == "multi"
+    assert model_of(languages["de"]) == "de"
     assert model_of(languages["pl"]) is None
     monkeypatch.setenv(models.VARIABLE, str(polish))
     assert model_of(languages["pl"]) == str(polish)
@@ -111,7 +144,7 @@ def test_the_table():
 @pytest.mark.parametrize(("code", "name"), [("pl", "Polish"), ("fr", "French"), ("ru", "Russian")])
 def test_recase_and_batch_print_the_note_once(tmp_path, polish, monkeypatch, code, name):
     monkeypatch.setenv(models.VARIABLE, str(polish))
-    remedy = {"pl": f"--lm {polish}", "fr": "--lm multi", "ru": "capfst train"}[code]
+    remedy = {"pl": f"--lm {polish}", "fr": "--lm fr", "ru": "capfst train"}[code]
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(f"{FOREIGN[code]}\n" * 9, "utf-8")
     files = sorted(tmp_path.glob("*.txt"))
@@ -123,3 +156,13 @@ def test_recase_and_batch_print_the_note_once(tmp_path, polish, monkeypatch, cod
         (tmp_path / "e.txt").write_text(ENGLISH["news"])
     assert "looks" not in run("recase", tmp_path / "e.txt", "--lm", "en").stderr.decode()
     run("batch", tmp_path / "e.txt", tmp_path / "missing", "-o", tmp_path / "out", "--lm", "en", code=1)
+
+
+@pytest.mark.cli
+def test_a_line_on_stdin_gets_the_note_before_it_is_recased_and_only_once(monkeypatch):
+    monkeypatch.delenv(models.VARIABLE, raising=False)
+    for n in 1, 20_000:
+        done = run("recase", stdin=f"{LINES['fr']}\n" * n)
+        assert done.stderr.decode().count("the text looks French") == done.stderr.count(b"Use --lm fr.") == 1
+    assert run("recase", "--quiet", stdin=LINES["fr"]).stderr == b""
+    assert run("recase", "--lm", "fr", stdin=LINES["fr"]).stderr == b""

@@ -56,6 +56,16 @@ def test_the_variable_names_the_model(contextual_model, monkeypatch):
         assert [model["name"] for model in service.ask("GET", "/models").json["models"]] == ["cap"]
 
 
+def test_a_language_names_a_model():
+    with serving("--lm", "fr", "--lm", "x=de", "--lm", "multi") as service:
+        models = service.ask("GET", "/models").json["models"]
+        assert [(each["name"], each["languages"][:2]) for each in models] == [
+            ("fr", ["fr"]), ("x", ["de"]), ("multi", ["de", "en"]),
+        ]  # fmt: skip
+        for options, answer in ({}, "wind"), ({"model": "x"}, "Wind"), ({"language": "de"}, "Wind"):
+            assert service.post("/recase", {"text": "wind"} | options).json["text"] == answer
+
+
 def test_another_address_than_that_of_the_machine_is_a_choice():
     with serving() as service, pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", service.port))
