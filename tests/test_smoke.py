@@ -1,0 +1,27 @@
+"""Each command, public name and route has an example in .ci/smoke.py, which uses them where a wheel is installed."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+import capfst
+from capfst.cli import COMMANDS
+from capfst.options import ServeOptions
+
+EXAMPLES = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "smoke.py"))
+
+
+def test_each_command_and_public_name():
+    assert {*EXAMPLES["COMMANDS"]} == {*COMMANDS}
+    assert {*EXAMPLES["NAMES"]} == {*capfst.__all__}
+
+
+def test_each_route():
+    pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
+    from capfst.serve.app import application  # noqa: PLC0415
+    from capfst.serve.service import Service  # noqa: PLC0415
+
+    service = Service({"en": capfst.load()}, ServeOptions())
+    assert {route.partition("?")[0] for route in EXAMPLES["ROUTES"]} == application(service)._routes
+    service.close()
