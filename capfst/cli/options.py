@@ -127,8 +127,7 @@ lm_option = option(
     show_default=True,
     envvar=models.VARIABLE,
     show_envvar=True,
-    help="Model: a file written by `capfst train`, the name of a bundled model, or a language that one knows, such as"
-    " fr: that model, with this --language.",
+    help="Model: a file written by `capfst train`, the name of a bundled model, or a language of one, such as fr.",
 )
 output_option = option(
     "-o",

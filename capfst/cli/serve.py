@@ -39,7 +39,7 @@ def _named(model: models.Named) -> tuple[str, models.Named]:
     type=NamedModel(),
     multiple=True,
     help="Model, with its name in requests: a file written by `capfst train`, the name of a bundled model, or a"
-    " language that one knows (repeatable). Requests that name none use the first.  [default: en, or the model that"
+    " language of one, such as fr (repeatable). Requests that name none use the first.  [default: en, or the model that"
     " CAPFST_LM names]",
 )
 @options_of(ServeOptions)
