@@ -466,7 +466,6 @@ class _Markdown:
             was_paragraph = False
             first = _end_of_spaces(line, at)
         text = line[at:].strip()
-        text = rest.strip()
         is_new = not was_paragraph
         leaf = self._leaf(text, first - at, is_new)
         if leaf == _PARAGRAPH and was_paragraph:
