@@ -82,7 +82,7 @@ _LONG = 60  # seconds: more than most words or segments last
 _DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
-_tokens = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
+_tokens = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
 Path = tuple[Step, ...]
 
