@@ -105,7 +105,7 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
                 files += [folder / f"{name}.txt", folder / f"{name}-words.txt"]
             for each in card["written"]:
                 files.append(folder / f"{each['kind']}.txt")
-                sources = [texts[0].parent / file for file in each["from"] if file not in LEFT_OUT]
+                sources = [text for text in texts if text in {data / file for file in each["from"]}]
                 run("speech_and_chat.py", each["kind"], *sources, "--one-in", str(each["one_in"]), "-o", files[-1])
             capfst.train(files, path, progress=partial(progress, quiet=False))
 
