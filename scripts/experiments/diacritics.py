@@ -30,7 +30,7 @@ from capfst.text.unicode import lower
 LANGUAGES = ("fr", "es", "pt", "de", "tr", "nl")
 LINES = 15_000
 """Number of lines taken from each training text."""
-FEW = 2_000
+FEW = 200
 HELD_OUT = 20
 """Every HELD_OUT-th line is held out where there is no test text."""
 SPEED_OF, TIMES = "fr", 5

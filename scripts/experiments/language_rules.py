@@ -24,7 +24,7 @@ from capfst.cli.exit_status import exit_status
 LANGUAGES = ("tr", "fr", "it", "nl")
 LINES = 60_000
 """Number of lines taken from each training text."""
-FEW = 2_000
+FEW = 200
 
 
 @click.command(help=__doc__)

@@ -45,10 +45,7 @@ from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower_bytes
 
 IN_DOMAIN = ("taskmaster_dialogs.txt.zst", "earnings_calls.txt.zst")
-MISMATCHED = (
-    *("speech_press_conferences.txt.zst", "state_union.txt.zst", "un_general_debate.txt.zst"),
-    *("usgov_web.txt.zst", "masc.txt.zst"),
-)
+MISMATCHED = ("speech_press_conferences.txt.zst", "state_union.txt.zst", "usgov_web.txt.zst", "masc.txt.zst")
 QUICK = 1_000
 """Number of lines taken from each file with --quick."""
 HEAD = (

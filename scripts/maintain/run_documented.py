@@ -30,7 +30,7 @@ import click
 
 from capfst import models
 from capfst.cli.exit_status import exit_status
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, quantity
 from capfst.io.blocks import read_blocks
 from capfst.io.compression import compressing, compression_of_name
 from capfst.text.unicode import lower_bytes
@@ -68,14 +68,13 @@ class Command(NamedTuple):
     shorter: list[str]
 
 
-def commands(page: Path, of_capfst: bool) -> list[str]:
-    """Return the commands of a page, as they are written, in their order."""
-    text = page.read_text("utf-8")
-    lines = [line for kind, block in _FENCED.findall(text) if kind == "sh" for line in block.splitlines()]
-    found = [line for line in lines if line.startswith(("capfst ", "zstd "))] if of_capfst else []
+def commands(text: str, of_capfst: bool) -> list[str]:
+    """Return the commands in a document, as they are written, in their order."""
+    blocks = [line for kind, block in _FENCED.findall(text) if kind == "sh" for line in block.splitlines()]
     text = _FENCED.sub("", text)
-    lines += [*re.findall(r"^    (.*)$", text, re.MULTILINE), *re.findall(r"`([^`\n]+)`", text)]
-    for line in lines:
+    indented, spans = re.findall(r"^    (.*)$", text, re.MULTILINE), re.findall(r"`([^`\n]+)`", text)
+    found = [line for line in blocks if of_capfst and line.startswith("capfst ")]
+    for line in (*blocks, *indented, *spans):
         command = next((instead for pattern, instead in INSTEAD.items() if re.match(pattern, line)), line)
         if _SCRIPT.match(command):
             found.append(command)
@@ -87,19 +86,20 @@ def contains(one: str, other: str) -> bool:
     return len(other) < len(one) and set(other.split()) <= set(one.split())
 
 
-def by_page(root: Path) -> dict[str, list[Command]]:
-    """Return the commands of all pages, each once: one that another contains is part of that one."""
-    everywhere = {page: commands(root / page, page in OF_CAPFST) for page in PAGES}
-    words = list(dict.fromkeys(command for of_page in everywhere.values() for command in of_page))
-    longest = [one for one in words if not any(contains(other, one) for other in words)]
-    shorter = {one: [other for other in words if contains(one, other)] for one in longest}
-    return {
-        page: [Command(one, shorter.pop(one)) for one in of_page if one in shorter]
-        for page, of_page in everywhere.items()
-    }
+def by_section(root: Path) -> list[list[Command]]:
+    """Return the commands of each section of the pages, each once: one that another contains is part of that one."""
+    sections = [
+        commands(section, page in OF_CAPFST)
+        for page in PAGES
+        for section in re.split(r"^## ", (root / page).read_text("utf-8"), flags=re.MULTILINE)
+    ]
+    every = list(dict.fromkeys(command for section in sections for command in section))
+    longest = [one for one in every if not any(contains(other, one) for other in every)]
+    shorter = {one: [other for other in every if contains(one, other)] for one in longest}
+    return [[Command(one, shorter.pop(one)) for one in section if one in shorter] for section in sections]
 
 
-def prepare(folder: Path, data: Path, of_page: list[Command]) -> None:
+def prepare(folder: Path, data: Path, section: list[Command]) -> None:
     """Write the files that commands name into a folder: scripts and documents, parts of corpora, models and lists."""
     for name in ("scripts", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -114,7 +114,7 @@ def prepare(folder: Path, data: Path, of_page: list[Command]) -> None:
     cased = b"".join(first_lines(data / TEXTS[0], LINES[0]))
     for name, text in (("cased", cased), ("recased", cased), ("lowercased", lower_bytes(cased)), ("train", part)):
         (folder / f"{name}.txt").write_bytes(text)
-    for name in [model for model in MODELS if any(model in command.text for command in of_page)]:
+    for name in [model for model in MODELS if any(model in command.text for command in section)]:
         shutil.copyfile(models.find(models.DEFAULT), folder / name)
     (folder / "words").mkdir()
     for language in LANGUAGES:
@@ -148,7 +148,7 @@ def runnable(command: str, data: Path) -> str:
         text = (ROOT / script[1]).read_text("utf-8")
         added = " --quick" if re.search('"--quick"|quick_option', text) else ""
         added += f" --data {shlex.quote(str(data))}" if "data_option" in text else ""
-        command = f"{script[0]}{added}{command[script.end() :]}"
+        command += added
     return _WORD.sub(files, command)
 
 
@@ -182,12 +182,12 @@ def run(command: str, folder: Path, data: Path) -> Result:
     return Result(command, time.monotonic() - begin, missing[1] if missing else "", error if is_failed else "")
 
 
-def results(of_page: list[Command], data: Path, leave_out: dict[str, str]) -> Iterator[Result]:
-    """Run the commands of a page in a folder of its own."""
+def results(section: list[Command], data: Path, leave_out: dict[str, str]) -> Iterator[Result]:
+    """Run the commands of a section in a folder of its own, in their order."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        prepare(folder, data, of_page)
-        for command in of_page:
+        prepare(folder, data, section)
+        for command in section:
             if reason := next((why for pattern, why in leave_out.items() if re.search(pattern, command.text)), None):
                 yield Result(command.text, 0, reason, "")
                 continue
@@ -209,22 +209,19 @@ def results(of_page: list[Command], data: Path, leave_out: dict[str, str]) -> It
 def main(data: Path, brief: bool, only: str) -> None:
     if not data.is_dir():
         raise CapfstError(f"{data}: no such folder. Name that of the corpora: make experiments DATA=folder.")
-    pages = {
-        page: [command for command in of_page if re.search(only, command.text)]
-        for page, of_page in by_page(ROOT).items()
-    }
+    sections = [[each for each in section if re.search(only, each.text)] for section in by_section(ROOT)]
 
-    def run_page(of_page: list[Command]) -> int:
-        failed = 0
-        for result in results(of_page, data, BRIEF_WITHOUT if brief else {}):
+    def run_section(section: list[Command]) -> int:
+        n_failed = 0
+        for result in results(section, data, BRIEF_WITHOUT if brief else {}):
             click.echo(str(result))
-            failed += bool(result.error)
-        return failed
+            n_failed += bool(result.error)
+        return n_failed
 
     with ThreadPoolExecutor(2) as pool:
-        n_failed = sum(pool.map(run_page, filter(None, pages.values())))
-    if n_failed:
-        raise CapfstError(f"{n_failed} of the documented commands failed.")
+        failed = sum(pool.map(run_section, filter(None, sections)))
+    if failed:
+        raise CapfstError(f"{quantity(failed, 'documented command')} failed.")
 
 
 if __name__ == "__main__":
