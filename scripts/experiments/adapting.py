@@ -119,7 +119,7 @@ def small_model(corpus: Path, quick: bool) -> Path:
     """Return a model of the first words of a corpus."""
 
     def train(model: Path) -> None:
-        lines = read_lines(corpus)
+        lines = read_lines(corpus, most=QUICK_WORDS if quick else None)
         counts = np.cumsum([line.count(" ") + 1 for line in lines])
         text = write(lines[: int(np.searchsorted(counts, QUICK_WORDS if quick else WORDS))], "words.txt")
         capfst.train(text, model)

@@ -132,8 +132,9 @@ def training_text(data: Path, quick: bool) -> list[Path]:
     files = []
     BUILD.mkdir(parents=True, exist_ok=True)
     for source in bundled_sources(data):
-        lines = read_lines(source)
-        lines = lines[: len(lines) - HELD_OUT.get(source.name, 0)][: QUICK if quick else MOST]
+        held_out, most = HELD_OUT.get(source.name, 0), QUICK if quick else MOST
+        lines = read_lines(source, most=None if held_out else most)
+        lines = lines[: len(lines) - held_out][:most]
         files.append(BUILD / source.stem)
         files[-1].write_text("\n".join(lines) + "\n", "utf-8")
     return files

@@ -44,7 +44,7 @@ def split(data: Path, language: str, most: int) -> tuple[list[str], list[str]]:
     train, test = [], [line for file in sorted(data.glob(f"dev/{language}/*")) for line in read_lines(file)]
     held_out: list[str] = []
     for file in sorted(data.glob(f"train/{language}/*")):
-        lines = read_lines(file)[:most]
+        lines = read_lines(file, most=most)
         end = len(lines) if test else len(lines) * 9 // 10
         train += lines[:end]
         held_out += lines[end:]

@@ -40,8 +40,8 @@ from capfst.text.unicode import lower
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
 PRUNED = (450_000, 1_000_000), (190_000, 420_000)
 """Numbers of surface forms and n-grams of pruned models; the last is as large as the bundled model of English."""
-FEW = 300
-"""Number of lines taken from each text with --quick."""
+FEW, FEW_PRUNED = 500, ((10_000, 20_000), (5_000, 10_000))
+"""With --quick, the number of lines taken from each text, and the sizes of pruned models."""
 TURNS = 3
 
 
@@ -76,7 +76,7 @@ def main(words: Path, data: Path, document: Path | None, quick: bool) -> None:
             companies.append([language, *cells, *(f"{n:,.0f}" for n in words_per_second([own, together], test))])
             click.echo(" ".join(companies[-1]), err=True)
         sizes = [of_size(listed, tests), of_size(together, tests)]
-        for n_words, n_ngrams in PRUNED:
+        for n_words, n_ngrams in FEW_PRUNED if quick else PRUNED:
             capfst.train(texts, own, max_words=n_words, max_ngrams=n_ngrams)
             sizes.append(of_size(own, tests))
     systems = ["own unigram", "own LM", "own LM + context", "one model", "and word lists", "and dev text"]
@@ -126,7 +126,7 @@ def split(data: Path, language: str, most: int | None, folder: Path) -> list[str
     for file in sorted(data.glob(f"train/{language}/*")):
         if language == "en" and file not in bundled_sources(data):
             continue
-        lines = read_lines(file)[:most]
+        lines = read_lines(file, most=most)
         end = len(lines) if test else len(lines) * 9 // 10
         held_out += lines[end:]
         (folder / language / file.stem).write_text("".join(line + "\n" for line in lines[:end]), "utf-8")

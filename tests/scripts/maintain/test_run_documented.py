@@ -1,4 +1,4 @@
-"""scripts/maintain/run_documented.py: the commands of the documents, as they are run, and what is made of their outcome."""
+"""scripts/maintain/run_documented.py: the commands of the documents, as they are run, and their outcome."""
 
 import re
 from pathlib import Path

@@ -37,5 +37,5 @@ def test_words_of_calls(archive):
     assert (hi.text, hi.mark, hi.tags, hi.times) == ("Hi", ".", ("7",), None)
     assert true.text == "true"  # a spreadsheet has changed it
     assert first.texts["google"][0].times == (0.5, 0.75)
-    with pytest.raises(ValueError):  # only when it is needed
+    with pytest.raises(IndexError):  # only when it is needed
         second.texts[REFERENCE]
