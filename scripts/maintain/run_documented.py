@@ -54,6 +54,7 @@ LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
 BRIEF_WITHOUT = {
     "bilingual.py": "left out: it aligns 9,000 pairs and trains on them",
     "named_entities.py": "left out: it trains a tagger for each fold of four corpora",
+    "restored_punctuation.py": "left out: it trains a network; tests run it",
 }
 """Commands that `--brief` leaves out, as patterns, and why."""
 SECONDS = 1200  # that a command may take
