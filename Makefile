@@ -11,7 +11,7 @@ quoted = '$(subst ','\'',$(1))'
 ORDER ?= 3
 TRAIN_OPTIONS := --order $(ORDER) $(if $(MAX_NGRAMS),--max-ngrams $(MAX_NGRAMS)) $(OPTIONS)
 
-.PHONY: help kernels demo test quick bounds fuzz lint lm model bench docs package clean
+.PHONY: help kernels demo test quick bounds fuzz lint lm model bench experiments docs package clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,6 +24,8 @@ help:
 	@echo '        [OUT=cap.fst ORDER=3 MAX_NGRAMS=20000000 OPTIONS="--no-clean"]'
 	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    measure models of several sizes, and KenLM [KENLM=folder BENCH_OPTIONS=…]'
+	@echo 'make experiments                run the documented experiments and benchmarks on small parts of corpora'
+	@echo '        [DATA=folder BRIEF=1]'
 	@echo 'make docs                       build the documentation site, in build/site'
 	@echo 'make fuzz                       attack capfst with random lines, damaged models and signals, about 15 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
@@ -94,6 +96,10 @@ model: $(if $(SOURCES),$(VENV)/core $(VENV)/words)
 bench: $(if $(and $(CORPUS),$(TEXT)),$(VENV)/bench)
 	@$(if $(and $(CORPUS),$(TEXT)),,echo 'make bench: no corpus or text. Run: make bench CORPUS=path TEXT=held-out-text' >&2; exit 2)
 	$(BIN)/python scripts/bench/bench.py $(call quoted,$(CORPUS)) $(call quoted,$(TEXT)) $(if $(KENLM),--kenlm $(call quoted,$(KENLM))) $(BENCH_OPTIONS)
+
+# Commands whose packages or programs are not installed are left out; BRIEF=1 also leaves out those that take long.
+experiments: $(VENV)/dev
+	$(BIN)/python scripts/maintain/run_documented.py $(if $(DATA),--data $(call quoted,$(DATA))) $(if $(BRIEF),--brief)
 
 docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict

@@ -36,6 +36,14 @@ class CapfstError(Exception):
         return shortened(one_line(super().__str__()))
 
 
+def missing_extra(problem: str, extra: str, then: str = "") -> CapfstError:
+    """Return the error for optional packages that are not installed: those of an extra of pyproject.toml.
+
+    pip adds an extra to the installed capfst, also if that came from a checkout or a wheel, and not from an index.
+    """
+    return CapfstError(f"{problem}. Run `pip install 'capfst[{extra}]'`{then}.")
+
+
 class ModelError(CapfstError):
     """A model that is missing, damaged, or lacks what the call needs."""
 

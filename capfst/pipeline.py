@@ -30,7 +30,7 @@ from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
 from capfst.context.domains import ANY
 from capfst.context.user_costs import add_user_words
-from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
+from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
 from capfst.io.alignments import Block, parse
 from capfst.io.blocks import joined, read_blocks
 from capfst.io.documents import PIECE, whole_documents
@@ -586,6 +586,6 @@ def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
     try:
         from capfst.search import openfst  # noqa: PLC0415  (pynini takes its time to load)
     except ModuleNotFoundError as error:
-        raise CapfstError("`engine='openfst'` needs pynini. Run `pip install 'capfst[openfst]'`.") from error
+        raise missing_extra("`engine='openfst'` needs pynini", "openfst") from error
 
     return openfst.Engine(lm, starts)

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -32,6 +33,7 @@ from capfst import models
 from capfst.cli import COMMANDS as CLI_COMMANDS
 from capfst.cli import cli
 from capfst.corpus.filters import FILTERS
+from capfst.options import RecaseOptions
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -202,6 +204,29 @@ def test_the_python_api_of_the_documents_is_there(document):
         assert name in capfst.__all__
     for name in re.findall(r"\brecaser\.(\w+)\(", text_of(document)):
         assert hasattr(capfst.Recaser, name)
+
+
+def test_the_options_of_recasing_are_on_the_pages_of_python_and_the_service():
+    requests = pytest.importorskip("capfst.serve.requests", reason="the extra `serve` is not installed")
+    for page, start, names in (
+        ("python.md", "The options are those of", {each.name for each in fields(RecaseOptions)}),
+        ("service.md", "Options are fields of the object", set(requests.NAMES)),
+    ):
+        shown = text_of(DOCS / page).partition(start)[2].partition(". ")[0]
+        assert set(re.findall(r"`([a-z_]+)`", shown)) - {"model", "recase"} == names
+
+
+def test_the_extras_that_are_named_are_those_of_the_package():
+    project = text_of(ROOT / "pyproject.toml").partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    extras = set(re.findall(r"^(\w+) = ", project, re.MULTILINE))
+    assert {"parquet", "serve"} <= extras
+    for document in DOCUMENTS:
+        for named in re.findall(r"pip install (?:-\S+ \S+ )*'(?:\.|capfst)\[([\w,]+)\]'", text_of(document)):
+            assert set(named.split(",")) <= extras
+    sources = [text_of(path) for path in (ROOT / "capfst").rglob("*.py")]
+    named = [extra for source in sources for extra in re.findall(r'missing_extra\(".*?", "(\w+)"', source)]
+    assert len(named) > 7 and set(named) <= extras
+    assert sum("pip install 'capfst[" in source for source in sources) == 1  # one place makes the hint
 
 
 def test_each_public_name_is_on_the_page_of_the_api():

@@ -44,7 +44,7 @@ from capfst.bilingual.forward_backward import Edges, forward_backward, line_edge
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.word_facts import MX, AnnotatedText
 from capfst.casing.shapes import N_SHAPES
-from capfst.exceptions import CapfstError, ModelError
+from capfst.exceptions import ModelError, missing_extra
 from capfst.kernels import allocating
 from capfst.kernels.types import (
     BoolArray,
@@ -310,7 +310,7 @@ def prior_mean() -> npt.NDArray[np.float64]:
 def check_scipy() -> None:
     """Raise CapfstError if SciPy is not installed."""
     if find_spec("scipy") is None:
-        raise CapfstError("training on translations needs SciPy. Run `pip install 'capfst[bilingual]'`.")
+        raise missing_extra("training on translations needs SciPy", "bilingual")
 
 
 def fit(

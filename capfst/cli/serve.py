@@ -10,7 +10,7 @@ import click
 from capfst import models
 from capfst.cli.options import MODEL, command, option, options_of
 from capfst.cli.streams import note
-from capfst.exceptions import CapfstError
+from capfst.exceptions import missing_extra
 from capfst.options import ServeOptions
 from capfst.system.budget import keep_freed_memory
 
@@ -60,7 +60,7 @@ def serve(lms: tuple[tuple[str, models.Named], ...], quiet: bool, **options: Any
     try:
         from capfst.serve.server import serve as run
     except ModuleNotFoundError as error:
-        raise CapfstError("capfst serve needs more packages. Run `pip install 'capfst[serve]'`.") from error
+        raise missing_extra("capfst serve needs more packages", "serve") from error
     from capfst.recaser import load
 
     recasers = {name: load(path) for name, path in lms}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, missing_extra
 from capfst.explain.explanation import Explanation
 from capfst.explain.table import printable
 
@@ -23,9 +23,7 @@ def svg(explanation: Explanation) -> str:
     try:
         import graphviz  # noqa: PLC0415  (an extra)
     except ModuleNotFoundError as error:
-        raise CapfstError(
-            "pictures need Graphviz. Run `pip install 'capfst[explain]'`, and install Graphviz's program dot."
-        ) from error
+        raise missing_extra("pictures need Graphviz", "explain", ", and install Graphviz's program dot") from error
     if len(explanation.arcs) > _MOST_DRAWN:
         raise CapfstError(
             f"the picture would have {len(explanation.arcs):,} arcs. Draw a shorter line, or use the table."

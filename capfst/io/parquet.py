@@ -21,14 +21,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from capfst.exceptions import CapfstError, CorpusError, OptionError
+from capfst.exceptions import CorpusError, OptionError, missing_extra
 
 try:
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 except ImportError as error:
-    raise CapfstError("Parquet files need pyarrow. Run `pip install 'capfst[parquet]'`.") from error
+    raise missing_extra("Parquet files need pyarrow", "parquet") from error
 
 from capfst.io.alignments import OtherTexts, joined_texts, mismatch
 from capfst.io.arrow import NotUtf8Error, recase_array

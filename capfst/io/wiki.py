@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-from capfst.exceptions import CapfstError, CorpusError
+from capfst.exceptions import CorpusError, missing_extra
 from capfst.io.compression import OnRead, decompressed
 from capfst.io.protocol import TextOptions
 from capfst.system.workers import map_in_processes
@@ -25,7 +25,7 @@ try:
     from mwxml.element_iterator import ElementIterator
     from mwxml.errors import MalformedXML
 except ImportError as error:
-    raise CapfstError("Wikimedia dumps need mwxml and mwparserfromhell. Run `pip install 'capfst[wiki]'`.") from error
+    raise missing_extra("Wikimedia dumps need mwxml and mwparserfromhell", "wiki") from error
 
 _ARTICLES = 0  # number of this namespace in all wikis
 _HIDDEN = (-2, 6, 14)  # Media, File, Category: links to them are not text, but pictures or labels of the page

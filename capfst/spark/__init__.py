@@ -5,13 +5,13 @@ for a command, and `shipping` sends a model to the executors. Importing this pac
 imports it only when Spark is used.
 """
 
-from capfst.exceptions import CapfstError
+from capfst.exceptions import missing_extra
 
 try:
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
 except ImportError as error:
-    raise CapfstError("Spark is not installed. Run `pip install 'capfst[spark]'`.") from error
+    raise missing_extra("Spark is not installed", "spark") from error
 
 from capfst.spark.dataframe import recase
 

@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 
-from capfst.exceptions import CapfstError, CorpusError, ModelError, OptionError
+from capfst.exceptions import CorpusError, ModelError, OptionError, missing_extra
 from capfst.text.facts import rows
 from capfst.text.language import NAME, Language, languages, longest_first, padded
 from capfst.text.unicode import (
@@ -82,7 +82,7 @@ def rules_of(
     try:
         from capfst.text import character_map  # noqa: PLC0415  (pynini is optional)
     except ModuleNotFoundError as error:
-        raise CapfstError("`grammar` needs pynini. Run `pip install 'capfst[openfst]'`.") from error
+        raise missing_extra("`grammar` needs pynini", "openfst") from error
 
     try:
         left = character_map.read(grammar)

@@ -34,12 +34,16 @@ from typing import Any, BinaryIO
 import click
 from tables import bench_table, save
 
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
+from helpers.corpora import heads
+
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.evaluate.score import score_files
 from capfst.exceptions import CapfstError
 from capfst.fst.read import CapFst
 from capfst.io.blocks import read_blocks
+from capfst.io.files import find_files
 from capfst.recaser import load
 
 SIZES = {"1 M": 1_000_000, "5 M": 5_000_000, "20 M": 20_000_000}
@@ -49,6 +53,10 @@ recaser = capfst.load("en", sentence_case=True)
 for line in sys.stdin:
     sys.stdout.write(recaser(line))
 """
+
+
+QUICK = 1_000
+"""Number of lines taken from each file and text with --quick."""
 
 
 @dataclass
@@ -251,6 +259,7 @@ def machine() -> str:
     type=click.Path(path_type=Path),
     help="Folder that keeps the models; existing models are used.  [default: a temporary folder]",
 )
+@click.option("--quick", is_flag=True, help="Run each command once on small parts of the data, which shows nothing.")
 def main(
     corpus: str,
     text: Path,
@@ -260,9 +269,14 @@ def main(
     output: Path,
     work: Path | None,
     cpu_time: bool,
+    quick: bool,
 ) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = work or Path(temporary)
+        files = find_files([corpus])
+        if quick:
+            (text,), files = heads([text], QUICK, folder), heads(files, QUICK, folder)
+            repeat = runs = 1
         output.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(exist_ok=True)
         cased, lowered = folder / "cased.txt", folder / "lowered.txt"
@@ -272,7 +286,7 @@ def main(
         for name, options in models.items():
             if not (folder / f"{name}.fst").exists():
                 print(f"training {name} …", file=sys.stderr)
-                capfst.train(corpus, folder / f"{name}.fst", **options)  # type: ignore[arg-type]
+                capfst.train(files, folder / f"{name}.fst", **options)  # type: ignore[arg-type]
             if kenlm and name in SIZES and not (folder / f"{name}.bin").exists():
                 arpa, binary = folder / f"{name}.arpa", folder / f"{name}.bin"
                 lm = folder / f"{name}.fst"

@@ -34,6 +34,9 @@ import peers
 from bench import Contender, machine, run
 from tables import leaderboard_tables, save
 
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
+from helpers.corpora import heads
+
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.evaluate.score import Scores, score_files
@@ -44,7 +47,10 @@ from capfst.text.unicode import lower
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 PEER = str(Path(__file__).with_name("peer.py"))
-SECONDS, RUNS = 2, 3  # of each measurement of speed, and runs of it
+SECONDS, RUNS = 2, 3
+"""Of each measurement of speed, and runs of it."""
+QUICK = 500
+"""Number of lines taken from each text and corpus with --quick."""
 
 
 class Entry(NamedTuple):
@@ -84,14 +90,14 @@ def peer_entries(names: list[str], train: tuple[Path, ...], work: Path) -> dict[
     return entries
 
 
-def measure(entry: Entry, texts: dict[str, Path], vocabulary: set[str]) -> dict[str, Any]:
+def measure(entry: Entry, texts: dict[str, Path], vocabulary: set[str], quick: bool) -> dict[str, Any]:
     """Return the scores of an entry for each text, its bytes, its tokens per second, and the seconds for one line."""
 
     def known(token: str) -> bool:
         return all(word.lower() in vocabulary for _, words in peers.words(f"{token}\n".encode()) for word in words)
 
     def fastest(text: Path) -> float:
-        return min(run(contender, text, None, by_cpu=True)[0] for _ in range(RUNS))
+        return min(run(contender, text, None, by_cpu=True)[0] for _ in range(1 if quick else RUNS))
 
     contender = Contender(entry.title, entry.command)
     scores, longest, seconds = {}, "", 0.0
@@ -107,7 +113,7 @@ def measure(entry: Entry, texts: dict[str, Path], vocabulary: set[str]) -> dict[
         one = Path(temporary) / "one"
         one.write_text(longest.partition("\n")[0] + "\n", "utf-8")
         overhead = fastest(one)
-        copies = ceil(SECONDS / max(seconds - overhead, 0.01))
+        copies = 1 if quick else ceil(SECONDS / max(seconds - overhead, 0.01))
         large.write_text(longest * copies, "utf-8")
         rate = len(longest.split()) * copies / (fastest(large) - overhead)
     return {
@@ -156,10 +162,25 @@ def named(path: Path) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write the results to.",
 )
+@click.option(
+    "--quick", is_flag=True, help=f"Use the first {QUICK} lines of each text and corpus, which shows nothing."
+)
 def main(
-    texts: tuple[Path, ...], train: tuple[Path, ...], lms: tuple[Path, ...], only: str | None, work: Path, output: Path
+    texts: tuple[Path, ...],
+    train: tuple[Path, ...],
+    lms: tuple[Path, ...],
+    only: str | None,
+    work: Path,
+    output: Path,
+    quick: bool,
 ) -> None:
     os.environ["PYTHONHASHSEED"] = "0"  # truecase breaks ties in the order of a set
+    work.mkdir(parents=True, exist_ok=True)
+    if quick:
+        work = work / "quick"
+        for name in "texts", "train":
+            (work / name).mkdir(parents=True, exist_ok=True)
+        texts, train = (tuple(heads(files, QUICK, work / name)) for name, files in (("texts", texts), ("train", train)))
     models = {name: find(name) for name in names()} | {named(lm): lm for lm in lms}
     everyone = ["capfst-lm", "capfst", *models, *peers.PEERS]
     chosen = only.split(",") if only else everyone
@@ -178,7 +199,6 @@ def main(
         if any(former[name] != results[name] for name in ("trained_on", "texts")):
             raise CapfstError(f"{output}: measured with other texts or corpora. Choose another output, or measure all.")
         results = former
-    work.mkdir(parents=True, exist_ok=True)
     own = work / "capfst.fst"
     if not own.exists() and {"capfst", "capfst-lm"} & set(chosen):
         capfst.train(list(train), own)
@@ -187,7 +207,7 @@ def main(
     for name in chosen:
         if name in entries:
             print(f"measuring {name} …", file=sys.stderr)
-            results["entries"][name] = measure(entries[name], {named(text): text for text in texts}, vocabulary)
+            results["entries"][name] = measure(entries[name], {named(text): text for text in texts}, vocabulary, quick)
             facts = work / f"{name}.json"
             if facts.exists():
                 results["entries"][name]["training"] = json.loads(facts.read_text("utf-8"))

@@ -237,7 +237,7 @@ async def soak(served: Served, lines: list[str], minutes: float) -> list[float]:
 @click.option("--quick", is_flag=True, help="Measure for a moment, which shows nothing.")
 @click.option("--json", "output", type=click.Path(dir_okay=False, path_type=Path), help="File to write the results to.")
 def main(text: Path, seconds: float, rounds: int, minutes: float, quick: bool, output: Path | None) -> None:
-    seconds, rounds, size = (0.2, 1, 1 << 16) if quick else (seconds, rounds, _STREAM)
+    seconds, rounds, minutes, size = (0.2, 1, 0, 1 << 16) if quick else (seconds, rounds, minutes, _STREAM)
     given = b"".join(read_blocks([text])).decode().lower().splitlines()
     lines = [line.strip() for line in given if line.strip()]
     short = [line for line in lines if 20 <= len(line) <= 100]

@@ -22,6 +22,7 @@ import click
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # for helpers
 from helpers.markdown import fill, table
+from helpers.packages import require
 
 from capfst.cli.exit_status import exit_status
 from capfst.system.atomic import replacing
@@ -163,6 +164,8 @@ def plot(results: dict[str, Any], path: Path) -> None:
     help="Image file for a chart of bench.py's rates (needs matplotlib).",
 )
 def main(results: tuple[Path, ...], document: Path | None, image: Path | None) -> None:
+    if image:
+        require("matplotlib")
     for path in results:
         result = json.loads(path.read_text("utf-8"))
         name = result["table"]

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import click
 import numpy as np
-from helpers.corpora import document_option
+from helpers.corpora import document_option, heads, quick_option
 from helpers.markdown import fill, table
 
 import capfst
@@ -37,6 +37,10 @@ from capfst.io.files import find_files
 from capfst.recaser import Recaser, load
 
 HELD_OUT = 20
+SPEED = 4_000_000
+"""Number of characters that are recased to measure speed."""
+QUICK = 1_000
+"""Number of lines taken from each file and text with --quick."""
 PARTS = ("the paper's pipeline", "+ OOV words guessed", "+ context weights", "+ unseen casings")
 
 
@@ -88,9 +92,9 @@ def intrinsic(recaser: Recaser, text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def speed(recaser: Recaser, text: str) -> float:
-    """Return tokens per second in one thread, the best of three runs of the repeated text."""
-    data = (text.lower() * (1 + 4_000_000 // max(1, len(text)))).encode()
+def speed(recaser: Recaser, text: str, size: int) -> float:
+    """Return tokens per second in one thread, the best of three runs of the text, repeated up to a size."""
+    data = (text.lower() * (1 + size // max(1, len(text)))).encode()
     best = min(_seconds(recaser, data) for _ in range(3))
     return len(data.split()) / best
 
@@ -124,12 +128,20 @@ def scores(recaser: Recaser, text: str, folder: Path) -> str:
 @click.option("--speech", type=click.Path(exists=True, path_type=Path), help="File of the last corpus.")
 @click.option("--order", default=3, show_default=True)
 @document_option
+@quick_option
 def main(
-    corpora: tuple[str, ...], texts: tuple[Path, ...], speech: Path | None, order: int, document: Path | None
+    corpora: tuple[str, ...],
+    texts: tuple[Path, ...],
+    speech: Path | None,
+    order: int,
+    document: Path | None,
+    quick: bool,
 ) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        if quick:
+            texts = tuple(heads(texts, QUICK, folder))
         named = {path.name.split(".")[0]: b"".join(read_blocks([path])).decode() for path in texts}
         for corpus in corpora:
             files = find_files([corpus])
@@ -137,6 +149,8 @@ def main(
                 rest, words = held_out(speech, folder)
                 named["speech, no punctuation"] = words
                 files = [rest if file.samefile(speech) else file for file in files]
+            if quick and not corpus.endswith(".fst"):
+                files = heads(files, QUICK, folder)
             if corpus.endswith(".fst"):
                 model, about = files[0], files[0].stem
             else:
@@ -153,12 +167,14 @@ def main(
                 cells = [scores(recaser, text, folder) for text in named.values()]
                 bare = part(model, number)
                 cells.append(scores(bare, intrinsic(load(model), first), folder))
-                rows.append([about if number == 1 else "", name, *cells, f"{speed(recaser, first):,.0f}"])
-        heads = ["trained on", "model", *named, "intrinsic", "tokens/s"]
-        rows = [row[:-2] + [""] * (len(heads) - len(row)) + row[-2:] for row in rows]
-    print(table(heads, rows, texts=2))
+                rows.append(
+                    [about if number == 1 else "", name, *cells, f"{speed(recaser, first, 0 if quick else SPEED):,.0f}"]
+                )
+        head = ["trained on", "model", *named, "intrinsic", "tokens/s"]
+        rows = [row[:-2] + [""] * (len(head) - len(row)) + row[-2:] for row in rows]
+    print(table(head, rows, texts=2))
     if document:  # without the speed, which depends on the machine
-        fill(document, "ablation", table(heads[:-1], [row[:-1] for row in rows], texts=2))
+        fill(document, "ablation", table(head[:-1], [row[:-1] for row in rows], texts=2))
 
 
 if __name__ == "__main__":

@@ -12,12 +12,13 @@ words in common with the sentences are left out.
 
 \b
 * calls: the references of Earnings-21; the bundled model has seen other calls.
-* meetings, committees, speeches: AMI and ICSI; the parliaments of Wales and
-  Canada; the general debate of the United Nations.
+* meetings: AMI and ICSI.
+* press conferences: presidents of the United States.
 * tweets: WNUT 2017, as they are cased.
 * manuals: the help of LibreOffice, and the manual of PHP.
-* dialogs: Taskmaster. The bundled model has seen all of them, so the base is
-  a model of Simple English Wikipedia.
+* committees, dialogs: the parliaments of Wales and Canada; Taskmaster. The
+  bundled model has seen all of them, so the base is a model of Simple English
+  Wikipedia.
 * German laws: the base is a model of Klexikon, an encyclopedia for children.
 """
 
@@ -27,6 +28,7 @@ import logging
 import time
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,10 +52,10 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "adapting"
 SENTENCES, HELD_OUT = 1500, 4000
 TUNED_ON = 10
 """One in this many sentences tunes the weights of the mixture."""
-WORDS = 1_200_000
-"""Number of words of the models that replace the bundled one."""
-QUICK = 300
-"""Number of held-out lines with --quick."""
+WORDS, QUICK_WORDS = 1_200_000, 20_000
+"""Numbers of words of the models that replace the bundled one."""
+QUICK, QUICK_EVERY = 300, 4
+"""With --quick, the number of sentences and of held-out lines, and the kinds that are measured: one in so many."""
 COLUMNS = ("base", "own", "mix", "train --base")
 
 
@@ -97,32 +99,32 @@ def halves(name: str, lines: list[str], base: str | Path = "en") -> Kind:
     return kind(name, lines[:cut], lines[cut:], base)
 
 
-def kinds(data: Path) -> Iterator[Kind]:
+def kinds(data: Path, quick: bool) -> Iterator[Kind]:
     english, german = data / "train" / "en", data / "train" / "de"
     heard = list(calls(data))
     yield kind("calls", [line for call in heard[::2] for line in call], [line for call in heard[1::2] for line in call])
     yield halves("meetings", read_lines(english / "speech_meetings.txt.zst"))
-    yield halves("committees", read_lines(english / "speech_committees.txt.zst"))
-    yield halves("speeches", read_lines(english / "un_general_debate.txt.zst"))
+    yield halves("press conferences", read_lines(english / "speech_press_conferences.txt.zst"))
     yield halves("tweets", tweets(data))
     for name, corpus in ("LibreOffice", "libreoffice"), ("PHP", "phpdoc"):
         yield halves(f"manual of {name}", ends(read_lines(data / "parallel" / f"{corpus}.en-fr.en.txt.zst")))
-    wikipedia = small_model(english / "simple_wikipedia.txt.zst")
+    wikipedia = small_model(english / "simple_wikipedia.txt.zst", quick)
+    yield halves("committees", read_lines(english / "speech_committees.txt.zst"), wikipedia)
     yield halves("dialogs", read_lines(english / "taskmaster_dialogs.txt.zst"), wikipedia)
-    klexikon = small_model(german / "wikipedia_klexikon.txt.zst")
+    klexikon = small_model(german / "wikipedia_klexikon.txt.zst", quick)
     yield halves("German laws", ends(read_lines(german / "gesetze.txt.zst")), klexikon)
 
 
-def small_model(corpus: Path) -> Path:
-    """Return a model of the first WORDS words of a corpus."""
+def small_model(corpus: Path, quick: bool) -> Path:
+    """Return a model of the first words of a corpus."""
 
     def train(model: Path) -> None:
-        lines = read_lines(corpus)
+        lines = read_lines(corpus, most=QUICK_WORDS if quick else None)
         counts = np.cumsum([line.count(" ") + 1 for line in lines])
-        text = write(lines[: int(np.searchsorted(counts, WORDS))], "words.txt")
+        text = write(lines[: int(np.searchsorted(counts, QUICK_WORDS if quick else WORDS))], "words.txt")
         capfst.train(text, model)
 
-    return kept_model(BUILD / f"{corpus.name.partition('.')[0]}.fst", train)
+    return kept_model(BUILD / ("quick" if quick else "") / f"{corpus.name.partition('.')[0]}.fst", train)
 
 
 def write(lines: list[str], name: str) -> Path:
@@ -163,8 +165,10 @@ def models(given: Kind) -> Iterator[str | Path]:
 def main(data: Path, quick: bool, document: Path | None) -> None:
     logging.disable(logging.WARNING)
     rows = []
-    for given in kinds(data):
+    for given in islice(kinds(data, quick), 0, None, QUICK_EVERY if quick else 1):
         held_out = given.held_out[: QUICK if quick else None]
+        if quick:
+            given = given._replace(sentences=given.sentences[:QUICK])
         base = given.base if isinstance(given.base, str) else given.base.stem.replace("_", " ")
         rows.append([given.name, base, *(f"{f1(model, held_out):.2f}" for model in models(given))])
     printed = table(["text", "base", *("F1: base", *COLUMNS[1:])], rows, texts=2)

@@ -30,7 +30,7 @@ from capfst.text.unicode import lower
 LANGUAGES = ("fr", "es", "pt", "de", "tr", "nl")
 LINES = 15_000
 """Number of lines taken from each training text."""
-FEW = 2_000
+FEW = 200
 HELD_OUT = 20
 """Every HELD_OUT-th line is held out where there is no test text."""
 SPEED_OF, TIMES = "fr", 5
@@ -68,7 +68,7 @@ def split(data: Path, language: str, most: int) -> tuple[list[str], list[str]]:
     test = [line for file in sorted(data.glob(f"test/{language}/*")) for line in read_lines(file)]
     train: list[str] = []
     for file in sorted(data.glob(f"train/{language}/*")):
-        lines = read_lines(file)[:most]
+        lines = read_lines(file, most=most)
         if not test and file.name.startswith("common_voice"):
             test = lines[::HELD_OUT]
             del lines[::HELD_OUT]

@@ -53,7 +53,7 @@ HELD_OUT = {"wikinews.txt.zst": 2000, "taskmaster_dialogs.txt.zst": 3000}
 MOST = 200_000
 """Number of lines taken from each source; only one has more."""
 QUICK = 300
-"""Number of lines per kind with --quick; of each source, twenty times as many."""
+"""Number of lines per kind, and of each source, with --quick."""
 SAMPLE = 10_000
 """Number of tokens per kind in which ambiguous words are counted; a longer text has a larger fraction of them."""
 SHOWN = ("accuracy", "f1", "capitalization_error_rate")
@@ -132,8 +132,9 @@ def training_text(data: Path, quick: bool) -> list[Path]:
     files = []
     BUILD.mkdir(parents=True, exist_ok=True)
     for source in bundled_sources(data):
-        lines = read_lines(source)
-        lines = lines[: len(lines) - HELD_OUT.get(source.name, 0)][: 20 * QUICK if quick else MOST]
+        held_out, most = HELD_OUT.get(source.name, 0), QUICK if quick else MOST
+        lines = read_lines(source, most=None if held_out else most)
+        lines = lines[: len(lines) - held_out][:most]
         files.append(BUILD / source.stem)
         files[-1].write_text("\n".join(lines) + "\n", "utf-8")
     return files

@@ -24,7 +24,7 @@ from capfst.cli.exit_status import exit_status
 LANGUAGES = ("tr", "fr", "it", "nl")
 LINES = 60_000
 """Number of lines taken from each training text."""
-FEW = 2_000
+FEW = 200
 
 
 @click.command(help=__doc__)
@@ -44,7 +44,7 @@ def split(data: Path, language: str, most: int) -> tuple[list[str], list[str]]:
     train, test = [], [line for file in sorted(data.glob(f"dev/{language}/*")) for line in read_lines(file)]
     held_out: list[str] = []
     for file in sorted(data.glob(f"train/{language}/*")):
-        lines = read_lines(file)[:most]
+        lines = read_lines(file, most=most)
         end = len(lines) if test else len(lines) * 9 // 10
         train += lines[:end]
         held_out += lines[end:]

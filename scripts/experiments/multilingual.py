@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 
 import click
 import numpy as np
-from helpers.corpora import data_option, document_option, quick_option, read_lines
+from helpers.corpora import bundled_sources, data_option, document_option, quick_option, read_lines
 from helpers.markdown import show, table
 from helpers.models import fastest, levels
 from helpers.overlap import overlap
@@ -38,12 +38,10 @@ from capfst.cli.exit_status import exit_status
 from capfst.text.unicode import lower
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
-LEFT_OUT = ("eltec_novels", "frus", "un_general_debate")
-"""English texts that the bundled model is not trained on, either."""
 PRUNED = (450_000, 1_000_000), (190_000, 420_000)
 """Numbers of surface forms and n-grams of pruned models; the last is as large as the bundled model of English."""
-FEW = 3_000
-"""Number of lines taken from each text with --quick."""
+FEW, FEW_PRUNED = 500, ((10_000, 20_000), (5_000, 10_000))
+"""With --quick, the number of lines taken from each text, and the sizes of pruned models."""
 TURNS = 3
 
 
@@ -78,7 +76,7 @@ def main(words: Path, data: Path, document: Path | None, quick: bool) -> None:
             companies.append([language, *cells, *(f"{n:,.0f}" for n in words_per_second([own, together], test))])
             click.echo(" ".join(companies[-1]), err=True)
         sizes = [of_size(listed, tests), of_size(together, tests)]
-        for n_words, n_ngrams in PRUNED:
+        for n_words, n_ngrams in FEW_PRUNED if quick else PRUNED:
             capfst.train(texts, own, max_words=n_words, max_ngrams=n_ngrams)
             sizes.append(of_size(own, tests))
     systems = ["own unigram", "own LM", "own LM + context", "one model", "and word lists", "and dev text"]
@@ -120,14 +118,15 @@ def words_per_second(models: list[Path], lines: list[str]) -> list[float]:
 
 
 def split(data: Path, language: str, most: int | None, folder: Path) -> list[str]:
-    """Write the lines to train on, at most `most` of each text, to folder/language; return the lines to test on."""
+    """Write the lines to train on, at most `most` of each text, to folder/language; return the lines to test on. The
+    English texts are those of the bundled model."""
     test = [line for file in sorted(data.glob(f"test/{language}/wiki*")) for line in read_lines(file)][:most]
     (folder / language).mkdir()
     train, held_out = [], []
     for file in sorted(data.glob(f"train/{language}/*")):
-        if language == "en" and file.name.removesuffix(".txt.zst") in LEFT_OUT:
+        if language == "en" and file not in bundled_sources(data):
             continue
-        lines = read_lines(file)[:most]
+        lines = read_lines(file, most=most)
         end = len(lines) if test else len(lines) * 9 // 10
         held_out += lines[end:]
         (folder / language / file.stem).write_text("".join(line + "\n" for line in lines[:end]), "utf-8")

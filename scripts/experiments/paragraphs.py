@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
-from helpers.corpora import read_lines
+from helpers.corpora import quick_option, read_lines
 from helpers.markdown import table
 from sentence_boundaries import joined
 
@@ -22,7 +22,8 @@ import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.text.unicode import lower
 
-LINES = 50_000
+LINES, QUICK = 50_000, 1_000
+"""Numbers of lines taken from each file, and of each file and text with --quick."""
 TOGETHER = 4
 
 FILE = click.Path(exists=True, path_type=Path)
@@ -31,11 +32,12 @@ FILE = click.Path(exists=True, path_type=Path)
 @click.command(help=__doc__)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option("--text", "texts", multiple=True, required=True, type=FILE, help="Text to measure on (repeatable).")
-def main(files: tuple[Path, ...], texts: tuple[Path, ...]) -> None:
-    sentences = [line for file in files for line in read_lines(file)[:LINES]]
+@quick_option
+def main(files: tuple[Path, ...], texts: tuple[Path, ...], quick: bool) -> None:
+    sentences = [line for file in files for line in read_lines(file, most=QUICK if quick else LINES)]
     references = []
     for text in texts:
-        lines = read_lines(text)
+        lines = read_lines(text, most=QUICK if quick else None)
         references += [lines, [" ".join(group) for group in joined(lines, False)]]
     rows = []
     with TemporaryDirectory() as folder:

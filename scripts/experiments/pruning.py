@@ -13,13 +13,19 @@ import tempfile
 from pathlib import Path
 
 import click
+from helpers.corpora import heads, quick_option
 from helpers.markdown import table
+from helpers.packages import require
 
 import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.evaluate.perplexity import perplexity
 from capfst.evaluate.score import score
 from capfst.io.blocks import read_blocks
+from capfst.io.files import find_files
+
+QUICK = 1_000
+"""Number of lines taken from each file and text with --quick."""
 
 
 def measure(model: Path, texts: tuple[Path, ...]) -> list[tuple[float, float, float]]:
@@ -65,14 +71,20 @@ def draw(path: Path, texts: tuple[Path, ...], rows: list[tuple[int, list[tuple[f
 @click.option("--sizes", default="20000000,5000000,1000000", show_default=True, help="Numbers of n-grams.")
 @click.option("--order", default=3, show_default=True, help="Length of the longest n-grams.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Image file for a plot (needs matplotlib).")
-def main(corpus: str, texts: tuple[Path, ...], sizes: str, order: int, plot: Path | None) -> None:
+@quick_option
+def main(corpus: str, texts: tuple[Path, ...], sizes: str, order: int, plot: Path | None, quick: bool) -> None:
+    if plot:
+        require("matplotlib")
     head = ["n-grams", "MB", "bytes per n-gram"]
     head += [cell for text in texts for cell in (f"{name(text)}: perplexity", "accuracy", "F1")]
     measured, rows = [], []
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder, "cap.fst")
+        files = find_files([corpus])
+        if quick:
+            files, texts = heads(files, QUICK, Path(folder)), tuple(heads(texts, QUICK, Path(folder)))
         for size in (None, *map(int, sizes.split(","))):
-            trained = capfst.train(corpus, model, order=order, max_ngrams=size, context=False)
+            trained = capfst.train(files, model, order=order, max_ngrams=size, context=False)
             count = sum(trained.ngrams)
             size_in_bytes = model.stat().st_size
             measured.append((count, measure(model, texts)))

@@ -32,7 +32,7 @@ import capfst
 from capfst.cli.exit_status import exit_status
 from capfst.context.classes import label_classes
 
-GENERAL = ("wikinews_archive", "un_general_debate", "eltec_novels")
+GENERAL = ("wikinews_archive", "speech_press_conferences", "novels_1889_1929_dialogue")
 SPEECH = (
     *("openstax", "wikinews", "trivia_questions", "usgov_web", "masc", "state_union", "common_voice"),
     *("taskmaster_dialogs", "speech_meetings", "earnings_calls", "speech_committees"),

@@ -29,6 +29,7 @@ from pathlib import Path
 import click
 import numpy as np
 import numpy.typing as npt
+from helpers.corpora import heads, quick_option
 from helpers.markdown import table
 
 import capfst
@@ -44,7 +45,9 @@ from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import lower_bytes
 
 IN_DOMAIN = ("taskmaster_dialogs.txt.zst", "earnings_calls.txt.zst")
-MISMATCHED = ("un_general_debate.txt.zst", "frus.txt.zst", "usgov_web.txt.zst", "masc.txt.zst")
+MISMATCHED = ("speech_press_conferences.txt.zst", "state_union.txt.zst", "usgov_web.txt.zst", "masc.txt.zst")
+QUICK = 1_000
+"""Number of lines taken from each file with --quick."""
 HEAD = (
     "LM trained on",
     "n-grams",
@@ -179,11 +182,15 @@ def run(
 )
 @click.option("--order", default=3, show_default=True, help="Length of the longest n-grams of all LMs.")
 @click.option("--max-ngrams", type=int, help="Prune the mismatched LM to this many n-grams.  [default: do not prune]")
+@quick_option
 def main(
-    data: Path, work: Path, in_domain: list[str], mismatched: list[str], order: int, max_ngrams: int | None
+    data: Path, work: Path, in_domain: list[str], mismatched: list[str], order: int, max_ngrams: int | None, quick: bool
 ) -> None:
     work.mkdir(parents=True, exist_ok=True)
-    rows = run([data / name for name in in_domain], [data / name for name in mismatched], work, order, max_ngrams)
+    files, others = ([data / name for name in names] for names in (in_domain, mismatched))
+    if quick:
+        files, others = heads(files, QUICK, work), heads(others, QUICK, work)
+    rows = run(files, others, work, order, max_ngrams)
     printed = aligned([HEAD, *rows])
     (work / "results.md").write_text(f"{table(HEAD, rows)}\n", "utf-8")
     (work / "results.txt").write_text(f"{printed}\n", "utf-8")

@@ -47,7 +47,7 @@ from capfst.punctuation.train import f1
 from capfst.recaser import Recaser
 from capfst.system.progress import progress
 
-GENERAL = ("un_general_debate", "eltec_novels", "wikinews_archive", "usgov_web")
+GENERAL = ("speech_press_conferences", "novels_1889_1929_dialogue", "wikinews_archive", "usgov_web")
 SPEECH = (
     *("earnings_calls", "openstax", "trivia_questions", "speech_meetings", "masc", "speech_committees"),
     *("state_union", "common_voice", "wikinews", "taskmaster_dialogs"),

@@ -40,13 +40,13 @@ import numpy as np
 import numpy.typing as npt
 from helpers import spoken
 from helpers.bootstrap import RESAMPLES, bootstrap
-from helpers.corpora import bundled_sources, bundled_text, data_option, document_option, quick_option
+from helpers.corpora import bundled_sources, bundled_text, data_option, document_option, heads, quick_option
 from helpers.earnings21 import REFERENCE, Call, Word, positional, read
 from helpers.intrinsic_case import inside_case
 from helpers.markdown import fill, table, with_interval
 from helpers.models import kept_model
 from helpers.overlap import overlap
-from helpers.packages import require
+from helpers.packages import require, require_program
 
 import capfst
 from capfst import models
@@ -61,7 +61,8 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "data"
 WORK = SCRIPTS.parents[1] / "build" / "speech"
 LEFT_OUT = ("earnings_calls.txt.zst", "taskmaster_dialogs.txt.zst")
 """Sources of the bundled model that are of the same kinds as the test text."""
-QUICK_SOURCES = ("common_voice.txt.zst", "usgov_web.txt.zst", "wikinews.txt.zst")
+QUICK_SOURCES, QUICK = ("common_voice.txt.zst", "usgov_web.txt.zst", "wikinews.txt.zst"), 1_000
+"""The sources that are used with --quick, and the number of lines taken from each."""
 LINE = 100
 """Number of words per line in a call without punctuation, as capfst reads it."""
 PIECE = 500
@@ -99,14 +100,18 @@ def model(data: Path, quick: bool) -> tuple[Path, list[Path]]:
         assert card
         with tempfile.TemporaryDirectory() as temporary:
             folder, files = Path(temporary), []
-            run("words_alone.py", *texts, "-o", folder)
+            sources = {text.name: text for text in texts}
+            if quick:
+                (folder / "heads").mkdir()
+                sources = dict(zip(sources, heads(texts, QUICK, folder / "heads"), strict=True))
+            run("words_alone.py", *sources.values(), "-o", folder)
             for text in texts:
                 name = text.name.partition(".")[0]
                 files += [folder / f"{name}.txt", folder / f"{name}-words.txt"]
             for each in card["written"]:
                 files.append(folder / f"{each['kind']}.txt")
-                sources = [texts[0].parent / file for file in each["from"] if file not in LEFT_OUT]
-                run("speech_and_chat.py", each["kind"], *sources, "--one-in", str(each["one_in"]), "-o", files[-1])
+                given = [sources[name] for file in each["from"] if (name := Path(file).name) in sources]
+                run("speech_and_chat.py", each["kind"], *given, "--one-in", str(each["one_in"]), "-o", files[-1])
             capfst.train(files, path, progress=partial(progress, quiet=False))
 
     return kept_model(WORK / ("quick.fst" if quick else "model.fst"), train), texts
@@ -276,7 +281,7 @@ def main(data: Path, quick: bool, part: str | None, document: Path | None, plot:
         require("matplotlib")
     if part != "calls":
         require("pocketsphinx")
-        spoken.flite("-lv")  # lists voices; fails early if flite is missing
+        require_program("flite", "flite")
     resamples = 100 if quick else RESAMPLES
     lm, texts = model(data, quick)
     tables: dict[str, str] = {}

@@ -33,7 +33,7 @@ from capfst.recaser import Recaser
 from capfst.text.unicode import lower
 
 LOOK_AHEADS = (0, 1, 2, 4, 8)
-WORDS, QUICK = 20_000, 500
+WORDS, QUICK = 20_000, 100
 """Numbers of words that are taken from each text, and with --quick."""
 UTTERANCES = (5, 10, 20, 40)
 TEXTS = {"web": "web_ewt_dev.txt.zst", "encyclopedia": "wikipedia_wikitext2_valid.txt.zst"}
@@ -65,13 +65,14 @@ def plain(lines: Iterable[str]) -> list[str]:
 
 
 def first(lines: Iterable[str], limit: int) -> list[str]:
-    """Return the first lines, with at least this number of words if there are so many."""
+    """Return the first lines, with at least this number of words if there are so many; no line has more."""
     taken, n_words = [], 0
     for line in lines:
         if n_words >= limit:
             break
-        taken.append(line)
-        n_words += len(line.split())
+        words = line.split()[:limit]
+        taken.append(" ".join(words))
+        n_words += len(words)
     return taken
 
 

@@ -36,7 +36,7 @@ from helpers.bootstrap import RESAMPLES
 from helpers.corpora import bundled_text, data_option, document_option, quick_option
 from helpers.markdown import fill, table
 from helpers.overlap import overlap
-from helpers.packages import require
+from helpers.packages import require, require_program
 
 import capfst
 from capfst.cli.exit_status import exit_status
@@ -125,7 +125,8 @@ def main(data: Path, quick: bool, document: Path | None) -> None:
     require("sacrebleu")
     from sacrebleu.metrics.bleu import BLEU  # noqa: PLC0415  (of the extra `experiments`)
 
-    for mode in PACKAGES:
+    for mode, package in PACKAGES.items():
+        require_program("apertium", package)
         apertium(mode, ["."])  # fails early if its package is missing
     limit, number, resamples = (QUICK_PAIRS, QUICK_SENTENCES, 100) if quick else (None, SENTENCES, RESAMPLES)
     to_spanish = read_bitext(data, "es", limit)

@@ -24,6 +24,7 @@ from capfst.text.unicode import lower
 
 loaded = cache(load)
 TOLERANCE = 1e-4  # relative difference of costs
+QUICK = 500  # lines
 
 
 def sample(files: list[Path], lines: int) -> list[str]:
@@ -57,8 +58,9 @@ def differences(lm: Path, sentence_case: bool, lines: tuple[str, ...]) -> list[s
 @click.argument("corpus", nargs=-1, required=True)
 @click.option("--lines", default=20_000, show_default=True, help="Total number of lines.")
 @click.option("--jobs", default=2, show_default=True, help="Number of processes.")
-def main(lm: Path, corpus: tuple[str, ...], lines: int, jobs: int) -> None:
-    taken = sample(find_files(corpus), lines)
+@click.option("--quick", is_flag=True, help=f"Only {QUICK} lines.")
+def main(lm: Path, corpus: tuple[str, ...], lines: int, jobs: int, quick: bool) -> None:
+    taken = sample(find_files(corpus), QUICK if quick else lines)
     for sentence_case in (False, True):
         compare = partial(differences, lm, sentence_case)
         # Eight parts per process, because lines differ in length.

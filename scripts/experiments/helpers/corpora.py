@@ -6,7 +6,8 @@ The default folder is `../shared/data`, next to the repository; `--data` of each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -30,9 +31,19 @@ document_option = click.option(
 )
 
 
-def read_lines(*files: Path) -> list[str]:
-    """Return the lines of files (plain or compressed), without their ends."""
-    return [line for block in read_blocks(files) for line in block.decode().split("\n")[:-1]]
+def read_lines(*files: Path, most: int | None = None) -> list[str]:
+    """Return the lines of files (plain or compressed), without their ends, at most this many."""
+    lines = (line for block in read_blocks(files) for line in block.decode().split("\n")[:-1])
+    return list(islice(lines, most))
+
+
+def heads(files: Iterable[Path], n: int, folder: Path) -> list[Path]:
+    """Write the first n lines of each file to a folder, as text; return the files written."""
+    written = []
+    for file in files:
+        written.append(folder / f"{file.name.partition('.')[0]}.txt")
+        written[-1].write_text("".join(f"{line}\n" for line in read_lines(file, most=n)), "utf-8")
+    return written
 
 
 def bundled_sources(data: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import json
 import tarfile
 from ast import literal_eval
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -32,8 +33,27 @@ class Word(NamedTuple):
     times: tuple[float, float] | None = None  # its begin and end in seconds, if a recognizer gives them
 
 
+class Tables(Mapping[str, list[Word]]):
+    """The words of tables, by name. Each table is read when it is first needed, because that takes time."""
+
+    def __init__(self) -> None:
+        self.unread: dict[str, str] = {}
+        self._read: dict[str, list[Word]] = {}
+
+    def __getitem__(self, name: str) -> list[Word]:
+        if name not in self._read:
+            self._read[name] = _words(self.unread[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.unread)
+
+    def __len__(self) -> int:
+        return len(self.unread)
+
+
 class Call(NamedTuple):
-    texts: dict[str, list[Word]]
+    texts: Mapping[str, list[Word]]
     """The words of `REFERENCE`, and of each recognizer by its name."""
     types: dict[str, str]
     """The types of the reference's spans (PERSON, DATE, CONTRACTION, …), by number."""
@@ -41,21 +61,22 @@ class Call(NamedTuple):
 
 def read(archive: Path) -> dict[str, Call]:
     """Read the calls; they are sorted by name."""
-    calls: dict[str, Call] = defaultdict(lambda: Call({}, {}))
+    tables: dict[str, Tables] = defaultdict(Tables)
+    types: dict[str, dict[str, str]] = defaultdict(dict)
     with decompressed(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as files:
         for member in files:
             if (file := files.extractfile(member)) is None:
                 continue
             path = PurePath(member.name)
-            call = calls[path.name.partition(".")[0]]
+            call = path.name.partition(".")[0]
             text = file.read().decode()
             if path.suffix == ".json":
-                call.types.update({number: span["entity_type"] for number, span in json.loads(text).items()})
+                types[call].update({number: span["entity_type"] for number, span in json.loads(text).items()})
             elif path.suffix == ".nlp":
                 folders = [part for part in path.parts[1:-1] if part not in ("nlp", "output")]
                 name = REFERENCE if "nlp_references" in folders else " ".join(folders)
-                call.texts[name] = _words(text)
-    return dict(sorted(calls.items()))
+                tables[call].unread[name] = text
+    return {call: Call(tables[call], types[call]) for call in sorted(tables)}
 
 
 def _words(text: str) -> list[Word]:

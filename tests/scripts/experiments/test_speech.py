@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import speech
 from helpers.corpora import DATA
 from helpers.intrinsic_case import inside_case
 from helpers.spoken import is_spoken, spell, split, unspell
@@ -69,3 +70,21 @@ def test_quick():
     spoken = {tuple(row[:2]): float(row[3].split()[0]) for row in rows if len(row) == 5 and row[0] in DOMAINS}
     for domain in DOMAINS:
         assert spoken[domain, "lowercase"] == 100
+
+
+def test_the_model_of_calls_is_trained_on_the_texts_of_the_card(tmp_path, monkeypatch):
+    """Also on those that are rewritten as chat and speech."""
+    data, work = tmp_path / "data", tmp_path / "work"
+    for name in speech.QUICK_SOURCES:
+        file = data / "train" / "en" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("We met you and the FBI in York.\nAre you there, Ann?\n" * 30, "utf-8")
+    monkeypatch.setattr(speech, "WORK", work)
+    written = []
+    run = speech.run
+    monkeypatch.setattr(speech, "run", lambda *words: written.append(words) or run(*words))
+    model, texts = speech.model(data, quick=True)
+    assert model.exists()
+    assert sorted(text.name for text in texts) == sorted(speech.QUICK_SOURCES)
+    rewritten = {words[1]: [Path(word).name for word in words[2:-4]] for words in written[1:]}
+    assert rewritten == {"chat": ["common_voice.txt"], "speech": ["usgov_web.txt", "wikinews.txt"]}

@@ -1,0 +1,233 @@
+"""Run the commands of Experiments, Figures and Research on small parts of the corpora, to find those that fail.
+
+    \b
+    python scripts/maintain/run_documented.py                       # or: make experiments
+    python scripts/maintain/run_documented.py --brief               # without those that take long, as CI does
+    python scripts/maintain/run_documented.py --only speech.py
+
+The commands are those in code on PAGES: scripts, and on some pages capfst. They run with `--quick`, if they have it, in
+a copy of scripts/ and docs/, so that documents, pictures and build/ of the checkout stay as they are. Words such as
+TEXT… stand for parts of corpora. A command whose packages or programs are not installed is left out. The exit status is
+1 if others fail.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import click
+
+from capfst import models
+from capfst.cli.exit_status import exit_status
+from capfst.exceptions import CapfstError, quantity
+from capfst.io.blocks import read_blocks
+from capfst.io.compression import compressing, compression_of_name
+from capfst.text.unicode import lower_bytes
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT.parent / "shared" / "data"
+PAGES = (
+    *("docs/experiments.md", "docs/figures.md", "docs/research-languages.md", "docs/research-punctuation.md"),
+    *("docs/compare.md", "docs/service.md", "scripts/experiments/README.md"),
+)
+OF_CAPFST = PAGES[:4]
+"""The pages of which commands of capfst are run, too."""
+INSTEAD = {r"make bench .*": "python scripts/bench/bench.py CORPUS TEXT"}
+"""What make runs, without the installation of packages."""
+TEXTS = ("dev/en/wikipedia_wikitext2_valid.txt.zst", "dev/en/web_ewt_dev.txt.zst")
+CORPORA = ("train/en/wikipedia_wikisplit.txt.zst", "train/en/wikipedia_truecase.txt.zst")
+LINES = 500, 3000
+"""Numbers of lines taken from each text, and from each corpus."""
+MODELS = ("cap.fst", "unpruned.fst", "1 M.fst", "20 M.fst")
+LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
+BRIEF_WITHOUT = {
+    "bilingual.py": "left out: it aligns 9,000 pairs and trains on them",
+    "named_entities.py": "left out: it trains a tagger for each fold of four corpora",
+    "restored_punctuation.py": "left out: it trains a network; tests run it",
+}
+"""Commands that `--brief` leaves out, as patterns, and why."""
+SECONDS = 1200  # that a command may take
+
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SCRIPT = re.compile(r"python (scripts/[\w/]+\.py)\b")
+_WORD = re.compile(r"(--text )?(?<![\w.-])(TEXT|TOKENS|CORPUS|FILE|DATA|WORK|FOLDER)\b(…?)")
+_MISSING = re.compile(r"error: (not installed: .*?)\. Run:")
+
+
+class Command(NamedTuple):
+    """A command, and those that it contains, which are run only if its packages are not installed."""
+
+    text: str
+    shorter: list[str]
+
+
+def commands(text: str, of_capfst: bool) -> list[str]:
+    """Return the commands in a document, as they are written, in their order."""
+    blocks = [line for kind, block in _FENCED.findall(text) if kind == "sh" for line in block.splitlines()]
+    text = _FENCED.sub("", text)
+    indented, spans = re.findall(r"^    (.*)$", text, re.MULTILINE), re.findall(r"`([^`\n]+)`", text)
+    found = [line for line in blocks if of_capfst and line.startswith("capfst ")]
+    for line in (*blocks, *indented, *spans):
+        command = next((instead for pattern, instead in INSTEAD.items() if re.match(pattern, line)), line)
+        if _SCRIPT.match(command):
+            found.append(command)
+    return [re.sub(r"\s+#.*", "", line) for line in found]
+
+
+def contains(one: str, other: str) -> bool:
+    """Return whether a command has all words of another, and more."""
+    return len(other) < len(one) and set(other.split()) <= set(one.split())
+
+
+def by_section(root: Path) -> list[list[Command]]:
+    """Return the commands of each section of the pages, each once: one that another contains is part of that one."""
+    sections = [
+        commands(section, page in OF_CAPFST)
+        for page in PAGES
+        for section in re.split(r"^## ", (root / page).read_text("utf-8"), flags=re.MULTILINE)
+    ]
+    every = list(dict.fromkeys(command for section in sections for command in section))
+    longest = [one for one in every if not any(contains(other, one) for other in every)]
+    shorter = {one: [other for other in every if contains(one, other)] for one in longest}
+    return [[Command(one, shorter.pop(one)) for one in section if one in shorter] for section in sections]
+
+
+def prepare(folder: Path, data: Path, section: list[Command]) -> None:
+    """Write the files that commands name into a folder: scripts and documents, parts of corpora, models and lists."""
+    for name in ("scripts", "docs"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for files, n in zip((TEXTS, CORPORA), LINES, strict=True):
+        for file in files:
+            part = b"".join(first_lines(data / file, n))
+            with (
+                (folder / Path(file).name).open("wb") as out,
+                compressing(compression_of_name(Path(file)), out) as write,
+            ):
+                write(part)
+    cased = b"".join(first_lines(data / TEXTS[0], LINES[0]))
+    for name, text in (("cased", cased), ("recased", cased), ("lowercased", lower_bytes(cased)), ("train", part)):
+        (folder / f"{name}.txt").write_bytes(text)
+    for name in [model for model in MODELS if any(model in command.text for command in section)]:
+        shutil.copyfile(models.find(models.DEFAULT), folder / name)
+    (folder / "words").mkdir()
+    for language in LANGUAGES:
+        (folder / "words" / f"{language}.txt").write_text("Paris\nBerlin\n", "utf-8")
+    (folder / "build").mkdir()
+
+
+def first_lines(file: Path, n: int) -> list[bytes]:
+    return next(iter(read_blocks([file]))).splitlines(keepends=True)[:n]
+
+
+def runnable(command: str, data: Path) -> str:
+    """Return a command as it is run: with files for its words, the folder of corpora, and `--quick`."""
+
+    def files(found: re.Match[str]) -> str:
+        option, word, several = found[1] or "", found[2], bool(found[3]) and not found[1]
+        texts, corpora = ([Path(file).name for file in files] for files in (TEXTS, CORPORA))
+        of_word: dict[str, Sequence[str | Path]] = {
+            "TEXT": texts,
+            "TOKENS": texts,
+            "CORPUS": corpora,
+            "FILE": corpora,
+            "DATA": [data / "train" / "en"],
+            "WORK": ["build/work"],
+            "FOLDER": [Path(shutil.which("lmplz") or "lmplz").parent],
+        }
+        chosen = of_word[word] if several else of_word[word][:1]
+        return option + " ".join(shlex.quote(str(each)) for each in chosen)
+
+    if script := _SCRIPT.match(command):
+        text = (ROOT / script[1]).read_text("utf-8")
+        added = " --quick" if re.search('"--quick"|quick_option', text) else ""
+        added += f" --data {shlex.quote(str(data))}" if "data_option" in text else ""
+        command += added
+    return _WORD.sub(files, command)
+
+
+class Result(NamedTuple):
+    command: str
+    seconds: float
+    left_out: str  # why, or ""
+    error: str  # what it printed if it failed, or ""
+
+    def __str__(self) -> str:
+        outcome = self.left_out or ("FAILED" if self.error else "done")
+        return f"{self.seconds:5.0f} s  {self.command}: {outcome}{self.error and chr(10)}{self.error}"
+
+
+def run(command: str, folder: Path, data: Path) -> Result:
+    """Run a command in a prepared folder."""
+    if "--kenlm" in command and not shutil.which("lmplz"):
+        return Result(command, 0, "not installed: KenLM", "")
+    begin = time.monotonic()
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    try:
+        done = subprocess.run(
+            ["sh", "-c", runnable(command, data)],
+            cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False, timeout=SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Result(command, SECONDS, "", f"It took more than {SECONDS} s.")
+    missing = _MISSING.search(done.stderr)
+    error = f"{done.stdout}{done.stderr}"[-4000:] or f"exit status {done.returncode}"
+    is_failed = done.returncode != 0 and not missing
+    return Result(command, time.monotonic() - begin, missing[1] if missing else "", error if is_failed else "")
+
+
+def results(section: list[Command], data: Path, leave_out: dict[str, str]) -> Iterator[Result]:
+    """Run the commands of a section in a folder of its own, in their order."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        prepare(folder, data, section)
+        for command in section:
+            if reason := next((why for pattern, why in leave_out.items() if re.search(pattern, command.text)), None):
+                yield Result(command.text, 0, reason, "")
+                continue
+            result = run(command.text, folder, data)
+            yield result
+            if result.left_out:
+                yield from (run(each, folder, data) for each in command.shorter)
+
+
+@click.command(help=__doc__)
+@click.option(
+    "--data",
+    default=DATA,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the corpora.  [default: ../shared/data, next to the repository]",
+)
+@click.option("--brief", is_flag=True, help="Leave out the commands that take long.")
+@click.option("--only", default="", help="Run only commands that match this pattern.")
+def main(data: Path, brief: bool, only: str) -> None:
+    if not data.is_dir():
+        raise CapfstError(f"{data}: no such folder. Name that of the corpora: make experiments DATA=folder.")
+    sections = [[each for each in section if re.search(only, each.text)] for section in by_section(ROOT)]
+
+    def run_section(section: list[Command]) -> int:
+        n_failed = 0
+        for result in results(section, data, BRIEF_WITHOUT if brief else {}):
+            click.echo(str(result))
+            n_failed += bool(result.error)
+        return n_failed
+
+    with ThreadPoolExecutor(2) as pool:
+        failed = sum(pool.map(run_section, filter(None, sections)))
+    if failed:
+        raise CapfstError(f"{quantity(failed, 'documented command')} failed.")
+
+
+if __name__ == "__main__":
+    with exit_status():
+        main(standalone_mode=False)
