@@ -203,16 +203,21 @@ def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
         CapfstError: it is not the same text, apart from case, diacritics and marks.
     """
     ends = pairwise(accumulate(lengths, initial=0))
-    # İ is the only letter whose lower case, i and a dot above, is two characters.
-    if len(recased) == len(text) and recased.lower() == text.lower() and "İ" not in text and "İ" not in recased:
+    if _in_place(text, recased):
         return [recased[start:end] for start, end in ends]
     words, recased_words = _tokens(text), _tokens(recased)
     if len(words) != len(recased_words):
         raise _misfit(text)
     by_character: list[str] = []
     for old, new in zip(words, recased_words, strict=True):
-        by_character += new if old == new else _by_character(old, new)
+        by_character += new if _in_place(old, new) else _by_character(old, new)
     return ["".join(by_character[start:end]) for start, end in ends]
+
+
+def _in_place(old: str, new: str) -> bool:
+    """Return whether only case differs, and each character is where it was. (İ is the only letter whose lower case is
+    two characters, i and a dot above.)"""
+    return len(new) == len(old) and new.lower() == old.lower() and "İ" not in old and "İ" not in new
 
 
 def _by_character(old: str, new: str) -> list[str]:
@@ -222,6 +227,8 @@ def _by_character(old: str, new: str) -> list[str]:
     Raises:
         CapfstError: it is another word.
     """
+    if new[-1] in _INSERTED and _in_place(old, new[:-1]):  # nearly always
+        return [*new[: len(old) - 1], new[len(old) - 1 :]]
     parts, end, same = [""], 0, True  # the first part: of marks before the word
     lost = 0  # accents of the last letter that it does not have any more, as i with a dot above when it becomes İ
     for i, character in enumerate(old):
