@@ -34,7 +34,7 @@ class BatchReport:
 
     model: str  # its signature
     files: list[FileReport] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)  # files in folders whose names show that they are not text
+    left_out: list[str] = field(default_factory=list)  # files in folders that are not text
     seconds: float = 0.0
     error: str | None = None  # why the run stopped early
 
@@ -73,7 +73,7 @@ class BatchReport:
         done = sum((file.counts for file in self.files if file.status == DONE), RecaseCounts())
         per_second = round(done.tokens / self.seconds) if self.seconds else 0
         rate = f", {quantity(per_second, 'token')}/s" if done.tokens else ""
-        left_out = f", {len(self.left_out):,} left out: not text, by their names" if self.left_out else ""
+        left_out = f", {len(self.left_out):,} left out: not text, by their names or contents" if self.left_out else ""
         return (
             f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"
             f"{left_out}\n{done} in {self.seconds:.1f} s{rate}"
