@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
+from capfst.io.blocks import joined
+from capfst.io.lines import BLOCK
 from capfst.io.running_text import RunningText, Span
 
 _strings = re.compile(r'(?m)^[ \t\ufeff]*(?:(msg\w{2,9})(?:\[\d+\])?[ \t]*)?"((?:[^"\\\n]|\\.)*)"').finditer
@@ -27,8 +30,11 @@ class Po:
 
     def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
         """Yield the parts of a file that is given in blocks of whole lines."""
-        for block in blocks:
-            data = block.decode()
+        held = b""
+        for block in chain(joined(blocks, BLOCK), [b""]):
+            whole = max(block.rfind(b"\n\n"), block.rfind(b"\n\r\n")) + 1  # after it, entries may be incomplete
+            whole = whole or len(block)
+            data, held = (held + block[:whole]).decode(), block[whole:]
             spans: list[Span] = []
             before, n_texts = "", 0
             for string in _strings(data):

@@ -32,14 +32,14 @@ class Items:
 
     Args:
         name: the name of the file, in errors.
-        least: bytes that a block has, if there are more items; 1: a block ends as soon as an item does.
+        least: bytes of a block, if there are more items (None: BLOCK); 1: a block ends as soon as an item does.
     """
 
     is_array = False
     """Whether the records are the items of an array. Known when the first block has been read."""
 
-    def __init__(self, name: str, least: int = BLOCK) -> None:
-        self.name, self._least = name, least
+    def __init__(self, name: str, least: int | None = None) -> None:
+        self.name, self._least = name, least or BLOCK
 
     def blocks(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield all that is before the first item as one block, then blocks of whole items, each with the comma and the
@@ -79,7 +79,7 @@ class Items:
                 raise CorpusError(f"{self.name}, line {number}: invalid JSON: {problem.msg}. Fix it.")
             if ends:
                 yield text[: ends[-1]].encode("utf-8", "surrogateescape")
-                last = text[: ends[-1]].rstrip()[-1:]
+                last = text[: ends[-1]].rstrip()[-1:] or last
                 line += text.count("\n", 0, ends[-1])
                 text = text[ends[-1] :]
             if not piece:
@@ -95,13 +95,15 @@ class Items:
                 )
 
     def ends(self, text: str, is_last: bool) -> tuple[list[int], json.JSONDecodeError | None]:
-        """Return the ends of the items of a text that begins with one, each with the comma and the space after it; and
-        the error that made the search end before the text.
+        """Return the ends of the items of a text that begins with one, or with space, each with the comma and the space
+        after it; and the error that made the search end before the text.
 
         is_last: whether the text ends the file. Otherwise its last item is left out if it may be incomplete.
         """
         ends: list[int] = []
-        end = 0
+        end = _space(text, 0).end()  # type: ignore[union-attr]
+        if end == len(text):
+            return [end] if is_last and text else [], None
         try:
             while end < len(text):
                 _, end = _value(text, end)

@@ -35,6 +35,8 @@ class Lrc:
                     if data[start:end].strip("\ufeff \t"):
                         spans.append(Span(start, end, data[start:end], before))
                         before = ""
+                    else:
+                        before += data[start:end]
                 n_lines += 1
             yield RunningText(data, spans, n_records=n_lines)
 

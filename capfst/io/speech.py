@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -71,7 +71,10 @@ def reader(name: str, format: str, fields: tuple[str, ...] = ()) -> SpeechReader
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
     """Return the format of a text that begins so, by its content; None if it is plain. fields: those that are named."""
     found = recognized(head)
-    return TRANSCRIPT if found == TEXTS and not fields and is_transcript(head.decode(errors="replace")) else found
+    with suppress(ValueError):  # not valid JSON, as its reader reports
+        if found == TEXTS and not fields and is_transcript(head.decode(errors="replace")):
+            return TRANSCRIPT
+    return found
 
 
 def speech_format(path: Path, options: TextOptions) -> str | None:

@@ -49,7 +49,7 @@ def _tiers(data: str) -> Iterator[list[Span]]:
     is_text = True  # whether its strings are text
     for string in _strings(data):
         key, value = (string[1] or "").lower(), string[2]
-        if key == "class" or (not key and value in _TIERS and is_named >= is_in):
+        if value in _TIERS and (key == "class" or (not key and is_named >= is_in)):
             yield tier
             tier, is_in, is_named, is_text = [], True, False, True
         elif key == "name" or (not key and is_in and not is_named):

@@ -30,6 +30,7 @@ from support.models import in_two_files, tiny
 
 import capfst
 import capfst.io.lines
+import capfst.io.tsv
 from capfst.batch.display import Display
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import recase_all
@@ -323,6 +324,41 @@ def test_faulty_files_fail_and_the_others_are_recased(model, faulty, tmp_path):
         (faulty / name).unlink()
     report, _ = batch(model, faulty, "--output", out, "--on-error", "drop")
     assert (report["skipped"], report["done"]) == (3, 1)
+
+
+def test_a_column_whose_name_is_not_utf8_fails_alone(model, tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    pq.write_table(pa.table({"text": ["ibm"], "nome": ["a"]}), folder / "a.parquet", store_schema=False)
+    content = (folder / "a.parquet").read_bytes()
+    assert b"nome" in content
+    (folder / "a.parquet").write_bytes(content.replace(b"nome", b"nom\xe9"))
+    (folder / "b.txt").write_text("ibm")
+    report, lines = batch(model, folder, "--output", out, code=1)
+    assert files(out) == {"b.txt": b"IBM"}
+    assert "name of a column is not UTF-8" in report["files"][0]["error"] + report["files"][1]["error"].__str__()
+    assert not any("Traceback" in line for line in lines)
+    trained = run("train", folder, "--column", "text", "--no-clean", "-o", tmp_path / "m.fst", code=1)
+    assert "a.parquet: the name of a column is not UTF-8" in trained.stderr.decode()
+    assert b"Traceback" not in trained.stderr
+
+
+@pytest.mark.parametrize("stage", ["__init__", "pieces", "recased", "writing"])
+@pytest.mark.parametrize("error", [ValueError("odd"), IndexError(3), KeyError("x"), RecursionError("deep")])
+def test_whatever_is_raised_fails_only_its_file(model, tmp_path, monkeypatch, stage, error):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for name in ("a.tsv", "b.txt", "c.txt"):
+        (folder / name).write_text("text\nibm\n")
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(capfst.io.tsv.Tsv, stage, fail, raising=False)
+    _, lines = batch(model, folder, "--output", out, code=1)
+    assert files(out) == {"b.txt": b"text\nIBM\n", "c.txt": b"text\nIBM\n"}
+    (line,) = [line for line in lines if f"{folder / 'a.tsv'}: cannot be read ({type(error).__name__}: " in line]
+    assert line.startswith("capfst: error: ")
 
 
 def test_a_parquet_file_that_crashes_pyarrow_fails_alone(model, tmp_path, monkeypatch):
