@@ -119,8 +119,8 @@ def recase(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles and transcripts,
-    only the case of their text.
+    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles, transcripts, JSON
+    and the like, only the case of their text.
 
     \b
     echo "new york has new information" | capfst recase
