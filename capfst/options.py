@@ -30,10 +30,11 @@ UserEntry = tuple[str, float | None]
 
 MAX_ORDER = 5
 FORMATS = (
-    "srt", "vtt", "ass", "ssa", "sbv", "ctm", "stm", "kaldi", "transcript", "whisper", "vosk", "google", "azure", "aws",
-    "deepgram", "assemblyai",
+    "text", "srt", "vtt", "ass", "ssa", "sbv", "ttml", "lrc", "textgrid", "po", "ctm", "stm", "kaldi", "json",
+    "transcript", "whisper", "vosk", "google", "azure", "aws", "deepgram", "assemblyai", "youtube", "speechmatics",
+    "rev", "sherpa",
 )  # fmt: skip
-"""Subtitles and transcripts (io/speech.py)."""
+"""Plain text, and files whose texts are parts of them (io/speech.py)."""
 MAX_JOBS = 1024
 """Each thread may hold a few megabytes of text."""
 PUNCTUATION = ("punctuation", "punctuation,case")

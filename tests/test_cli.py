@@ -772,8 +772,6 @@ def test_output_in_an_unsupported_compression_is_an_error(model, tmp_path):
 @pytest.mark.parametrize(
     ("name", "part"),
     [
-        ("a.jsonl", "field of .jsonl"),
-        ("a.ndjson", "field"),
         ("a.tsv", "column of .tsv"),
         ("a.tsv.gz", "column of .tsv"),
     ],
@@ -793,8 +791,7 @@ def test_files_with_fields_get_a_hint_to_use_batch(model, tmp_path, name, part):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ('{"a": "paris"}', " .jsonl"),
-        ("[{", " .jsonl"),
+        ('["paris"]', " .jsonl"),
         ("id\tname\n" * 3, " .tsv"),
         ("id,name,of\n" * 3, " .csv"),
         ("id,name,of\n" * 2, ""),
@@ -815,8 +812,78 @@ def test_text_that_looks_like_fields_gets_a_hint_to_use_batch(model, text, hint)
 
 
 def test_the_hint_is_printed_once(model, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a": "paris"}\n')
-    assert len(run("recase", "--lm", model, tmp_path / "a.jsonl").stderr.splitlines()) == 1
+    (tmp_path / "a.tsv").write_text("paris\tparis\n" * 9)
+    assert len(run("recase", "--lm", model, tmp_path / "a.tsv").stderr.splitlines()) == 1
+
+
+STRUCTURED = {
+    '{"Ibm": "paris", "text": "paris"}\n': '{"Ibm": "paris", "text": "Paris"}\n',
+    '[\n {"text":"paris"}\n]': '[\n {"text":"Paris"}\n]',
+    '{"segments": [{"text": "new"}, {"text": "york"}], "id": "ibm"}': (
+        '{"segments": [{"text": "New"}, {"text": "York"}], "id": "ibm"}'
+    ),
+    "[ti:paris]\n[la:ibm]\n[00:01.00]new york": "[ti:Paris]\n[la:ibm]\n[00:01.00]New York",
+    'msgid "paris"\nmsgstr "paris"\n': 'msgid "paris"\nmsgstr "Paris"\n',
+    'class = "ibm"\n text = "paris"': 'class = "ibm"\n text = "Paris"',
+    "1\n00:00:01,000 --> 00:00:02,000\nnew\n\n00:00:02,000 --> 00:00:03,000\nyork\n": (
+        "1\n00:00:01,000 --> 00:00:02,000\nNew\n\n00:00:02,000 --> 00:00:03,000\nYork\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", STRUCTURED)
+def test_structured_text_is_recognized(model, tmp_path, text):
+    for name in ("a", "a.txt", "a.txt.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+        assert run("recase", "-q", "--lm", model, tmp_path / name).stdout.decode() == STRUCTURED[text]
+    assert run("recase", "-q", "--lm", model, stdin=text).stdout.decode() == STRUCTURED[text]
+    run("batch", "-q", "--lm", model, tmp_path / "a.txt", "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "a.txt").read_text() == STRUCTURED[text]
+    plain = run("recase", "-q", "--lm", model, "--format", "text", stdin=text).stdout.decode()
+    assert plain.lower() == text.lower()
+    for options in (["--nbest", "2"], ["--document"], [tmp_path / "a.txt", tmp_path / "a"]):
+        done = run("recase", "--lm", model, *options, stdin=text, code=2)
+        assert done.stdout == b""
+        assert "--format text" in done.stderr.decode().splitlines()[-1]
+
+
+def test_json_that_is_not_understood_is_refused(model, tmp_path):
+    text = '{"Title": "ibm", "parts": [{"Said": "new york"}]}\n'
+    (tmp_path / "a.json").write_text(text)
+    for options in ({"stdin": text}, {}):
+        files = [] if options else [tmp_path / "a.json"]
+        error = message(run("recase", "-q", "--lm", model, *files, **options, code=1))
+        assert "line 1: the object has no field 'text'. Use --field with one of its texts: Title, parts[].Said" in error
+        fields = ["--field", "parts[].Said"]
+        done = run("recase", "-q", "--lm", model, *fields, *files, **options)
+        assert done.stdout.decode() == text.replace("new york", "New York")
+    for name in ("a.jsonl", "a.ndjson"):
+        (tmp_path / name).write_text("new york")
+        assert "invalid JSON" in message(run("recase", "-q", "--lm", model, tmp_path / name, code=1))
+
+
+def test_one_rule_for_json_files_of_folders(model, tmp_path):
+    """batch recases the .json files of a folder whose texts recase recognizes, and leaves the others out."""
+    files = {
+        "whisper.json": '{"text": "new york", "segments": [{"text": "new york"}]}',
+        "vosk.json": '{"result": [{"word": "new"}, {"word": "york"}], "text": "new york"}',
+        "manifest.json": '{"audio_filepath": "ibm", "text": "new york"}\n{"audio_filepath": "ibm", "text": "paris"}\n',
+        "package.json": '{"name": "new york"}',
+        "lines.json": '["new york"]',
+        "subtitles.xml": '<tt><body><p begin="0s">new york</p></body></tt>',
+        "other.xml": "<p>new york</p>",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = run("batch", "--lm", model, tmp_path, "-o", (out := tmp_path.with_name("recased")))
+    assert b"3 left out: not text" in done.stderr
+    recased = {path.name: path.read_text() for path in out.iterdir() if not path.name.startswith(".")}
+    cased = {name: text.replace("new", "New").replace("york", "York").replace("paris", "Paris")
+             for name, text in files.items() if name not in ("package.json", "lines.json", "other.xml")}  # fmt: skip
+    assert recased == cased
+    for name in files:
+        if name.endswith(".json"):
+            run("recase", "-q", "--lm", model, tmp_path / name, code=0 if name in cased else 1)
 
 
 def test_parquet_is_an_error_that_names_batch(model, tmp_path):

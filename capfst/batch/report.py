@@ -74,7 +74,9 @@ class BatchReport:
         per_second = round(done.tokens / self.seconds) if self.seconds else 0
         rate = f", {quantity(per_second, 'token')}/s" if done.tokens else ""
         left_out = (
-            f", {len(self.left_out):,} left out: not text, by their names, or links to folders" if self.left_out else ""
+            f", {len(self.left_out):,} left out: not text, by their names or contents, or links to folders"
+            if self.left_out
+            else ""
         )
         return (
             f"files: {self.number(DONE):,} done, {self.number(SKIPPED):,} done before, {self.number(FAILED):,} failed"

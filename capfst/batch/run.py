@@ -25,7 +25,7 @@ from capfst.batch.report import DONE, FAILED, SKIPPED, BatchReport, FileReport
 from capfst.batch.tally import counting
 from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import OnRead
-from capfst.io.files import refuse_special
+from capfst.io.files import failure_of, refuse_special
 from capfst.io.formats import format_of
 from capfst.io.outputs import Plan, PlannedFile, locked, make_folder
 from capfst.io.protocol import BatchOptions, Format, Recase, RecaseCounts
@@ -108,7 +108,7 @@ class LocalRunner(NamedTuple):
             return None
         try:
             made_by = self.casing | format_of(file.input, self.options).settings
-        except CapfstError:
+        except Exception:  # recasing it reports why
             return None
         if entry.made_by != made_by:
             return None
@@ -130,15 +130,11 @@ class LocalRunner(NamedTuple):
         begin = time.monotonic()
         try:
             counts = self._recase(file)
-        except (CapfstError, MemoryError, OSError) as error:
+        except Exception as error:  # of any kind: it does not stop the other files
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError) and cause.errno in _DISK_FULL:
                 raise
-            reason = with_flags(str(error))
-            if isinstance(error, OSError):
-                reason = f"{file.input}: {error.strerror}. Check the path and its permissions."
-            elif isinstance(error, MemoryError):
-                reason = f"{file.input}: out of memory. Split very long lines, or use fewer threads (--jobs 1)."
+            reason = with_flags(str(failure_of(file.input, error)))
             seconds = time.monotonic() - begin
             return FileReport(str(file.input), str(file.output), FAILED, seconds=seconds, error=reason)
         return FileReport(str(file.input), str(file.output), DONE, counts, time.monotonic() - begin)

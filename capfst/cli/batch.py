@@ -106,7 +106,7 @@ def batch(
     INPUTS are files, folders or quoted glob patterns: text, .jsonl, .json, .tsv, .csv, subtitles and transcripts
     (plain, .gz, .zst, .bz2, .xz), and .parquet. The outputs have the same formats and the same tree below --output.
     Files that an earlier run finished are skipped. Without --field or --column, the field or column `text` is recased;
-    without --field or --format, .json files in folders are skipped.
+    without --field or --format, .json files in folders are skipped that have no text that is known.
 
     \b
     capfst batch --lm cap.fst news/ 'web/*.jsonl.zst' -o cased/
@@ -121,7 +121,8 @@ def batch(
     from capfst.recaser import load
     from capfst.system.atomic import check_output, writing
 
-    todo = plan(inputs, output, lm, with_json=bool(field or format))
+    found = BatchOptions(field, encoding=encoding, format=format)
+    todo = plan(inputs, output, lm, found)
     if report:
         check_output(report, lm, *map(Path, casing["words"]), *(item.input for item in todo.files), streams=True)
     if casing["align_words"] and not source_field:

@@ -86,8 +86,7 @@ def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
         if suffix == ".parquet":
             raise CorpusError(f"{file}: Parquet is not text. Recase a column of it with `capfst batch --column NAME`.")
         if suffix in FORMATS:
-            part = "field" if "json" in suffix else "column"
-            note(f"{file}: recasing whole lines. To recase one {part} of {suffix} files, use `capfst batch`.", quiet)
+            note(f"{file}: recasing whole lines. To recase one column of {suffix} files, use `capfst batch`.", quiet)
             return True
     return False
 
@@ -119,9 +118,9 @@ def hint_at_wrapping(blocks: Iterator[bytes], quiet: bool) -> Iterator[bytes]:
 
 
 def _fields(lines: list[bytes]) -> tuple[str, str] | None:
-    """Return (field or column, the suffix of such files) if the lines look so: a JSON record first, or at least three
+    """Return (field or column, the suffix of such files) if the lines look so: a JSON array first, or at least three
     lines with the same number of tabs, or of commas without a space after them."""
-    if lines[0].startswith((b'{"', b'["', b"[{")):
+    if lines[0].startswith(b'["'):
         return "field", ".jsonl"
     whole = lines[:-1]  # the last one may be cut off
     for delimiter, least, suffix in ((b"\t", 1, ".tsv"), (b",", 2, ".csv")):

@@ -189,8 +189,9 @@ texts_options = options_of(TrainOptions, "field", "column", "delimiter", "encodi
 format_option = option(
     "--format",
     type=click.Choice(FORMATS),
-    help="Subtitles or a transcript: its format, or the recognizer that wrote the JSON; transcript: JSON whose fields"
-    " --field names, with the same words.  [default: by the suffix and, in .json and .jsonl files, the fields]",
+    help="Subtitles, a transcript or the like: its format, or the recognizer that wrote the JSON; transcript: JSON"
+    " whose fields --field names, with the same words; json: JSON whose texts are each on their own; text: plain text,"
+    " whatever it looks like.  [default: by the suffix and the content]",
     group=TEXT,
 )
 field_option = options_of(TrainOptions, "field")

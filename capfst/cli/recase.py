@@ -119,8 +119,8 @@ def recase(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles and transcripts,
-    only the case of their text.
+    """Restore the case of FILES, or of stdin. Only case changes, and lines stay lines; in subtitles, transcripts, JSON
+    and the like, only the case of their text.
 
     \b
     echo "new york has new information" | capfst recase
@@ -133,9 +133,9 @@ def recase(
     others = {"--nbest": nbest, "--confidence": confidence, "--source": source}
     if is_stream:
         _check_stream(files, options, others, format)
-    speech = None if is_stream else _speech(files, format, field)
+    speech = None if is_stream else _speech(files, format, field, encoding, options["markup"])
     if speech:
-        _check_speech(files, options, others)
+        _check_speech(files, options, others, format)
     if str(output) == "-":
         output = None
     if output:
@@ -170,7 +170,12 @@ def recase(
     def hide(blocks: Iterator[bytes], file: Path) -> Iterator[bytes]:
         return hiding.hide(blocks, _markup(file, options["markup"])) if hiding else blocks
 
-    blocks = hint_at_fields(read_text(files, errors, on_read, transcoding, hide), quiet or has_hinted)
+    blocks = read_text(files, errors, on_read, transcoding, hide)
+    if not speech and not hiding and format is None and options["markup"] not in ("markdown", "html"):
+        speech, blocks = _recognized(blocks)
+        if speech:
+            _check_speech(files, options, others, format)
+    blocks = blocks if speech else hint_at_fields(blocks, quiet or has_hinted)
     running = _running(blocks, files, speech, field) if speech else None
     blocks = running.texts() if running else hint_at_wrapping(blocks, quiet or options["wrapped"])
     blocks = hint_at_language(blocks, recaser, quiet)
@@ -222,21 +227,41 @@ def _check(
         raise click.UsageError("--wrapped cannot be used with --nbest, --confidence or --source.")
 
 
-def _speech(files: tuple[Path, ...], format: str | None, field: tuple[str, ...]) -> str | None:
-    """Return the format of the files if they are subtitles or transcripts."""
-    if field and format != "transcript":
-        raise click.UsageError(
-            "--field requires --format transcript. Recase the fields of other JSON with capfst batch."
-        )
-    if format or all(file.suffix in ("", ".txt") for file in files):
-        return format
+def _speech(
+    files: tuple[Path, ...], format: str | None, field: tuple[str, ...], encoding: str, markup: str
+) -> str | None:
+    """Return the format of files whose texts are parts of them, by the options, names and contents. That of stdin and
+    of a single file of text is recognized when it is read."""
+    if field and format not in (None, "json", "transcript"):
+        raise click.UsageError("--field requires --format json or transcript.")
+    if format or field:
+        return {"text": None, None: "json"}.get(format, format)
+    if len(files) < 2 and all(file.suffix in ("", ".txt") for file in files):
+        return None
     from capfst.io.files import suffix_of
     from capfst.io.protocol import TextOptions
-    from capfst.io.speech import TRANSCRIPT, speech_format
+    from capfst.io.speech import JSON, TEXTS, speech_format
 
-    if any(suffix_of(file.name) == ".json" for file in files):
-        return TRANSCRIPT
-    return next(filter(None, (speech_format(file, TextOptions()) for file in files)), None)
+    options = TextOptions(encoding=encoding, markup=markup)
+    for file in files:
+        if file.is_file() and (found := speech_format(file, options) or TEXTS * (suffix_of(file.name) in JSON)):
+            return found
+    return None
+
+
+def _recognized(blocks: Iterator[bytes]) -> tuple[str | None, Iterator[bytes]]:
+    """Return the format that the first block of a text shows, and all blocks."""
+    from itertools import chain
+
+    from capfst.io.signs import recognized
+
+    first = next(blocks, b"")
+    format = recognized(first)
+    if format:
+        from capfst.io.speech import format_of_text
+
+        format = format_of_text(first)
+    return format, chain([first] if first else [], blocks)
 
 
 def _refuse(options: dict[str, Any], others: dict[str, Any], by: str) -> None:
@@ -256,11 +281,14 @@ def _check_stream(files: tuple[Path, ...], options: dict[str, Any], others: dict
         raise click.UsageError("--stream reads stdin. Redirect the file or pipe to it.")
 
 
-def _check_speech(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any]) -> None:
-    """Raise a usage error for what subtitles and transcripts exclude."""
-    _refuse(options, others, "subtitles and transcripts, which are one text")
+def _check_speech(files: tuple[Path, ...], options: dict[str, Any], others: dict[str, Any], format: str | None) -> None:
+    """Raise a usage error for what subtitles, transcripts and the like exclude."""
+    as_text = "" if format else "; with --format text, they are recased as plain text"
+    _refuse(options, others, f"subtitles, transcripts, JSON and the like{as_text}")
     if len(files) > 1:
-        raise click.UsageError("Recase one file of subtitles or of a transcript at a time, or use capfst batch.")
+        raise click.UsageError(
+            f"Recase one file of subtitles, JSON or the like at a time, or use capfst batch{as_text}."
+        )
 
 
 def _running(blocks: Iterator[bytes], files: tuple[Path, ...], format: str, field: tuple[str, ...]) -> RunningBlocks:

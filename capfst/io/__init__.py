@@ -16,11 +16,14 @@ json_paths.py    a.b[].c → the texts inside a JSON value
 parquet.py       columns of a Parquet file, which arrow.py recases
 wiki.py          Wikimedia dumps, which are only read
 running_text.py  pieces of a file ⇄ a text whose sentences continue over them
-captions.py      subtitles: .srt, .vtt, .ass, .sbv → their running text, of the words that cue_text.py finds
+captions.py      subtitles: .srt, .vtt, .ass, .sbv, .ttml → their running text, of the words that cue_text.py finds
 timed_words.py   .ctm, .stm, Kaldi's text → their running text
+textgrid.py      Praat's TextGrid → its running text
 transcripts.py   JSON of recognizers → its running text
-speech.py        the formats of these three
-formats.py       the suffix of a file → its format
+json_texts.py    other JSON → its texts, a line each; lyrics.py: .lrc; gettext.py: .po
+signs.py         the beginning of a text → its format
+speech.py        the formats of these
+formats.py       the suffix or the content of a file → its format
 wrapped.py       lines wrapped at a fixed width → paragraphs
 text_blocks.py   files of any format → blocks of lines, for training
 outputs.py       inputs → outputs, and the output folder, for batch runs

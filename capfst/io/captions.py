@@ -1,4 +1,4 @@
-"""Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa) and SubViewer (.sbv).
+"""Subtitles: SubRip (.srt), WebVTT (.vtt), SubStation Alpha (.ass, .ssa), SubViewer (.sbv) and TTML (.ttml, .dfxp).
 
 In: blocks of a file. Out: their running text (running_text.py), which is that of the cues. Times, tags, styles and all
 else stay. The classes find the cues of their format, and cue_text.py the words in these.
@@ -142,6 +142,32 @@ class Sbv(_Timed):
 
     def times(self, data: str) -> Iterator[tuple[int, int]]:
         return (times.span() for times in self._times.finditer(data))
+
+
+class Ttml(Captions):
+    """TTML (W3C), and the XML of YouTube's captions."""
+
+    title = "TTML"
+    _tags = re.compile(r"<(/?)(?:\w{1,20}:)?(?:p|text)(?=[\s/>])([^<>]*)>").finditer
+    _agent = re.compile(r"agent=[\"']([^\"']*)").search
+
+    def whole(self, data: str) -> int:
+        ends = [data.rfind(f"</{name}>") for name in ("p", "tt:p", "text")]
+        return data.find(">", max(ends)) + 1 if max(ends) >= 0 else 0
+
+    def is_empty(self, data: str) -> bool:
+        return "<" in data
+
+    def cues(self, data: str) -> Iterator[Cue]:
+        start, speaker = -1, None
+        for tag in self._tags(data):
+            if tag[1]:
+                if start >= 0:
+                    yield Cue(start, tag.start(), speaker)
+                start = -1
+            elif not tag[2].endswith("/"):
+                agent = self._agent(tag[2])
+                start, speaker = tag.end(), agent[1] if agent else None
 
 
 _EVENT = {

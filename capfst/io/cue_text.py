@@ -117,7 +117,7 @@ class Marks:
             voice = _voice(mark[0])
             breaks = voice is not None and voice[1].strip() != self._voice
             self._voice = voice[1].strip() if voice else self._voice
-            return "\n" if breaks else " " * mark[0].startswith(("<br", "<rt", "</rt"))
+            return "\n" if breaks else " " * mark[0].startswith(("<br", "<tt:br", "<rt", "</rt"))
         if kind == "sound":
             return "\n" if mark[0].endswith(":") else " "
         return {"music": "\n", "turn": "\n", "override": ""}.get(kind or "", " ")

@@ -7,6 +7,7 @@ bytes are probably in, for messages.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
@@ -21,6 +22,7 @@ _MARKS = {
 """Encodings whose byte order the first bytes determine."""
 _LONGEST_MARK = 4
 _PLAIN = 1 << 16  # bytes by which an encoding is guessed
+_runs = re.compile(rb"[\x80-\xff]{2,}").findall
 _NOT_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 
 
@@ -141,7 +143,7 @@ def _other_case(codec: str) -> str:
 
 def guess(data: bytes) -> str | None:
     """Return the encoding, as Python and iconv call it, that text which is not UTF-8 is probably in: UTF-16 without a
-    byte order mark, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it is not plain."""
+    byte order mark, or a text of mostly ASCII letters in Windows-1252 or Latin-1; None if it is none of these."""
     head = data[:_PLAIN]
     half = len(head) // 2
     if head.strip(b"\0\r\n") and b"\0" in head:
@@ -150,6 +152,9 @@ def guess(data: bytes) -> str | None:
     high = sum(byte >= 0x80 for byte in head)
     letters = sum(0x61 <= byte | 0x20 <= 0x7A for byte in head)
     if not 0 < high <= letters / 2:
+        return None
+    # Characters of several bytes, such as Chinese, and words of Cyrillic; but Finnish has ää.
+    if 2 * sum(len(run) for run in _runs(head) if len(set(run)) > 1) > high:
         return None
     marks = {byte for byte in head if 0x80 <= byte < 0xA0}
     if marks & set(_NOT_CP1252):

@@ -9,11 +9,12 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CapfstError, CorpusError
 from capfst.io.compression import SUFFIXES
 
 _PAGES = re.compile(r"-p\d+p\d+$")
@@ -133,6 +134,29 @@ def refuse_special(path: str | os.PathLike[str]) -> None:
     """Raise CorpusError for a pipe, device or folder: opening it may wait forever, and it can be read only once."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise CorpusError(f"{path}: not a regular file, but it is read more than once. Copy it to a regular file.")
+
+
+def failure_of(path: str | os.PathLike[str], error: Exception) -> CapfstError:
+    """Return the error to report for a file whose reading or recasing raised this one, of any kind."""
+    if isinstance(error, CapfstError):
+        return error
+    if isinstance(error, MemoryError):
+        return CorpusError(f"{path}: out of memory. Split very long lines, or use fewer threads (--jobs 1).")
+    if isinstance(error, OSError):
+        return CorpusError(f"{path}: {error.strerror or error}. Check the path and its permissions.")
+    why = f"{type(error).__name__}: {error}".split("\n")[0][:200]
+    return CorpusError(f"{path}: cannot be read ({why}). Check the file, or report this as a bug.")
+
+
+@contextmanager
+def failures_of(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Within the block, report an exception of any kind as an error of this file."""
+    try:
+        yield
+    except (CapfstError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        raise failure_of(path, error) from error
 
 
 class Source(NamedTuple):

@@ -32,13 +32,14 @@ class Items:
 
     Args:
         name: the name of the file, in errors.
+        least: bytes of a block, if there are more items (None: BLOCK); 1: a block ends as soon as an item does.
     """
 
     is_array = False
     """Whether the records are the items of an array. Known when the first block has been read."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, least: int | None = None) -> None:
+        self.name, self._least = name, least or BLOCK
 
     def blocks(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         """Yield all that is before the first item as one block, then blocks of whole items, each with the comma and the
@@ -49,7 +50,7 @@ class Items:
         """
         decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         parts: list[str] = []  # not yielded
-        line, held, least = 1, 0, BLOCK
+        line, held, least = 1, 0, self._least
         begun = False
         last = ""  # character that is not space
         while True:
@@ -78,7 +79,7 @@ class Items:
                 raise CorpusError(f"{self.name}, line {number}: invalid JSON: {problem.msg}. Fix it.")
             if ends:
                 yield text[: ends[-1]].encode("utf-8", "surrogateescape")
-                last = text[: ends[-1]].rstrip()[-1:]
+                last = text[: ends[-1]].rstrip()[-1:] or last
                 line += text.count("\n", 0, ends[-1])
                 text = text[ends[-1] :]
             if not piece:
@@ -86,7 +87,7 @@ class Items:
                     raise CorpusError(f"{self.name}, line {line}: invalid JSON: ] expected. Fix it.")
                 return
             parts, held = [text], len(text)
-            least = BLOCK if ends else 2 * held
+            least = self._least if ends else 2 * held
             if held > LONGEST:
                 raise CorpusError(
                     f"{self.name}, line {line}: an item has more than {LONGEST >> 20} million characters. Write the"
@@ -94,13 +95,15 @@ class Items:
                 )
 
     def ends(self, text: str, is_last: bool) -> tuple[list[int], json.JSONDecodeError | None]:
-        """Return the ends of the items of a text that begins with one, each with the comma and the space after it; and
-        the error that made the search end before the text.
+        """Return the ends of the items of a text that begins with one, or with space, each with the comma and the space
+        after it; and the error that made the search end before the text.
 
         is_last: whether the text ends the file. Otherwise its last item is left out if it may be incomplete.
         """
         ends: list[int] = []
-        end = 0
+        end = _space(text, 0).end()  # type: ignore[union-attr]
+        if end == len(text):
+            return [end] if is_last and text else [], None
         try:
             while end < len(text):
                 _, end = _value(text, end)
@@ -111,7 +114,7 @@ class Items:
                     after = _space(text, end + 1).end()  # type: ignore[union-attr]
                     if text[end] == "]" and after < len(text):
                         raise json.JSONDecodeError("the array is not all of the file", text, after)
-                if not is_last and after == len(text):
+                if not is_last and after == len(text) and (self.is_array or not text.endswith("}\n")):
                     break
                 ends.append(after)
                 end = after
@@ -161,4 +164,9 @@ class Json(Jsonl):
 
 def _is_beginning(text: str) -> bool:
     """Return whether a block or record has no item."""
-    return _beginning(text).end() == len(text)  # type: ignore[union-attr]
+    return after_beginning(text) == len(text)
+
+
+def after_beginning(text: str) -> int:
+    """Return where the first item of a text begins."""
+    return _beginning(text).end()  # type: ignore[union-attr]

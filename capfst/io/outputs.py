@@ -16,6 +16,7 @@ from typing import NamedTuple
 from capfst.exceptions import CapfstError, CorpusError, OptionError
 from capfst.io.files import expand
 from capfst.io.formats import can_recase
+from capfst.io.protocol import TextOptions
 from capfst.system.locks import lock, open_folder
 
 MANIFEST = ".capfst-batch.jsonl"
@@ -29,15 +30,15 @@ class PlannedFile(NamedTuple):
 
 class Plan(NamedTuple):
     files: list[PlannedFile]
-    left_out: list[str]  # in the folders: links to folders, and files whose names show that they are not text
+    left_out: list[str]  # in the folders: links to folders, and files whose names or contents show that they are not text
 
 
-def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], with_json: bool = False) -> Plan:
+def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], options: TextOptions) -> Plan:
     """Return the files that `names` (files, folders, glob patterns) stand for, each once, with their outputs in `out`.
 
-    A folder stands for all files below it, sorted, except hidden ones, those whose names show that they are not text,
-    and those in folders that are links. A missing file that is named itself is listed: it fails when it is read.
-    with_json: whether the `.json` files of folders are text.
+    A folder stands for all files below it, sorted, except hidden ones, those that are not text by their names or
+    contents (`can_recase`), and those in folders that are links. A missing file that is named itself is listed: it
+    fails when it is read.
 
     Raises:
         OptionError: there is nothing to recase, two files have the same output, or an output is outside of `out`, an
@@ -49,8 +50,8 @@ def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], 
         for file, base, folder in expand(name):
             if folder is not None:
                 _refuse_inside(folder, out)
-            is_text = base is None or can_recase(file.name, with_json or folder is None)
-            if not is_text or (folder is not None and file.is_dir()):
+            is_link = folder is not None and file.is_dir()
+            if is_link or (base is not None and not can_recase(file, options, is_matched=folder is None)):
                 left_out.append(str(file))
                 continue
             below = Path(file.name) if base is None else file.relative_to(base)

@@ -97,6 +97,10 @@ class Parquet:
             ) from error
         except MemoryError:  # Arrow's is also an ArrowException
             raise
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{self.path}: the name of a column is not UTF-8: {error.object!r}. Write the file again with another."
+            ) from error
         except (pa.ArrowException, OSError) as error:
             reason = str(getattr(error, "strerror", None) or error).split("\n")[0]
             raise CorpusError(f"{self.path}: not a readable Parquet file: {reason}. Download it again.") from error

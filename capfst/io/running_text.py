@@ -9,14 +9,19 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 import numpy as np
 import numpy.typing as npt
 
+from capfst.exceptions import CapfstError
+
 _CAPITALS = 0.8  # of the letters of a text in capitals; more than of NASA's
 _WINDOW = 24  # words that one text may lack of another before they are unrelated
+_INSERTED, _REMOVED = ",.?", ",.:;?!…"  # marks that restoring punctuation may insert and, on request, remove
 _plain_words = re.compile(r"""(?<!\S)["“”'‘’(¿¡-]*[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:?!…"”'’)]*(?!\S)""").sub
 _no_letters = re.compile(r"[^\w\u0307]+|_+").sub
 _words = re.compile(r"\S+").finditer
@@ -124,10 +129,17 @@ class RunningText:
         return _pauses_between(timed, times, self._text)
 
     def written(self, recased: bytes | memoryview) -> bytes:
-        """Return the part of the file with its running text recased."""
+        """Return the part of the file with its running text recased.
+
+        Raises:
+            CapfstError: the recased text has other words, or what is between the spans would be lost.
+        """
         spans = self._spans
         lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
-        values = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)[1::2]
+        parts = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)
+        values = parts[1::2]
+        if any(_bare(part) != _bare(span.before) for part, span in zip(parts[::2], spans, strict=True)):
+            raise _misfit(self._text)
         if self._copies:
             changed = dict(zip(spans, values, strict=True))
             waiting = self._copies
@@ -185,29 +197,89 @@ def _utf8(text: str) -> bytes:
 
 
 def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
-    """Return the parts of a recased text that correspond to successive parts of the text of these lengths."""
+    """Return the parts of a recased text that correspond to successive parts of the text of these lengths.
+
+    Raises:
+        CapfstError: it is not the same text, apart from case, diacritics and marks.
+    """
     ends = pairwise(accumulate(lengths, initial=0))
-    if len(recased) == len(text):
+    if _in_place(text, recased):
         return [recased[start:end] for start, end in ends]
-    # A letter and its other case differ in their number of characters, as İ and i̇ do.
+    words, recased_words = _tokens(text), _tokens(recased)
+    if len(words) != len(recased_words):
+        raise _misfit(text)
     by_character: list[str] = []
-    for old, new in zip(_tokens(text), _tokens(recased), strict=True):
-        by_character += new if len(old) == len(new) else _by_character(old, new)
+    for old, new in zip(words, recased_words, strict=True):
+        by_character += new if _in_place(old, new) else _by_character(old, new)
     return ["".join(by_character[start:end]) for start, end in ends]
 
 
-def _by_character(old: str, new: str) -> Iterator[str]:
-    """Yield for each character of a word what it has become in the recased word, of another length."""
-    start = n_old = n_new = 0  # the last two: length of the characters so far in lower case
-    for character in old[:-1]:
-        n_old += len(character.lower())
-        end = start
-        while end < len(new) and n_new < n_old:
-            n_new += len(new[end].lower())
+def _in_place(old: str, new: str) -> bool:
+    """Return whether only case differs, and each character is where it was. (İ is the only letter whose lower case is
+    two characters, i and a dot above.)"""
+    return len(new) == len(old) and new.lower() == old.lower() and "İ" not in old and "İ" not in new
+
+
+def _by_character(old: str, new: str) -> list[str]:
+    """Return for each character of a word what it has become in the recased word: the character in either case, and the
+    mark that the word has got after it; or nothing, if it is a mark that the word has lost.
+
+    Raises:
+        CapfstError: it is another word.
+    """
+    if new[-1] in _INSERTED and _in_place(old, new[:-1]):  # nearly always
+        return [*new[: len(old) - 1], new[len(old) - 1 :]]
+    parts, end, same = [""], 0, True  # the first part: of marks before the word
+    lost = 0  # accents of the last letter that it does not have any more, as i with a dot above when it becomes İ
+    for i, character in enumerate(old):
+        wanted = "" if character in _REMOVED else _base(character)
+        while wanted and end < len(new) and new[end] in _INSERTED:
+            parts[-1] += new[end]
             end += 1
-        yield new[start:end]
-        start = end
-    yield new[start:]  # with a mark that the word has got
+        start, found = end, ""
+        if character in _REMOVED:
+            end += new[end : end + 1] in (character, *_INSERTED)
+        elif wanted:
+            while len(found) < len(wanted) and end < len(new):
+                found += _base(new[end])
+                end += 1
+            more = _n_accents(new, end) - _n_accents(old, i + 1)
+            end, lost = end + max(more, 0), max(-more, 0)
+        elif lost:
+            lost -= 1
+        else:
+            end += end < len(new) and not _base(new[end])
+        same &= found == wanted
+        parts.append(new[start:end])
+    if new.isascii() and (not same or new[end:].strip(_INSERTED)):  # others may have got diacritics
+        raise _misfit(old)
+    parts[-1] += new[end:]
+    return [parts[0] + parts[1], *parts[2:]]
+
+
+def _n_accents(word: str, start: int) -> int:
+    """Return how many accents that are characters of their own follow each other there."""
+    end = start
+    while end < len(word) and not _base(word[end]):
+        end += 1
+    return end - start
+
+
+@lru_cache(1 << 12)
+def _base(character: str) -> str:
+    """Return the letter of a character without its case and accents; nothing for an accent of its own."""
+    decomposed = normalize("NFD", character.lower())
+    base = "".join([part for part in decomposed if not combining(part)])
+    return {"ς": "σ", "ı": "i"}.get(base, base)
+
+
+def _bare(text: str) -> str:
+    """Return a text without the marks that it may get or lose."""
+    return "".join([character for character in text if character not in _REMOVED])
+
+
+def _misfit(text: str) -> CapfstError:
+    return CapfstError(f"the recased text is not that of the file: {text.strip()[:40]!r}. Report this as a bug.")
 
 
 def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]]:
@@ -233,10 +305,11 @@ def _with_marks(text: str, before: str, after: str) -> str:
 
 def _inserted(old: str, new: str) -> str:
     """Return the mark that a word has got, or nothing."""
+    old, new = old.lower(), new.lower()
     if len(new) != len(old) + 1:
         return ""
-    mark = next((b for a, b in zip(old, new, strict=False) if a.lower() != b.lower()), new[-1])
-    return mark if mark in ",.?" else ""
+    mark = next((b for a, b in zip(old, new, strict=False) if a != b), new[-1])
+    return mark if mark in _INSERTED else ""
 
 
 def in_capitals(text: str) -> bool:

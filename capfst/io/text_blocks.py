@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from capfst.io.blocks import BLOCK, Hash, file_blocks, joined
+from capfst.io.files import failures_of
 from capfst.io.formats import reader_of
 from capfst.io.plain_text import PlainText
 from capfst.io.protocol import TextOptions
@@ -36,8 +37,13 @@ def text_blocks(
         CapfstError: a file that cannot be read, is not in the format of its suffix, or has a malformed record.
     """
     on_wrapped = on_wrapped or (lambda file, width: None)
-    blocks = (block for file in files for block in _file_blocks(file, options, size, progress, on_wrapped))
-    return joined(blocks, size, hash)
+
+    def blocks() -> Iterator[bytes]:
+        for file in files:
+            with failures_of(file):
+                yield from _file_blocks(file, options, size, progress, on_wrapped)
+
+    return joined(blocks(), size, hash)
 
 
 def _file_blocks(

@@ -19,7 +19,7 @@ from capfst.io.blocks import joined
 from capfst.io.lines import BLOCK
 from capfst.io.running_text import RunningText, Span, Times, apart_in_capitals
 
-_TIME = r"[ \t]+(?:\d+\.?\d*|\.\d+|\*)"
+_TIME = r"[ \t]+(?:-?\d+\.?\d*|-?\.\d+|\*)"  # sclite reads negative durations, too
 _BEGIN, _DURATION = (_TIME.replace("(?:", f"(?P<{name}>") for name in ("begin", "duration"))
 _WORDS = r"(?:[ \t]+(?P<words>\S(?:[^\n]*\S)?))?"
 _noises = re.compile(

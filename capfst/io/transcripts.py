@@ -64,6 +64,10 @@ PRESETS: dict[str, tuple[str, ...]] = {
         "utterances[].text", "text", "words[].text", "utterances[].words[].text", "sentences[].text",
         "sentences[].words[].text", "paragraphs[].text", "paragraphs[].words[].text", "transcript",
     ),
+    "youtube": ("events[].segs[].utf8",),
+    "speechmatics": ("metadata.transcript", "results[].alternatives[].content"),
+    "rev": ("monologues[].elements[].value",),
+    "sherpa": ("text", "tokens[]"),
 }  # fmt: skip
 """For each recognizer, the paths of its texts and words; texts with marks and speakers first."""
 
@@ -81,6 +85,7 @@ _UNITS = (1, 1e-3, 1e-7)  # of times, in seconds
 _LONG = 60  # seconds: more than most words or segments last
 _DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
+_MARKS = tuple(",.?!;:…。，、？！")
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
 _tokens = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
@@ -197,9 +202,9 @@ class Transcript:
         """Return the running text of a block, given its strings."""
         views: dict[Path, list[_Text]] = {path: [] for path in self._views}
         for text in texts:
-            if text.value.strip() and not _special(text.value):
+            if text.value and not _special(text.value):
                 views.setdefault(text.path, []).append(text)
-        first, *others = [_spans(views[path]) for path in self._views if views[path]] or [[]]
+        first, *others = list(filter(None, [_spans(views[path]) for path in self._views])) or [[]]
         spans, copies = list(first), []
         letters = _letters(first)
         for other in others:
@@ -255,20 +260,37 @@ def _detected(texts: Iterable[_Text]) -> list[Path]:
     paths = {text.path for text in texts}
     views = [[tuple(steps(path)) for path in preset] for preset in PRESETS.values()]
     best = max(views, key=lambda view: len(paths.intersection(view)))
-    return best if any(None in path for path in paths.intersection(best)) else []
+    found = paths.intersection(best)
+    # Strings in an array may be anything, unless the text is there, too.
+    return best if any(None in path[:-1] or (None in path and len(found) > 1) for path in found) else []
 
 
 def _spans(texts: list[_Text]) -> list[Span]:
-    """Return the spans of the texts of a path, joined by spaces unless they have some of their own."""
+    """Return the spans of the texts of a path. They are joined by spaces; but if some have spaces of their own, those
+    of an array are not, and marks never are."""
     texts = sorted(texts, key=attrgetter("apart"))
-    space = "" if any(text.value[0].isspace() for text in texts[1:]) else " "
+    has_spaces = any(text.value[0].isspace() for text in texts[1:])
     spans: list[Span] = []
-    last = None
+    last: _Text | None = None
+    is_spaced = False  # whether white space is between the last text and the next one
     for text in texts:
-        stream = text.apart, text.within.speaker
-        spans.append(Span(text.start, text.end, text.value, "" if last is None else space if stream == last else "\n"))
-        last = stream
+        if not text.value.strip():
+            is_spaced = True
+            continue
+        before = ""
+        if last is not None:
+            continues = (text.apart, text.within.speaker) == (last.apart, last.within.speaker)
+            is_part = has_spaces and _array_of(text) is _array_of(last) and not is_spaced
+            has_one = text.value[0].isspace() or last.value[-1].isspace() or text.value in _MARKS
+            before = ("" if is_part or has_one else " ") if continues else "\n"
+        spans.append(Span(text.start, text.end, text.value, before))
+        last, is_spaced = text, False
     return apart_in_capitals(spans)
+
+
+def _array_of(text: _Text) -> _Value | None:
+    """Return the array in which the text, or its object, is an item."""
+    return text.within if text.within.is_array else text.within.parent
 
 
 def _times(views: Iterable[list[_Text]]) -> Times:

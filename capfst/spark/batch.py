@@ -82,7 +82,7 @@ class SparkRunner:
             if not isinstance(file_format, LineFormat) or not file_format.splittable:
                 return None
             parts = splits([item.input], PART)
-        except CapfstError:
+        except Exception:  # recasing it as a whole reports why
             return None
         if len(parts) < 2:
             return None
@@ -151,7 +151,7 @@ def _recase_part(file: Path, part: tuple[Split, Path], shared: _Shared) -> Recas
                 recased, more = file_format.recased(LineBlock(block, line), recase)
                 out.write(recased)
                 counts += more
-    except CapfstError:
+    except Exception:
         return None
     return counts
 

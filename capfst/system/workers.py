@@ -74,9 +74,18 @@ def serve() -> None:
             try:
                 answer = function(item), None
             except Exception as error:  # raised in the process that reads the result
-                answer = None, error
+                answer = None, _picklable(error)
             pickle.dump(answer, stdout)
             stdout.flush()
+
+
+def _picklable(error: Exception) -> Exception:
+    """Return an exception, or, if another process cannot read it, one with its name and message."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def map_in_processes(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Iterator[Result]:

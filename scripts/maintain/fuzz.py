@@ -2,7 +2,7 @@
 
     \b
     python scripts/maintain/fuzz.py lines 1000000     lines × sets of options: only case may change
-    python scripts/maintain/fuzz.py files 20000       subtitles, transcripts and streams: only case may change
+    python scripts/maintain/fuzz.py files 20000       subtitles, JSON, Parquet, streams …: only the case of text
     python scripts/maintain/fuzz.py models 5000       damaged models: refused, or only case changes
     python scripts/maintain/fuzz.py signals 200       commands that get a signal: nothing half-written
     python scripts/maintain/fuzz.py soak 600          seconds of threads that load and recase
@@ -39,10 +39,16 @@ from typing import Any, NamedTuple
 import click
 
 import capfst
+from capfst.batch.display import Display
+from capfst.batch.report import DONE
+from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
-from capfst.exceptions import CapfstError
+from capfst.exceptions import CapfstError, CorpusError, OptionError
+from capfst.io.outputs import plan
+from capfst.io.protocol import BatchOptions, TextOptions
 from capfst.io.speech import reader
+from capfst.io.text_blocks import text_blocks
 from capfst.punctuation import train as punctuation
 from capfst.system.budget import resident
 from capfst.system.workers import map_in_processes
@@ -131,29 +137,70 @@ def _recaser(model: str) -> capfst.Recaser:
 
 # Subtitles, transcripts and streams
 
-FILES = {  # the beginning of a file of each format, and what it repeats
+FILES = {  # the beginning of a file of each format, and what it repeats: {} is text, {id} must stay as it is
     "srt": ("", "7\n00:00:01,000 --> 00:00:02,000\n<i>{}</i>\n- {}\n\n"),
-    "vtt": ("WEBVTT\n\nNOTE {}\n\n", "00:01.000 --> 00:02.000 align:start\n<v {}>{}\n{}<00:01.500><c> {}</c>\n\n"),
-    "ass": ("[Events]\n", "Dialogue: 0,0:00:01.00,0:00:02.00,{},,0,0,0,,{{\\i1}}{}\\N{{\\p1}}m 0 0{{\\p0}}{}\n"),
+    "vtt": (
+        "WEBVTT\n\nNOTE {id}\n\n",
+        "00:01.000 --> 00:02.000 align:{id}\n<v {id}>{}\n{}<00:01.500><c.{id}> {}</c>\n\n",
+    ),
+    "ass": ("[Events]\n", "Dialogue: 0,0:00:01.00,0:00:02.00,{id},,0,0,0,,{{\\i1}}{}\\N{{\\p1}}m 0 0{{\\p0}}{}\n"),
     "sbv": ("", "0:00:01.000,0:00:02.000\n{}[br]{}\n\n"),
-    "ctm": (";; {}\n", "call {} 0.1 0.2 {} 0.9\n"),
-    "stm": ("", "call 1 {} 0.1 0.2 <o> {} (%hm) {}\n"),
-    "kaldi": ("", "a-1 {}\n"),
-    "transcript": ("[", '{{"text": "{}", "words": [{{"word": "{}", "speaker": {{}}}}, {{"word": "{}"}}]}},\n'),
+    "ttml": (
+        '<?xml version="1.0"?>\n<tt xmlns="http://www.w3.org/ns/ttml"><head><title>{id}</title></head><body>\n',
+        '<p begin="1s" end="2s" Region="{id}">{}<br/><span Style="{id}">{}</span> &amp; {}</p>\n',
+    ),
+    "lrc": ("[Re:{id}]\n[ar:{}]\n", "[00:12.00]{}\n[00:12.00]<00:12.10> {}<00:13.10> {}\n[La:{id}]\n"),
+    "po": (
+        'msgid ""\nmsgstr ""\n"X-{id}: {id}\\n"\n\n',
+        '#: {id}\nmsgctxt "{id}"\nmsgid "{id}"\nmsgstr "{}"\n"{}\\n"\n\n',
+    ),
+    "textgrid": (
+        'File type = "ooTextFile"\nObject class = "TextGrid"\n',
+        'class = "IntervalTier"\nname = "{id}"\nxmin = 0\ntext = "{}"\ntext = "{}"\n',
+    ),
+    "ctm": (";; {id}\n", "call {id} 0.1 -0.2 {} 0.9\n"),
+    "stm": ("", "call 1 {id} 0.1 0.2 <o,{id}> {} (%hm) {}\n"),
+    "kaldi": ("", "{id} {}\n"),
+    "json": ("", '{{"Id{id}":"{id}", "text" :"{}"}}\n'),
+    "transcript": (
+        "[",
+        '{{"text": "{}", "words": [{{"word": "{}", "speaker": "{id}"}}, {{"word": "{}", "Id": "{id}"}}]}},\n',
+    ),
+    "youtube": ("[", '{{"events":[{{"Id":"{id}","segs":[{{"utf8":"{}"}},{{"utf8":" {}"}}]}}]}},\n'),
+    "rev": (
+        "[",
+        '{{"monologues":[{{"speaker":"{id}","elements":[{{"value":"{}"}},{{"value":" "}},{{"value":"{}"}}]}}]}},\n',
+    ),
 }
+ESCAPES = {
+    "po": lambda text: text.replace("\\", r"\\").replace('"', r"\""),
+    "textgrid": lambda text: text.replace('"', '""'),
+    "ttml": lambda text: text.replace("&", "&amp;").replace("<", "&lt;"),
+    "lrc": lambda text: re.sub(r"[\[\]<>]", "", text),
+}
+"""How text is written in a format; that of others is written as it is."""
+ONE_WORD = ("ctm", "stm", "kaldi")
+KEPT = re.compile("QxZ[A-Za-z]+QxZ")
+"""The names of speakers, tags and the like in a file, which nothing else in it resembles."""
 
 
 def made_file(rng: random.Random, kind: str) -> str:
     """Return a file of a format, in which some characters may be changed."""
     head, part = FILES[kind]
     text = head + "".join(part for _ in range(rng.randint(1, 8)))
-    text = text.removesuffix(",\n") + "]" if kind == "transcript" else text
+    text = text.removesuffix(",\n") + "]" if head == "[" else text
     lines = [mutated_line(rng)[: rng.choice([3, 20, 200])] for _ in range(text.count("{}"))]
-    if kind in ("ctm", "stm"):
+    if kind in ONE_WORD:
         lines = [re.sub(r"\s", "_", line) or "x" for line in lines]
-    if kind == "transcript":
+    if '"}' in part:
         lines = [json.dumps(line, ensure_ascii=rng.random() < 0.5)[1:-1] for line in lines]
-    characters = list(text.format(*lines).encode(errors="replace").decode())
+    write = ESCAPES.get(kind, str)
+    left = iter(map(write, lines))
+    text = re.sub(r"\{\}", lambda _: next(left).replace("{", "{{").replace("}", "}}"), text)
+    parts = text.split("{id}")
+    name = rng.choice(["Anna", "NEWYORK", "usa", "iPhone"])
+    text = f"QxZ{name}QxZ".join(parts).replace("{{", "{").replace("}}", "}")
+    characters = list(text.encode(errors="replace").decode())
     for _ in range(rng.choice([0, 0, 1, 5])):
         at, size = rng.randint(0, len(characters)), rng.choice([1, 1, 40])
         characters[at : at + size] = rng.choice(
@@ -169,26 +216,82 @@ def _unescaped(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _without_marks(text: str) -> str:
+    return re.sub("[,.?]", "", text)
+
+
 def recase_files(task: tuple[str, int]) -> str:
     """Recase a file, or a stream of text; return its kind and what became of it."""
     model, seed = task
     rng = random.Random(seed)
     recaser = _recaser(model)
-    kind = rng.choice([*FILES, "stream"])
+    kind = rng.choice([*FILES, "stream", "parquet"])
+    restores = rng.random() < 0.3
+    options: dict[str, Any] = {"restore": "punctuation,case", "sentence_case": True} if restores else {}
+    if kind == "parquet":
+        return _recase_parquet(recaser, rng, seed)
     if kind == "stream":
         text = "\n".join(mutated_line(rng).encode(errors="replace").decode() for _ in range(3))
         source = io.BytesIO(text.encode())
-        out = b"".join(recase_stream(recaser.stream(rng.choice([0, 1, 4])), source)).decode()
+        out = b"".join(recase_stream(recaser.stream(rng.choice([0, 1, 4]), **options), source)).decode()
     else:
         text = made_file(rng, kind)
+        is_whole = text.count("QxZ") == 2 * len(KEPT.findall(text))
+        pipeline = recaser.pipeline_with(options, "recase")
         try:
             parts = list(reader("file", kind).read([text.encode()]))
-        except CapfstError:
+            out = b"".join(part.written(pipeline.recase_text(part.spoken)) for part in parts).decode()
+        except CorpusError:
             return f"{kind} refused"
-        out = b"".join(part.written(recaser.pipeline.recase_text(part.text)) for part in parts).decode()
-    if _lower(_unescaped(out)) != _lower(_unescaped(text)):
-        raise FuzzingError(f"seed {seed}: more than the case of {text!r} has changed: {out!r}")
-    return f"{kind} recased"
+        if is_whole and KEPT.findall(out) != KEPT.findall(text):
+            raise FuzzingError(f"seed {seed}: a name, tag or key of {text!r} has changed: {out!r}")
+    kept = _without_marks if restores else str
+    if kept(_lower(_unescaped(out))) != kept(_lower(_unescaped(text))):
+        raise FuzzingError(f"seed {seed}, {options}: more than the case of {text!r} has changed: {out!r}")
+    return f"{kind} {'punctuated' if restores else 'recased'}"
+
+
+def _recase_parquet(recaser: capfst.Recaser, rng: random.Random, seed: int) -> str:
+    """Recase a damaged Parquet file in a batch beside a good file, and train on it; return what became of it."""
+    import pyarrow as pa  # noqa: PLC0415  (optional)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    lines = [mutated_line(rng).encode(errors="replace").decode() for _ in range(20)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in").mkdir()
+        table = pa.table({"text": lines, "nome": list(range(20))})
+        pq.write_table(
+            table, folder / "in" / "a.parquet", row_group_size=rng.choice([7, 20]), store_schema=rng.random() < 0.5
+        )
+        content = bytearray((folder / "in" / "a.parquet").read_bytes())
+        size = int.from_bytes(content[-8:-4], "little")
+        for _ in range(rng.choice([0, 1, 1, 4])):  # mostly in the metadata
+            at = (
+                rng.randrange(len(content) - size - 8, len(content))
+                if rng.random() < 0.8
+                else rng.randrange(len(content))
+            )
+            content[at] = rng.randrange(256)
+        (folder / "in" / "a.parquet").write_bytes(content)
+        (folder / "in" / "b.txt").write_text("a line\n")
+        options = BatchOptions(errors=rng.choice(["strict", "replace"]), on_error=rng.choice(["fail", "pass", "drop"]))
+        todo = plan([folder / "in"], folder / "out", folder / "no.fst", options)
+        with Display(quiet=True) as display:
+            done = run_batch(todo, folder / "out", recaser, options, jobs=1, listener=display)
+        by_name = {Path(report.input).name: report for report in done.files}
+        if by_name["b.txt"].status != DONE or len(by_name) != 2:
+            raise FuzzingError(f"seed {seed}: a damaged Parquet file stopped the others: {done}")
+        error = by_name["a.parquet"].error or ""
+        if "report this as a bug" in error:
+            raise FuzzingError(f"seed {seed}: {error}")
+        try:
+            for _ in text_blocks([folder / "in" / "a.parquet"], TextOptions(column=("text",))):
+                pass
+        except (CorpusError, OptionError) as refused:
+            if "report this as a bug" in str(refused):
+                raise FuzzingError(f"seed {seed}: {refused}") from refused
+        return f"parquet {'refused' if error else 'recased'}"
 
 
 # Models
@@ -381,7 +484,8 @@ def in_order(function: Callable[[Any], Any], tasks: Iterable[Any], jobs: int) ->
 
 
 def trained(folder: Path, **options: Any) -> str:
-    """Train a small model of Python's help."""
+    """Train a small model of Python's help; the network of its punctuation, if it has one, in a few steps."""
+    punctuation.LEAST_STEPS = 50
     (folder / "corpus.txt").write_text("\n".join([*LINES, *(" ".join(TRICKY) for _ in range(3))]), "utf-8", "replace")
     capfst.train(folder / "corpus.txt", folder / "cap.fst", clean=False, **options)
     return str(folder / "cap.fst")
@@ -413,13 +517,15 @@ def lines(number: int, lm: str, seed: int, jobs: int) -> None:
 @seed_option
 @jobs_option
 def files(number: int, seed: int, jobs: int) -> None:
-    """Recase NUMBER files of subtitles and transcripts, and streams."""
+    """Recase NUMBER files of subtitles, transcripts and the like, damaged Parquet files, and streams."""
     with tempfile.TemporaryDirectory() as folder:
-        model = trained(Path(folder))
+        model = trained(Path(folder), restore="punctuation,case")
         counts = Counter(in_order(recase_files, ((model, seed + k) for k in range(number)), jobs))
     for kind, count in sorted(counts.items()):
         click.echo(f"{count:7,} {kind}")
-    click.echo(f"{sum(counts.values()):,} files and streams: in none, more than case has changed")
+    click.echo(
+        f"{sum(counts.values()):,} files and streams: in none, more than the case of text, and marks, have changed"
+    )
 
 
 @cli.command()

@@ -30,6 +30,7 @@ from support.models import in_two_files, tiny
 
 import capfst
 import capfst.io.lines
+import capfst.io.tsv
 from capfst.batch.display import Display
 from capfst.batch.report import DONE, FAILED, FileReport
 from capfst.batch.run import recase_all
@@ -38,7 +39,7 @@ from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
 from capfst.io.outputs import MANIFEST, plan
-from capfst.io.protocol import RecaseCounts
+from capfst.io.protocol import RecaseCounts, TextOptions
 from capfst.options import ContextOptions
 from capfst.system.atomic import clear, replacing
 from capfst.system.workers import Apart
@@ -343,6 +344,41 @@ def test_faulty_files_fail_and_the_others_are_recased(model, faulty, tmp_path):
     assert (report["skipped"], report["done"]) == (3, 1)
 
 
+def test_a_column_whose_name_is_not_utf8_fails_alone(model, tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    pq.write_table(pa.table({"text": ["ibm"], "nome": ["a"]}), folder / "a.parquet", store_schema=False)
+    content = (folder / "a.parquet").read_bytes()
+    assert b"nome" in content
+    (folder / "a.parquet").write_bytes(content.replace(b"nome", b"nom\xe9"))
+    (folder / "b.txt").write_text("ibm")
+    report, lines = batch(model, folder, "--output", out, code=1)
+    assert files(out) == {"b.txt": b"IBM"}
+    assert "name of a column is not UTF-8" in report["files"][0]["error"] + report["files"][1]["error"].__str__()
+    assert not any("Traceback" in line for line in lines)
+    trained = run("train", folder, "--column", "text", "--no-clean", "-o", tmp_path / "m.fst", code=1)
+    assert "a.parquet: the name of a column is not UTF-8" in trained.stderr.decode()
+    assert b"Traceback" not in trained.stderr
+
+
+@pytest.mark.parametrize("stage", ["__init__", "pieces", "recased", "writing"])
+@pytest.mark.parametrize("error", [ValueError("odd"), IndexError(3), KeyError("x"), RecursionError("deep")])
+def test_whatever_is_raised_fails_only_its_file(model, tmp_path, monkeypatch, stage, error):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for name in ("a.tsv", "b.txt", "c.txt"):
+        (folder / name).write_text("text\nibm\n")
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(capfst.io.tsv.Tsv, stage, fail, raising=False)
+    _, lines = batch(model, folder, "--output", out, code=1)
+    assert files(out) == {"b.txt": b"text\nIBM\n", "c.txt": b"text\nIBM\n"}
+    (line,) = [line for line in lines if f"{folder / 'a.tsv'}: cannot be read ({type(error).__name__}: " in line]
+    assert line.startswith("capfst: error: ")
+
+
 def test_a_parquet_file_that_crashes_pyarrow_fails_alone(model, tmp_path, monkeypatch):
     pa = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -513,7 +549,7 @@ def here(tmp_path, monkeypatch):
 def test_outputs_have_the_relative_paths_of_their_inputs(here, inputs, outputs):
     if "*" in inputs:
         Path("[x].txt").unlink()
-    found = plan(inputs, Path("out"), Path("m.fst")).files
+    found = plan(inputs, Path("out"), Path("m.fst"), TextOptions()).files
     assert [file.output.as_posix() for file in found] == [f"out/{name}" for name in outputs]
     for file in found:
         assert file.input.name == file.output.name
@@ -553,7 +589,7 @@ def test_outputs_that_would_damage_inputs_are_refused(here, inputs, out, details
         if inputs == ["d/a.txt"]:
             Path("s/a.txt").symlink_to("../elsewhere")
     with pytest.raises(CapfstError) as raised:
-        plan(inputs, Path(out), Path("m.fst/m"))
+        plan(inputs, Path(out), Path("m.fst/m"), TextOptions())
     assert names(str(raised.value), *(detail.replace("{here}", str(here)) for detail in details))
 
 
@@ -562,14 +598,14 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out").mkdir()
     Path("out/f.txt").symlink_to(f"../{to}")
     with pytest.raises(CapfstError) as raised:
-        plan(["f.txt"], Path("out"), Path("m.fst"))
+        plan(["f.txt"], Path("out"), Path("m.fst"), TextOptions())
     assert names(str(raised.value), "out/f.txt", what)
 
 
 def test_the_output_folder_may_be_a_link(here):
     Path("real").mkdir()
     Path("out").symlink_to("real")
-    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst")).files] == ["out/f.txt"]
+    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst"), TextOptions()).files] == ["out/f.txt"]
 
 
 def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
@@ -590,7 +626,7 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
 def test_models_are_not_inputs(here):
     for name in "cap.fst", "b.fst":
         (Path("d") / name).touch()
-    found = plan(["d"], Path("out"), Path("d/cap.fst"))
+    found = plan(["d"], Path("out"), Path("d/cap.fst"), TextOptions())
     assert [str(file.input) for file in found.files] == ["d/a.txt", "d/e/b.txt"]
     assert found.left_out == ["d/b.fst", "d/cap.fst"]
     assert [str(path) for path in find_files(["d"])] == ["d/a.txt", "d/e/b.txt"]

@@ -153,6 +153,10 @@ GUESSES = [
     ("plain text\n", "utf-16-be", "UTF-16BE"),
     ("привет мир", "cp1251", None),
     ("日本語のテキスト", "shift-jis", None),
+    ("call-1 1 speaker-a 0.10 2.50 <o,f0,male> 我们 在 纽约 见面 了\n" * 3, "gb18030", None),
+    ("call-1 1 speaker-a 0.10 2.50 <o,f0,male> 我們 在 紐約 見面 了\n" * 3, "big5", None),
+    ("call-1 1 speaker-a 0.10 2.50 <o,f0,male> мы встретились\n" * 3, "cp1251", None),
+    ("pääministeri ja näköala, älä jää tänne: mitä sää tänään lienee, häntä säästää", "latin-1", "LATIN1"),
     ("plain text", "ascii", None),
 ]
 

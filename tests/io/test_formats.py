@@ -519,7 +519,7 @@ def test_files_that_cannot_be_read(tmp_path, recaser, name, content, problem):
     ],
 )
 def test_files_of_a_folder_that_are_recased(name, expected):
-    assert can_recase(name) == expected
+    assert can_recase(Path(name), TextOptions()) == expected
 
 
 # Compression

@@ -139,9 +139,26 @@ def test_an_item_that_is_too_long(tmp_path, recaser, monkeypatch):
         recased(tmp_path / "a.json", recaser)
 
 
-def test_json_files_of_folders_need_a_field():
-    assert can_recase("a.json.gz", with_json=True)
-    assert not can_recase("a.json.gz")
+def test_json_files_of_folders_need_a_field_or_known_texts(tmp_path):
+    path = tmp_path / "a.json.gz"
+    assert can_recase(path, TextOptions("title"))
+    assert can_recase(path, TextOptions(format="whisper"))
+    assert can_recase(path, TextOptions(), is_matched=True)
+    known = '{"text": "ibm"}', '[{"text": "ibm"}]', '{"segments": [{"text": "ibm"}]}', '{"duration": 1, "text": "a"}\n{'
+    others = (
+        "",
+        "{",
+        "[]",
+        '{"name": "ibm"}',
+        '{"a": {"text": "ibm"}}',
+        '{"text": 1}',
+        '{"text": "\\x"}',
+        "text",
+        '["a"]',
+    )
+    for text in (*known, *others):
+        path.write_text(text)
+        assert can_recase(path, TextOptions()) == (text in known), text
     assert can_train("a.json", TextOptions("text"))
     assert not can_train("a.json", TextOptions(column="text"))
 

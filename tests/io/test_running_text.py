@@ -1,8 +1,10 @@
 """The pieces of a running text, recased and written back."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capfst.exceptions import CapfstError
 from capfst.io.running_text import Copy, RunningText, Span, with_case_of
 from capfst.text.unicode import lower
 
@@ -32,6 +34,63 @@ def test_a_word_may_be_in_several_spans() -> None:
     data = "<b>İ</b>stan|bul"
     text = RunningText(data, [Span(3, 4, "İ"), Span(8, 12, "stan"), Span(13, 16, "bul")])
     assert text.written("i̇stanBul\n".encode()).decode() == "<b>i̇</b>stan|Bul"
+
+
+@pytest.mark.parametrize(
+    ("said", "recased", "written"),
+    [
+        (["i̇t", "is", "here"], "İt is, here", ["İt", "is,", "here"]),  # as long as before
+        (["i̇s", "here", "i̇"], "İs here? İ", ["İs", "here?", "İ"]),
+        (["İs", "i̇"], "i̇s, İ.", ["i̇s,", "İ."]),
+        (["is,", "here"], "Is here.", ["Is", "here."]),  # without marks that were there
+        (["is,", "it...", "here!"], "Is. It... Here", ["Is.", "It...", "Here"]),
+        (['is"', "it"], 'Is," it', ['Is,"', "it"]),
+        (["cafe", "strasse"], "Café, Straße", ["Café,", "Straße"]),  # with diacritics
+        (["ısparta", "istanbul"], "Isparta, İstanbul.", ["Isparta,", "İstanbul."]),
+    ],
+)
+def test_marks_and_letters_of_another_length(said: list[str], recased: str, written: list[str]) -> None:
+    data, spans = "", []
+    for word in said:
+        spans.append(Span(len(data) + 1, len(data) + 1 + len(word), word, " " if spans else ""))
+        data += f"<{word}>"
+    found = RunningText(data, spans).written(f"{recased}\n".encode()).decode()
+    assert found == "".join(f"<{word}>" for word in written)
+
+
+MARKED = st.lists(
+    st.tuples(
+        st.from_regex("[aiİßσς][aiİßσς\u0301]{0,2}[.,!]?", fullmatch=True).map(
+            lambda text: text.replace("i", "i\u0307")
+        ),
+        st.booleans(),
+        st.sampled_from(["", ".", ",", "?"]),
+        st.sampled_from(["", " ", "\n"]),
+    ),
+    max_size=5,
+)
+
+
+@given(MARKED)
+def test_marks_come_beside_any_letters(parts: list[tuple[str, bool, str, str]]) -> None:
+    data, recased, spans = "", "", []
+    for word, is_upper, mark, space in parts:
+        data += "|"
+        before = space if spans else ""
+        spans.append(Span(len(data), len(data) + len(word), word, before))
+        data += word
+        changed = word.replace("i\u0307", "İ") if is_upper else lower(word)
+        recased += before + changed + (mark if word[-1] not in ".,!" else "")
+    text = RunningText(data, spans)
+    found = text.written(recased.encode() + b"\n" * bool(text.text)).decode()
+    bare = str.maketrans("", "", ".,?!")
+    assert lower(found).translate(bare).replace("ς", "σ") == lower(data).translate(bare).replace("ς", "σ")
+
+
+@pytest.mark.parametrize("recased", ["new yorks", "new", "york new", "new york x", "", "ne wyork"])
+def test_another_text_is_refused(recased: str) -> None:
+    with pytest.raises(CapfstError, match="not that of the file"):
+        RunningText("new|york", [Span(0, 3, "new"), Span(4, 8, "york", " ")]).written(f"{recased}\n".encode())
 
 
 def test_copies() -> None:

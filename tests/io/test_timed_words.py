@@ -61,6 +61,13 @@ def test_running_text(recaser: Recaser, kind: str) -> None:
         assert recased(recaser, file, kind).lower() == file.lower()
 
 
+def test_negative_durations(recaser: Recaser) -> None:
+    """NIST's own test file has some, and sclite reads them."""
+    ctm = "call 1 0.50 -0.10 we 0.9\ncall 1 -.5 1 met\ncall 1 0.75 -1 paris\n"
+    assert recased(recaser, ctm, "ctm").lower() == ctm
+    assert all(pause >= 0 for _, pause in pauses(ctm, "ctm"))
+
+
 def test_golden(recaser: Recaser) -> None:
     ctm = CTM.replace(" lex john", "").replace(" lex mary", "")
     words = {" i ": " I ", " new 0": " New 0", " york 0": " York 0", "2 paris": "2 Paris"}

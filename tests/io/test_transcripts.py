@@ -161,7 +161,7 @@ def test_pauses_of_other_words() -> None:
 
 def test_the_presets_are_the_formats() -> None:
     assert set(PRESETS) == set(FORMATS[FORMATS.index("transcript") + 1 :])
-    assert all(reader("a", name) for name in FORMATS)
+    assert all(reader("a", name) for name in FORMATS if name != "text")
 
 
 def test_a_sentence_continues_over_objects(recaser: Recaser) -> None:

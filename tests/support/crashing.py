@@ -12,3 +12,14 @@ def read_metadata_or_crash(path: Path) -> Any:
     if path.name.startswith("crash"):
         os.abort()
     return read_metadata(path)
+
+
+class NoTextError(Exception):
+    """An exception that another process cannot read."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(one)
+
+
+def raise_unpicklable(item: object) -> None:
+    raise NoTextError("odd", "two")

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 
 import pytest
+from support import crashing
 
 from capfst.exceptions import CapfstError
 from capfst.system.workers import Apart, WorkerDiedError, map_in_processes
@@ -40,6 +41,11 @@ def test_a_reader_that_stops_ends_the_processes():
     results.close()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_errors_that_cannot_be_pickled_are_raised():
+    with pytest.raises(RuntimeError, match="NoTextError: odd"):
+        list(map_in_processes(crashing.raise_unpicklable, [1, 2], 2))
 
 
 def test_a_worker_that_dies_is_an_error():

@@ -1,0 +1,66 @@
+"""Praat's TextGrid, long and short: tiers of intervals or points that have text.
+
+In: the file. Out: its running text (running_text.py): a sentence continues over the intervals of a tier, and another
+tier begins a new line. A tier with the words of an earlier one follows it word by word. Names of tiers, times and tiers
+of sounds (*phones*) stay. As in Praat, only strings count, and numbers, which are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from capfst.io.running_text import Copy, RunningText, Span, apart_in_capitals, letters_of
+
+_strings = re.compile(r'(?:(?<!\w)([A-Za-z]{1,8})[ \t]{0,9}=[ \t]{0,9})?"([^"]*(?:""[^"]*)*)"').finditer
+_TIERS = ("IntervalTier", "TextTier")
+_sounds = re.compile(r"(?i)phon(?:es?|em|et|o)|\bMAU\b|segm|syll|tone|pitch|break|ipa\b|sampa").search
+
+
+class TextGrid:
+    """Reads a file of tiers."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[RunningText]:
+        """Yield the file as one part: a string may have any number of lines."""
+        data = b"".join(blocks).decode()
+        tiers = [apart_in_capitals(spans) for spans in _tiers(data) if spans]
+        spans: list[Span] = []
+        copies: list[Copy] = []
+        known: dict[str, list[Span]] = {}
+        for tier in tiers:
+            letters = letters_of("".join([span.value for span in tier]))
+            if letters in known:
+                copies.append(Copy(tier, known[letters]))
+                continue
+            known[letters] = tier
+            if spans:
+                tier[0] = tier[0]._replace(before="\n")
+            spans += tier
+        yield RunningText(data, spans, copies, n_records=sum(map(len, tiers)))
+
+
+def _tiers(data: str) -> Iterator[list[Span]]:
+    """Yield the texts of each tier."""
+    tier: list[Span] = []
+    is_in = is_named = False  # whether a tier has begun, and its name was read
+    is_text = True  # whether its strings are text
+    for string in _strings(data):
+        key, value = (string[1] or "").lower(), string[2]
+        if value in _TIERS and (key == "class" or (not key and is_named >= is_in)):
+            yield tier
+            tier, is_in, is_named, is_text = [], True, False, True
+        elif key == "name" or (not key and is_in and not is_named):
+            is_named, is_text = True, not _sounds(value)
+        elif is_text and (key in ("text", "mark") or (not key and is_in)):
+            start = string.start(2)
+            before = " " if tier else ""
+            for part in re.finditer(r'""|[^"]+', value):
+                if part[0] == '""':
+                    before += '"'
+                elif part[0].strip():
+                    tier.append(Span(start + part.start(), start + part.end(), part[0], before))
+                    before = ""
+    yield tier
