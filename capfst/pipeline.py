@@ -45,6 +45,7 @@ from capfst.system.parallel import map_stream
 from capfst.text.entities import Text
 from capfst.text.entities import read as read_entities
 from capfst.text.markup import HTML, MARKDOWN
+from capfst.text.sentences import mark_small_first
 from capfst.text.tokenizer import NEWLINE
 
 if TYPE_CHECKING:
@@ -310,6 +311,23 @@ class Pipeline:
         given: Shapes | None = None,
     ) -> CasingCosts:
         """Return the weights as `costs` does, without the words that the user gives. given: as in `casing_costs`."""
+        costs = self._casing_costs(buf, words, block, include_pruned, style, given)
+        small_words = self.loaded.model.symbols.language.small_first
+        if len(small_words) == 1:  # of several languages, the context model finds that of each sentence
+            small_first = np.empty(len(words.starts), np.bool_)
+            mark_small_first(buf, *words[:3], 0, len(words.starts), small_words[0], small_first)
+            return costs._replace(small_first=small_first)
+        return costs
+
+    def _casing_costs(
+        self,
+        buf: Buffer,
+        words: Words,
+        block: Block | None,
+        include_pruned: bool,
+        style: Style | None,
+        given: Shapes | None,
+    ) -> CasingCosts:
         if block is None or block.source is None:
             written = self._written(buf, words, style)
             costs = self._context_costs(buf, words, include_pruned, given, written)
@@ -360,7 +378,7 @@ class Pipeline:
         symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
         return write(
             buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital, costs.dotted,
+            costs.keeps_capital, costs.dotted, costs.small_first,
         )  # fmt: skip
 
     # Texts of any size, piece by piece
@@ -548,7 +566,9 @@ class Pipeline:
             text.given,
             self._as_given(words, text),
             self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
-            self.engine.marginals(words, openings(text.buf, words, self.loaded.pretokenized), costs.arc_costs),
+            self.engine.marginals(
+                words, openings(text.buf, words, self.loaded.pretokenized, costs.small_first), costs.arc_costs
+            ),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
             self.tokens,

@@ -16,17 +16,24 @@ from capfst.text.sentences import mark_first, mark_prefixes, opens
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import decode
 
+_NONE = np.empty(0, np.bool_)
+
 
 def first_words(
-    buf: npt.NDArray[np.uint8], words: Words, begins: npt.NDArray[np.bool_], pretokenized: bool
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    begins: npt.NDArray[np.bool_],
+    pretokenized: bool,
+    small_first: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Return bool[n]: whether each word is the first of a sentence. begins: bool[n], whether a sentence begins with it,
-    inside its line."""
+    inside its line. small_first: as of `CasingCosts`."""
     first = np.empty(len(words.starts), np.bool_)
     if pretokenized:
         _mark_spaced_first(buf, words, begins, first)
     else:
-        mark_first(buf, words.starts, words.ends, words.token_types, begins, first)
+        small_first = _NONE if small_first is None else small_first
+        mark_first(buf, words.starts, words.ends, words.token_types, small_first, begins, first)
     return first
 
 
@@ -55,11 +62,15 @@ def _mark_spaced_openings(buf: U8Array, words: Words, passes: BoolArray) -> None
         passes[i] = _is_opening(buf, words.starts[i], words.ends[i])
 
 
-def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: whether the next word is the first of a sentence if this one is."""
+def openings(
+    buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool, small_first: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether the next word is the first of a sentence if this one is. small_first: as of
+    `CasingCosts`."""
     passes = np.empty(len(words.starts), np.bool_)
     if pretokenized:
         _mark_spaced_openings(buf, words, passes)
     else:
-        mark_prefixes(buf, words.starts, words.ends, words.token_types, passes)
+        small_first = _NONE if small_first is None else small_first
+        mark_prefixes(buf, words.starts, words.ends, words.token_types, small_first, passes)
     return passes

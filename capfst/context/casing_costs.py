@@ -30,7 +30,20 @@ from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32, u64
+from capfst.kernels.types import (
+    BoolArray,
+    F32Array,
+    F32Matrix,
+    I64Array,
+    U8Array,
+    U32Array,
+    U64Array,
+    f32,
+    i64,
+    u32,
+    u64,
+)
+from capfst.text.sentences import mark_small_first
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
@@ -257,6 +270,19 @@ def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: Bool
         begin = end
 
 
+@kernel
+def _mark_small_first(
+    buf: U8Array, words: Words, text: TokenizedText, is_of: BoolArray, small_words: U64Array, small_first: BoolArray
+) -> None:
+    """Do the same as `mark_small_first` in the sentences in domains with is_of[domain]."""
+    begin = 0
+    for number in range(text.domains.size if small_words.size else 0):
+        end = text.ends[number]
+        if is_of[text.domains[number]]:
+            mark_small_first(buf, words.starts, words.ends, words.token_types, begin, end, small_words, small_first)
+        begin = end
+
+
 def casing_costs(
     context: Context | None,
     buf: npt.NDArray[np.uint8],
@@ -326,8 +352,14 @@ def casing_costs(
         if written.shapes.size:
             copies, keeps_capital = stays(buf, words, written)
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
-    if symbols.language.dotted and known.n_languages:
+    if known.n_languages:
         languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
+    if symbols.language.small_first and known.n_languages:
+        small_first = np.zeros(n, np.bool_)
+        for number in range(known.n_languages):
+            _mark_small_first(buf, words, text, languages == number, symbols.language.small_first[number], small_first)
+        costs = costs._replace(small_first=small_first)
+    if symbols.language.dotted and known.n_languages:
         has_dots = np.isin(languages, symbols.language.dotted)
         dotted = np.empty(n, np.bool_)
         _mark_dotted(buf, words, text, has_dots, dotted)

@@ -100,7 +100,9 @@ class _Explainer:
             for of_word, n, first in zip(of_forms, self.table.n_forms, self.table.first_arcs, strict=True):
                 of_word[:n] = costs.arc_costs[first : first + n].tolist()
         sentence_case = pipeline.options.sentence_case
-        passes = openings(self.line.buf, words, pipeline.loaded.pretokenized).tolist() if sentence_case else None
+        passes = None
+        if sentence_case:
+            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, costs.small_first).tolist()
         self.lattice = Lattice(words, of_forms, passes, self.lm, pipeline.engine.starts)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))

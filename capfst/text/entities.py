@@ -62,7 +62,7 @@ def _names() -> _Names:
     of_columns = [
         np.array(column, type_) for column, type_ in zip(columns, (np.int64, np.uint32, np.uint32), strict=True)
     ]
-    return _Names(*of_columns, np.array(windows, np.uint32))
+    return _Names(of_columns[0], of_columns[1], of_columns[2], np.array(windows, np.uint32))
 
 
 @inner
