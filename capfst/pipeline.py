@@ -42,11 +42,10 @@ from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import map_stream
-from capfst.text.entities import Text
-from capfst.text.entities import read as read_entities
+from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
 from capfst.text.markup import HTML, MARKDOWN
 from capfst.text.sentences import mark_small_first
-from capfst.text.tokenizer import NEWLINE
+from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Monolingual
@@ -210,20 +209,25 @@ class Pipeline:
         words, recased = self._recase_once(text.buf, block, style)
         if self.input_case != "ignore":
             recased = self._settled(text.buf, words, recased, style)
-        return self._as_given(words, text), self.written(text, recased)
+        return self._as_given(words, text), self.written(text, words, recased)
 
     def text(self, buf: Buffer, block: Block | None = None) -> Text:
-        """Return a text with the characters that its entities stand for, which all stages read. block: as in `recase`;
-        an alignment counts the words of a text as it was given."""
+        """Return a text as it is meant, which all stages read. block: as in `recase`; an alignment counts the words of
+        a text as it was given."""
         return self._text(buf, is_aligned=block is not None and block.source is not None)
 
     def _text(self, buf: Buffer, is_aligned: bool) -> Text:
-        return read_entities(buf, keeps_entities=self.loaded.pretokenized, keeps_spaces=is_aligned)
+        return read(buf, keeps_entities=self.loaded.pretokenized, keeps_spaces=is_aligned)
 
-    def written(self, text: Text, recased: memoryview) -> memoryview:
-        """Return the recased text with the entities that were given."""
-        lowering = self.loaded.model.symbols.language.lowering
-        return text.written(np.frombuffer(recased, np.uint8), lowering) if text.starts.size else recased
+    def written(self, text: Text, words: Words, recased: memoryview) -> memoryview:
+        """Return a recased text with what was given: its entities, and the endings of inclusive forms."""
+        if not text.starts.size:
+            return recased
+        of_word = np.minimum(np.searchsorted(words.ends, text.starts), len(words.ends) - 1)
+        is_protected = (words.token_types[of_word] == PROTECTED) & (words.starts[of_word] < text.starts)
+        changed = np.uint8(AS_BEFORE if self.input_case == "keep" else LOWER)
+        endings = np.where(is_protected, np.uint8(AS_GIVEN), changed)
+        return text.written(np.frombuffer(recased, np.uint8), self.loaded.model.symbols.language, endings)
 
     @staticmethod
     def _as_given(words: Words, text: Text) -> Words:
@@ -231,7 +235,7 @@ class Pipeline:
         return words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends))
 
     def tokens(self, buf: Buffer) -> Words:
-        """Return the words of a text that may have entities, with their offsets in it."""
+        """Return the words of a text, with their offsets in it as it was given."""
         text = self.text(buf)
         return self._as_given(self.loaded.transducer.words(text.buf), text)
 
@@ -562,13 +566,12 @@ class Pipeline:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
         text, words = self.line(line)
         costs = self.costs(text.buf, words, line, include_pruned=True)
+        passes = openings(text.buf, words, self.loaded.pretokenized, costs.small_first)
         recased, changed = changes(
             text.given,
             self._as_given(words, text),
             self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
-            self.engine.marginals(
-                words, openings(text.buf, words, self.loaded.pretokenized, costs.small_first), costs.arc_costs
-            ),
+            self.engine.marginals(words, passes, costs.arc_costs),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
             self.tokens,
@@ -576,8 +579,8 @@ class Pipeline:
         return recased, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
 
     def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
-        """Return a text with its words in the surface forms of a path, and with its entities."""
-        return np.frombuffer(self.written(text, self.surface(text.buf, words, path, costs)), np.uint8)
+        """Return a text with its words in the surface forms of a path, and with what was given besides."""
+        return np.frombuffer(self.written(text, words, self.surface(text.buf, words, path, costs)), np.uint8)
 
     def sentences(self, line: bytes) -> list[bytes]:
         """Return the sentences of one line in their best casing, each with the white space after it."""

@@ -130,7 +130,8 @@ def _line(buf: Buffer, words: Words, costs: CasingCosts, number: int) -> Line:
         of_words._replace(starts=of_words.starts - start, ends=of_words.ends - start),
         costs._replace(
             arc_costs=of_line(costs.arc_costs, *arcs), shapes=of_line(costs.shapes), options=of_line(costs.options),
-            copies=copies, keeps_capital=of_line(costs.keeps_capital), dotted=of_line(costs.dotted), small_first=of_line(costs.small_first),
+            copies=copies, keeps_capital=of_line(costs.keeps_capital), dotted=of_line(costs.dotted),
+            small_first=of_line(costs.small_first),
         ),
     )  # fmt: skip
 

@@ -36,7 +36,7 @@ from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Buffer, Pipeline
 from capfst.search.confidence import variants
-from capfst.text.entities import Text
+from capfst.text.given import Text
 from capfst.text.tokenizer import NEWLINE
 
 _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has not seen"

@@ -24,7 +24,7 @@ from capfst.search.boundaries import Boundaries
 from capfst.search.person_names import PersonNames
 from capfst.search.positional import PositionalCapitals
 from capfst.text.abbreviations import listed, of_languages
-from capfst.text.entities import read
+from capfst.text.given import read
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Forms
@@ -121,7 +121,7 @@ class LoadedModel:
         return bool(self.transducer.words(self._read(text)).n_forms.all())
 
     def _read(self, text: bytes) -> npt.NDArray[np.uint8]:
-        """Return a text with characters instead of entities."""
+        """Return a text as it is meant."""
         return read(np.frombuffer(text, np.uint8), self.pretokenized).buf
 
     def spaced(self, text: bytes) -> memoryview:

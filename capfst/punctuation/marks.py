@@ -21,7 +21,7 @@ from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, Rounde
 from capfst.punctuation.pauses import BIASES, ranges_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
-from capfst.text.entities import read
+from capfst.text.given import read
 from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
