@@ -13,35 +13,72 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels import copy_bytes, inner, kernel
-from capfst.kernels.types import I64Array, U8Array, U32Array, i64
+from capfst.kernels import copy_bytes, get_eight, inner, kernel
+from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
 from capfst.system.sparse import sparse
 from capfst.text.entities import Names, character, names
 from capfst.text.inclusive import Endings, inclusive_end
 from capfst.text.inclusive import endings as forms
 from capfst.text.language import Language
-from capfst.text.unicode import CLASS, GROWTH, INFO, SPACE, TO_LOWER, Lowering, decode, encode, lower_into
+from capfst.text.unicode import (
+    CLASS,
+    GROWTH,
+    INFO,
+    SPACE,
+    TO_LOWER,
+    Lowering,
+    ascii_set,
+    decode,
+    encode,
+    is_in,
+    lower_into,
+)
 
-_AMP, _COLON, _STAR, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&:*_# ")
+_AMP, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&:;_# ")
+_SIGNS = ascii_set(":*_")
+_EACH = np.uint64(0x0101010101010101)
 
 
 @kernel
-def _may_differ(buf: U8Array) -> bool:
-    """Return whether the text has a `&`, or a sign of inclusive.tsv after what may be a letter. The loop has no
-    branches, so that it reads many bytes at once."""
-    n, last = 0, buf.size - 3
-    for i in range(last):
-        byte, sign, second, third = buf[i], buf[i + 1], buf[i + 2], buf[i + 3]
-        is_dot = (sign == 0xC2) & (second == 0xB7)
-        is_bullet = (sign == 0xE2) & (
-            ((second == 0x80) & ((third == 0xA2) | (third == 0xA7))) | ((second == 0x8B) & (third == 0x85))
-        )
-        is_ascii = ((sign == _COLON) | (sign == _STAR) | (sign == _UNDERSCORE)) & (second >= 65)
-        n += (byte == _AMP) | ((byte >= 65) & (is_ascii | is_dot | is_bullet))
-    if last >= 0:  # jede:r
-        sign = buf[last + 1]
-        n += sign == _COLON or sign == _STAR or sign == _UNDERSCORE
-    return n > 0
+def _next_sign(buf: U8Array, i: i64) -> i64:
+    """Return the offset from `i` on of the next `&`, or of the next sign of inclusive.tsv between what may be letters;
+    the size of the text if there is none."""
+    while i < buf.size:
+        while i + 8 <= buf.size:
+            part = get_eight(buf, i)
+            # `&` and `*`, which differ in two bits; `:`; `_`; and the first bytes of · and of ‧ • ⋅, in one
+            found = _has(part & ~(_EACH * u64(12)), 0x22) | _has(part, _COLON) | _has(part, _UNDERSCORE)
+            found |= _has(part & ~(_EACH * u64(32)), 0xC2)
+            if found & (_EACH << u64(7)) != u64(0):
+                break
+            i += 8
+        for k in range(i, min(i + 8, buf.size)):
+            if buf[k] == _AMP or (k > 0 and buf[k - 1] >= _SEMICOLON and _is_sign(buf, k)):
+                return k
+        i += 8
+    return buf.size
+
+
+@inner
+def _is_sign(buf: U8Array, i: i64) -> bool:
+    """Return whether a sign of inclusive.tsv is at buf[i], before what may be a letter or an entity."""
+    byte = buf[i]
+    if is_in(byte, _SIGNS):
+        return i + 1 < buf.size and (buf[i + 1] >= 65 or buf[i + 1] == _AMP)
+    if byte == 0xC2:
+        return i + 1 < buf.size and buf[i + 1] == 0xB7
+    if byte != 0xE2 or i + 2 >= buf.size:
+        return False
+    return (buf[i + 1] == 0x80 and (buf[i + 2] == 0xA2 or buf[i + 2] == 0xA7)) or (
+        buf[i + 1] == 0x8B and buf[i + 2] == 0x85
+    )
+
+
+@inner
+def _has(part: u64, byte: i64) -> u64:
+    """Return eight bytes, of which the highest bit of one is set if one of part is the byte."""
+    differ = part ^ (_EACH * u64(byte))
+    return (differ - _EACH) & ~differ
 
 
 @kernel
@@ -58,27 +95,37 @@ def _read(
     ends: I64Array,
     sizes: I64Array,
 ) -> tuple[i64, i64]:
-    """Write the text as it is meant to `out`. Fill `starts` and `ends` with the offsets in `out` of the character of
-    each entity, or where an ending is left out, and `sizes` with the size of these in `buf`. Return the size of the
-    text, and their number. keeps_…: as in `read`."""
-    i, j, n = 0, 0, 0
+    """Write the text as it is meant to `out`, if it differs. Fill `starts` and `ends` with the offsets in `out` of the
+    character of each entity, or where an ending is left out, and `sizes` with the size of these in `buf`. Return the
+    size of the text, and their number. keeps_…: as in `read`."""
+    i, j, n, copied = 0, 0, 0, 0  # buf[:copied] is out[:j]; nothing is copied before the first of them
     while i < buf.size:
-        byte, end, code = buf[i], i64(-1), i64(-1)
-        if byte == _AMP:
+        i = _next_sign(buf, i)
+        if i == buf.size:
+            break
+        if n > 0:
+            copy_bytes(buf, copied, i - copied, out, j)
+            j += i - copied
+            copied = i
+        end, code = i64(-1), i64(-1)
+        if buf[i] == _AMP:
             end, code = character(buf, i, table, info)
-            is_part = code == _HASH and j > 0 and out[j - 1] == _AMP  # of a number
+            is_part = code == _HASH and i > 0 and (buf[i - 1] if n == 0 else out[j - 1]) == _AMP  # of a number
             if code < 0 or is_part or (keeps_spaces and info[code] & CLASS == SPACE):
                 end, code = i64(-1), i64(-1)
-        is_sign = byte == _COLON or byte == _STAR or byte == _UNDERSCORE or byte == 0xC2 or byte == 0xE2
-        if (is_sign or code >= 0) and not keeps_entities:
-            ending = inclusive_end(out, j, buf, i, endings, table, to_lower, info)
+        if not keeps_entities and (buf[i] != _AMP or code >= 0):
+            if n == 0:
+                ending = inclusive_end(buf, i, buf, i, endings, table, to_lower, info)
+            else:
+                ending = inclusive_end(out, j, buf, i, endings, table, to_lower, info)
             if ending > 0:
                 end, code = ending, i64(-1)
         if end < 0:
-            out[j] = byte
             i += 1
-            j += 1
             continue
+        if n == 0:
+            copy_bytes(buf, 0, i, out, 0)
+            j = i
         starts[n], sizes[n] = j, end - i
         if keeps_entities:
             copy_bytes(buf, i, end - i, out, j)
@@ -87,7 +134,10 @@ def _read(
             j = encode(code, out, j)
         ends[n] = j
         n += 1
-        i = end
+        i = copied = end
+    if n > 0:
+        copy_bytes(buf, copied, buf.size - copied, out, j)
+        j += buf.size - copied
     return j, n
 
 
@@ -214,10 +264,10 @@ def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces:
     keeps_entities: entities are text, but stay as they are, and so are endings (in text that is already tokenized).
     keeps_spaces: the entities of white space are text, so that there are as many words between white space.
     """
-    if not _may_differ(buf):
+    if _next_sign(buf, 0) == buf.size:
         return Text(buf, buf, _NONE, _NONE, _NONE)
     most = buf.size // _SHORTEST
-    out = np.empty(buf.size, np.uint8)
+    out = sparse(buf.size, np.uint8)
     starts, ends, sizes = (sparse(most, np.int64) for _ in range(3))
     size, n = _read(buf, keeps_entities, keeps_spaces, names(), forms(), TO_LOWER, INFO, out, starts, ends, sizes)
     return Text(out[:size], buf, starts[:n], ends[:n], sizes[:n]) if n else Text(buf, buf, _NONE, _NONE, _NONE)
