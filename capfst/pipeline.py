@@ -44,7 +44,6 @@ from capfst.search.confidence import Change, changes
 from capfst.system.parallel import map_stream
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
 from capfst.text.markup import HTML, MARKDOWN
-from capfst.text.sentences import mark_small_first
 from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
@@ -315,23 +314,6 @@ class Pipeline:
         given: Shapes | None = None,
     ) -> CasingCosts:
         """Return the weights as `costs` does, without the words that the user gives. given: as in `casing_costs`."""
-        costs = self._casing_costs(buf, words, block, include_pruned, style, given)
-        small_words = self.loaded.model.symbols.language.small_first
-        if len(small_words) == 1:  # of several languages, the context model finds that of each sentence
-            small_first = np.empty(len(words.starts), np.bool_)
-            mark_small_first(buf, *words[:3], 0, len(words.starts), small_words[0], small_first)
-            return costs._replace(small_first=small_first)
-        return costs
-
-    def _casing_costs(
-        self,
-        buf: Buffer,
-        words: Words,
-        block: Block | None,
-        include_pruned: bool,
-        style: Style | None,
-        given: Shapes | None,
-    ) -> CasingCosts:
         if block is None or block.source is None:
             written = self._written(buf, words, style)
             costs = self._context_costs(buf, words, include_pruned, given, written)
@@ -382,7 +364,7 @@ class Pipeline:
         symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
         return write(
             buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital, costs.dotted, costs.small_first,
+            costs.keeps_capital, costs.dotted, costs.languages,
         )  # fmt: skip
 
     # Texts of any size, piece by piece
@@ -566,7 +548,9 @@ class Pipeline:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
         text, words = self.line(line)
         costs = self.costs(text.buf, words, line, include_pruned=True)
-        passes = openings(text.buf, words, self.loaded.pretokenized, costs.small_first)
+        passes = openings(
+            text.buf, words, self.loaded.pretokenized, self.loaded.model.symbols.language, costs.languages
+        )
         recased, changed = changes(
             text.given,
             self._as_given(words, text),

@@ -37,13 +37,11 @@ from capfst.kernels.types import (
     I64Array,
     U8Array,
     U32Array,
-    U64Array,
     f32,
     i64,
     u32,
     u64,
 )
-from capfst.text.sentences import mark_small_first
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
@@ -271,16 +269,14 @@ def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: Bool
 
 
 @kernel
-def _mark_small_first(
-    buf: U8Array, words: Words, text: TokenizedText, is_of: BoolArray, small_words: U64Array, small_first: BoolArray
-) -> None:
-    """Do the same as `mark_small_first` in the sentences in domains with is_of[domain]."""
+def _fill_languages(text: TokenizedText, n_domains: i64, languages: U8Array) -> None:
+    """Fill languages, uint8[n], with the number of the language of each word. n_domains: of a language."""
     begin = 0
-    for number in range(text.domains.size if small_words.size else 0):
-        end = text.ends[number]
-        if is_of[text.domains[number]]:
-            mark_small_first(buf, words.starts, words.ends, words.token_types, begin, end, small_words, small_first)
-        begin = end
+    for number in range(text.domains.size):
+        language = text.domains[number] // n_domains
+        for i in range(begin, text.ends[number]):
+            languages[i] = language
+        begin = text.ends[number]
 
 
 def casing_costs(
@@ -353,13 +349,11 @@ def casing_costs(
             copies, keeps_capital = stays(buf, words, written)
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
     if known.n_languages:
-        languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
-    if symbols.language.small_first and known.n_languages:
-        small_first = np.zeros(n, np.bool_)
-        for number in range(known.n_languages):
-            _mark_small_first(buf, words, text, languages == number, symbols.language.small_first[number], small_first)
-        costs = costs._replace(small_first=small_first)
+        of_words = np.empty(n, np.uint8)
+        _fill_languages(text, known.n_domains // known.n_languages, of_words)
+        costs = costs._replace(languages=of_words)
     if symbols.language.dotted and known.n_languages:
+        languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
         has_dots = np.isin(languages, symbols.language.dotted)
         dotted = np.empty(n, np.bool_)
         _mark_dotted(buf, words, text, has_dots, dotted)

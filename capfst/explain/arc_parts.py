@@ -131,7 +131,7 @@ def _line(buf: Buffer, words: Words, costs: CasingCosts, number: int) -> Line:
         costs._replace(
             arc_costs=of_line(costs.arc_costs, *arcs), shapes=of_line(costs.shapes), options=of_line(costs.options),
             copies=copies, keeps_capital=of_line(costs.keeps_capital), dotted=of_line(costs.dotted),
-            small_first=of_line(costs.small_first),
+            languages=of_line(costs.languages),
         ),
     )  # fmt: skip
 

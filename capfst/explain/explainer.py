@@ -102,7 +102,8 @@ class _Explainer:
         sentence_case = pipeline.options.sentence_case
         passes = None
         if sentence_case:
-            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, costs.small_first).tolist()
+            language = pipeline.loaded.model.symbols.language
+            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages).tolist()
         self.lattice = Lattice(words, of_forms, passes, self.lm, pipeline.engine.starts)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))

@@ -54,27 +54,28 @@ def mark_small_first(
     starts: I64Array,
     ends: I64Array,
     token_types: U8Array,
-    begin: i64,
-    end: i64,
+    languages: U8Array,
+    language: i64,
     words: U64Array,
     small_first: BoolArray,
 ) -> None:
-    """Fill small_first[begin:end]: whether each token is one of the words after an apostrophe that stay small at the
-    start of a sentence ('s, 't), each as the lowest bytes of an integer. The apostrophe may be a token of its own; a
-    quote that closes after the word makes it another ('t')."""
-    for i in range(begin, end):
-        small_first[i] = False
+    """Mark in small_first, bool[n], the tokens of this language that are one of the words after an apostrophe that stay
+    small at the start of a sentence ('s, 't), each as the lowest bytes of an integer. The apostrophe may be a token of
+    its own; a quote that closes after the word makes it another ('t'). languages: of each token."""
+    for i in range(starts.size):
         start = starts[i]
-        if token_types[i] != WORD:
+        if token_types[i] != WORD or languages[i] != language:
             continue
         code, after = decode(buf, start, ends[i])
         if _is_apostrophe(code):
             start = after
-        elif i == begin or ends[i - 1] != start or not _is_apostrophe(decode(buf, starts[i - 1], start)[0]):
+        elif i == 0 or ends[i - 1] != start or not _is_apostrophe(decode(buf, starts[i - 1], start)[0]):
             continue
         if ends[i] - start > _LONGEST_SMALL:
             continue
-        is_quoted = i + 1 < end and starts[i + 1] == ends[i] and _is_apostrophe(decode(buf, ends[i], ends[i + 1])[0])
+        is_quoted = (
+            i + 1 < starts.size and starts[i + 1] == ends[i] and _is_apostrophe(decode(buf, ends[i], ends[i + 1])[0])
+        )
         key = u64(0)
         for k in range(start, ends[i]):
             key |= u64(buf[k] | 32) << u64(8 * (k - start))
