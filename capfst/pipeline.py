@@ -22,6 +22,7 @@ import numpy.typing as npt
 from capfst.casing.first_words import openings
 from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
+from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
 from capfst.casing.written import has_become_title, has_lost_contrast, keep_written, written_shapes
 from capfst.context.casing_costs import casing_costs
@@ -92,6 +93,7 @@ class Pipeline:
             self.boundaries = loaded.boundaries(_entries(options.abbreviations), options.language)
         is_listed = like is not None and like.options.words == options.words
         self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
+        self.units = Units(model.symbols.language) if model.symbols.language.restores_case else None
         self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load)
@@ -292,17 +294,26 @@ class Pipeline:
         style: Style | None = None,
     ) -> CasingCosts:
         """Return the weights on S ∘ T: costs (−ln) of each casing in its context, given the written case and, for a
-        translation, its source; including the words that the user gives, which are arcs of T.
+        translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
         style: as in `recase`.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
+        keeps_pruned = include_pruned or (found is not None and found.is_weighted)
+        costs = self._costs(buf, words, block, keeps_pruned, style, None if found is None else found.shapes)
+        is_context, search, transducer = (
+            block is None or block.source is None,
+            self.engine.search,
+            self.loaded.transducer,
+        )
+        units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
+        if units is not None:
+            costs = add_user_words(costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context)
         if self.user_words is None or found is None:
-            return self._costs(buf, words, block, include_pruned, style)
-        costs = self._costs(buf, words, block, include_pruned or found.is_weighted, style, found.shapes)
-        is_context = block is None or block.source is None
-        return add_user_words(costs, buf, words, self.user_words, found, self.engine.search, include_pruned, is_context)
+            return costs
+        index = self.user_words.index
+        return add_user_words(costs, buf, words, index, transducer, found, search, include_pruned, is_context)
 
     def _costs(
         self,

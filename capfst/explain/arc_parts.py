@@ -25,8 +25,8 @@ from capfst.text.tokenizer import NEWLINE
 
 LM = "lm"
 CONTEXT, POSITION, NAMES, SPELLING = "context", "position", "names", "spelling"
-DOCUMENT, INPUT, SOURCE, WORDS = "document", "input", "source", "words"
-PARTS = (LM, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, WORDS)
+DOCUMENT, INPUT, SOURCE, UNITS, WORDS = "document", "input", "source", "units", "words"
+PARTS = (LM, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
 
 Array = npt.NDArray[Any]
 Costs = npt.NDArray[np.float64]
@@ -88,6 +88,9 @@ def _stages(pipeline: Pipeline, block: Block) -> Iterator[tuple[str, Pipeline, B
     if pipeline.user_words is not None:
         pipeline = _without(pipeline, user_words=None)
         yield WORDS, pipeline, block
+    if pipeline.units is not None:
+        pipeline = _without(pipeline, units=None)
+        yield UNITS, pipeline, block
     if block.source is not None:  # the case of a translation is no evidence
         pipeline, block = _without(pipeline, input_case="ignore"), Block(block.target)
         yield SOURCE, pipeline, block

@@ -46,13 +46,13 @@ def names() -> Names:
     named = {name[:-1]: ord(text) for name, text in html5.items() if name.endswith(";") and len(text) == 1}
     found: dict[bytes, tuple[int, int]] = {}
     for name in sorted(named, reverse=True):  # the lowercase name comes first
-        small = name.lower()
+        small, code = name.lower(), named[name]
         if len(name) > _LONGEST_NAME or (len(name) < 3 and small not in _SHORT):
             continue
-        code = named.get(small, named[name])
-        capital = named.get(small[0].upper() + small[1:], code)
-        is_capital = chr(capital).lower() == chr(code)
-        found.setdefault(small.encode()[::-1], (code, capital if is_capital else code))
+        key = small.encode()[::-1]
+        of_small = found.setdefault(key, (code, code))[0]
+        if name[0].isupper() and chr(code).lower() == chr(of_small):
+            found[key] = of_small, code
     keys = sorted((int.from_bytes(name, "big"), *codes) for name, codes in found.items())
     columns = zip(*keys, strict=True)
     windows = [ord(bytes([code]).decode("cp1252", "replace")) for code in range(128, 160)]

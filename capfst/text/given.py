@@ -204,9 +204,10 @@ def _write(
                     j = decode(recased, j, j_end)[1] if j < j_end else j_end + 1
                 k += 1
                 continue
-            after, j_after = decode(text, i, i_end)[1], decode(recased, j, j_end)[1] if j < j_end else j_end + 1
+            code, after = decode(text, i, i_end)
+            other, j_after = decode(recased, j, j_end) if j < j_end else (i64(-1), j_end + 1)
+            has_changed = code != other
             size = min(j_after, j_end) - min(j, j_end)
-            has_changed = size != after - i or recased[j] != text[i]
             copy_bytes(recased, j, size, out, o)
             o += size
             g += after - i

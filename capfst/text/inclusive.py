@@ -104,7 +104,7 @@ def _ending_end(
         while is_whole and table.is_open[row] and info[code] & CLASS == LETTER:
             end = after
             after, code = _next(buf, end, names, info)
-        if is_whole and not is_alphanumeric(info[code] & CLASS):
+        if is_whole and not is_alphanumeric(info[code] & CLASS) and not (code < 128 and is_in(code, _JOINS)):
             return (first, True) if table.is_joined[row] else (end, False)
     return -1, False
 
@@ -142,6 +142,4 @@ def inclusive_end(
         end = after
         if is_joined:
             return end
-    if end == i or (end < buf.size and is_in(buf[end], _JOINS)):
-        return -1
-    return end
+    return end if end > i else -1
