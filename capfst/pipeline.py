@@ -224,8 +224,9 @@ class Pipeline:
         """Return a recased text with what was given: its entities, and the endings of inclusive forms."""
         if not text.starts.size:
             return recased
-        of_word = np.minimum(np.searchsorted(words.ends, text.starts), len(words.ends) - 1)
-        is_protected = (words.token_types[of_word] == PROTECTED) & (words.starts[of_word] < text.starts)
+        of_protected = words.token_types == PROTECTED
+        starts, ends = words.starts[of_protected], words.ends[of_protected]
+        is_protected = np.searchsorted(starts, text.starts) > np.searchsorted(ends, text.starts)
         changed = np.uint8(AS_BEFORE if self.input_case == "keep" else LOWER)
         endings = np.where(is_protected, np.uint8(AS_GIVEN), changed)
         return text.written(np.frombuffer(recased, np.uint8), self.loaded.model.symbols.language, endings)

@@ -15,9 +15,9 @@ from capfst.kernels import inner
 from capfst.kernels.types import I64Array, U8Array, U32Array, i64
 from capfst.text.entities import Names, character
 from capfst.text.facts import rows
-from capfst.text.unicode import CLASS, LETTER, ascii_set, decode, is_alphanumeric, is_in, mapped
+from capfst.text.unicode import CLASS, LETTER, MARK, ascii_set, decode, is_alphanumeric, is_in, mapped
 
-_LEAST = 2  # letters of the word
+_LEAST, _FARTHEST = 2, 8  # letters of the word, in so many characters at its end
 _MOST = 4  # endings
 _AMP = ord("&")
 _JOINS = ascii_set("@=(\\_")
@@ -101,12 +101,29 @@ def _ending_end(
             end, k = after, k + 1
             after, code = _next(buf, end, names, info)
         is_whole = k == table.starts[row + 1]
-        while is_whole and table.is_open[row] and info[code] & CLASS == LETTER:
+        while is_whole and table.is_open[row] and (info[code] & CLASS == LETTER or info[code] & CLASS == MARK):
             end = after
             after, code = _next(buf, end, names, info)
         if is_whole and not is_alphanumeric(info[code] & CLASS) and not (code < 128 and is_in(code, _JOINS)):
             return (first, True) if table.is_joined[row] else (end, False)
     return -1, False
+
+
+@inner
+def _is_word(text: U8Array, size: i64, info: U8Array) -> bool:
+    """Return whether text[:size] ends with letters, which may have marks."""
+    letters, start = 0, size
+    for _ in range(_FARTHEST):
+        if start == 0:
+            break
+        start -= 1
+        while start > 0 and text[start] & 0xC0 == 0x80:
+            start -= 1
+        char_class = info[decode(text, start, size)[0]] & CLASS
+        letters += char_class == LETTER
+        if letters == _LEAST or not (char_class == LETTER or char_class == MARK):
+            break
+    return letters == _LEAST
 
 
 @inner
@@ -125,15 +142,8 @@ def inclusive_end(
 
     text[:size]: buf[:i] as it is meant.
     """
-    start = size
-    for _ in range(_LEAST):
-        if start == 0:
-            return -1
-        start -= 1
-        while start > 0 and text[start] & 0xC0 == 0x80:
-            start -= 1
-        if info[decode(text, start, size)[0]] & CLASS != LETTER:
-            return -1
+    if not _is_word(text, size, info):
+        return -1
     end, is_joined = i, False
     for _ in range(_MOST):
         after, is_joined = _ending_end(text, size, buf, end, end == i, table, names, to_lower, info)

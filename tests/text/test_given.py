@@ -125,7 +125,9 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join) | st.text(ma
 def test_only_case_changes(text, endings, case):
     found = text_of(text)
     meaning = found.buf.tobytes()
-    assert meaning == b"" or lower(meant(lower(text).encode()).decode()) == lower(meaning.decode())
+    # A text and its lowercase mean the same, except for a sigma before an entity or ending.
+    of_lowercase = meant(lower(text).encode()).decode()
+    assert lower(of_lowercase).replace("ς", "σ") == lower(meaning.decode()).replace("ς", "σ")
     for n_chars in (1, 3):  # also texts that are not the same in other case
         other = np.frombuffer(getattr(meaning.decode(), case)().encode() * n_chars, np.uint8)
         out = bytes(found.written(other, DEFAULT, np.full(len(found.starts), endings, np.uint8)))
