@@ -18,15 +18,16 @@ from capfst.casing.types import Words
 from capfst.casing.user_words import Found
 from capfst.kernels import copy_bytes, inner, kernel
 from capfst.kernels.types import I64Array, U8Array, U64Array, i64, u64
+from capfst.system.binary_search import lower_bound
 from capfst.system.sparse import sparse
 from capfst.text.code import is_digit
 from capfst.text.facts import rows
 from capfst.text.language import Language
 from capfst.text.strings import Strings
-from capfst.text.tokenizer import COMPOUND, MARKS, WORD
+from capfst.text.tokenizer import COMPOUND, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, ascii_set, eight_of, is_in, lower_bytes, lower_into
 
-_LONGEST = 8  # bytes of a symbol in lower case
+_LONGEST = 7  # bytes of a symbol in lower case
 _IN_NUMBER = ascii_set("0123456789.,:/-")
 _HYPHEN = ord("-")
 
@@ -35,7 +36,7 @@ class Table(NamedTuple):
     """The units of units.tsv, for a model."""
 
     symbols: Strings
-    keys: U64Array  # [n]: the bytes of each in lower case, as the lowest bytes of an integer
+    keys: I64Array  # [n]: the bytes of each in lower case, as the lowest bytes of an integer, rising
     languages: U64Array  # [n]: bits, of the numbers of the languages in which it is a unit
 
 
@@ -51,18 +52,10 @@ def _number_end(buf: U8Array, i: i64, end: i64) -> i64:
 
 
 @inner
-def _is_number(buf: U8Array, words: Words, i: i64) -> bool:
-    return words.token_types[i] <= COMPOUND and _number_end(buf, words.starts[i], words.ends[i]) == words.ends[i]
-
-
-@inner
-def _follows_number(buf: U8Array, words: Words, i: i64) -> bool:
-    """Return whether a number is before word i, or before a hyphen between them."""
-    if i > 1 and words.token_types[i - 1] == MARKS:
-        start, end = words.starts[i - 1], words.ends[i - 1]
-        is_hyphen = buf[start] == _HYPHEN and words.ends[i - 2] == start and words.starts[i] == end
-        return is_hyphen and end - start == 1 and _is_number(buf, words, i - 2)
-    return i > 0 and _is_number(buf, words, i - 1)
+def _is_hyphen(buf: U8Array, words: Words, i: i64) -> bool:
+    """Return whether word i is a hyphen between the words next to it."""
+    start, end = words.starts[i], words.ends[i]
+    return buf[start] == _HYPHEN and end - start == 1 and words.ends[i - 1] == start and words.starts[i + 1] == end
 
 
 @inner
@@ -100,30 +93,39 @@ def _find(
     """Write the words that are or end with a unit to `text`. Fill `matches`, and `starts` and `ends` with their
     offsets. Return how many they are, and the size of the text. languages: of each word, or empty. every: the bits of
     all languages. policy: the use of the written case. lowered: working memory."""
-    n, size = 0, 0
+    n, size, number = 0, 0, -3  # the last word that is a number
     for i in range(words.starts.size):
-        start, end = words.starts[i], words.ends[i]
-        if words.token_types[i] != WORD:
+        start = words.starts[i]
+        if not (is_digit(buf[start]) | (number >= i - 2)):  # most words, in one branch
             continue
-        unit = _number_end(buf, start, end)
-        if unit == end or end - unit > _LONGEST or (unit == start and not _follows_number(buf, words, i)):
+        end, unit = words.ends[i], start
+        if words.token_types[i] > COMPOUND:
+            continue
+        if is_digit(buf[start]):
+            unit = _number_end(buf, start, end)
+            if unit == end:
+                number = i
+        elif number < i - 1 and not (number == i - 2 and _is_hyphen(buf, words, i - 1)):
+            continue
+        if unit == end or end - unit > _LONGEST or words.token_types[i] != WORD:
             continue
         length = lower_into(buf, unit, end, unit, end, lowered, 0, info, lowering)
-        key = eight_of(lowered, 0, length) if length <= _LONGEST else u64(0)
+        key = i64(eight_of(lowered, 0, length)) if length <= _LONGEST else 0
+        k = lower_bound(table.keys, 0, table.keys.size, key)
+        if k == table.keys.size or table.keys[k] != key or _is_left(buf, unit, end, table, k, policy, info):
+            continue
         language = u64(1) << u64(languages[i]) if languages.size > 0 else every
-        for k in range(table.keys.size):
-            is_unit = table.keys[k] == key and table.languages[k] & language == language
-            if is_unit and not _is_left(buf, unit, end, table, k, policy, info):
-                starts[i] = size
-                copy_bytes(buf, start, unit - start, text, size)
-                size += unit - start
-                symbol, symbol_end = table.symbols.offsets[k], table.symbols.offsets[k + 1]
-                copy_bytes(table.symbols.data, symbol, symbol_end - symbol, text, size)
-                size += symbol_end - symbol
-                ends[i] = size
-                matches[n].begin, matches[n].end, matches[n].is_fixed, matches[n].form = i, i + 1, True, NOT_ALONE
-                n += 1
-                break
+        if table.languages[k] & language != language:
+            continue
+        starts[n] = size
+        copy_bytes(buf, start, unit - start, text, size)
+        size += unit - start
+        symbol, symbol_end = table.symbols.offsets[k], table.symbols.offsets[k + 1]
+        copy_bytes(table.symbols.data, symbol, symbol_end - symbol, text, size)
+        size += symbol_end - symbol
+        ends[n] = size
+        matches[n].begin, matches[n].end, matches[n].is_fixed, matches[n].form = i, i + 1, True, NOT_ALONE
+        n += 1
     return n, size
 
 
@@ -139,13 +141,13 @@ class Units:
         self.lowering = language.lowering
         names = language.name.partition("/")[0].split("+")
         self.every = np.uint64((1 << len(names)) - 1)  # languages
-        symbols, bits = [], []
+        found = []
         for symbol, *of in rows("units.tsv"):
-            symbols.append(symbol.encode())
             others = of[0].split(" ") if of else []
-            bits.append(sum(1 << number for number, name in enumerate(names) if name not in others))
-        keys = [int.from_bytes(lower_bytes(symbol), "little") for symbol in symbols]
-        self.table = Table(Strings.of(symbols), np.array(keys, np.uint64), np.array(bits, np.uint64))
+            bits = sum(1 << number for number, name in enumerate(names) if name not in others)
+            found.append((int.from_bytes(lower_bytes(symbol.encode()), "little"), symbol.encode(), bits))
+        keys, symbols, languages = zip(*sorted(found), strict=True)
+        self.table = Table(Strings.of(symbols), np.array(keys, np.int64), np.array(languages, np.uint64))
 
     def find(
         self, buf: npt.NDArray[np.uint8], words: Words, languages: npt.NDArray[np.uint8] | None, input_case: str
@@ -154,14 +156,17 @@ class Units:
         `CasingCosts`."""
         n = len(words.starts)
         matches, text = sparse(n, MATCH), sparse(2 * buf.size + _LONGEST, np.uint8)
-        starts, ends = np.full(n, -1), np.full(n, -1)
+        of_matches = sparse(n, np.int64), sparse(n, np.int64)
         n_matches, size = _find(
             buf, words, _NO_LANGUAGES if languages is None else languages, self.every, self.table,
             _POLICIES[input_case], INFO, self.lowering, np.empty(GROWTH * _LONGEST + 8, np.uint8), text, matches,
-            starts, ends,
+            *of_matches,
         )  # fmt: skip
         if not n_matches:
             return None
+        found = matches["begin"][:n_matches]
+        starts, ends = np.full(n, -1), np.full(n, -1)
+        starts[found], ends[found] = of_matches[0][:n_matches], of_matches[1][:n_matches]
         index = EntryIndex(
             text[:size], np.zeros(0, ENTRY), np.zeros(0, PIECE), np.zeros(0, SLOT), np.zeros(0, np.uint8),
             np.zeros(0, LONE), np.zeros(0, np.uint64), 0,

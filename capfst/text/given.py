@@ -34,7 +34,7 @@ from capfst.text.unicode import (
     lower_into,
 )
 
-_AMP, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&:;_# ")
+_AMP, _STAR, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&*:;_# ")
 _SIGNS = ascii_set(":*_")
 _EACH = np.uint64(0x0101010101010101)
 
@@ -46,9 +46,8 @@ def _next_sign(buf: U8Array, i: i64) -> i64:
     while i < buf.size:
         while i + 8 <= buf.size:
             part = get_eight(buf, i)
-            # `&` and `*`, which differ in two bits; `:`; `_`; and the first bytes of · and of ‧ • ⋅, in one
-            found = _has(part & ~(_EACH * u64(12)), 0x22) | _has(part, _COLON) | _has(part, _UNDERSCORE)
-            found |= _has(part & ~(_EACH * u64(32)), 0xC2)
+            found = _has(part, _AMP) | _has(part, _STAR) | _has(part, _COLON) | _has(part, _UNDERSCORE)
+            found |= _has(part & ~(_EACH * u64(32)), 0xC2)  # the first bytes of · and of ‧ • ⋅
             if found & (_EACH << u64(7)) != u64(0):
                 break
             i += 8
