@@ -23,6 +23,7 @@ from capfst import models
 from capfst.casing.first_words import openings
 from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
+from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
 from capfst.casing.written import has_become_title, has_lost_contrast, keep_written, written_shapes
 from capfst.context.casing_costs import casing_costs
@@ -43,8 +44,9 @@ from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import map_stream
+from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
 from capfst.text.markup import HTML, MARKDOWN
-from capfst.text.tokenizer import NEWLINE
+from capfst.text.tokenizer import NEWLINE, PROTECTED
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Monolingual
@@ -92,6 +94,7 @@ class Pipeline:
             self.boundaries = loaded.boundaries(_entries(options.abbreviations), options.language)
         is_listed = like is not None and like.options.words == options.words
         self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
+        self.units = Units(model.symbols.language) if model.symbols.language.restores_case else None
         self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
             making = pool.submit(self._load)
@@ -208,10 +211,42 @@ class Pipeline:
         block: the same text with its source, if it is a translation. style: that of the text to which the lines belong;
         None: each line is on its own.
         """
+        text = self.text(buf, block)
         if self.options.restore == PUNCTUATION[0]:
-            return self.words(buf), buf.data
-        words, recased = self._recase_once(buf, block, style)
-        return words, recased if self.input_case == "ignore" else self._settled(buf, words, recased, style)
+            return self._as_given(self.words(text.buf), text), buf.data
+        words, recased = self._recase_once(text.buf, block, style)
+        if self.input_case != "ignore":
+            recased = self._settled(text.buf, words, recased, style)
+        return self._as_given(words, text), self.written(text, words, recased)
+
+    def text(self, buf: Buffer, block: Block | None = None) -> Text:
+        """Return a text as it is meant, which all stages read. block: as in `recase`; an alignment counts the words of
+        a text as it was given."""
+        return self._text(buf, is_aligned=block is not None and block.source is not None)
+
+    def _text(self, buf: Buffer, is_aligned: bool) -> Text:
+        return read(buf, keeps_entities=self.loaded.pretokenized, keeps_spaces=is_aligned)
+
+    def written(self, text: Text, words: Words, recased: memoryview) -> memoryview:
+        """Return a recased text with what was given: its entities, and the endings of inclusive forms."""
+        if not text.starts.size:
+            return recased
+        of_protected = words.token_types == PROTECTED
+        starts, ends = words.starts[of_protected], words.ends[of_protected]
+        is_protected = np.searchsorted(starts, text.starts) > np.searchsorted(ends, text.starts)
+        changed = np.uint8(AS_BEFORE if self.input_case == "keep" else LOWER)
+        endings = np.where(is_protected, np.uint8(AS_GIVEN), changed)
+        return text.written(np.frombuffer(recased, np.uint8), self.loaded.model.symbols.language, endings)
+
+    @staticmethod
+    def _as_given(words: Words, text: Text) -> Words:
+        """Return words with their offsets in the text as it was given."""
+        return words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends))
+
+    def tokens(self, buf: Buffer) -> Words:
+        """Return the words of a text, with their offsets in it as it was given."""
+        text = self.text(buf)
+        return self._as_given(self.loaded.transducer.words(text.buf), text)
 
     def punctuated(self, buf: Buffer, begin: int = 0, pauses: Pauses = NO_PAUSES) -> Buffer:
         """Return a text with the marks that it is to have after the byte offset `begin`, before it is recased."""
@@ -267,17 +302,26 @@ class Pipeline:
         style: Style | None = None,
     ) -> CasingCosts:
         """Return the weights on S ∘ T: costs (−ln) of each casing in its context, given the written case and, for a
-        translation, its source; including the words that the user gives, which are arcs of T.
+        translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
         style: as in `recase`.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
+        keeps_pruned = include_pruned or (found is not None and found.is_weighted)
+        costs = self._costs(buf, words, block, keeps_pruned, style, None if found is None else found.shapes)
+        is_context, search, transducer = (
+            block is None or block.source is None,
+            self.engine.search,
+            self.loaded.transducer,
+        )
+        units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
+        if units is not None:
+            costs = add_user_words(costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context)
         if self.user_words is None or found is None:
-            return self._costs(buf, words, block, include_pruned, style)
-        costs = self._costs(buf, words, block, include_pruned or found.is_weighted, style, found.shapes)
-        is_context = block is None or block.source is None
-        return add_user_words(costs, buf, words, self.user_words, found, self.engine.search, include_pruned, is_context)
+            return costs
+        index = self.user_words.index
+        return add_user_words(costs, buf, words, index, transducer, found, search, include_pruned, is_context)
 
     def _costs(
         self,
@@ -339,7 +383,7 @@ class Pipeline:
         symbols, pretokenized = self.loaded.model.symbols, self.loaded.pretokenized
         return write(
             buf, words, path, symbols, pretokenized, self.options.sentence_case, costs.shapes, costs.copies,
-            costs.keeps_capital, costs.dotted,
+            costs.keeps_capital, costs.dotted, costs.languages,
         )  # fmt: skip
 
     # Texts of any size, piece by piece
@@ -413,7 +457,8 @@ class Pipeline:
         """Learn the style of a text from its next lines, without recasing them."""
         if self.input_case == "evidence" and not style.is_learned:
             for piece, of_piece in self.pieces(lines, style):
-                self.costs(piece, self.words(piece), style=of_piece)
+                text = self.text(piece).buf
+                self.costs(text, self.words(text), style=of_piece)
 
     # Translations
 
@@ -459,7 +504,7 @@ class Pipeline:
 
     def annotated(self, text: bytes, is_source: bool = False) -> AnnotatedText:
         """Return translations, or their source, as the bilingual features read them."""
-        buf = np.frombuffer(text, np.uint8)
+        buf = self._text(np.frombuffer(text, np.uint8), is_aligned=True).buf
         return self._annotated(buf, self.loaded.transducer.words(buf) if is_source else self.words(buf))
 
     def _annotated(self, buf: Buffer, words: Words) -> AnnotatedText:
@@ -475,25 +520,25 @@ class Pipeline:
 
     # More about one line
 
-    def line(self, text: bytes) -> tuple[Buffer, Words]:
-        """Return the buffer and the words of one line; CorpusError if it has a line break."""
+    def line(self, line: Block) -> tuple[Text, Words]:
+        """Return one line and its words; CorpusError if it has a line break."""
         self.check_line("nbest, confidence, explain and sentences")
-        buf = np.frombuffer(text, np.uint8)
-        words = self.words(buf)
+        text = self.text(np.frombuffer(line.target, np.uint8), line)
+        words = self.words(text.buf)
         if (words.token_types == NEWLINE).any():
             raise CorpusError(
                 "expected a single line without a line break. Call nbest, confidence, explain and sentences once per"
                 " line."
             )
-        return buf, words
+        return text, words
 
     def nbest(self, line: Block, n: int) -> list[tuple[float, bytes]]:
         """Return up to n different casings of one line with their costs (−ln P), best first."""
-        buf, words = self.line(line.target)
-        costs = self.costs(buf, words, line, include_pruned=True)
-        return [(cost, casing) for casing, (cost, _) in self.nbest_paths(buf, words, costs, n).items()]
+        text, words = self.line(line)
+        costs = self.costs(text.buf, words, line, include_pruned=True)
+        return [(cost, casing) for casing, (cost, _) in self.nbest_paths(text, words, costs, n).items()]
 
-    def nbest_paths(self, buf: Buffer, words: Words, costs: CasingCosts, n: int) -> dict[bytes, Casing]:
+    def nbest_paths(self, text: Text, words: Words, costs: CasingCosts, n: int) -> dict[bytes, Casing]:
         """Return up to n different casings of one line, best first, with the cost and the path of each."""
         if not 1 <= n <= MAX_CASINGS:
             raise OptionError(f"`n` is {n}. Use 1 to {MAX_CASINGS}.")
@@ -502,7 +547,7 @@ class Pipeline:
         while True:
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
             for cost, path in paths:
-                casing = bytes(self.surface(buf, words, path, costs))
+                casing = self.casing(text, words, path, costs).tobytes()
                 best.setdefault(casing, ((cost + self.start_cost) * costs.scale, path))
             if len(best) >= n or len(paths) < n_paths or n_paths > _MOST_PATHS * n:
                 return dict(islice(best.items(), n))
@@ -511,7 +556,7 @@ class Pipeline:
     def path_costs(self, text: bytes) -> npt.NDArray[np.float64]:
         """Return the cost (−ln P, including the start token's) of each line's best casing, float64[lines]; +inf if no
         casing is possible."""
-        buf = np.frombuffer(text, np.uint8)
+        buf = self.text(np.frombuffer(text, np.uint8)).buf
         words = self.words(buf)
         costs: npt.NDArray[np.float64] = self.engine.search(
             words, self.costs(buf, words, include_pruned=True).arc_costs
@@ -520,27 +565,34 @@ class Pipeline:
 
     def confidence(self, line: Block) -> tuple[str, list[Change]]:
         """Return one line in its best casing, and the words that this changes, with the log-odds of their casing."""
-        buf, words = self.line(line.target)
-        costs = self.costs(buf, words, line, include_pruned=True)
-        text, changed = changes(
-            buf,
-            words,
-            self.engine.best(words, self.costs(buf, words, line).arc_costs),
-            self.engine.marginals(words, openings(buf, words, self.loaded.pretokenized), costs.arc_costs),
-            costs,
-            lambda path, shapes: np.frombuffer(self.surface(buf, words, path, costs._replace(shapes=shapes)), np.uint8),
-            self.loaded.transducer.words,
+        text, words = self.line(line)
+        costs = self.costs(text.buf, words, line, include_pruned=True)
+        passes = openings(
+            text.buf, words, self.loaded.pretokenized, self.loaded.model.symbols.language, costs.languages
         )
-        return text, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
+        recased, changed = changes(
+            text.given,
+            self._as_given(words, text),
+            self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
+            self.engine.marginals(words, passes, costs.arc_costs),
+            costs,
+            lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
+            self.tokens,
+        )
+        return recased, [change._replace(log_odds=change.log_odds * costs.scale) for change in changed]
+
+    def casing(self, text: Text, words: Words, path: LabelPath, costs: CasingCosts) -> Buffer:
+        """Return a text with its words in the surface forms of a path, and with what was given besides."""
+        return np.frombuffer(self.written(text, words, self.surface(text.buf, words, path, costs)), np.uint8)
 
     def sentences(self, line: bytes) -> list[bytes]:
         """Return the sentences of one line in their best casing, each with the white space after it."""
-        buf, words = self.line(line)
-        costs = self.costs(buf, words)
+        text, words = self.line(Block(line))
+        costs = self.costs(text.buf, words)
         path = self.engine.best(words, costs.arc_costs)
-        recased = bytes(self.surface(buf, words, path, costs))
-        starts = self.loaded.transducer.words(np.frombuffer(recased, np.uint8)).starts[path.begins].tolist()
-        return [recased[start:end] for start, end in pairwise([0, *starts, len(recased)])]
+        recased = self.casing(text, words, path, costs)
+        starts = self.tokens(recased).starts[path.begins].tolist()
+        return [recased[start:end].tobytes() for start, end in pairwise([0, *starts, recased.size])]
 
 
 def _lines_with(buf: Buffer, first: tuple[int, ...]) -> npt.NDArray[np.int64]:

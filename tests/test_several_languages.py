@@ -145,3 +145,40 @@ def test_frequent_words_of_each_language_are_kept(texts: Path) -> None:
     recaser = capfst.load(texts / "few.fst")
     assert recaser.knows("sieht")
     assert "Upon" not in recaser.model.symbols
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("'s morgens werkt hij thuis. 's avonds leest hij.", "'s Morgens werkt hij thuis. 's Avonds leest hij."),
+        ("het regent. ’t wordt koud.", "Het regent. ’t Wordt koud."),
+        ("&apos;n appel per dag is gezond.", "&apos;n Appel per dag is gezond."),
+        ('"\'k heb het niet gedaan", zei hij', '"\'k Heb het niet gedaan", zei hij'),
+        ("'S AVONDS LEEST HIJ.", "'s Avonds leest hij."),
+        ("he said. 's all right by me", "He said. 's all right by me"),
+        ("'t' is een letter", "'T' is een letter"),
+    ],
+)
+def test_the_word_after_a_dutch_clitic_is_capitalized(text, expected):
+    multi = capfst.load("multi", sentence_case=True)
+    assert multi(text) == expected
+    assert multi.confidence(text).text == multi.nbest(text, 1)[0].text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("les député·e·s et les citoyen·ne·s de lyon", "les député·e·s et les citoyen·ne·s de Lyon"),
+        ("LES DÉPUTÉ·E·S DE LYON", "les député·e·s de Lyon"),
+        ("les invit&eacute;&middot;e&middot;s de lyon", "les invit&eacute;&middot;e&middot;s de Lyon"),
+        ("wir grüßen alle kund:innen und nutzer*innen", "wir grüßen alle Kund:innen und Nutzer*innen"),
+        ("die freund_innen der schüler:innen-zeitung", "die Freund_innen der Schüler:innen-Zeitung"),
+        ("siehe https://example.org/Schüler:INNEN", "siehe https://example.org/Schüler:INNEN"),
+    ],
+)
+def test_inclusive_forms_are_one_word(text, expected):
+    multi = capfst.load("multi")
+    assert multi(text) == expected
+    explained = multi.explain(text)
+    assert explained.text == multi.confidence(text).text == expected
+    assert [word.given for word in explained.words] == [text[word.start : word.end] for word in explained.words]

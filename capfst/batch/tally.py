@@ -79,7 +79,7 @@ def tally(buf: npt.NDArray[np.uint8], words: Words, out: npt.NDArray[np.uint8], 
     if buf.size == out.size:
         newlines, tokens, changed, oov = _tally(*original, out, words.starts, words.ends)
     if changed == _SHIFTED:
-        recased_words = recaser.pipeline.loaded.transducer.words(out)
+        recased_words = recaser.pipeline.tokens(out)
         newlines, tokens, changed, oov = _tally(*original, out, recased_words.starts, recased_words.ends)
     return RecaseCounts(lines=int(newlines), tokens=int(tokens), changed=int(changed), oov=int(oov))
 

@@ -12,21 +12,44 @@ import numpy.typing as npt
 from capfst.casing.types import Words
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import BoolArray, U8Array, i64
-from capfst.text.sentences import mark_first, mark_prefixes, opens
+from capfst.text.language import DEFAULT, Language
+from capfst.text.sentences import mark_first, mark_prefixes, mark_small_first, opens
 from capfst.text.tokenizer import NEWLINE
 from capfst.text.unicode import decode
 
+_NONE = np.empty(0, np.bool_)
+
+
+def _small_first(
+    buf: npt.NDArray[np.uint8], words: Words, language: Language, languages: npt.NDArray[np.uint8] | None
+) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether each word stays small at the start of a sentence; empty if the model has none."""
+    if not language.small_first or (languages is None and len(language.small_first) > 1):
+        return _NONE
+    n = len(words.starts)
+    small_first, languages = np.zeros(n, np.bool_), np.zeros(n, np.uint8) if languages is None else languages
+    for number, small_words in enumerate(language.small_first):
+        if small_words.size:
+            mark_small_first(buf, *words[:3], languages, number, small_words, small_first)
+    return small_first
+
 
 def first_words(
-    buf: npt.NDArray[np.uint8], words: Words, begins: npt.NDArray[np.bool_], pretokenized: bool
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    begins: npt.NDArray[np.bool_],
+    pretokenized: bool,
+    language: Language = DEFAULT,
+    languages: npt.NDArray[np.uint8] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Return bool[n]: whether each word is the first of a sentence. begins: bool[n], whether a sentence begins with it,
-    inside its line."""
+    inside its line. language, languages: of the model; of the words, as of `CasingCosts`."""
     first = np.empty(len(words.starts), np.bool_)
     if pretokenized:
         _mark_spaced_first(buf, words, begins, first)
     else:
-        mark_first(buf, words.starts, words.ends, words.token_types, begins, first)
+        small_first = _small_first(buf, words, language, languages)
+        mark_first(buf, words.starts, words.ends, words.token_types, small_first, begins, first)
     return first
 
 
@@ -55,11 +78,19 @@ def _mark_spaced_openings(buf: U8Array, words: Words, passes: BoolArray) -> None
         passes[i] = _is_opening(buf, words.starts[i], words.ends[i])
 
 
-def openings(buf: npt.NDArray[np.uint8], words: Words, pretokenized: bool) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: whether the next word is the first of a sentence if this one is."""
+def openings(
+    buf: npt.NDArray[np.uint8],
+    words: Words,
+    pretokenized: bool,
+    language: Language = DEFAULT,
+    languages: npt.NDArray[np.uint8] | None = None,
+) -> npt.NDArray[np.bool_]:
+    """Return bool[n]: whether the next word is the first of a sentence if this one is. language, languages: as in
+    `first_words`."""
     passes = np.empty(len(words.starts), np.bool_)
     if pretokenized:
         _mark_spaced_openings(buf, words, passes)
     else:
-        mark_prefixes(buf, words.starts, words.ends, words.token_types, passes)
+        small_first = _small_first(buf, words, language, languages)
+        mark_prefixes(buf, words.starts, words.ends, words.token_types, small_first, passes)
     return passes

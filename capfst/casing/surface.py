@@ -21,7 +21,7 @@ from capfst.kernels import copy_bytes, get_eight, inner, kernel, outlined, prefe
 from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8, u64
 from capfst.system.sparse import sparse
 from capfst.text.code import is_camel_case
-from capfst.text.language import languages
+from capfst.text.language import languages as rules_of
 from capfst.text.sentences import opens
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED
 from capfst.text.unicode import (
@@ -424,18 +424,20 @@ def write(
     copies: Copies | None = None,
     keeps_capital: npt.NDArray[np.bool_] | None = None,
     dotted: npt.NDArray[np.bool_] | None = None,
+    languages: npt.NDArray[np.uint8] | None = None,
 ) -> memoryview:
     """Return the text of `buf` with its words in the surface forms of a path.
 
     A word in its most frequent form, or without a form, is written in shapes[i] unless that is `shapes.AS_FORM`. Words
     in the shape MIXED, and PROTECTED tokens, are copied from `copies` where it has them. With `sentence_case`, the
     first word of each sentence is capitalized, also after a prefix (text/sentences.py). Words with keeps_capital[i] are
-    capitalized. Words with dotted[i] follow the rules of Turkish, except Roman numerals.
+    capitalized. Words with dotted[i] follow the rules of Turkish, except Roman numerals. languages: as of
+    `CasingCosts`.
     """
     spelling = own = spelling_of(symbols.language)
     if dotted is not None:
         names = symbols.language.name.partition("/")[0].split("+")
-        own = spelling_of(languages(names[symbols.language.dotted[0]]))
+        own = spelling_of(rules_of(names[symbols.language.dotted[0]]))
     size = buf.size
     if spelling.respells:
         labels = path.labels[words.n_forms > 0]
@@ -447,7 +449,7 @@ def write(
     shapes = _NO_SHAPES if shapes is None else shapes
     first = _NONE if keeps_capital is None else keeps_capital
     if sentence_case:
-        of_sentences = first_words(buf, words, path.begins, pretokenized)
+        of_sentences = first_words(buf, words, path.begins, pretokenized, symbols.language, languages)
         first = of_sentences | first if first.size else of_sentences
     changing = np.empty(len(path.labels), np.int64)
     n_changing = _find_changing(buf, words, path, shapes, symbols.small_forms, not spelling.respells, first, changing)

@@ -59,6 +59,8 @@ class CasingCosts(NamedTuple):
     """[n]: whether the word keeps the capital with which it is written at the start of a sentence."""
     dotted: npt.NDArray[np.bool_] | None = None
     """[n]: whether the word is in a language in which i is the lowercase of İ, in a model that also has others."""
+    languages: npt.NDArray[np.uint8] | None = None
+    """[n]: the number of the language of each word, in a model of several."""
 
 
 class LabelPath(NamedTuple):

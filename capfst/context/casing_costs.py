@@ -30,7 +30,18 @@ from capfst.context.shape_scores import score
 from capfst.context.spellings import add_spellings, has_spellings, set_spelling_evidence
 from capfst.context.tokens import TokenizedText, read_words
 from capfst.kernels import get_eight, inlined, inner, kernel, outlined, part, prefetch
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, U32Array, f32, i64, u32, u64
+from capfst.kernels.types import (
+    BoolArray,
+    F32Array,
+    F32Matrix,
+    I64Array,
+    U8Array,
+    U32Array,
+    f32,
+    i64,
+    u32,
+    u64,
+)
 
 SCALE = 3.0
 """A casing costs SCALE · (−ln p), in addition to its cost by the LM. Tuned on held-out text, like LOWER_PENALTY."""
@@ -257,6 +268,17 @@ def _mark_dotted(buf: U8Array, words: Words, text: TokenizedText, has_dots: Bool
         begin = end
 
 
+@kernel
+def _fill_languages(text: TokenizedText, n_domains: i64, languages: U8Array) -> None:
+    """Fill languages, uint8[n], with the number of the language of each word. n_domains: of a language."""
+    begin = 0
+    for number in range(text.domains.size):
+        language = text.domains[number] // n_domains
+        for i in range(begin, text.ends[number]):
+            languages[i] = language
+        begin = text.ends[number]
+
+
 def casing_costs(
     context: Context | None,
     buf: npt.NDArray[np.uint8],
@@ -326,6 +348,10 @@ def casing_costs(
         if written.shapes.size:
             copies, keeps_capital = stays(buf, words, written)
             costs = costs._replace(copies=copies, keeps_capital=keeps_capital)
+    if known.n_languages:
+        of_words = np.empty(n, np.uint8)
+        _fill_languages(text, known.n_domains // known.n_languages, of_words)
+        costs = costs._replace(languages=of_words)
     if symbols.language.dotted and known.n_languages:
         languages = np.arange(known.n_domains) // (known.n_domains // known.n_languages)
         has_dots = np.isin(languages, symbols.language.dotted)

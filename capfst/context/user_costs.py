@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from capfst.casing.entry_index import NOT_ALONE, EntryIndex, MatchArray, is_same, piece_end
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_of
+from capfst.casing.transducer import Transducer
 from capfst.casing.types import ArcCosts, CasingCosts, Copies, LabelPath, Words
-from capfst.casing.user_words import Found, UserWords
+from capfst.casing.user_words import Found
 from capfst.context.casing_costs import prune
 from capfst.kernels import copy_bytes, inner, kernel, prefetch
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, f32, i64
@@ -278,7 +279,8 @@ def add_user_words(
     costs: CasingCosts,
     buf: npt.NDArray[np.uint8],
     words: Words,
-    user_words: UserWords,
+    index: EntryIndex,
+    transducer: Transducer,
     found: Found,
     search: Search,
     include_pruned: bool,
@@ -287,13 +289,13 @@ def add_user_words(
     """Return the costs of the casings of a text's words with the entries found in it.
 
     Args:
+        index: the entries. transducer: that found the words.
         costs: those without, whose arrays may be changed; with those of pruned casings if an entry has a weight.
         search: that of the engine, which decides on entries of several words with a weight.
         include_pruned: as in `casing_costs`.
         prunes: whether casings are pruned without `include_pruned`.
     """
-    index, n = user_words.index, len(words.starts)
-    symbols = user_words.transducer.symbols
+    n, symbols = len(words.starts), transducer.symbols
     needs_options = include_pruned or found.is_weighted
     if needs_options:
         first_arcs = np.cumsum(words.n_forms, dtype=np.int64) - words.n_forms
@@ -301,7 +303,7 @@ def add_user_words(
         first_arcs = np.empty(n, np.int64)
         _find_arcs(words, found.matches, first_arcs)
     text = _Text(
-        buf, words, first_arcs, symbols.strings, user_words.transducer.pretokenized, INFO,
+        buf, words, first_arcs, symbols.strings, transducer.pretokenized, INFO,
         np.empty(index.text.size + 8, np.uint8),
     )  # fmt: skip
     arc_costs = np.zeros(int(words.n_forms.sum()), np.float32) if costs.arc_costs is None else costs.arc_costs

@@ -34,6 +34,7 @@ from capfst.evaluate.compare import CORRECT, NAMES, SHAPE_NAMES, TOKENS, UNKNOWN
 from capfst.evaluate.lossy_counting import Excerpt, LossyCounter, WrongWord
 from capfst.evaluate.score import aligned, grouped, percent, read_lines, show
 from capfst.exceptions import quantity
+from capfst.text.given import meant
 from capfst.text.tokenizer import COMPOUND, NEWLINE, PROTECTED, tokenize
 from capfst.text.unicode import CLASS, INFO, IS_CASED, IS_UPPER, LETTER
 
@@ -351,7 +352,7 @@ class _KindLookup(dict[str, int]):
         if self._recaser is None:
             self.update(dict.fromkeys(new, 1))
             return
-        text = _utf8("".join(f"{token}\n" for token in new))
+        text = meant(_utf8("".join(f"{token}\n" for token in new)))
         loaded = self._recaser.pipeline.loaded
         words = loaded.transducer.words(np.frombuffer(text, np.uint8))
         # A form is unseen if its label, such as that of <unk>, is outside the range of the labels of the word's forms.

@@ -25,8 +25,8 @@ from capfst.text.tokenizer import NEWLINE
 
 LM = "lm"
 CONTEXT, POSITION, NAMES, SPELLING = "context", "position", "names", "spelling"
-DOCUMENT, INPUT, SOURCE, WORDS = "document", "input", "source", "words"
-PARTS = (LM, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, WORDS)
+DOCUMENT, INPUT, SOURCE, UNITS, WORDS = "document", "input", "source", "units", "words"
+PARTS = (LM, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
 
 Array = npt.NDArray[Any]
 Costs = npt.NDArray[np.float64]
@@ -88,6 +88,9 @@ def _stages(pipeline: Pipeline, block: Block) -> Iterator[tuple[str, Pipeline, B
     if pipeline.user_words is not None:
         pipeline = _without(pipeline, user_words=None)
         yield WORDS, pipeline, block
+    if pipeline.units is not None:
+        pipeline = _without(pipeline, units=None)
+        yield UNITS, pipeline, block
     if block.source is not None:  # the case of a translation is no evidence
         pipeline, block = _without(pipeline, input_case="ignore"), Block(block.target)
         yield SOURCE, pipeline, block
@@ -131,6 +134,7 @@ def _line(buf: Buffer, words: Words, costs: CasingCosts, number: int) -> Line:
         costs._replace(
             arc_costs=of_line(costs.arc_costs, *arcs), shapes=of_line(costs.shapes), options=of_line(costs.options),
             copies=copies, keeps_capital=of_line(costs.keeps_capital), dotted=of_line(costs.dotted),
+            languages=of_line(costs.languages),
         ),
     )  # fmt: skip
 

@@ -36,22 +36,23 @@ from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Buffer, Pipeline
 from capfst.search.confidence import variants
+from capfst.text.given import Text
 from capfst.text.tokenizer import NEWLINE
 
 _LOWER, _UNSEEN = "lower case costs more anywhere", "a casing that the LM has not seen"
 _DRAWN = 6.0  # the arcs of the lattice whose best path costs at most so much more than the best
 
 
-class Text(NamedTuple):
+class Lines(NamedTuple):
     """A text of which one line is explained."""
 
-    buf: Buffer
+    text: Text
     words: Words
     block: Block  # the same with its source
     number: int  # of the line, from 0
 
 
-def text_of(pipeline: Pipeline, block: Block, number: int) -> Text:
+def lines_of_text(pipeline: Pipeline, block: Block, number: int) -> Lines:
     """Return the line with this number, from 1; with the option `document`, with the lines of its document."""
     if pipeline.options.wrapped:
         raise OptionError(
@@ -60,14 +61,14 @@ def text_of(pipeline: Pipeline, block: Block, number: int) -> Text:
     if not pipeline.options.document:
         if number != 1:
             raise OptionError(f"`line` is {number}. Use 1, or set `document` to explain a line of a document.")
-        return Text(*pipeline.line(block.target), block, 0)
+        return Lines(*pipeline.line(block), block, 0)
     pipeline.check_line("explain")
     left = number
     for lines in documents(lines_of(block.target) if block.target else [b""]):
         if 1 <= left <= len(lines):
-            text = b"".join(lines)
-            buf = np.frombuffer(text, np.uint8)
-            return Text(buf, pipeline.words(buf), block._replace(target=text), left - 1)
+            block = block._replace(target=b"".join(lines))
+            text = pipeline.text(np.frombuffer(block.target, np.uint8), block)
+            return Lines(text, pipeline.words(text.buf), block, left - 1)
         left -= len(lines)
     raise OptionError(f"`line` is {number}, but the text has {quantity(number - left, 'line')}. Use 1 to that.")
 
@@ -82,9 +83,13 @@ class _Casing(NamedTuple):
 class _Explainer:
     """The lattice of a line, and the parts of its costs."""
 
-    def __init__(self, pipeline: Pipeline, text: Text) -> None:
-        self.pipeline, self.lm, self.text = pipeline, pipeline.loaded.lm, text
-        self.line, self.parts, self.in_context = arc_parts(pipeline, *text)
+    def __init__(self, pipeline: Pipeline, lines: Lines) -> None:
+        self.pipeline, self.lm, self.lines = pipeline, pipeline.loaded.lm, lines
+        self.line, self.parts, self.in_context = arc_parts(
+            pipeline, lines.text.buf, lines.words, lines.block, lines.number
+        )
+        given = lines.text.given.tobytes().split(b"\n")[lines.number]
+        self.text = pipeline.text(np.frombuffer(given, np.uint8), lines.block)
         words, costs = self.line.words, self.line.costs
         self.scale, self.table = costs.scale, CasingTable.of(words)
         of_casings = casing_costs(words, costs)
@@ -95,11 +100,14 @@ class _Explainer:
             for of_word, n, first in zip(of_forms, self.table.n_forms, self.table.first_arcs, strict=True):
                 of_word[:n] = costs.arc_costs[first : first + n].tolist()
         sentence_case = pipeline.options.sentence_case
-        passes = openings(self.line.buf, words, pipeline.loaded.pretokenized).tolist() if sentence_case else None
+        passes = None
+        if sentence_case:
+            language = pipeline.loaded.model.symbols.language
+            passes = openings(self.line.buf, words, pipeline.loaded.pretokenized, language, costs.languages).tolist()
         self.lattice = Lattice(words, of_forms, passes, self.lm, pipeline.engine.starts)
         self.texts = {
             (form, shape, is_first): list(map(_str, texts))
-            for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.loaded.transducer.words)
+            for form, shape, is_first, texts in variants(words, costs, self._written, pipeline.tokens)
         }
 
     def _cheapest_shapes(self) -> list[int]:
@@ -115,7 +123,12 @@ class _Explainer:
 
     def _written(self, path: LabelPath, shapes: npt.NDArray[np.uint8] | None) -> Buffer:
         costs = self.line.costs._replace(shapes=shapes)
-        return np.frombuffer(self.pipeline.surface(self.line.buf, self.line.words, path, costs), np.uint8)
+        return self.pipeline.casing(self.text, self.line.words, path, costs)
+
+    def given(self, word: int) -> str:
+        """Return a word as it was given."""
+        start, end = self.text.offsets(np.array([self.line.words.starts[word], self.line.words.ends[word]]))
+        return _str(self.text.given[start:end].tobytes())
 
     def casings(self, path: list[int]) -> list[_Casing]:
         """Return the casings on a part of a path, given its arcs."""
@@ -258,15 +271,15 @@ class _Explainer:
 
     def found_reasons(self) -> list[Reasons]:
         """Return the reasons of the context model for the shapes of each word; none without one."""
-        pipeline, (buf, words, _, number) = self.pipeline, self.text
+        pipeline, (text, words, _, number) = self.pipeline, self.lines
         if CONTEXT not in self.parts:
             return []
         assert pipeline.context is not None
         begin = int(np.flatnonzero(words.token_types == NEWLINE)[number - 1]) + 1 if number else 0
         chosen = range(begin, begin + len(self.line.words.starts))
-        begins = pipeline.boundaries.expected(buf, words)
+        begins = pipeline.boundaries.expected(text.buf, words)
         return contributions(
-            pipeline.context, buf, words, pipeline.loaded.transducer, begins, pipeline.language, chosen
+            pipeline.context, text.buf, words, pipeline.loaded.transducer, begins, pipeline.language, chosen
         )  # fmt: skip
 
     def drawn(self, best: list[_Casing]) -> tuple[tuple[str, ...], tuple[LatticeArc, ...]]:
@@ -284,7 +297,7 @@ class _Explainer:
             return numbers[node]
 
         for word in range(len(best)):
-            given = _str(self.line.buf[self.line.words.starts[word] : self.line.words.ends[word]].tobytes())
+            given = self.given(word)
             for text, cost, casing in self.casings_of(word):
                 margin = max(0.0, cost - least)
                 if margin <= _DRAWN or casing in on_best:
@@ -309,12 +322,12 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         OptionError: `n` is less than 1 or too large, the text has no such line, or the option `wrapped` is set.
         CorpusError: a text of several lines without the option `document`, or a line that cannot be explained.
     """
-    text = text_of(pipeline, block, number)
-    explainer = _Explainer(pipeline, text)
+    lines = lines_of_text(pipeline, block, number)
+    explainer = _Explainer(pipeline, lines)
     line, words = explainer.line, explainer.line.words
     start = explainer.scale * pipeline.start_cost
     casings = []
-    for casing, (cost, path) in pipeline.nbest_paths(line.buf, words, line.costs, n).items():
+    for casing, (cost, path) in pipeline.nbest_paths(explainer.text, words, line.costs, n).items():
         if cost == math.inf:
             raise CorpusError("the model excludes all casings of the line, so that there is nothing to explain.")
         arcs = explainer.casings(explainer.lattice.path_of(path))
@@ -323,16 +336,15 @@ def explain(pipeline: Pipeline, block: Block, n: int = 1, number: int = 1) -> Ex
         casings.append((ExplainedCasing(cost, _str(casing), parts), arcs, path))
     explained, best, path = casings[0]
     data = explained.text.encode("utf-8", "surrogatepass")
-    tokens = pipeline.loaded.transducer.words(np.frombuffer(data, np.uint8))
+    tokens = pipeline.tokens(np.frombuffer(data, np.uint8))
     texts = [_str(data[start:end]) for start, end in zip(tokens.starts, tokens.ends, strict=True)]
-    recased = bytes(pipeline.recase(text.buf, text.block)[1]).split(b"\n")[text.number]
+    recased = bytes(pipeline.recase(lines.text.given, lines.block)[1]).split(b"\n")[lines.number]
     of_words, end = [], 0
     for i, forms in enumerate(explainer.forms(best, path, texts, explainer.found_reasons())):
         begin = end + len(_str(data[tokens.ends[i - 1] if i else 0 : tokens.starts[i]]))
         end = begin + len(texts[i])
-        given = _str(line.buf[words.starts[i] : words.ends[i]].tobytes())
         log_odds = forms[1].margin if len(forms) > 1 else math.inf
-        of_words.append(ExplainedWord(begin, end, given, bool(path.begins[i]), log_odds, forms))
+        of_words.append(ExplainedWord(begin, end, explainer.given(i), bool(path.begins[i]), log_odds, forms))
     return Explanation(
         explained.text,
         _str(recased),

@@ -24,6 +24,7 @@ from capfst.search.boundaries import Boundaries
 from capfst.search.person_names import PersonNames
 from capfst.search.positional import PositionalCapitals
 from capfst.text.abbreviations import listed, of_languages
+from capfst.text.given import read
 
 if TYPE_CHECKING:
     from capfst.bilingual.candidates import Forms
@@ -117,16 +118,20 @@ class LoadedModel:
 
     def has_forms(self, text: bytes) -> bool:
         """Return whether the model has a surface form of each word of the text."""
-        return bool(self.transducer.words(np.frombuffer(text, np.uint8)).n_forms.all())
+        return bool(self.transducer.words(self._read(text)).n_forms.all())
+
+    def _read(self, text: bytes) -> npt.NDArray[np.uint8]:
+        """Return a text as it is meant."""
+        return read(np.frombuffer(text, np.uint8), self.pretokenized).buf
 
     def spaced(self, text: bytes) -> memoryview:
         """Return cased UTF-8 as the LM's words, separated by spaces; lines stay lines."""
-        buf = np.frombuffer(text, np.uint8)
+        buf = self._read(text)
         return encode.spaced(buf, self.transducer.words(buf), self.pretokenized)
 
     def labels(self, text: bytes) -> npt.NDArray[np.uint32]:
         """Return the labels of the words of cased UTF-8, uint32[words + line ends]: that of `<unk>` for words that the
         model lacks, 0 for line ends."""
-        buf = np.frombuffer(text, np.uint8)
+        buf = self._read(text)
         words = self.transducer.words(buf)
         return encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)

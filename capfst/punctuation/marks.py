@@ -21,6 +21,7 @@ from capfst.punctuation.network import EMBEDDING, MARKS, N_ENDINGS, NONE, Rounde
 from capfst.punctuation.pauses import BIASES, ranges_of
 from capfst.punctuation.score import score, scorer_of
 from capfst.punctuation.text import Gaps, gaps_of, kept_bytes, label_endings
+from capfst.text.given import read
 from capfst.text.tokenizer import NEWLINE
 
 PART = "punctuation"
@@ -128,9 +129,13 @@ class Punctuator:
     ) -> npt.NDArray[np.uint8]:
         """Return a text with marks, after the byte offset `begin`; without its own marks, unless `keeps_marks`."""
         if not keeps_marks:
-            kept = kept_bytes(buf, self._transducer.words(buf))
+            text = read(buf, self._transducer.pretokenized)
+            words = self._transducer.words(text.buf)
+            kept = kept_bytes(buf, words._replace(starts=text.offsets(words.starts), ends=text.offsets(words.ends)))
             buf, pauses = buf[kept], pauses._replace(ends=np.append(0, np.cumsum(kept))[pauses.ends])
-        gaps = self.gaps(buf)
+        text = read(buf, self._transducer.pretokenized)
+        gaps = self.gaps(text.buf)
+        gaps = gaps._replace(ends=text.offsets(gaps.ends))
         scores = self.scores(gaps)
         if pauses.ends.size:
             scores += BIASES[ranges_of(gaps.ends, pauses)]

@@ -46,6 +46,7 @@ from capfst.lm.discount import newest_word, recount
 from capfst.lm.ngram_windows import BucketCounts, WindowLayout, count_bucket, pack_windows
 from capfst.lm.partition import Partition
 from capfst.system.buckets import Store
+from capfst.text.given import meant
 from capfst.text.language import Language
 from capfst.text.restoring import of_name
 
@@ -255,6 +256,7 @@ def _make(
         file, _, end = part[1]
         whole = text_blocks([file], options, on_wrapped=wrapped.setdefault)
         for block in whole if end is None else read(part[1], options.errors):
+            block = block if pretokenized else meant(block)
             kept, counts = cleaning.clean(block, filters) if filters else (block, lines[:0])
             lines[: counts.size] += counts
             streams.append(interner.block(kept, pretokenized))

@@ -1,8 +1,8 @@
 """Languages: the rules of case and clitics that depart from Unicode's default.
 
-In: the names of languages; `grammars/languages.tsv` and `grammars/clitics.tsv`. Out: `Language`, tables for kernels:
-one mechanism serves all languages, and no kernel depends on a language. `grammars/lower.py` and `grammars/shapes.py`
-have the same rules as grammars.
+In: the names of languages; `grammars/languages.tsv`, `clitics.tsv` and `small_first.tsv`. Out: `Language`, tables for
+kernels: one mechanism serves all languages, and no kernel depends on a language. `grammars/lower.py` and
+`grammars/shapes.py` have the same rules as grammars.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Language(NamedTuple):
     info: Bytes = INFO  # like INFO, for the tokenizer
     grammar: tuple[tuple[str, str], ...] = ()  # a user's grammar: characters, and their replacements
     dotted: tuple[int, ...] = ()  # of several languages, in order of their names, those in which i is that of İ
+    small_first: tuple[npt.NDArray[np.uint64], ...] = ()  # of each of them, as in small_first.tsv, if one has any
 
     @property
     def restored(self) -> str:
@@ -149,6 +150,7 @@ def _joined(names: tuple[str, ...]) -> Language:
         longest_first(raised, WIDTH, 2 * WIDTH + 1),
         np.array(sorted({_key(word) for name in names for word in _clitics(name)}), np.uint64),
         dotted=tuple(dotted),
+        small_first=_small_first(names),
     )
 
 
@@ -162,6 +164,13 @@ def _rules(name: str) -> list[_Rule]:
 
 def _clitics(name: str) -> list[str]:
     return [word for language, word in rows("clitics.tsv") if language == name]
+
+
+def _small_first(names: tuple[str, ...]) -> tuple[npt.NDArray[np.uint64], ...]:
+    found = rows("small_first.tsv")
+    if not {language for language, _ in found} & {*names}:
+        return ()
+    return tuple(np.array([_key(word) for language, word in found if language == name], np.uint64) for name in names)
 
 
 def _key(word: str) -> int:

@@ -9,7 +9,7 @@ abbreviations also end in a period, and a straight quote may open the next sente
 from __future__ import annotations
 
 from capfst.kernels import inner, kernel, outlined
-from capfst.kernels.types import BoolArray, I64Array, U8Array, i64, u8
+from capfst.kernels.types import BoolArray, I64Array, U8Array, U64Array, i64, u8, u64
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, WORD
 from capfst.text.unicode import IS_UPPER, ascii_set, decode, is_in
 
@@ -26,6 +26,7 @@ _ROMAN = ascii_set("ivx")
 _AFTER_NUMBER = ascii_set("):.")
 
 _LONGEST_REMARK = 16  # words and marks in brackets
+_LONGEST_SMALL = 8  # bytes of a word that stays small, without its apostrophe
 
 
 @inner
@@ -47,17 +48,61 @@ def opens(code: i64) -> bool:
     )
 
 
+@kernel
+def mark_small_first(
+    buf: U8Array,
+    starts: I64Array,
+    ends: I64Array,
+    token_types: U8Array,
+    languages: U8Array,
+    language: i64,
+    words: U64Array,
+    small_first: BoolArray,
+) -> None:
+    """Mark in small_first, bool[n], the tokens of this language that are one of the words after an apostrophe that stay
+    small at the start of a sentence ('s, 't), each as the lowest bytes of an integer. The apostrophe may be a token of
+    its own; a quote that closes after the word makes it another ('t'). languages: of each token."""
+    for i in range(starts.size):
+        start = starts[i]
+        if token_types[i] != WORD or languages[i] != language:
+            continue
+        code, after = decode(buf, start, ends[i])
+        if _is_apostrophe(code):
+            start = after
+        elif i == 0 or ends[i - 1] != start or not _is_apostrophe(decode(buf, starts[i - 1], start)[0]):
+            continue
+        if ends[i] - start > _LONGEST_SMALL:
+            continue
+        is_quoted = (
+            i + 1 < starts.size and starts[i + 1] == ends[i] and _is_apostrophe(decode(buf, ends[i], ends[i + 1])[0])
+        )
+        key = u64(0)
+        for k in range(start, ends[i]):
+            key |= u64(buf[k] | 32) << u64(8 * (k - start))
+        for word in words:
+            small_first[i] |= key == word and not is_quoted
+
+
 @inner
-def prefix_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, i: i64) -> i64:
+def _is_apostrophe(code: i64) -> bool:
+    return code == 39 or code == 0x2019
+
+
+@inner
+def prefix_end(
+    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, small_first: BoolArray, i: i64
+) -> i64:
     """Return the token after the prefix of a sentence that begins with token i; i if that is its first word, or ends
     the search for it.
 
     Prefixes are a mark that `opens`; a remark in brackets ([laughs], {\\an8}), of which a first word of more than one
     letter may be the first of a sentence too; the number or letter of an item with the mark after it (1. a) iv)); a
-    time (00:01:02,000); and a label of one word or two (john:), likewise.
+    time (00:01:02,000); a label of one word or two (john:), likewise; and a word that stays small ('s).
     """
     size = starts.size
     start, end = starts[i], ends[i]
+    if small_first.size > 0 and small_first[i]:
+        return i + 1
     if token_types[i] == MARKS:
         if not opens(decode(buf, start, end)[0]):
             return i
@@ -124,20 +169,29 @@ def _remark_end(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8A
 
 
 @kernel
-def mark_prefixes(buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, passes: BoolArray) -> None:
-    """Fill passes, bool[n]: whether the next token is the first of a sentence if this one is."""
+def mark_prefixes(
+    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, small_first: BoolArray, passes: BoolArray
+) -> None:
+    """Fill passes, bool[n]: whether the next token is the first of a sentence if this one is. small_first: as from
+    `mark_small_first`, or empty."""
     passed = 0
     for i in range(starts.size):
-        passed = max(passed, prefix_end(buf, starts, ends, token_types, i))
+        passed = max(passed, prefix_end(buf, starts, ends, token_types, small_first, i))
         passes[i] = passed > i
 
 
 @kernel
 def mark_first(
-    buf: U8Array, starts: I64Array, ends: I64Array, token_types: U8Array, begins: BoolArray, first: BoolArray
+    buf: U8Array,
+    starts: I64Array,
+    ends: I64Array,
+    token_types: U8Array,
+    small_first: BoolArray,
+    begins: BoolArray,
+    first: BoolArray,
 ) -> None:
     """Fill first, bool[n]: whether each of the n tokens is the first word of a sentence. begins: bool[n], whether a
-    sentence begins with it, inside its line."""
+    sentence begins with it, inside its line. small_first: as from `mark_small_first`, or empty."""
     at_start, prefix, passed = True, 0, 0  # the last prefix is prefix … passed − 1
     for i in range(starts.size):
         at_start |= begins[i]
@@ -145,8 +199,8 @@ def mark_first(
         if token_types[i] == NEWLINE:
             at_start = True
         elif at_start and i >= passed:
-            prefix, passed = i, prefix_end(buf, starts, ends, token_types, i)
-            is_word = token_types[i] <= COMPOUND
+            prefix, passed = i, prefix_end(buf, starts, ends, token_types, small_first, i)
+            is_word = token_types[i] <= COMPOUND and not (small_first.size > 0 and small_first[i])
             first[i] = is_word and (passed == i or not _is_item(buf, starts[i], ends[i]))
             at_start = passed > i
         elif at_start and i == prefix + 1 and token_types[prefix] == MARKS:  # the first word of a remark

@@ -32,6 +32,7 @@ from capfst.lm.estimate import DistributedLabels
 from capfst.system.buckets import Store
 from capfst.system.parallel import map_in_pool
 from capfst.system.progress import Progress
+from capfst.text.given import meant
 from capfst.text.language import Language
 
 
@@ -139,6 +140,7 @@ class LocalStrategy:
         idle = list(range(self.threads))
 
         def ids(block: bytes) -> tuple[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+            block = block if pretokenized else meant(block)
             kept, verdicts = cleaning.clean(block, filters) if filters else (block, text.verdicts[:0])
             number = idle.pop()
             try:

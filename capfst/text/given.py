@@ -1,0 +1,278 @@
+"""Read text as it is meant, and write it as it was given: with its entities, and the endings of inclusive forms.
+
+In: a text. Out: the same text with the characters that entities stand for (entities.py), and without the endings of
+inclusive forms (inclusive.py): `don &apos;t`, `Freund*innen` → `don 't`, `Freund` (`read`). It is tokenized and recased
+like any other; then `Text.written` puts back what was given. The bytes of entities stay, and endings are small. Offsets
+in one text are offsets in the other (`Text.offsets`). A text without either, as most are, is not copied.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.kernels import copy_bytes, get_eight, inner, kernel
+from capfst.kernels.types import I64Array, U8Array, U32Array, i64, u64
+from capfst.system.sparse import sparse
+from capfst.text.entities import Names, character, names
+from capfst.text.inclusive import Endings, inclusive_end
+from capfst.text.inclusive import endings as forms
+from capfst.text.language import Language
+from capfst.text.unicode import (
+    CLASS,
+    GROWTH,
+    INFO,
+    SPACE,
+    TO_LOWER,
+    Lowering,
+    ascii_set,
+    decode,
+    encode,
+    is_in,
+    lower_into,
+)
+
+_AMP, _STAR, _COLON, _SEMICOLON, _UNDERSCORE, _HASH, _SPACE = (ord(c) for c in "&*:;_# ")
+_SIGNS = ascii_set(":*_")
+_EACH = np.uint64(0x0101010101010101)
+
+
+@kernel
+def _next_sign(buf: U8Array, i: i64) -> i64:
+    """Return the offset from `i` on of the next `&`, or of the next sign of inclusive.tsv between what may be letters;
+    the size of the text if there is none."""
+    while i < buf.size:
+        while i + 8 <= buf.size:
+            part = get_eight(buf, i)
+            found = _has(part, _AMP) | _has(part, _STAR) | _has(part, _COLON) | _has(part, _UNDERSCORE)
+            found |= _has(part & ~(_EACH * u64(32)), 0xC2)  # the first bytes of · and of ‧ • ⋅
+            if found & (_EACH << u64(7)) != u64(0):
+                break
+            i += 8
+        for k in range(i, min(i + 8, buf.size)):
+            if buf[k] == _AMP or (k > 0 and buf[k - 1] >= _SEMICOLON and _is_sign(buf, k)):
+                return k
+        i += 8
+    return buf.size
+
+
+@inner
+def _is_sign(buf: U8Array, i: i64) -> bool:
+    """Return whether a sign of inclusive.tsv is at buf[i], before what may be a letter or an entity."""
+    byte = buf[i]
+    if is_in(byte, _SIGNS):
+        return i + 1 < buf.size and (buf[i + 1] >= 65 or buf[i + 1] == _AMP)
+    if byte == 0xC2:
+        return i + 1 < buf.size and buf[i + 1] == 0xB7
+    if byte != 0xE2 or i + 2 >= buf.size:
+        return False
+    return (buf[i + 1] == 0x80 and (buf[i + 2] == 0xA2 or buf[i + 2] == 0xA7)) or (
+        buf[i + 1] == 0x8B and buf[i + 2] == 0x85
+    )
+
+
+@inner
+def _has(part: u64, byte: i64) -> u64:
+    """Return eight bytes, of which the highest bit of one is set if one of part is the byte."""
+    differ = part ^ (_EACH * u64(byte))
+    return (differ - _EACH) & ~differ
+
+
+@kernel
+def _read(
+    buf: U8Array,
+    keeps_entities: bool,
+    keeps_spaces: bool,
+    table: Names,
+    endings: Endings,
+    to_lower: U32Array,
+    info: U8Array,
+    out: U8Array,
+    starts: I64Array,
+    ends: I64Array,
+    sizes: I64Array,
+) -> tuple[i64, i64]:
+    """Write the text as it is meant to `out`, if it differs. Fill `starts` and `ends` with the offsets in `out` of the
+    character of each entity, or where an ending is left out, and `sizes` with the size of these in `buf`. Return the
+    size of the text, and their number. keeps_…: as in `read`."""
+    i, j, n, copied = 0, 0, 0, 0  # buf[:copied] is out[:j]; nothing is copied before the first of them
+    while i < buf.size:
+        i = _next_sign(buf, i)
+        if i == buf.size:
+            break
+        if n > 0:
+            copy_bytes(buf, copied, i - copied, out, j)
+            j += i - copied
+            copied = i
+        end, code = i64(-1), i64(-1)
+        if buf[i] == _AMP:
+            end, code = character(buf, i, table, info)
+            is_part = code == _HASH and i > 0 and (buf[i - 1] if n == 0 else out[j - 1]) == _AMP  # of a number
+            if code < 0 or is_part or (keeps_spaces and info[code] & CLASS == SPACE):
+                end, code = i64(-1), i64(-1)
+        if not keeps_entities and (buf[i] != _AMP or code >= 0):
+            if n == 0:
+                ending = inclusive_end(buf, i, buf, i, endings, table, to_lower, info)
+            else:
+                ending = inclusive_end(out, j, buf, i, endings, table, to_lower, info)
+            if ending > 0:
+                end, code = ending, i64(-1)
+        if end < 0:
+            i += 1
+            continue
+        if n == 0:
+            copy_bytes(buf, 0, i, out, 0)
+            j = i
+        starts[n], sizes[n] = j, end - i
+        if keeps_entities:
+            copy_bytes(buf, i, end - i, out, j)
+            j += end - i
+        elif code >= 0:
+            j = encode(code, out, j)
+        ends[n] = j
+        n += 1
+        i = copied = end
+    if n > 0:
+        copy_bytes(buf, copied, buf.size - copied, out, j)
+        j += buf.size - copied
+    return j, n
+
+
+@inner
+def _run_end(text: U8Array, i: i64, is_blank: bool) -> i64:
+    """Return the end of the run from `i` on of white space and controls of ASCII, or of other characters."""
+    while i < text.size and (text[i] <= _SPACE) == is_blank:
+        i += 1
+    return i
+
+
+@inner
+def _differ(one: U8Array, size: i64, other: U8Array, other_size: i64) -> bool:
+    same = size == other_size
+    for i in range(size if same else 0):
+        same = same and one[i] == other[i]
+    return not same
+
+
+@kernel
+def _write(
+    given: U8Array,
+    text: U8Array,
+    starts: I64Array,
+    ends: I64Array,
+    sizes: I64Array,
+    recased: U8Array,
+    endings: U8Array,
+    info: U8Array,
+    lowering: Lowering,
+    casing: Lowering,
+    lowered: U8Array,
+    expected: U8Array,
+    out: U8Array,
+) -> i64:
+    """Write `recased`, which is `text` in other case, to `out`, with what `given` has besides. Return the size.
+
+    White space stays, so both texts have the same runs of other characters. A run that differs from `given` is written
+    as it was given if the characters of both do not correspond, or its lowercase would change (a sigma before an
+    entity). endings: as in `Text.written`. casing: the lowering of case alone. lowered, expected: working memory.
+    """
+    i, j, g, o, k = 0, 0, 0, 0, 0  # offsets in text, recased, given and out; the next entity or ending
+    is_blank = False
+    while i < text.size:
+        i_end, j_end = _run_end(text, i, is_blank), _run_end(recased, j, is_blank)
+        if is_blank or k == starts.size or starts[k] > i_end:
+            copy_bytes(recased, j, j_end - j, out, o)
+            o += j_end - j
+            g += i_end - i
+            i, j, is_blank = i_end, j_end, not is_blank
+            continue
+        is_blank = True
+        begin, written, has_changed = g, o, False
+        while i < i_end or (k < starts.size and starts[k] == i):
+            if k < starts.size and starts[k] == i:
+                if ends[k] == i and (endings[k] == LOWER or (endings[k] == AS_BEFORE and has_changed)):
+                    o = lower_into(given, g, g + sizes[k], g, g + sizes[k], out, o, info, casing)
+                else:
+                    copy_bytes(given, g, sizes[k], out, o)
+                    o += sizes[k]
+                g += sizes[k]
+                while i < ends[k]:
+                    i = decode(text, i, i_end)[1]
+                    j = decode(recased, j, j_end)[1] if j < j_end else j_end + 1
+                k += 1
+                continue
+            code, after = decode(text, i, i_end)
+            other, j_after = decode(recased, j, j_end) if j < j_end else (i64(-1), j_end + 1)
+            has_changed = code != other
+            size = min(j_after, j_end) - min(j, j_end)
+            copy_bytes(recased, j, size, out, o)
+            o += size
+            g += after - i
+            i, j = after, j_after
+        size = lower_into(out, written, o, written, o, lowered, 0, info, lowering)
+        wanted = lower_into(given, begin, g, begin, g, expected, 0, info, lowering)
+        if j != j_end or _differ(lowered, size, expected, wanted):
+            copy_bytes(given, begin, g - begin, out, written)
+            o = written + g - begin
+        j = j_end
+    return o
+
+
+AS_GIVEN, LOWER, AS_BEFORE = range(3)
+"""How an ending is written: as it was given; in lower case; in lower case if the letter before it has changed."""
+
+
+class Text(NamedTuple):
+    """A text as it is meant."""
+
+    buf: U8Array
+    given: U8Array  # with its entities, and with the endings of inclusive forms
+    starts: I64Array  # [n]: offsets in `buf` of the characters that stand for entities, and where endings were
+    ends: I64Array  # [n]: the offsets after them; of endings, the same
+    sizes: I64Array  # [n]: of the entities and endings
+
+    def offsets(self, offsets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the offsets in `given` of offsets of characters in `buf`. Endings are at the end of their words."""
+        if not self.starts.size:
+            return offsets
+        longer = np.append(0, np.cumsum(self.sizes - (self.ends - self.starts)))
+        return offsets + longer[np.searchsorted(self.ends, offsets, "right")]
+
+    def written(self, recased: U8Array, language: Language, endings: npt.NDArray[np.uint8]) -> memoryview:
+        """Return `buf` in other case with what was given. language: of the model. endings: uint8[n], AS_GIVEN, LOWER or
+        AS_BEFORE for each ending."""
+        size = self.given.size
+        lowered = sparse(GROWTH * (recased.size + GROWTH * size), np.uint8)
+        expected = sparse(GROWTH * size, np.uint8)
+        out = sparse(recased.size + GROWTH * size, np.uint8)
+        n = _write(
+            self.given, self.buf, self.starts, self.ends, self.sizes, recased, endings, INFO, language.lowering,
+            language.casing, lowered, expected, out,
+        )  # fmt: skip
+        return out[:n].data
+
+
+_NONE = np.empty(0, np.int64)
+_SHORTEST = 4  # bytes of an entity, or of an ending with its word
+
+
+def read(buf: npt.NDArray[np.uint8], keeps_entities: bool = False, keeps_spaces: bool = False) -> Text:
+    """Return a text as it is meant.
+
+    keeps_entities: entities are text, but stay as they are, and so are endings (in text that is already tokenized).
+    keeps_spaces: the entities of white space are text, so that there are as many words between white space.
+    """
+    if _next_sign(buf, 0) == buf.size:
+        return Text(buf, buf, _NONE, _NONE, _NONE)
+    most = buf.size // _SHORTEST
+    out = sparse(buf.size, np.uint8)
+    starts, ends, sizes = (sparse(most, np.int64) for _ in range(3))
+    size, n = _read(buf, keeps_entities, keeps_spaces, names(), forms(), TO_LOWER, INFO, out, starts, ends, sizes)
+    return Text(out[:size], buf, starts[:n], ends[:n], sizes[:n]) if n else Text(buf, buf, _NONE, _NONE, _NONE)
+
+
+def meant(text: bytes) -> bytes:
+    """Return a text as it is meant, for training."""
+    return read(np.frombuffer(text, np.uint8)).buf.tobytes()
