@@ -15,7 +15,7 @@ def is_served(service: Service) -> bool:
 
 STALLED = {
     "no request": b"",
-    "half a head": b"POST /recase HTTP/1.1\r\nhost: x\r\nconten",
+    "half a head": b"POST /recase HTTP/1.1\r\nhost: localhost\r\nconten",
     "half a body": request("POST", "/recase", RECASE, "application/json")[:-3],
     "less than was said": request("POST", "/recase", RECASE, "application/json", content_length="100"),
     "half a chunk": b"POST /recase HTTP/1.1\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\nff\r\nnew",
