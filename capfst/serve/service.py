@@ -62,8 +62,10 @@ class Service:
         self._bodies, self._files, streams = Waiting(), Waiting(), Waiting()
         self.batches = Batches(self._short_pool, self.metrics.batch.observe, limits.timeout)
         self.budget = Budget(_BODIES * limits.max_body, self._bodies, streams)
+        self.metrics.watch("capfst_arriving", "Bodies that are arriving.", lambda: len(self._bodies) + len(self._files))
         self.stopping = asyncio.Event()
         self.streams = Streams(limits.max_requests, limits.max_body, self.budget, streams, self.stopping)
+        self.metrics.watch("capfst_streams", "Open streams.", lambda: self.streams.number)
 
     def recaser(self, name: str | None) -> Recaser:
         """Return the Recaser of a model; of the first one, if the name is None."""

@@ -82,18 +82,18 @@ class Streams:
 
     def __init__(self, most: int, longest: int, budget: Budget, waiting: Waiting, stopping: asyncio.Event) -> None:
         self.longest, self.budget, self.waiting, self.stopping = longest, budget, waiting, stopping
-        self._most, self._n = most, 0
+        self._most, self.number = most, 0
 
     @contextmanager
     def open(self) -> Iterator[None]:
         """Count a stream while it is open; if there are too many, the one that has waited longest gives way."""
-        self._n += 1
-        if self._n > self._most:
+        self.number += 1
+        if self.number > self._most:
             self.waiting.drop_oldest()
         try:
             yield
         finally:
-            self._n -= 1
+            self.number -= 1
 
 
 class JSONLines:
@@ -143,9 +143,9 @@ class JSONLines:
                     self._rest.clear()
                     yield await self._in_thread(partial(recase_block, block, self._recase))
                     waiting.add(self)
-                self._rest.add(piece[end:])
-                if len(self._rest.data) > self._streams.longest:
+                if len(self._rest.data) + len(piece) - end > self._streams.longest:
                     raise RefusedError(413, f"a line has more than {self._streams.longest:,} bytes. Split it.")
+                self._rest.add(piece[end:])
             if self._ended.done():
                 yield self._ended.result()
             elif self._rest.data.strip():
