@@ -25,7 +25,7 @@ help:
 	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    measure models of several sizes, and KenLM [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       build the documentation site, in build/site'
-	@echo 'make fuzz                       attack capfst with random lines, damaged models and signals, about 15 minutes'
+	@echo 'make fuzz                       attack capfst with random lines, damaged models, signals and requests, about 15 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
 	@echo 'make package                    build wheel and source distribution, in dist/'
 	@echo 'make clean                      remove everything that make has built'
@@ -71,6 +71,7 @@ fuzz: $(VENV)/dev
 	$(BIN)/python scripts/maintain/fuzz.py models 5000
 	$(BIN)/python scripts/maintain/fuzz.py signals 200
 	$(BIN)/python scripts/maintain/fuzz.py soak 120
+	$(BIN)/python scripts/maintain/fuzz.py service 120
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

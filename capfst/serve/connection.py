@@ -39,6 +39,7 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._waits_since: float | None = self.loop.time()  # for a request; None: its head has arrived
         self._heard = self._asked = 0.0  # when bytes, and when the head of a request, or all of it, have arrived
+        self._running: Any = None  # the cycle of the request that is handled; `cycle` is that of the last one
         self._textless = 0  # bytes since a request began, or text of its body came
         self._unread = (0, 0.0)  # bytes that the client has not taken, and since when it has taken none of these
         if len(self.connections) > self.limits.max_connections and not self.idle.drop_oldest():
@@ -48,7 +49,18 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.idle.discard(self)
+        self._disconnect()
         super().connection_lost(error)
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _disconnect(self) -> None:
+        """Tell the request that is handled that its client is gone."""
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def is_gone(self) -> bool:
         """Whether nobody waits for an answer. Any thread may ask."""
@@ -106,6 +118,8 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
         if self._has_refused:
             self._waits_since, self.cycle.more_body = None, False
+        if not self.pipeline:
+            self.flow.resume_reading()  # to learn whether the client goes away
 
     def look(self, now: float) -> None:
         """Close the connection if it has made no progress for too long."""
@@ -136,15 +150,13 @@ class Connection(HttpToolsProtocol):
         """Answer with an error, unless another answer has begun, and close the connection."""
         if self.transport.is_closing():
             return
-        cycle = self.cycle
+        cycle = self._running
         if cycle is None or cycle.response_complete or not cycle.response_started:
             body = error_bytes(status, message)
             head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n" % len(body)
             again = b"retry-after: %s\r\n" % AGAIN[status].encode() if status in AGAIN else b""
             self.transport.write(STATUS_LINE[status] + head + again + b"\r\n" + body)
-        if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True
-            cycle.message_event.set()
+        self._disconnect()
         self.on_close(reason)
         self.transport.close()
 

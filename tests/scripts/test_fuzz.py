@@ -19,8 +19,9 @@ FUZZ = Path(__file__).parents[2] / "scripts" / "maintain" / "fuzz.py"
         (("models", "100", "--jobs", "2"), "100 damaged models: no crash"),
         (("signals", "8"), "8 signals: nothing half-written"),
         (("soak", "3"), "3 s: "),
+        (("service", "5", "--threads", "2"), "after SIGTERM"),
     ],
-    ids=["lines", "files", "models", "signals", "soak"],
+    ids=["lines", "files", "models", "signals", "soak", "service"],
 )
 def test_a_short_attack(arguments: tuple[str, ...], result: str) -> None:
     done = subprocess.run([sys.executable, FUZZ, *arguments], capture_output=True, timeout=TIMEOUT, check=False)

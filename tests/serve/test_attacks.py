@@ -253,7 +253,7 @@ def test_a_stream_that_waits_gives_way_to_one_more():
         read_to(files[0], b"New York")
 
 
-SLOW = {"text": "we met in new york and left it " * 50_000, "words": {"new york": 1.0, "New york": 1.0, "we Met": 1.0}}
+SLOW = {"text": "we met in new york and left it " * 120_000, "words": {"new york": 1.0, "New york": 1.0, "we Met": 1.0}}
 """Takes minutes."""
 
 
