@@ -27,7 +27,7 @@ help:
 	@echo 'make experiments                run the documented experiments and benchmarks on small parts of corpora'
 	@echo '        [DATA=folder BRIEF=1]'
 	@echo 'make docs                       build the documentation site, in build/site'
-	@echo 'make fuzz                       attack capfst with random lines, damaged models and signals, about 15 minutes'
+	@echo 'make fuzz                       attack capfst with random lines, damaged models, signals and requests, about 15 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
 	@echo 'make package                    build wheel and source distribution, in dist/'
 	@echo 'make clean                      remove everything that make has built'
@@ -74,6 +74,7 @@ fuzz: $(VENV)/dev
 	$(BIN)/python scripts/maintain/fuzz.py growth 1000
 	$(BIN)/python scripts/maintain/fuzz.py signals 200
 	$(BIN)/python scripts/maintain/fuzz.py soak 120
+	$(BIN)/python scripts/maintain/fuzz.py service 120
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

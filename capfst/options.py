@@ -28,6 +28,8 @@ Path = str | os.PathLike[str]
 UserEntry = tuple[str, float | None]
 """A word or phrase that the user gives at recasing, and its weight."""
 
+MAX_WEIGHT = 1000
+"""Nats of an entry of a word list; more would be lost in the rounding of costs, and decide no more."""
 MAX_ORDER = 5
 FORMATS = (
     "text", "srt", "vtt", "ass", "ssa", "sbv", "ttml", "lrc", "textgrid", "po", "ctm", "stm", "kaldi", "json",
@@ -228,9 +230,10 @@ def _user_words(words: Any) -> tuple[str | UserEntry, ...]:
 
 
 def _user_entry(text: Any, weight: Any) -> UserEntry:
-    is_number = weight is None or (isinstance(weight, (int, float)) and math.isfinite(weight))
-    if not isinstance(text, str) or not is_number:
+    if not isinstance(text, str) or not (weight is None or isinstance(weight, (int, float))):
         raise OptionError(f"`words` has the entry {text!r}: {weight!r}. Use a str, and a number or None as its weight.")
+    if weight is not None and not abs(weight) <= MAX_WEIGHT:
+        raise OptionError(f"`words` has a weight out of range for {text!r}. Use -{MAX_WEIGHT} to {MAX_WEIGHT}.")
     return text, weight
 
 

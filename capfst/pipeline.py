@@ -44,6 +44,7 @@ from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
 from capfst.system.parallel import map_stream
+from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
 from capfst.text.markup import HTML, MARKDOWN
 from capfst.text.tokenizer import NEWLINE, PROTECTED
@@ -257,6 +258,7 @@ class Pipeline:
     def _recase_once(
         self, buf: Buffer, block: Block | None = None, style: Style | None = None
     ) -> tuple[Words, memoryview]:
+        check()
         words = self.words(buf)  # S ∘ T
         costs = self.costs(buf, words, block, style=style)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
@@ -545,6 +547,7 @@ class Pipeline:
         best: dict[bytes, Casing] = {}
         n_paths = n
         while True:
+            check()
             paths = self.engine.nbest(words, n_paths, costs.arc_costs)
             for cost, path in paths:
                 casing = self.casing(text, words, path, costs).tobytes()

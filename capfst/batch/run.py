@@ -33,6 +33,7 @@ from capfst.options import with_flags
 from capfst.recaser import Recaser
 from capfst.system.atomic import check_room, clear, replacing
 from capfst.system.parallel import map_stream
+from capfst.system.stopping import StoppedError
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)  # errors that the next file would also meet
 
@@ -48,10 +49,6 @@ class ProgressListener(Protocol):
 
     def file(self, report: FileReport) -> None:
         """Handle a file that is done or has failed."""
-
-
-class _Stopped(BaseException):
-    """The run was stopped while this file was being recased."""
 
 
 class _HashingFile:
@@ -144,7 +141,7 @@ class LocalRunner(NamedTuple):
 
         def on_read(data: bytes) -> None:
             if self.stopped.is_set():
-                raise _Stopped
+                raise StoppedError
             digest.update(data)
             self.advance(len(data))
 
@@ -157,7 +154,7 @@ class LocalRunner(NamedTuple):
             sink = _HashingFile(output)
             counts = self._stream(file_format, sink, on_read)
             if self.stopped.is_set():
-                raise _Stopped
+                raise StoppedError
             if not before.is_of(file.input):
                 raise CorpusError(f"{file.input}: changed while it was being read. Run again when it is complete.")
         read = before._replace(hash=digest.hexdigest())
@@ -293,7 +290,7 @@ def recase_all(
                 for future in done:
                     try:
                         report = future.result()
-                    except _Stopped:
+                    except StoppedError:
                         continue
                     except (CapfstError, OSError) as reason:
                         error = error or with_flags(str(reason))

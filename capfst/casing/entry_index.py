@@ -29,6 +29,8 @@ from capfst.text.unicode import GROWTH, IS_CASED, IS_UPPER, Lowering, decode, ei
 
 FIXED = np.inf
 """The weight of an entry whose casing is the only one."""
+MOST_CASINGS = 10
+"""Entries with the same pieces. Wherever these are in a text, the costs of each are compared."""
 HAS_CASE, HAS_CAPITAL = 1, 2
 WORD_FIRST, PHRASE_FIRST, ALONE = 1, 2, 4
 FILTER_BITS = 21
@@ -222,7 +224,7 @@ def _has_same_casing(index: EntryIndex, entry: i64, other: i64) -> bool:
 @kernel
 def insert(index: EntryIndex, rules: Rules) -> tuple[i64, i64]:
     """Insert the entries into the table. Return two entries that contradict each other, because they have different
-    casings and not both a weight; (−1, −1) if there are none.
+    casings and not both a weight; an entry twice if its words have more than MOST_CASINGS; (−1, −1) if there are none.
 
     An entry that is repeated in the same casing counts once, with the greatest of its weights.
     """
@@ -240,7 +242,7 @@ def insert(index: EntryIndex, rules: Rules) -> tuple[i64, i64]:
             if slots[slot].key == u64(0):
                 slots[slot].key, slots[slot].entry, slots[slot].flags = key, -1, 0
         entries[entry].following = -1
-        other, last = i64(slots[slot].entry), -1
+        other, last, n_casings = i64(slots[slot].entry), -1, 1
         while other >= 0:
             if _has_same_casing(index, entry, other):
                 entries[other].weight = max(entries[other].weight, entries[entry].weight)
@@ -249,6 +251,9 @@ def insert(index: EntryIndex, rules: Rules) -> tuple[i64, i64]:
             if entries[entry].weight == np.inf or entries[other].weight == np.inf:
                 return other, entry
             last, other = other, i64(entries[other].following)
+            n_casings += 1
+        if last != entry and n_casings > MOST_CASINGS:
+            return entry, entry
         if last < 0:
             slots[slot].entry = entry
         elif last != entry:

@@ -25,6 +25,7 @@ from capfst.casing.entry_index import (
     HAS_CASE,
     LONE,
     MATCH,
+    MOST_CASINGS,
     PENDING,
     PIECE,
     SLOT,
@@ -42,9 +43,9 @@ from capfst.casing.entry_index import (
 from capfst.casing.shapes import AS_FORM
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
-from capfst.exceptions import CorpusError
+from capfst.exceptions import CorpusError, OptionError
 from capfst.io.blocks import read_blocks
-from capfst.options import UserEntry
+from capfst.options import MAX_WEIGHT, UserEntry
 from capfst.system.sparse import sparse
 from capfst.text.unicode import GROWTH, INFO, lower_bytes
 
@@ -116,6 +117,9 @@ class UserWords:
         )  # fmt: skip
         _check_case(index, given)
         one, other = insert(index, self._rules(longest))
+        if one == other >= 0:
+            problem = f"{given[one].text!r} is listed in more than {MOST_CASINGS} casings. Remove some."
+            raise OptionError(str(given[one].error(problem)))
         if other >= 0:
             raise _contradiction(given[one], given[other])
         mark_first(in_lower_case, index, symbols.strings, INFO)
@@ -197,8 +201,10 @@ def _weight(entry: _Entry, weight: str) -> float:
         number = float(weight)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):
+    if math.isnan(number):
         raise entry.error(f"the weight {weight.strip()!r} is not a number. After a tab, write a number, such as 2.5.")
+    if abs(number) > MAX_WEIGHT:
+        raise entry.error(f"the weight {weight.strip()!r} is out of range. Use -{MAX_WEIGHT} to {MAX_WEIGHT}.")
     return number
 
 

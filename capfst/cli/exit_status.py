@@ -19,9 +19,11 @@ import click
 from capfst.cli.streams import ReaderGoneError, discard_stdout, replace_closed_streams
 from capfst.exceptions import CapfstError, one_line
 from capfst.options import with_flags
+from capfst.system.stopping import StoppedError, stop_all
 
 _SOON, _PATIENCE = 0.05, 1.5  # seconds
 _has_told: list[bool] = []  # whether the user has been told that the command was stopped
+_stopped_by: list[int] = []  # signals
 
 # Windows lacks some.
 _STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -29,7 +31,9 @@ _SIGPIPE = getattr(signal, "SIGPIPE", 13)
 
 
 def _stop(number: int, frame: object) -> None:
-    """End the program; threads that do not end soon are not waited for."""
+    """End the program and its threads; those that do not end soon are not waited for."""
+    _stopped_by.append(number)
+    stop_all()
     end = threading.Timer(_PATIENCE, _end, (number,))
     end.daemon = True
     with suppress(RuntimeError):  # no thread can be started
@@ -113,7 +117,9 @@ def exit_status() -> Iterator[None]:
         click.echo(f"capfst: error: {what}", err=True)
         discard_stdout()
         sys.exit(1)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt, StoppedError) as error:
+        if isinstance(error, StoppedError) and signal.SIGINT not in _stopped_by:  # the exception of `_stop` was dropped
+            sys.exit(128 + _stopped_by[0])
         _has_told.append(True)
         click.echo("capfst: stopped", err=True)
         sys.exit(128 + signal.SIGINT)

@@ -27,6 +27,7 @@ from capfst.casing.user_words import Found
 from capfst.context.casing_costs import prune
 from capfst.kernels import copy_bytes, inner, kernel, prefetch
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, f32, i64
+from capfst.system.stopping import check
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import MARKS, NEWLINE, PROTECTED, canonical
 from capfst.text.unicode import INFO
@@ -249,6 +250,7 @@ class _Taker:
         last = min(int(self.line_ends[k]) if k < len(self.line_ends) else len(self.is_fixed), end + _AROUND)
         least = self._cost(first, last)
         while entry >= 0:
+            check()
             before = self._saved(begin, end)
             more = _take(self.text, begin, end, self.index, entry, self.is_fixed, self.unpruned, self.costs)
             self.text.words.may_begin[begin + 1 : end] = False

@@ -30,7 +30,9 @@ class PlannedFile(NamedTuple):
 
 class Plan(NamedTuple):
     files: list[PlannedFile]
-    left_out: list[str]  # in the folders: links to folders, and files whose names or contents show that they are not text
+    left_out: list[
+        str
+    ]  # in the folders: links to folders, and files whose names or contents show that they are not text
 
 
 def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], options: TextOptions) -> Plan:

@@ -16,6 +16,9 @@ from capfst.exceptions import one_line, shortened
 
 json_bytes = msgspec.json.Encoder().encode
 
+AGAIN = {429: "1", 503: "1"}
+"""Seconds after which a client may try again, by status."""
+
 
 class RefusedError(Exception):
     """A request that is answered with an error."""
@@ -39,5 +42,5 @@ class JSONAnswer(Response):
 
 def error_answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return an error as an answer."""
-    headers = {"retry-after": "1"} if status in (429, 503) else headers
+    headers = {"retry-after": AGAIN[status]} if status in AGAIN else headers
     return Response(error_bytes(status, message) + b"\n", status, headers, "application/json")

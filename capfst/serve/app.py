@@ -5,6 +5,7 @@ In: requests as ASGI has them. Out: answers.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from capfst.exceptions import CapfstError
 from capfst.serve import openapi
 from capfst.serve.answers import RefusedError, error_answer, json_bytes
+from capfst.serve.metrics import Metrics
+from capfst.serve.senders import Senders
 from capfst.serve.service import Service
 
 logger = logging.getLogger("capfst.serve")
@@ -45,7 +48,7 @@ HEADERS = {
 """Of pages: a browser runs and loads only what the service has sent."""
 
 
-def application(service: Service) -> ASGIApp:
+def application(service: Service, senders: Senders) -> ASGIApp:
     """Return the service as an ASGI application."""
     description, folder = openapi.describe(list(service.recasers)), files("capfst.serve") / "page"
     routes = [
@@ -66,7 +69,8 @@ def application(service: Service) -> ASGIApp:
     handlers: dict[Any, Any] = {
         RefusedError: _refused, CapfstError: invalid, HTTPException: _not_found, Exception: _failed,
     }  # fmt: skip
-    app = _Front(Starlette(routes=routes, exception_handlers=handlers), service, {route.path for route in routes})
+    inner = Starlette(routes=routes, exception_handlers=handlers)
+    app = _Front(inner, service.metrics, senders, {route.path for route in routes})
     if not service.limits.cors:
         return app
     return CORSMiddleware(app, allow_origins=service.limits.cors, allow_methods=["*"], allow_headers=["*"])
@@ -94,12 +98,11 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 class _Front:
-    """Counts requests, refuses those that are too many, and answers those that fail."""
+    """Measures requests, refuses those that pages of others send, and ends those that fail."""
 
-    def __init__(self, app: ASGIApp, service: Service, routes: set[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, senders: Senders, routes: set[str]) -> None:
         self._app, self._routes = app, routes
-        self._metrics, self._most = service.metrics, service.limits.max_requests
-        self._n = 0
+        self._metrics, self._senders, self._n = metrics, senders, 0
         self._metrics.watch("capfst_requests_in_progress", "Requests that are being handled.", lambda: self._n)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,12 +116,14 @@ class _Front:
 
         self._n += 1
         try:
-            if self._n > self._most and scope["method"] == "POST":
-                await error_answer(429, "too many requests. Try again later.")(scope, receive, sending)
+            if refused := self._senders.refusal(scope):
+                await error_answer(*refused)(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
         except ClientDisconnect:
             pass
+        except asyncio.CancelledError:  # the time of a stopping service is over
+            scope["state"]["connection"].refuse("late", 503, "the service is stopping.")
         except Exception:
             logger.exception("%s %s failed", scope["method"], scope["path"])
         finally:

@@ -1,4 +1,7 @@
-"""The body of a request, whose size is limited, as is that of all bodies that are in memory at once."""
+"""The body of a request, whose size is limited, as is that of all text that is in memory at once.
+
+A body that stalls gives way to others: to one more than may arrive at once, and to text for which memory is needed.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +11,97 @@ from contextlib import asynccontextmanager
 from starlette.requests import Request
 
 from capfst.serve.answers import RefusedError
+from capfst.serve.connection import Connection
+from capfst.serve.waiting import Waiting
 
 
 class Budget:
-    """Bytes that all bodies may have together."""
+    """Bytes that all text of clients may have together.
 
-    def __init__(self, most: int) -> None:
-        self.left = most
+    Args:
+        waiting: those that wait for more text, and give theirs back to make way.
+    """
+
+    def __init__(self, most: int, *waiting: Waiting) -> None:
+        self.left, self._waiting = most, waiting
 
     def take(self, size: int) -> None:
         """Use a part of the budget; RefusedError if it is used up."""
-        if size > self.left:
-            raise RefusedError(429, "too much text is waiting. Try again later.")
+        while size > self.left:
+            if not any(each.drop_oldest() for each in self._waiting):
+                raise RefusedError(429, "too much text is waiting. Try again later.")
         self.left -= size
 
 
-async def pieces(request: Request, most: int) -> AsyncIterator[bytes]:
-    """Yield a body as it arrives; RefusedError if it has more than this number of bytes, or says that it will."""
+class Text:
+    """Text that has arrived, and counts against the budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.data, self._budget = bytearray(), budget
+
+    def add(self, piece: bytes) -> None:
+        """Append a piece; RefusedError if the budget is used up."""
+        self._budget.take(len(piece))
+        self.data += piece
+
+    def clear(self) -> None:
+        """Give all back to the budget."""
+        self._budget.left += len(self.data)
+        self.data = bytearray()
+
+
+class Arriving:
+    """A body that is arriving, in memory or in a file."""
+
+    def __init__(self, connection: Connection, text: Text | None = None) -> None:
+        self._connection, self._text = connection, text
+
+    def give_way(self) -> None:
+        """Refuse the request."""
+        if self._text:
+            self._text.clear()
+        self._connection.refuse("crowded", 429, "too many requests are arriving. Send it at once, or later.")
+
+
+async def pieces(
+    request: Request, most: int, waiting: Waiting, most_waiting: int, text: Text | None = None
+) -> AsyncIterator[bytes]:
+    """Yield a body as it arrives; RefusedError if it has more than this number of bytes, or says that it will.
+
+    Args:
+        waiting: where the body waits, and at most `most_waiting` others.
+        text: what has arrived of it, if that is in memory.
+    """
     said = request.headers.get("content-length", "")
     size = int(said) if said.isdecimal() else 0
     if size <= most:
-        size = 0
-        async for piece in request.stream():
-            size += len(piece)
-            if size > most:
-                break
-            yield piece
+        arriving = Arriving(request.state.connection, text)
+        if not request.state.connection.has_body:
+            waiting.add(arriving)
+            if len(waiting) > most_waiting:
+                waiting.drop_oldest()
+        try:
+            size = 0
+            async for piece in request.stream():
+                size += len(piece)
+                if size > most:
+                    break
+                yield piece
+        finally:
+            waiting.discard(arriving)
     if size > most:
         raise RefusedError(413, f"the body has more than {most:,} bytes. Send less at once, or a stream of JSON lines.")
 
 
 @asynccontextmanager
-async def read_body(request: Request, most: int, budget: Budget) -> AsyncIterator[bytes]:
+async def read_body(
+    request: Request, most: int, budget: Budget, waiting: Waiting, most_waiting: int
+) -> AsyncIterator[bytes]:
     """Read a body of at most this number of bytes, which count against the budget in this context."""
-    body = bytearray()
+    text = Text(budget)
     try:
-        async for piece in pieces(request, most):
-            budget.take(len(piece))
-            body += piece
-        yield bytes(body)
+        async for piece in pieces(request, most, waiting, most_waiting, text):
+            text.add(piece)
+        yield bytes(text.data)
     finally:
-        budget.left += len(body)
+        text.clear()

@@ -1,9 +1,10 @@
 """A connection with limits of time and size, which uvicorn's lacks: it would wait forever for the rest of a request,
 and for a client that does not read.
 
-In: bytes. Out: requests, as uvicorn's protocol passes them to the application. `Connection.look` ends connections that
-make no progress: with 408 if a request does not arrive, with 503 if its answer takes too long, and without an answer if
-the client does not read.
+In: bytes. Out: requests, as uvicorn's protocol passes them to the application, with their connection in
+`request.state.connection`. `Connection.look` ends connections that make no progress: with 408 if a request does not
+arrive, with 503 if its answer takes too long, and without an answer if the client does not read. If there are too many,
+the one that has waited longest for a request gives way.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from capfst.options import ServeOptions
-from capfst.serve.answers import error_bytes
+from capfst.serve.answers import AGAIN, error_bytes
+from capfst.serve.waiting import Waiting
 
 LARGEST_HEAD = 1 << 16
-"""Bytes of a request before its body."""
+"""Bytes of a request before its body, and of what is no text in a body: extensions and trailers of chunks."""
+_PIECE = 1 << 12
+"""Bytes that are parsed at once, so that a head is known to be too long soon."""
 MOST_WAITING = 32
 """Requests that a connection may send ahead."""
+_TOO_MANY = "too many connections. Try again later."
 
 
 class Connection(HttpToolsProtocol):
@@ -28,22 +33,53 @@ class Connection(HttpToolsProtocol):
 
     limits: ServeOptions
     on_close: Callable[[str], object]
+    idle: Waiting
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._waits_since: float | None = self.loop.time()  # for a request; None: its head has arrived
-        self._heard = self._asked = 0.0  # when bytes and when the head of a request have arrived
-        self._head = 0  # bytes of the head that is arriving
+        self._heard = self._asked = 0.0  # when bytes, and when the head of a request, or all of it, have arrived
+        self._running: Any = None  # the cycle of the request that is handled; `cycle` is that of the last one
+        self._textless = 0  # bytes since a request began, or text of its body came
         self._unread = (0, 0.0)  # bytes that the client has not taken, and since when it has taken none of these
-        if len(self.connections) > self.limits.max_connections:
-            self.refuse("connections", 503, "too many connections. Try again later.")
+        if len(self.connections) > self.limits.max_connections and not self.idle.drop_oldest():
+            self.refuse("connections", 503, _TOO_MANY)
+        else:
+            self.idle.add(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.idle.discard(self)
+        self._disconnect()
+        super().connection_lost(error)
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _disconnect(self) -> None:
+        """Tell the request that is handled that its client is gone."""
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
+
+    def is_gone(self) -> bool:
+        """Whether nobody waits for an answer. Any thread may ask."""
+        return self.transport.is_closing()
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the last request has arrived as a whole."""
+        return not self.cycle.more_body
 
     def data_received(self, data: bytes) -> None:
         self._heard = self.loop.time()
-        super().data_received(data)
-        if self._waits_since is not None and not self._has_refused:
-            self._head += len(data)
-            if self._head > LARGEST_HEAD:
+        for start in range(0, len(data), _PIECE):
+            if self.transport.is_closing():
+                return
+            piece = data[start : start + _PIECE]
+            self._textless += len(piece)
+            super().data_received(piece)
+            if self._textless > LARGEST_HEAD:
                 self.refuse("head", 431, f"the head of the request has more than {LARGEST_HEAD:,} bytes. Shorten it.")
 
     @property
@@ -56,23 +92,34 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._waits_since, self._head = self._heard, 0
+        self.scope["state"]["connection"] = self
+        self._waits_since, self._textless = self._heard, 0
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= MOST_WAITING:
             raise ValueError("too many requests without waiting for their answers")
         super().on_headers_complete()
         self._waits_since, self._asked = None, self._heard
+        self.idle.discard(self)
+
+    def on_body(self, body: bytes) -> None:
+        self._textless = 0
+        super().on_body(body)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.idle.add(self)
         if self._has_refused:
             self._waits_since = self.loop.time()
 
     def on_message_complete(self) -> None:
+        self._textless, self._asked = 0, self._heard
         super().on_message_complete()
         if self._has_refused:
             self._waits_since, self.cycle.more_body = None, False
+        if not self.pipeline:
+            self.flow.resume_reading()  # to learn whether the client goes away
 
     def look(self, now: float) -> None:
         """Close the connection if it has made no progress for too long."""
@@ -103,16 +150,22 @@ class Connection(HttpToolsProtocol):
         """Answer with an error, unless another answer has begun, and close the connection."""
         if self.transport.is_closing():
             return
-        cycle = self.cycle
+        cycle = self._running
         if cycle is None or cycle.response_complete or not cycle.response_started:
             body = error_bytes(status, message)
-            head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
-            self.transport.write(STATUS_LINE[status] + head + body)
-        if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True
-            cycle.message_event.set()
+            head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n" % len(body)
+            again = b"retry-after: %s\r\n" % AGAIN[status].encode() if status in AGAIN else b""
+            self.transport.write(STATUS_LINE[status] + head + again + b"\r\n" + body)
+        self._disconnect()
         self.on_close(reason)
         self.transport.close()
+
+    def give_way(self) -> None:
+        """Close the connection, which waits for a request, because another one comes."""
+        if self.scope is not None and self._waits_since is not None and not self._has_refused:
+            self.refuse("connections", 503, _TOO_MANY)
+        else:
+            self.drop("connections")
 
     def drop(self, reason: str) -> None:
         """Close the connection at once; what the client has not read is lost."""
@@ -122,7 +175,8 @@ class Connection(HttpToolsProtocol):
 
 def connection_class(limits: ServeOptions, on_close: Callable[[str], object]) -> type[Connection]:
     """Return the protocol for uvicorn. `on_close` is called with the reason for which a connection is closed."""
-    return type("LimitedConnection", (Connection,), {"limits": limits, "on_close": staticmethod(on_close)})
+    members = {"limits": limits, "on_close": staticmethod(on_close), "idle": Waiting()}
+    return type("LimitedConnection", (Connection,), members)
 
 
 async def watch(connections: set[Any]) -> None:

@@ -1,16 +1,19 @@
 """Run the service until a signal stops it: the socket, uvicorn, and the end.
 
-SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, within the time limit, and end the process;
-a second signal does not wait for them.
+SIGTERM and Ctrl-C close the socket, finish the requests that have arrived, within the time limit, and end the process,
+whatever its threads do then; a second signal does not wait for requests.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from ipaddress import ip_address
 from types import FrameType
 
 import uvicorn
@@ -20,16 +23,22 @@ from capfst.options import ServeOptions
 from capfst.recaser import Recaser
 from capfst.serve.app import application
 from capfst.serve.connection import connection_class, watch
+from capfst.serve.senders import Senders
 from capfst.serve.service import Service
+from capfst.system.stopping import stop_all
 
 try:
     import resource
 except ModuleNotFoundError:  # Windows
     resource = None  # type: ignore[assignment]
 
+logger = logging.getLogger("capfst.serve")
+
 _IDLE = 65
 """Seconds after which an idle connection is closed: more than proxies keep theirs."""
 _BACKLOG = 2048
+_PATIENCE = 2
+"""Seconds in which requests get an error, and threads end, when the time of a stopping service is over."""
 _OTHER_FILES = 128
 """Files that are open besides connections: models, uploads."""
 
@@ -50,6 +59,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._service.stopping.set()
+        asyncio.get_running_loop().call_later(self._service.limits.timeout, stop_all)
         await super().shutdown(sockets)
         self._watching.cancel()
 
@@ -67,10 +77,11 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
         service = Service(recasers, options)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         config = uvicorn.Config(
-            application(service),
+            application(service, Senders(options, ip_address(host).is_loopback)),
             http=connection_class(options, lambda reason: service.metrics.closed.labels(reason).inc()),
             ws="none", lifespan="off", log_config=None, access_log=False, proxy_headers=False, server_header=False,
-            timeout_keep_alive=_IDLE, timeout_graceful_shutdown=options.timeout, backlog=_BACKLOG,
+            timeout_keep_alive=_IDLE, timeout_graceful_shutdown=options.timeout + _PATIENCE,
+            backlog=_BACKLOG,
         )  # fmt: skip
         server = _Server(config, service, lambda: announce(address))
         connections = server.server_state.connections
@@ -78,7 +89,10 @@ def serve(recasers: Mapping[str, Recaser], options: ServeOptions, announce: Call
         try:
             server.run([listener])
         finally:
-            service.close()
+            if not service.close(_PATIENCE):
+                logger.warning("the service ends although some requests are not finished.")
+                sys.stderr.flush()
+                os._exit(0)
 
 
 def _allowed(connections: int) -> int:

@@ -31,10 +31,12 @@ from capfst.pipeline import Pipeline
 from capfst.recaser import Recaser
 from capfst.serve.answers import RefusedError
 from capfst.serve.body import pieces
-from capfst.serve.details import Deadline
+from capfst.serve.waiting import Waiting
+from capfst.system.stopping import check
 from capfst.text.markup import SUFFIXES as MARKUPS
 
 FORMATS = (".txt", ".csv", ".tsv", *JSON, *SUFFIXES, *MARKUPS)
+_ARRIVING = 16  # files at once
 _RECASED = "recased"
 _COMPRESSED = tuple(start for compression in COMPRESSIONS for start in compression.starts)
 
@@ -55,10 +57,11 @@ class RecasedFile(FileResponse):
 
 
 async def recased_file(
-    request: Request, asked: Any, recaser: Recaser, limits: ServeOptions,
-    slowly: Callable[[Callable[[], Any]], Awaitable[Any]],
+    request: Request, asked: Any, recaser: Recaser, limits: ServeOptions, waiting: Waiting,
+    in_thread: Callable[[Callable[[], Any]], Awaitable[Any]],
 ) -> RecasedFile:  # fmt: skip
-    """Return the file in the body of a request, recased. slowly: makes a call in a thread."""
+    """Return the file in the body of a request, recased. waiting: where files that are arriving wait. in_thread: makes
+    a call in a thread."""
     suffix = suffix_of(asked.name)
     if suffix not in FORMATS:
         raise RefusedError(415, f"{asked.name!r}: the format is not supported. Send one of {', '.join(FORMATS)}.")
@@ -66,16 +69,16 @@ async def recased_file(
     try:
         given = folder / f"given{suffix}"
         with given.open("wb") as file:
-            async for piece in pieces(request, limits.max_file):
+            async for piece in pieces(request, limits.max_file, waiting, _ARRIVING):
                 file.write(piece)
-        await slowly(partial(_recase, given, folder / _RECASED, asked, recaser, Deadline(limits.timeout)))
+        await in_thread(partial(_recase, given, folder / _RECASED, asked, recaser))
     except BaseException:
         shutil.rmtree(folder)
         raise
     return RecasedFile(folder, asked.name)
 
 
-def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Deadline) -> None:
+def _recase(given: Path, made: Path, asked: Any, recaser: Recaser) -> None:
     """Recase a file; RefusedError, with the name that the client gave, if it cannot be read."""
     with given.open("rb") as begin:
         if begin.read(16).startswith(_COMPRESSED):
@@ -87,8 +90,7 @@ def _recase(given: Path, made: Path, asked: Any, recaser: Recaser, deadline: Dea
     try:
         format = format_of(given, options)
         with made.open("wb") as file, format.writing(file) as write:
-            for piece in format.pieces(lambda data: None):
-                deadline.check()
+            for piece in format.pieces(lambda data: check()):
                 write(format.recased(piece, partial(_recased, pipeline))[0])
     except CapfstError as error:
         raise RefusedError(400, str(error).replace(str(given), asked.name)) from error

@@ -117,7 +117,8 @@ def repeated(lines: list[str]) -> Iterator[bytes]:
     for line in lines:
         body = json.dumps({"text": line}).encode()
         head = (
-            f"POST /recase HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            "POST /recase HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\n\r\n"
         )
         made.append(head.encode() + body)
     while True:
@@ -153,7 +154,7 @@ async def stalled(served: Served, lines: list[str], seconds: float) -> dict[str,
     """Return the same for 8 connections, while many others stall in the middle of a request."""
     connections = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(STALLED)]
     for _, writer in connections:
-        writer.write(b"POST /recase HTTP/1.1\r\nhost: x\r\nconten")
+        writer.write(b"POST /recase HTTP/1.1\r\nhost: localhost\r\nconten")
     measured = await requests(served, lines, 8, seconds)
     for _, writer in connections:
         writer.close()
@@ -171,7 +172,7 @@ async def stream(served: Served, lines: list[str], size: int) -> float:
     text, n = json_lines(lines, size)
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port, limit=1 << 22)
     begin = time.perf_counter()
-    writer.write(b"POST /recase HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\n")
+    writer.write(b"POST /recase HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\n")
     writer.write(b"content-length: %d\r\nconnection: close\r\n\r\n" % (n * len(text)))
 
     async def send() -> None:

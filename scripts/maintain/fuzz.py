@@ -1,4 +1,5 @@
-"""Attack capfst with random input: mutated lines, damaged models, signals, and models that are replaced while in use.
+"""Attack capfst with random input: mutated lines, damaged models, signals, models that are replaced while in use, and
+requests to the service.
 
     \b
     python scripts/maintain/fuzz.py lines 1000000     lines × sets of options: only case may change
@@ -7,14 +8,16 @@
     python scripts/maintain/fuzz.py signals 200       commands that get a signal: nothing half-written
     python scripts/maintain/fuzz.py soak 600          seconds of threads that load and recase
     python scripts/maintain/fuzz.py growth 2000       repeated fragments: four times the text takes four times the time
+    python scripts/maintain/fuzz.py service 120       seconds of clients that stall, lie, and ask for too much
 
-Each prints its figures, or ends with status 1 and what to repeat the failure with. All but the signals run in worker
-processes, so that a crash is a failure, too.
+Each prints its figures, or ends with status 1 and what to repeat the failure with. Lines, files and models run in
+worker processes, so that a crash is a failure, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import importlib
 import io
 import json
@@ -23,6 +26,7 @@ import os
 import random
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -32,9 +36,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from pydoc_data.topics import topics
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import click
 
@@ -474,6 +479,324 @@ def measure_growth(task: tuple[str, int]) -> str:
     )
 
 
+# Service
+
+SOON = 10.0  # seconds within which others are served
+GRACE = 2  # --timeout of the service
+STATUSES = {200, 400, 403, 404, 405, 408, 413, 415, 421, 429, 431, 503}
+ORDINARY, ANSWER = {"text": "new york has new information"}, {"text": "New York has new information"}
+LIMITS = {"timeout": GRACE, "max-requests": 64, "max-connections": 200, "max-body": 1 << 20, "max-file": 1 << 20}
+ODD_VALUES: list[Any] = [
+    None, True, 0, -1, 1.5, 1e308, -1e308, 10**30, "", "x", "\0", "new york", "\u0130\u0307", [], [None], ["a", 1], {},
+    {"a": {}}, "auto", "keep", "html", "markdown", "de", "<unk>", "a" * 3000, "\n" * 3000, [["a"]] * 9,
+]  # fmt: skip
+FIELDS = [
+    "text", "lines", "model", "nbest", "confidence", "words", "document", "wrapped", "markup", "language", "oov",
+    "line", "input_case", "sentence_case", "start_token", "breaks", "context", "abbreviations", "restore",
+    "engine", "x",
+]  # fmt: skip
+
+
+class Answers(io.BufferedReader):
+    """What comes from a socket; http.client closes it after each answer, which must not lose the next one."""
+
+    def makefile(self, mode: str) -> Answers:
+        return self
+
+    def close(self) -> None:
+        pass
+
+
+class Client:
+    """Sends bytes over a connection of its own, and reads answers."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), 6 * SOON)
+        self.answers = Answers(socket.SocketIO(self.socket, "r"))
+
+    def send(self, data: bytes) -> None:
+        """Send as much as the service takes."""
+        with suppress(OSError):
+            self.socket.sendall(data)
+
+    def answer(self, method: str = "POST") -> tuple[int, bytes]:
+        """Return the status of the next answer and its body; (0, b"") if the connection is closed before.
+
+        Raises:
+            FuzzingError: no answer, or one that is not as documented.
+        """
+        answer = http.client.HTTPResponse(self.answers, method=method)  # type: ignore[arg-type]
+        try:
+            answer.begin()
+            body = answer.read()
+        except TimeoutError as error:
+            raise FuzzingError("no answer") from error
+        except (OSError, http.client.HTTPException):  # the service may close a connection after an error
+            return 0, b""
+        if answer.status not in STATUSES:
+            raise FuzzingError(f"status {answer.status}: {body[:300]!r}")
+        if method == "HEAD":
+            return answer.status, b""
+        if answer.status != 200:
+            told = json.loads(body)["error"]
+            if set(told) != {"status", "message"} or told["status"] != answer.status or "\n" in told["message"]:
+                raise FuzzingError(f"status {answer.status} with the error {told}")
+        elif answer.headers.get_content_type() == "application/json":
+            json.loads(body, parse_constant=_no_number)
+            if b'"cost":null' in body:
+                raise FuzzingError(f"a cost is not finite: {body[:300]!r}")
+        return answer.status, body
+
+
+def _no_number(name: str) -> None:
+    raise FuzzingError(f"the answer has {name}")
+
+
+def asked(
+    path: str, body: bytes = b"", kind: str = "application/json", host: str = "localhost", method: str = "POST",
+    **headers: object,
+) -> bytes:  # fmt: skip
+    """Return a request."""
+    headers = {"content_type": kind, "content_length": len(body)} | headers
+    lines = [f"{method} {path} HTTP/1.1", f"host: {host}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items() if value is not None]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
+
+
+def with_case(text: str, rng: random.Random) -> str:
+    """Return a text in random case."""
+    return "".join(rng.choice([str.upper, str.lower])(character) for character in text)
+
+
+def odd_bodies(rng: random.Random, port: int) -> str:
+    """Send an object with odd fields, in which some bytes may be changed."""
+    fields = {name: rng.choice(ODD_VALUES) for name in rng.sample(FIELDS, rng.choice([0, 0, 1, 4]))}
+    if rng.random() < 0.9:
+        fields[rng.choice(["text", "text", "lines"])] = rng.choice(
+            ["we met mr. brown", ["a", "in new york"], mutated_line(rng)]
+        )
+    body = bytearray(
+        json.dumps(rng.choice([fields, fields, fields, list(fields.values()), rng.choice(ODD_VALUES)])).encode()
+    )
+    for _ in range(rng.choice([0, 0, 0, 1, 5])):
+        at = rng.randint(0, len(body))
+        body[at : at + rng.randint(0, 2)] = rng.randbytes(rng.randint(0, 2))
+    path = rng.choice(
+        ["/recase", "/recase", "/explain", "/recase?document=true", "/recase?words=A&words=" + "b" * 300, "/%ff?\xff"]
+    )
+    kind = rng.choice(
+        ["application/json"] * 4 + ["text/plain", "application/x-ndjson", "", "multipart/form-data", "\xff"]
+    )
+    client = Client(port)
+    method = rng.choice(["POST"] * 9 + ["GET", "PUT", "HEAD", "OPTIONS"])
+    client.send(asked(path, bytes(body), kind, method=method))
+    return f"odd body: {client.answer(method)[0]}"
+
+
+def wrong_lengths(rng: random.Random, port: int) -> str:
+    """Send a body of another length than was said."""
+    body = json.dumps(ORDINARY).encode()
+    client = Client(port)
+    length = rng.choice([0, 1, len(body) - 1, len(body) + 1, -1, 10**9, 10**30, "x", "", "1, 2", None])
+    coding = rng.choice([None, None, "chunked", "gzip", "chunked, chunked", "x"])
+    data = asked(rng.choice(["/recase", "/files?name=a.txt"]), body, content_length=length, transfer_encoding=coding)
+    client.send(data + rng.choice([b"", b"\r\n\r\n", b"0\r\n\r\n", b"x" * 5000, b"ffffffffffffffffff\r\n"]))
+    return f"wrong length: {client.answer()[0]}"
+
+
+def stalls(rng: random.Random, port: int) -> str:
+    """Send parts of requests over several connections, and keep these open for a while."""
+    data = rng.choice(
+        [
+            asked("/recase", json.dumps(ORDINARY).encode()), asked("/recase", b"", content_length=9),
+            asked("/files?name=a.srt", b"1\n", content_length=99),
+            asked("/recase", b"a" * 5000, content_length=1 << 20),
+            asked("/recase", b'"new york"\n"', "application/x-ndjson", content_length=1 << 20), b"",
+        ]
+    )  # fmt: skip
+    clients = [Client(port) for _ in range(rng.choice([1, 10, 40]))]
+    for client in clients:
+        client.send(data[: rng.choice([len(data), len(data) - 1, rng.randint(0, len(data))])])
+    end = time.monotonic() + rng.choice([0, 0.5, 2 * GRACE])
+    while time.monotonic() < end:
+        time.sleep(0.1)
+        for client in clients:
+            client.send(rng.choice([b"", b"", b" "]))
+    statuses = set()
+    for client in clients:
+        client.socket.settimeout(0.01)
+        with suppress(FuzzingError):  # nothing has been answered yet
+            statuses.add(client.answer()[0])
+        client.socket.close()
+    return f"stalled: {min(statuses - {0}, default=0)}"
+
+
+def long_heads(rng: random.Random, port: int) -> str:
+    """Send a head, trailers or an extension of a chunk that are long."""
+    size = rng.choice([60_000, 70_000, 120_000, 1 << 20])
+    many = b"a: b\r\n" * (size // 6)
+    chunked = asked("/recase", b"1\r\na\r\n", "text/plain", content_length=None, transfer_encoding="chunked")
+    data = rng.choice(
+        [
+            b"GET / HTTP/1.1\r\na: " + b"b" * size + b"\r\n\r\n", b"GET /?" + b"b" * size + b" HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/1.1\r\n" + many + b"\r\n", b"GET / HTTP/1.1\r\n" + many, chunked + b"0\r\n" + many + b"\r\n",
+            chunked + b"1;" + b"a" * size + b"\r\na\r\n0\r\n\r\n", b"\r\n" * (size // 2), rng.randbytes(size),
+        ]
+    )  # fmt: skip
+    client = Client(port)
+    client.send(data)
+    status, _ = client.answer()
+    if status == 200 and size > 70_000:
+        raise FuzzingError(f"a head of {size:,} bytes is accepted: {data[:40]!r}")
+    return f"long head: {status}"
+
+
+def many_words(rng: random.Random, port: int) -> str:
+    """Recase a text with a list of words and phrases, with odd weights, in many casings."""
+    phrases = [
+        rng.choice(
+            ["new york", "the us", "a", "o'neill is", "state-of-the-art", " ".join("ab" * 30), mutated_line(rng)[:200]]
+        )
+    ]
+    phrases += rng.sample(["we met", "in new york", "york"], rng.randint(0, 2))
+    weights: list[Any] = rng.choice([[None], [1.0], [1.0, -5, 0], [1000, -1000, 1e308, 3]])
+    number = rng.choice([1, 5, 10, 11, 400, 999])
+    words = {with_case(rng.choice(phrases), rng): rng.choice(weights) for _ in range(number)}
+    text = rng.choice([" ", "\n"]).join(phrases * rng.choice([1, 50, 5000]))[:900_000]
+    asks: dict[str, Any] = rng.choice(
+        [
+            {"text": text},
+            {"lines": text.split("\n")[:9000]},
+            {"text": text[:1900], "nbest": 100},
+            {"text": text, "confidence": True},
+        ]
+    )
+    body = asks | {"words": rng.choice([words, words, list(words)]), "document": rng.random() < 0.2}
+    client = Client(port)
+    client.send(asked(rng.choice(["/recase"] * 4 + ["/explain"]), json.dumps(body).encode()))
+    if rng.random() < 0.3:
+        client.socket.close()
+        return "words: gone"
+    return f"words: {client.answer()[0]}"
+
+
+def foreign_pages(rng: random.Random, port: int) -> str:
+    """Send what a browser sends for the pages of others."""
+    host = rng.choice(["localhost", f"127.0.0.1:{port}", "[::1]", "example.org", "localhost.example.org", "\xe9", ""])
+    origin = rng.choice([None, f"http://{host}", "https://example.org", "null", "http://localhost:1", "\xe9"])
+    site = rng.choice([None, None, "same-origin", "cross-site", "none", "x"])
+    client = Client(port)
+    client.send(asked("/recase", json.dumps(ORDINARY).encode(), host=host, origin=origin, sec_fetch_site=site))
+    status, _ = client.answer()
+    is_own = origin == f"http://{host}" if site in (None, "x") else site in ("same-origin", "none")
+    is_accepted = host in ("localhost", f"127.0.0.1:{port}", "[::1]") and (is_own or (origin is None and site is None))
+    if status not in (429, 503) and (status == 200) != is_accepted:
+        raise FuzzingError(f"host {host!r}, origin {origin!r}, site {site!r}: status {status}")
+    return f"page: {status}"
+
+
+def streams(rng: random.Random, port: int) -> str:
+    """Send a stream of lines, some of them odd; maybe go away in the middle."""
+    lines = [
+        rng.choice(
+            [json.dumps(ORDINARY), json.dumps(mutated_line(rng)), "", "7", "{", '"' + "a" * 5000 + '"', '{"text": 1}']
+        )
+        for _ in range(rng.choice([1, 10, 1000]))
+    ]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    client = Client(port)
+    head = asked("/recase", b"", "application/x-ndjson", content_length=len(data), connection="close")
+    client.send(head + data[: rng.choice([len(data), len(data), rng.randint(0, len(data))])])
+    fate = rng.choice(["answered", "answered", "gone", "reset"])
+    if fate == "answered":
+        status, body = client.answer()
+        answers = [json.loads(line) for line in body.splitlines()]
+        is_whole = status == 200 and len(answers) == len(lines) and answers[0] is not None
+        return f"stream: {status}{', whole' if is_whole else ''}"
+    if fate == "reset":
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.socket.close()
+    return f"stream: {fate}"
+
+
+def uploads(rng: random.Random, port: int) -> str:
+    """Send a file, whose name or content may not be what it says."""
+    kind = rng.choice(list(FILES))
+    content = rng.choice(
+        [made_file(rng, kind).encode(errors="replace"), rng.randbytes(3000), b"", b"PK\x03\x04", b"\x1f\x8b" * 9]
+    )
+    boundary = "--x\r\ncontent-disposition: form-data; name=f; filename=a.txt\r\n\r\n"
+    form = rng.choice(
+        [None, None, "multipart/form-data; boundary=x", "multipart/form-data", "multipart/mixed; boundary=" + "x" * 999]
+    )
+    body = content if form is None else boundary.encode() + content + rng.choice([b"\r\n--x--\r\n", b"", b"\r\n--x"])
+    suffix = "json" if kind == "transcript" else kind
+    suffix = rng.choice(
+        [
+            suffix,
+            suffix,
+            suffix,
+            "txt",
+            "md",
+            "html",
+            "json",
+            "jsonl",
+            "csv",
+            "exe",
+            "srt.gz",
+            "%00",
+            "/../../etc/passwd",
+            "%ff",
+        ]
+    )
+    path = f"/files?name=a.{suffix}" + rng.choice(
+        ["", "", "&field=x", "&nbest=2", "&document=true", "&name=b", "&language=xx"]
+    )
+    client = Client(port)
+    client.send(asked(path, body, form or "application/octet-stream"))
+    return f"file: {client.answer()[0]}"
+
+
+def ahead(rng: random.Random, port: int) -> str:
+    """Send several requests over one connection without waiting."""
+    client = Client(port)
+    requests = [
+        asked("/recase", json.dumps(ORDINARY).encode()),
+        asked("/healthz", method="GET"),
+        asked("/explain", b'{"text": "us"}'),
+    ]
+    number = rng.choice([2, 5, 100])
+    client.send(b"".join(rng.choice(requests) for _ in range(number)) + rng.choice([b"", b"x", b"\r\n\r\n"]))
+    answered = 0
+    while answered < number and client.answer()[0]:
+        answered += 1
+    return f"requests ahead: {'all' if answered == number else 'some'}"
+
+
+ATTACKS = [odd_bodies, wrong_lengths, stalls, long_heads, many_words, foreign_pages, streams, uploads, ahead]
+
+
+def ordinary(port: int) -> float:
+    """Make ordinary requests. Return how many seconds the slowest takes; FuzzingError if one is not answered soon."""
+    slowest = 0.0
+    for method, path, body, expected in (
+        ("GET", "/healthz", b"", None),
+        ("POST", "/recase", json.dumps(ORDINARY).encode(), ANSWER),
+    ):
+        begin = time.monotonic()
+        client = Client(port)
+        client.send(asked(path, body, method=method))
+        status, found = client.answer(method)
+        client.socket.close()
+        seconds = time.monotonic() - begin
+        if status != 200 or (expected and json.loads(found) != expected):
+            raise FuzzingError(f"others get status {status} from {path}: {found[:200]!r}")
+        if seconds > SOON:
+            raise FuzzingError(f"others wait {seconds:.1f} s for {path}")
+        slowest = max(slowest, seconds)
+    return slowest
+
+
 # Command line
 
 
@@ -646,6 +969,86 @@ def soak(seconds: float, threads: int) -> None:
             raise FuzzingError(failures[0])
         described = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()))
         click.echo(f"{seconds:g} s: {described}; resident memory {before >> 20} → {resident() >> 20} MiB")
+
+
+@cli.command()
+@click.argument("seconds", type=float)
+@click.option("--lm", default="en", help="Model.")
+@click.option("--threads", default=4, show_default=True)
+@seed_option
+def service(seconds: float, lm: str, threads: int, seed: int) -> None:
+    """Attack a service for SECONDS, while others use it."""
+    counts: Counter[str] = Counter()
+    failures: list[str] = []
+    slowest = 0.0
+    limits = [part for name, value in LIMITS.items() for part in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "capfst", "serve", "--port", "0", "--lm", lm, *limits]
+    with tempfile.TemporaryFile("w+") as log, subprocess.Popen(command, stderr=log) as process:
+        try:
+            port = _port(process, log)
+            end = time.monotonic() + seconds
+
+            def work(k: int) -> None:
+                for number in range(seed + k, sys.maxsize, threads):
+                    if time.monotonic() > end or failures:
+                        return
+                    rng = random.Random(number)
+                    attack = rng.choice(ATTACKS)
+                    try:
+                        counts[attack(rng, port)] += 1
+                    except Exception as error:
+                        failures.append(f"seed {number}, {attack.__name__}: {error!r}")
+
+            running = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
+            for thread in running:
+                thread.start()
+            while any(thread.is_alive() for thread in running):
+                try:
+                    slowest = max(slowest, ordinary(port))
+                except (FuzzingError, OSError) as error:
+                    failures.append(f"seeds from {seed}: {error}")
+                    break
+                counts["ordinary"] += 1
+                time.sleep(0.05)
+            for thread in running:
+                thread.join()
+            rng = random.Random(seed)
+            clients = [Client(port) for _ in range(9)]
+            for client in clients:  # slow work, and half a request
+                text, words = "we met in new york " * 40_000, {"we met": 1.0, "In New": 1.0, "in New": 1.0}
+                body = json.dumps({"text": text, "words": words}).encode()
+                client.send(rng.choice([asked("/recase", body), asked("/recase", body[:9], content_length=99)]))
+            process.send_signal(signal.SIGTERM)
+            begin = time.monotonic()
+            try:
+                status = process.wait(GRACE + SOON)
+            except subprocess.TimeoutExpired:
+                status, failures = None, [*failures, "the service has not ended after SIGTERM"]
+            ended = time.monotonic() - begin
+        finally:
+            process.kill()
+        log.seek(0)
+        logged = log.read()
+    if failures:
+        raise FuzzingError(failures[0] + f" {logged[-2000:]}" * ("Traceback" in logged))
+    if status != 0 or "Traceback" in logged or "not finished" in logged:
+        raise FuzzingError(f"status {status} after SIGTERM, and the log: {logged[-2000:]}")
+    for outcome, count in sorted(counts.items()):
+        click.echo(f"{count:7,} {outcome}")
+    click.echo(
+        f"{seconds:g} s: {sum(counts.values()):,} attacks and ordinary requests, of which the slowest took"
+        f" {slowest:.1f} s; ended {ended:.1f} s after SIGTERM"
+    )
+
+
+def _port(process: subprocess.Popen[bytes], log: IO[str]) -> int:
+    """Return the port on which a service listens; wait until it does."""
+    while process.poll() is None:
+        log.seek(0)
+        if found := re.search(r"http://127\.0\.0\.1:(\d+)", log.read()):
+            return int(found[1])
+        time.sleep(0.05)
+    raise FuzzingError("the service does not start")
 
 
 if __name__ == "__main__":

@@ -605,7 +605,9 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
 def test_the_output_folder_may_be_a_link(here):
     Path("real").mkdir()
     Path("out").symlink_to("real")
-    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst"), TextOptions()).files] == ["out/f.txt"]
+    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst"), TextOptions()).files] == [
+        "out/f.txt"
+    ]
 
 
 def test_names_with_control_characters_stay_on_their_line(model, tmp_path):

@@ -235,6 +235,9 @@ def test_a_weighted_phrase_is_taken_as_a_whole_or_not_at_all(small):
         (b"Foo\nBl\xe4h\n", "names.txt, line 2: not UTF-8"),
         (b"Foo\tlots\n", "names.txt, line 1: the weight 'lots'"),
         (b"Foo\tinf\n", "names.txt, line 1: the weight 'inf'"),
+        (b"Foo\tnan\n", "names.txt, line 1: the weight 'nan'"),
+        (b"Foo\t1e308\n", "names.txt, line 1: the weight '1e308'"),
+        (b"Foo\t-1001\n", "names.txt, line 1: the weight '-1001'"),
         (b"New\tYork\n", "names.txt, line 1: the weight 'York'"),
     ],
 )
@@ -268,10 +271,23 @@ def test_an_empty_list_changes_nothing(small, tmp_path):
     assert small("it new us", words=path) == small("it new us", words=()) == small("it new us")
 
 
-@pytest.mark.parametrize("words", [3, {"Foo": "high"}, {"Foo": float("nan")}, {3: None}])
+@pytest.mark.parametrize(
+    "words", [3, {"Foo": "high"}, {"Foo": float("nan")}, {"Foo": 1e308}, {"Foo": 10**5000}, {3: None}]
+)
 def test_wrong_values_are_refused(small, words):
     with pytest.raises(OptionError, match="`words`"):
         small("foo", words=words)
+
+
+def test_the_casings_of_a_phrase_are_limited(small, tmp_path):
+    casings = ["".join(map(str.upper, "new york"[:k])) + "new york"[k:] for k in (1, 2, 3, 5, 6, 7, 8)]
+    casings += ["nEw york", "neW york", "new yOrk", "new yoRk"]
+    small("new york", words=dict.fromkeys([*casings[:10], casings[0], "New  york"], 1.0))
+    with pytest.raises(OptionError, match="entry 11: 'new yoRk'"):
+        small("new york", words=dict.fromkeys(casings, 1.0))
+    (tmp_path / "names.txt").write_text("".join(f"{casing}\t1\n" for casing in casings))
+    with pytest.raises(OptionError, match=r"names.txt, line 11: 'new yoRk'"):
+        small("new york", words=tmp_path / "names.txt")
 
 
 def test_errors_of_entries_in_memory_name_their_number(small):

@@ -20,8 +20,9 @@ FUZZ = Path(__file__).parents[2] / "scripts" / "maintain" / "fuzz.py"
         (("growth", "20", "--jobs", "1"), "20 repeated fragments: the time grows"),
         (("signals", "8"), "8 signals: nothing half-written"),
         (("soak", "3"), "3 s: "),
+        (("service", "5", "--threads", "2"), "after SIGTERM"),
     ],
-    ids=["lines", "files", "models", "growth", "signals", "soak"],
+    ids=["lines", "files", "models", "growth", "signals", "soak", "service"],
 )
 def test_a_short_attack(arguments: tuple[str, ...], result: str) -> None:
     done = subprocess.run([sys.executable, FUZZ, *arguments], capture_output=True, timeout=TIMEOUT, check=False)

@@ -21,7 +21,7 @@ class Stream:
 
     def __init__(self, service: Service, path: str = "/recase") -> None:
         self.connection = service.connect()
-        head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {KIND}\r\ntransfer-encoding: chunked\r\n\r\n"
+        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {KIND}\r\ntransfer-encoding: chunked\r\n\r\n"
         self.connection.sendall(head.encode())
         self.file = self.connection.makefile("rb")
         assert self.file.readline().split()[1] == b"200"

@@ -97,11 +97,12 @@ def _checked(done: CompletedProcess, code: int) -> CompletedProcess:
 
 
 @contextmanager
-def start(*arguments, **options) -> Iterator[subprocess.Popen]:
-    """Start a process of capfst with the options of `subprocess.Popen`, and kill it in the end. SIGHUP ends it, even if
-    the tests run under nohup."""
+def start(*arguments, program: str = "", **options) -> Iterator[subprocess.Popen]:
+    """Start a process of capfst, or of a program in Python, with the options of `subprocess.Popen`, and kill it in the
+    end. SIGHUP ends it, even if the tests run under nohup."""
+    command = [sys.executable, "-c", program] if program else CAPFST
     options = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)} | options
-    with subprocess.Popen([*CAPFST, *map(str, arguments)], **options) as process:
+    with subprocess.Popen([*command, *map(str, arguments)], **options) as process:
         try:
             yield process
         finally:

@@ -58,7 +58,7 @@ class Service(NamedTuple):
 
 
 def request(method: str, path: str, body: bytes = b"", kind: str = "", **headers: str) -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "host: localhost"]
+    lines = [f"{method} {path} HTTP/1.1", f"host: {headers.pop('host', 'localhost')}"]
     if method == "POST":
         headers = {"content_length": str(len(body)), "content_type": kind} | headers
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -85,10 +85,10 @@ def read_answer(connection: socket.socket) -> Answer:
 
 
 @contextmanager
-def serving(*arguments: object) -> Iterator[Service]:
-    """Start a service on a free port, and kill it in the end."""
-    with start("serve", "--port", 0, *arguments, stderr=subprocess.PIPE, text=True) as process:
+def serving(*arguments: object, program: str = "") -> Iterator[Service]:
+    """Start a service on a free port, and kill it in the end. program: in Python, instead of capfst."""
+    with start("serve", "--port", 0, *arguments, program=program, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
-            if found := re.search(r"http://127\.0\.0\.\d:(\d+)", line):
+            if found := re.search(r"http://(?:127|0)\.0\.0\.\d:(\d+)", line):
                 break
         yield Service(int(found[1]), process)
