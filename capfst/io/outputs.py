@@ -30,9 +30,7 @@ class PlannedFile(NamedTuple):
 
 class Plan(NamedTuple):
     files: list[PlannedFile]
-    left_out: list[
-        str
-    ]  # in the folders: links to folders, and files whose names or contents show that they are not text
+    left_out: list[str]  # in the folders: links to folders, and files that are not text, by their names or contents
 
 
 def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], options: TextOptions) -> Plan:

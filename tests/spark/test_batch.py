@@ -103,7 +103,8 @@ def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     monkeypatch.setattr(spark_batch, "PART", 900)
     run_batch(
-        plan([tmp_path / "in.jsonl"], tmp_path / "out", tmp_path / "bilingual.fst", TextOptions()), tmp_path / "out", recaser,
+        plan([tmp_path / "in.jsonl"], tmp_path / "out", tmp_path / "bilingual.fst", TextOptions()),
+        tmp_path / "out", recaser,
         BatchOptions("text", source="en", align="pairs"), jobs=2, listener=Quiet(),
         runner=lambda run: spark_batch.SparkRunner(run, spark, recaser),
     )  # fmt: skip
