@@ -426,7 +426,8 @@ class ServeOptions(_Validated):
     port: int = option(8000, "Port to listen on; 0 selects a free one.", least=0, most=65535, group=LISTENING)
     cors: tuple[str, ...] = option(
         (),
-        "Origin, such as https://example.org, whose pages may call the service; * for any (repeatable).",
+        "Origin, such as https://example.org, whose pages may call the service, and whose host is one of its names; *"
+        " for any (repeatable).",
         kind="names",
         group=LISTENING,
     )
@@ -437,10 +438,18 @@ class ServeOptions(_Validated):
     max_lines: int = option(10_000, "Most lines, or texts, of a request.", least=1, group=LIMITS)
     max_words: int = option(1_000, "Most words and phrases that a request may list.", least=0, group=LIMITS)
     max_requests: int = option(
-        256, "Requests that are handled at once; further ones are refused with status 429.", least=1, group=LIMITS
+        256,
+        "Requests that are handled at once; further ones are refused with status 429. As many bodies may be arriving,"
+        " and as many streams be open; for a further one, the one that has waited longest gives way.",
+        least=1,
+        group=LIMITS,
     )
     max_connections: int = option(
-        4096, "Connections that are open at once; further ones are closed with status 503.", least=1, group=LIMITS
+        4096,
+        "Connections that are open at once. For a further one, the one that has waited longest for a request is closed;"
+        " if none waits, the further one, with status 503.",
+        least=1,
+        group=LIMITS,
     )
     timeout: int = option(
         30,

@@ -25,6 +25,7 @@ from capfst.io.blocks import Hash, read_blocks
 from capfst.options import Errors
 from capfst.text.language import DEFAULT, Language
 
+_MOST = 10**12  # occurrences of a word
 _COMPOUND = 2  # occurrences of a hyphenated word per entry: enough to keep it whole (vocabulary.COMPOUND_COUNT)
 
 
@@ -85,16 +86,18 @@ def _parted(block: bytes, file: Path) -> tuple[bytes, npt.NDArray[np.int64] | No
     """Return the entries in a block of whole lines, and how often each occurs; None if the list does not tell.
 
     Raises:
-        CorpusError: the text after a tab is not a whole number.
+        CorpusError: the text after a tab is not a whole number, or is out of range.
     """
     if b"\t" not in block:
         return block, None
     lines = [line.rpartition(b"\t") for line in block.splitlines()]
     try:
-        occurrences = np.array([int(number) for _, _, number in lines], np.int64)
+        numbers = [int(number) for _, _, number in lines]
     except ValueError as error:
         raise CorpusError(f"{file}: some lines end in a tab and a number, but not all ({error}).") from error
-    return b"".join(entry + b"\n" for entry, _, _ in lines), occurrences
+    if min(numbers) < 0 or max(numbers) > _MOST:
+        raise CorpusError(f"{file}: a number after a tab is out of range. Use 0 to {_MOST:,}.")
+    return b"".join(entry + b"\n" for entry, _, _ in lines), np.array(numbers, np.int64)
 
 
 def _unbroken(stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

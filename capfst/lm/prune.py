@@ -36,6 +36,7 @@ _PREFIX, _LAST, _PROB, _SUFFIX, _SCORE = range(5)
 _KEY_BITS = 20  # of a score: the highest bits of a non-negative float32, which sort like the float
 _ABSENT = np.uint32(2**32 - 1)
 _SHIFT = np.uint32(32 - _KEY_BITS)
+_LARGEST = float(np.finfo(np.float32).max)
 _STATE = (STATE.itemsize + ARC.itemsize) / ARC.itemsize  # size of a state and its backoff arc, in n-grams
 
 
@@ -144,7 +145,9 @@ class Pruner:
         """Score all n-grams, choose the threshold, and return the levels of those above it."""
         exhaust(self.estimator.contexts(self._take_in))
         self._protect()
-        least = 0 if self.threshold is None else int(np.float32(self.threshold).view(np.uint32) >> _SHIFT)
+        least = 0
+        if self.threshold is not None:
+            least = int(np.float32(min(self.threshold, _LARGEST)).view(np.uint32) >> _SHIFT)
         if self.max_ngrams is not None:
             above = np.cumsum(self.histogram[::-1])[::-1]
             fitting = above <= self.max_ngrams - (self.counts.words + 1)

@@ -30,9 +30,11 @@ _FILES = f"""Recases a file, the body of the request; all but its text stays. Th
 {", ".join(FORMATS)}."""
 _ERRORS = {
     "400": "The request is invalid, or an option does not fit the model.",
+    "403": "The request is from a page of another origin.",
     "408": "The request took too long to arrive.",
     "413": "The body, a line or a list is too large.",
     "415": "The content type or the format of a file is not supported.",
+    "421": "The host is not a name of the service.",
     "429": "Too many requests at once. Try again later.",
     "503": "The service is stopping, has too many connections, or took too long. Try again later.",
 }

@@ -45,6 +45,13 @@ def test_the_words_of_a_list_enter_the_vocabulary_in_their_case(corpus: Path) ->
     assert [context_model.words["shape_evidence"][labels[form]] for form in ("panda", "Wells")] == [4, 34]
 
 
+@pytest.mark.parametrize("number", [-1, 10**12 + 1, 10**30])
+def test_a_number_out_of_range_is_an_error(corpus: Path, number: int) -> None:
+    (corpus / "words.txt").write_text(f"Wells\t{number}\n")
+    with pytest.raises(CorpusError, match="words.txt: .*out of range"):
+        capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
+
+
 def test_single_words_have_no_context(corpus: Path) -> None:
     """The n-grams are those of the corpus, and one unigram per word."""
     (corpus / "words.txt").write_text("Wells\nred\npanda\nWell-Known\n")

@@ -103,6 +103,14 @@ def test_nothing_to_prune_gives_the_full_model() -> None:
     assert arcs.tobytes() == full.arcs.tobytes()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("threshold", [1e30, 1e308])
+def test_a_large_threshold_drops_all_but_words(threshold: float) -> None:
+    labels = np.array([0, 1, 2, 1, 2, 0, 1, 2, 0], np.uint32)
+    kept, _ = grams_of(estimate(labels, 3, 2, EstimationOptions(threshold=threshold)))
+    assert {len(gram) for gram in kept} == {1}
+
+
 def test_threshold_of_zero_drops_nothing() -> None:
     labels = random_labels()
     for one, other in zip(
