@@ -28,10 +28,12 @@ from capfst.context.context_model import ROWS_PER_SLOT
 from capfst.context.domains import likeliest_domain, own_language
 from capfst.context.features import (
     BLOCK,
+    GAP_WORDS,
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
     N_FIRST_FEATURES,
+    N_GAP_FEATURES,
     N_NEIGHBOR_FEATURES,
     NO_DECISION,
     PADDING,
@@ -44,6 +46,7 @@ from capfst.context.features import (
     decision,
     decision_features,
     first_features,
+    gap_features,
     gets_first_pass,
     has_capitals,
     largest,
@@ -56,7 +59,17 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.learn_network import LEAST_RATE, NOT_LEARNED, RATE, Learned, learn_word
-from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, evidence_of, most_frequent_shape
+from capfst.context.lexicon import (
+    ABBREVIATED,
+    BEGIN,
+    END,
+    NO_CASE,
+    SUFFIX,
+    WHOLE,
+    Lexicon,
+    evidence_of,
+    most_frequent_shape,
+)
 from capfst.context.network import add_output, fill_hidden, gets_network, read_inputs
 from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
@@ -77,6 +90,8 @@ from capfst.kernels.types import (
     u32,
     u64,
 )
+from capfst.system.hashing import hash_pair
+from capfst.text.sentences import END_MARK, NO_MARK, QUOTE
 
 RATES = 0.05, 0.02
 """The learning rates η: of the first pass and stage 1; of stage 2."""
@@ -439,6 +454,72 @@ def _learn(
     return loss1, loss2, count
 
 
+_QUOTATION = 60  # words after which a quotation is taken to be over
+_LONGEST_SINCE = 15
+
+
+@inner
+def is_word(mark: u8) -> bool:
+    """Return whether a word is no mark, given what Lexicon.marks has of it."""
+    return mark == NO_MARK or mark == ABBREVIATED
+
+
+@inner
+def _window(tokens: TokenArray, words: I64Array, k: i64, n: i64, window: TokenArray) -> None:
+    """Fill window, TOKEN[GAP_WORDS], with the words around the gap before the word words[k], of n."""
+    for place in range(GAP_WORDS):
+        at = min(max(k + place - 2, 0), n - 1)
+        window[place] = tokens[words[at]]
+
+
+@allocating
+def _learn_gaps(
+    examples: _Examples, n: i64, marks_of: U8Array, table: F32Matrix, owners: U8Array, rate: f32
+) -> None:
+    """Learn, from n tokens, where sentences begin: in each gap with a mark that may end one, and after abbreviations."""
+    tokens = examples.tokens
+    words = np.empty(n + 1, np.int64)
+    n_words = 0
+    for t in range(n):
+        if tokens[t].shape_evidence < BEGIN or tokens[t].shape_evidence == NO_CASE:
+            if is_word(marks_of[examples.words[t]]):
+                words[n_words] = t
+                n_words += 1
+    window, features = np.empty(GAP_WORDS, TOKEN), np.empty(N_GAP_FEATURES, np.uint32)
+    z = np.zeros(N_SHAPES)
+    since, quoted = 0, _QUOTATION
+    for k in range(1, n_words):
+        since = min(since + 1, _LONGEST_SINCE)
+        quoted = min(quoted + 1, _QUOTATION)
+        before, t = words[k - 1], words[k]
+        is_abbreviated = marks_of[examples.words[before]] == ABBREVIATED
+        marks, is_gap, begins, is_open = u32(0), is_abbreviated, False, quoted < _QUOTATION
+        for between in range(before + 1, t):
+            evidence = tokens[between].shape_evidence
+            if evidence == BEGIN or evidence == END:
+                begins = True
+                continue
+            mark = marks_of[examples.words[between]]
+            is_gap |= mark == END_MARK
+            if mark == QUOTE:
+                quoted = 0 if quoted == _QUOTATION else _QUOTATION
+            marks = u32(hash_pair(marks, tokens[between].word_hash))
+        if is_gap:
+            _window(tokens, words, k, n_words, window)
+            gap_features(window, marks, since, is_open, features)
+            n_features = owned(owners, features, N_GAP_FEATURES)
+            z[:] = 0
+            add_scores(table, features, n_features, z)
+            lead_of_begin = z[Shape.CAPITALIZED.value] - z[Shape.LOWER.value]
+            z[:] = 0
+            z[Shape.CAPITALIZED.value] = 1 / (1 + np.exp(-lead_of_begin))
+            z[Shape.LOWER.value] = 1 - z[Shape.CAPITALIZED.value]
+            true_shape = u8(Shape.CAPITALIZED.value if begins else Shape.LOWER.value)
+            if z[true_shape] < CERTAIN:
+                adagrad(table, features, n_features, z, true_shape, rate)
+        since = 0 if begins else since
+
+
 def learn(
     labels: npt.NDArray[np.uint32],
     lexicon: Lexicon,
@@ -461,4 +542,7 @@ def learn(
     listed = of_lists[language] if len(of_lists) else of_lists.reshape(-1)
     n = _read(labels, lexicon, of_language, listed, examples)
     rates = *RATES, RATE * max(LEAST_RATE, 1 - progress)
-    return _learn(examples, n, lexicon, language, tables, base, network, rates)
+    losses = _learn(examples, n, lexicon, language, tables, base, network, rates)
+    if lexicon.positional and lexicon.marks.size:
+        _learn_gaps(examples, n, lexicon.marks, tables.stage1, base.stage1, rates[0])
+    return losses

@@ -23,10 +23,10 @@ from capfst.io.alignments import Block
 from capfst.pipeline import Buffer, Pipeline
 from capfst.text.tokenizer import NEWLINE
 
-LM = "lm"
+LM, GAP = "lm", "gap"
 CONTEXT, POSITION, NAMES, SPELLING = "context", "position", "names", "spelling"
 DOCUMENT, INPUT, SOURCE, WORDS = "document", "input", "source", "words"
-PARTS = (LM, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, WORDS)
+PARTS = (LM, GAP, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, WORDS)
 
 Array = npt.NDArray[Any]
 Costs = npt.NDArray[np.float64]

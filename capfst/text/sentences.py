@@ -25,6 +25,9 @@ _NUMBERS = ascii_set("0123456789")
 _ROMAN = ascii_set("ivx")
 _AFTER_NUMBER = ascii_set("):.")
 
+NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
+"""What a word is: no mark; a mark; one that may end a sentence; a quote."""
+
 _LONGEST_REMARK = 16  # words and marks in brackets
 
 
@@ -154,6 +157,12 @@ def mark_first(
 
 
 @inner
+def is_quote(code: i64) -> bool:
+    """Return whether the character is a double quote, or a single one that is no apostrophe."""
+    return code == 34 or _is_angular(code) or 0x2018 <= code <= 0x201F
+
+
+@inner
 def _is_angular(code: i64) -> bool:
     return code == 0xAB or code == 0xBB or code == 0x2039 or code == 0x203A  # « » ‹ ›
 
@@ -188,6 +197,13 @@ def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types:
     for i in range(starts.size):
         may_begin[i] = ended and token_types[i] != NEWLINE and starts[i] > last_end
         ended, last_end = has_ended(buf, starts[i], ends[i], token_types[i], ended), ends[i]
+
+
+@inner
+def mark_of(buf: U8Array, start: i64, end: i64) -> i64:
+    """Return which mark the mark buf[start:end] is: OTHER_MARK, END_MARK or QUOTE."""
+    code = decode(buf, start, end)[0]
+    return END_MARK if _ends(code) else QUOTE if is_quote(code) else OTHER_MARK
 
 
 @kernel
