@@ -64,6 +64,7 @@ MAX_CASINGS = 1_000_000  # of one line
 _MOST_PATHS = 256  # for one casing
 _COMBINING = (0xCC, 0xCD)  # the first bytes of combining diacritical marks, U+0300–036F
 _MOST_PASSES = 4  # over lines that change each time that they are recased
+_OF_BOUNDARIES = "abbreviations", "language", "context"  # the options that boundaries depend on
 _HEAD = 1 << 10  # bytes that show that most texts are not blank
 _BLANK = re.compile(rb"[ \t\n]").search
 
@@ -88,17 +89,12 @@ class Pipeline:
         corrects = model.symbols.language.restored == "case" and not loaded.pretokenized
         self.corrects_position = self.corrects_names = corrects
         self._check_restores()
-        self.boundaries: Boundaries
-        if like and (like.options.abbreviations, like.options.language) == (options.abbreviations, options.language):
-            self.boundaries = like.boundaries
-        else:
-            self.boundaries = loaded.boundaries(_entries(options.abbreviations), options.language)
         is_listed = like is not None and like.options.words == options.words
         self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
         self.units = Units(model.symbols.language) if model.symbols.language.restores_case else None
         self.input_case = self._input_case()
         with ThreadPoolExecutor(1) as pool:
-            making = pool.submit(self._load)
+            making = pool.submit(self._load, like)
             cost, after_token = loaded.lm.arc(model.start, loaded.lm.label(options.start_token))
             text_has_case = not model.symbols.language.restores_case
             self.start_cost, start = (
@@ -173,10 +169,16 @@ class Pipeline:
             )
         return wanted
 
-    def _load(self) -> None:
+    def _load(self, like: Pipeline | None) -> None:
         """Load the parts that the options need, and call their kernels once, while the engine is built."""
-        self.context = self.loaded.context if self.options.context else None
-        self.spellings = self.loaded.spellings if self.options.context else None
+        options = self.options
+        self.context = self.loaded.context if options.context else None
+        if like and all(getattr(like.options, name) == getattr(options, name) for name in _OF_BOUNDARIES):
+            self.boundaries: Boundaries = like.boundaries
+        else:
+            own = _entries(options.abbreviations)
+            self.boundaries = self.loaded.boundaries(own, options.language, self.context)
+        self.spellings = self.loaded.spellings if options.context else None
         line = np.frombuffer(b"\n", np.uint8)
         words = self.loaded.transducer.words(line)
         path = LabelPath(words.first_labels, words.may_begin)

@@ -15,7 +15,7 @@ from capfst.casing.types import Words
 from capfst.kernels import allocating, inlined, inner
 from capfst.kernels.types import F64Array, I32Array, f64, i64
 from capfst.lm.query import Starts, final_cost
-from capfst.search.lattice import Lattice, first_node, node_of_state
+from capfst.search.lattice import Lattice, first_node, gap_costs, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.nbest import line_lattice
 from capfst.search.viterbi import choose
@@ -56,6 +56,7 @@ def _list_edges(
     n = _number(numbers, nodes[start].resolved, n)
     for word in range(size):
         n_forms = i64(positions[word].n_forms)
+        goes_on, begins = gap_costs(positions[word + 1])
         restart = -1
         if positions[word + 1].may_begin:
             restart = node_of_state(lattice, word + 1, starts.sentence)
@@ -64,8 +65,9 @@ def _list_edges(
             for k in range(n_forms if numbers[node] >= 0 else 0):
                 edge = i64(nodes[node].row) + k
                 target = lattice.targets[edge]
-                for ends in range(1 if positions[word + 1].must_begin else 0, 2 if restart >= 0 else 1):
+                for ends in range(0 if goes_on < np.inf else 1, 2 if begins < np.inf else 1):
                     reached, cost = target, lattice.costs[edge] + (nodes[start].backoff_cost if word == 0 else 0.0)
+                    cost += begins if ends else goes_on
                     if ends:
                         reached = restart
                         cost += final_cost(tables.states, tables.arcs, nodes[target].state)

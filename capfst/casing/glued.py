@@ -188,7 +188,7 @@ def separate(buf: U8Array, words: Words, parts: Words, bits: U8Array, info: U8Ar
                     out.starts[n], out.ends[n], out.token_types[n] = start, start + size, parts.token_types[k]
                     out.first_labels[n], out.n_forms[n] = parts.first_labels[k], parts.n_forms[k]
                     out.may_begin[n] = words.may_begin[i] if k == begin else (k - begin) & 1 == 0
-                    out.must_begin[n] = False
+                    out.begin_odds[n] = 0
                     start += size
                     n += 1
                 continue
@@ -198,6 +198,6 @@ def separate(buf: U8Array, words: Words, parts: Words, bits: U8Array, info: U8Ar
             is_unspaced(buf, words.starts, words.ends, words.token_types, i, info)
             and bits[words.first_labels[i]] & BEGINS != 0
         )
-        out.must_begin[n] = False
+        out.begin_odds[n] = 0
         n += 1
     return n

@@ -217,7 +217,7 @@ def _match(
             words.starts[n_words], words.ends[n_words], words.token_types[n_words] = start, end, token_type
             words.first_labels[n_words], words.n_forms[n_words] = label, n_forms
             words.may_begin[n_words] = ended and token_type != NEWLINE and start > last_end
-            words.must_begin[n_words] = False
+            words.begin_odds[n_words] = 0
             if ended & (start == last_end):
                 n_glued += is_unspaced(buf, words.starts, words.ends, words.token_types, n_words, info)
             ended, last_end = has_ended(buf, start, end, token_type, ended), end
@@ -270,7 +270,7 @@ class Transducer:
         language = self.symbols.language
         token_memory, scratch = self._memory(buf.size)
         tokens, keys = read_tokens(buf, self.pretokenized, language.info, language.clitics, token_memory)
-        types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.bool_
+        types = np.int64, np.int64, np.uint8, np.uint32, np.uint32, np.bool_, np.float32
         words = Words._make(np.empty(keys.size, t) for t in types)
         n, n_glued = _match(
             buf, self.pretokenized, tokens, keys, self.symbols.data, self.symbols.offsets, INFO, language.lowering,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array
+from capfst.kernels.types import BoolArray, F32Array, I64Array, U8Array, U32Array
 
 
 class Words(NamedTuple):
@@ -24,7 +24,7 @@ class Words(NamedTuple):
     first_labels: U32Array  # [n]: 0 for OOV words and line ends
     n_forms: U32Array  # [n]: 0 for OOV words and line ends
     may_begin: BoolArray  # [n]: whether a sentence may begin with the word, inside its line
-    must_begin: BoolArray  # [n]: whether one does, if it may
+    begin_odds: F32Array  # [n]: if one may, the logarithm of the odds, a weight on S: +inf if one does
 
 
 ArcCosts = npt.NDArray[np.float32]

@@ -108,6 +108,7 @@ class Context(NamedTuple):
     language_evidence: U8Matrix  # same shape: shape evidence from the text of each language alone
     rare: RareWords = NO_RARE_WORDS
     network: Network = NO_NETWORK
+    has_gaps: bool = False  # whether stage 1 has learned where sentences begin (gaps.py)
 
     @classmethod
     def of(cls, model: CapFst, name: str = PART) -> Context | None:
@@ -172,6 +173,7 @@ class Context(NamedTuple):
             )
             if "network_embeddings" in part.arrays
             else NO_NETWORK,
+            bool(part.settings.get("gaps")),
         )
         if not context.rare.is_valid():
             raise ValueError("the buckets of rare words do not fit")
@@ -199,6 +201,8 @@ class Context(NamedTuple):
             arrays["network_embeddings"] = network.embeddings
             arrays |= {f"network_{name}": array for name, array in network.layers._asdict().items()}
         settings = {"format": _FORMATS[0], "scales": list(arrays.pop("scales")), "domains": arrays.pop("n_domains")}
+        if arrays.pop("has_gaps"):
+            settings["gaps"] = True
         if not self.n_languages:
             del arrays["language_log_odds"], arrays["language_evidence"]
         named = {FIRST_PASS_ARRAY if name == "first_pass" else name: array for name, array in arrays.items()}
@@ -239,6 +243,7 @@ def context_of(starts: npt.NDArray[np.int32], lexicon: Lexicon, parameters: Para
         language_log_odds,
         language_evidence,
         network=parameters.network,
+        has_gaps=lexicon.marks.size > 0,
     )
 
 

@@ -10,6 +10,8 @@ word has four sets of features:
   domain of the line.
 * `decision_features`: stage 2 scores it by these: stage 1's decisions on the words up to two positions away, and on how
   many of the line's words have capitals.
+
+A gap between two words, where a sentence may begin, has features of its own: `gap_features`.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from capfst.kernels.types import (
     u32,
     u64,
 )
-from capfst.system.hashing import multiplier, multiply_shift
+from capfst.system.hashing import hash_pair, multiplier, multiply_shift
 
 TOKEN = np.dtype(
     [
@@ -81,6 +83,13 @@ MAX_WORD_FEATURES = 2 + TRIGRAMS - PREFIX + 2 * MAX_TRIGRAMS
 N_FIRST_FEATURES = 8
 N_NEIGHBOR_FEATURES = 41
 N_DECISION_FEATURES = 16
+N_GAP_FEATURES = 17
+GAP_WORDS = 5
+"""Words around a gap that its features read: two before it, and three after it."""
+LONGEST_SINCE = 15
+"""The largest number of words since the last sentence began that the features of a gap distinguish."""
+QUOTATION = 60
+"""Words after which a quotation is taken to be over."""
 
 FIRST_PASS_LEAD = 3.5
 """If the best score of the first pass exceeds the others by this (in nats: odds of 33 to 1), stages 1 and 2 are
@@ -105,8 +114,8 @@ _MANY_OTHERS = 12
 # The hash of a feature is a sum of products of these factors with the hashes of words, by their position; the hash of
 # the word's ending; classes, evidence, decisions and the like, packed into one number; the number of the template; and
 # the evidence in the line's language.
-_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE, _LANGUAGE = map(
-    multiplier, range(101, 112)
+_LEFT3, _LEFT2, _LEFT, _OWN, _RIGHT, _RIGHT2, _RIGHT3, _SUFFIX, _REST, _TEMPLATE, _LANGUAGE, _MARKS = map(
+    multiplier, range(101, 113)
 )
 
 
@@ -256,6 +265,44 @@ def neighbor_features(tokens: TokenArray, t: i64, domain: i64, features: Feature
     f[38] = _hash(42, _times((d << 8 | lower) << 8 | e12_left, _REST))
     f[39] = _hash(43, in_language + _times((d << 8 | i64(own.position)) << 8 | e25, _REST))
     f[40] = _hash(44, _times(((d << 8 | e12_left) << 8 | e12_right) << 8 | e25, _REST))
+
+
+@inner
+def add_mark(marks: u32, mark: Token) -> u32:
+    """Return the hash of the marks in a gap, given that of the marks before the last one, or 0."""
+    return u32(hash_pair(marks, mark.word_hash))
+
+
+@inner
+def gap_features(words: TokenArray, marks: u32, since: i64, is_open: bool, features: U32Array) -> None:
+    """Fill features[:N_GAP_FEATURES], uint32, of a gap between words, TOKEN[GAP_WORDS].
+
+    marks: as from `add_mark`. since: how many words ago a sentence began, at most LONGEST_SINCE. is_open: whether the
+    gap is in a quotation.
+    """
+    left2, left, right, right2, right3 = words[0], words[1], words[2], words[3], words[4]
+    w_left, w_left2 = _times(left.word_hash, _LEFT), _times(left2.word_hash, _LEFT2)
+    w_right, w_right2 = _times(right.word_hash, _RIGHT), _times(right2.word_hash, _RIGHT2)
+    m = _times(marks, _MARKS)
+    e25 = i64(evidence_in_25(i64(left.shape_evidence))) << 8 | i64(evidence_in_25(i64(right.shape_evidence)))
+    f = features
+    f[0] = _hash(80, m)
+    f[1] = _hash(81, w_right)
+    f[2] = _hash(82, m + w_right)
+    f[3] = _hash(83, w_left)
+    f[4] = _hash(84, m + w_left)
+    f[5] = _hash(85, w_right + w_right2)
+    f[6] = _hash(86, w_left + w_right)
+    f[7] = _hash(87, w_left + w_left2)
+    f[8] = _hash(88, m + w_right2)
+    f[9] = _hash(89, w_right + w_right2 + _times(right3.word_hash, _RIGHT3))
+    f[10] = _hash(90, m + _times(since, _REST))
+    f[11] = _hash(91, m + _times(i64(is_open), _REST))
+    f[12] = _hash(92, m + _times(e25, _REST))
+    f[13] = _hash(93, m + _times(left.suffix2_hash, _SUFFIX))
+    f[14] = _hash(94, m + _times(i64(left.lower_class) << 8 | i64(right.lower_class), _REST))
+    f[15] = _hash(95, m + _times(i64(right.lower_class) << 8 | i64(right2.lower_class), _REST))
+    f[16] = _hash(96, m + w_left + w_right)
 
 
 @inner

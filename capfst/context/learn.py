@@ -28,22 +28,28 @@ from capfst.context.context_model import ROWS_PER_SLOT
 from capfst.context.domains import likeliest_domain, own_language
 from capfst.context.features import (
     BLOCK,
+    GAP_WORDS,
+    LONGEST_SINCE,
     MAX_POSITION,
     MAX_WORD_FEATURES,
     N_DECISION_FEATURES,
     N_FIRST_FEATURES,
+    N_GAP_FEATURES,
     N_NEIGHBOR_FEATURES,
     NO_DECISION,
     PADDING,
     PRIOR_WEIGHT,
+    QUOTATION,
     STAGE1_LEAD,
     TOKEN,
     Features,
     Scores,
     TokenArray,
+    add_mark,
     decision,
     decision_features,
     first_features,
+    gap_features,
     gets_first_pass,
     has_capitals,
     largest,
@@ -56,7 +62,17 @@ from capfst.context.features import (
     word_features,
 )
 from capfst.context.learn_network import LEAST_RATE, NOT_LEARNED, RATE, Learned, learn_word
-from capfst.context.lexicon import END, NO_CASE, SUFFIX, WHOLE, Lexicon, evidence_of, most_frequent_shape
+from capfst.context.lexicon import (
+    ABBREVIATED,
+    BEGIN,
+    END,
+    NO_CASE,
+    SUFFIX,
+    WHOLE,
+    Lexicon,
+    evidence_of,
+    most_frequent_shape,
+)
 from capfst.context.network import add_output, fill_hidden, gets_network, read_inputs
 from capfst.kernels import allocating, count_ones, inner
 from capfst.kernels.types import (
@@ -77,6 +93,7 @@ from capfst.kernels.types import (
     u32,
     u64,
 )
+from capfst.text.sentences import END_MARK, NO_MARK, QUOTE
 
 RATES = 0.05, 0.02
 """The learning rates η: of the first pass and stage 1; of stage 2."""
@@ -439,6 +456,59 @@ def _learn(
     return loss1, loss2, count
 
 
+@inner
+def _is_word(tokens: TokenArray, t: i64, mark: u8) -> bool:
+    """Return whether a token is a word rather than a mark or padding. mark: of its word, as in Lexicon."""
+    is_padding = tokens[t].shape_evidence == BEGIN or tokens[t].shape_evidence == END
+    return not is_padding and (mark == NO_MARK or mark == ABBREVIATED)
+
+
+@allocating
+def _learn_gaps(examples: _Examples, n: i64, marks_of: U8Array, table: F32Matrix, owners: U8Array, rate: f32) -> None:
+    """Learn, from n tokens, where sentences begin: in each gap with a mark that may end one, and after abbreviations.
+
+    Sentences are learned from in the order of the text, so that the end of a line is a gap like any other. marks_of: as
+    in Lexicon. table, owners: of stage 1.
+    """
+    tokens = examples.tokens
+    words = np.empty(n + 1, np.int64)
+    n_words = 0
+    for t in range(n):
+        if _is_word(tokens, t, marks_of[examples.words[t]]):
+            words[n_words] = t
+            n_words += 1
+    window, features, z = np.empty(GAP_WORDS, TOKEN), np.empty(N_GAP_FEATURES, np.uint32), np.zeros(N_SHAPES)
+    since, quoted = 0, QUOTATION
+    for k in range(1, n_words):
+        since, quoted = min(since + 1, LONGEST_SINCE), min(quoted + 1, QUOTATION)
+        is_open, marks, begins = quoted < QUOTATION, u32(0), False
+        is_gap = marks_of[examples.words[words[k - 1]]] == ABBREVIATED
+        for between in range(words[k - 1] + 1, words[k]):
+            if tokens[between].shape_evidence == BEGIN or tokens[between].shape_evidence == END:
+                begins = True
+                continue
+            mark = marks_of[examples.words[between]]
+            is_gap |= mark == END_MARK
+            if mark == QUOTE:
+                quoted = QUOTATION if quoted < QUOTATION else 0
+            marks = add_mark(marks, tokens[between])
+        if is_gap:
+            for place in range(GAP_WORDS):
+                window[place] = tokens[words[min(max(k + place - GAP_WORDS // 2, 0), n_words - 1)]]
+            gap_features(window, marks, since, is_open, features)
+            n_features = owned(owners, features, N_GAP_FEATURES)
+            z[:] = 0
+            add_scores(table, features, n_features, z)
+            odds = z[Shape.CAPITALIZED.value] - z[Shape.LOWER.value]
+            z[:] = 0
+            z[Shape.CAPITALIZED.value] = 1 / (1 + np.exp(-odds))
+            z[Shape.LOWER.value] = 1 - z[Shape.CAPITALIZED.value]
+            truth = u8(Shape.CAPITALIZED.value if begins else Shape.LOWER.value)
+            if z[truth] < CERTAIN:
+                adagrad(table, features, n_features, z, truth, rate)
+        since = 0 if begins else since
+
+
 def learn(
     labels: npt.NDArray[np.uint32],
     lexicon: Lexicon,
@@ -461,4 +531,7 @@ def learn(
     listed = of_lists[language] if len(of_lists) else of_lists.reshape(-1)
     n = _read(labels, lexicon, of_language, listed, examples)
     rates = *RATES, RATE * max(LEAST_RATE, 1 - progress)
-    return _learn(examples, n, lexicon, language, tables, base, network, rates)
+    losses = _learn(examples, n, lexicon, language, tables, base, network, rates)
+    if lexicon.positional and lexicon.marks.size:
+        _learn_gaps(examples, n, lexicon.marks, tables.stage1, base.stage1, rates[0])
+    return losses

@@ -34,11 +34,26 @@ from capfst.kernels.types import (
     u64,
 )
 from capfst.system.hashing import hash_bytes, hash_pair
+from capfst.text.sentences import NO_MARK, mark_of
 from capfst.text.tokenizer import PROTECTED_CLASS
-from capfst.text.unicode import GROWTH, INFO, LETTER, Lowering, ascii_set, decode, is_in, lower_into
+from capfst.text.unicode import (
+    GROWTH,
+    INFO,
+    LETTER,
+    Lowering,
+    ascii_set,
+    class_at,
+    decode,
+    is_alphanumeric,
+    is_in,
+    lower_into,
+)
 
 ShapeCounts = TypeVar("ShapeCounts", I32Array, I64Array)
 CountTable = TypeVar("CountTable", I32Matrix, I64Matrix)
+
+
+NO_MARKS = np.zeros(0, np.uint8)
 
 
 class Lexicon(NamedTuple):
@@ -60,6 +75,9 @@ class Lexicon(NamedTuple):
     """[words]: the shape evidence that word lists give to words that the corpus lacks; [0]: there are no such lists."""
     language_listed: U8Matrix = np.zeros((0, 0), np.uint8)
     """[languages, words]: the same, by lists of each language."""
+    marks: U8Array = NO_MARKS
+    """[words]: which mark the word is, as from sentences.mark_of, or NO_MARK, or ABBREVIATED; [0]: gaps are not
+    learned."""
 
     @property
     def n_languages(self) -> int:
@@ -71,6 +89,9 @@ class Lexicon(NamedTuple):
         """Number of the domains of all languages."""
         return self.domain_log_odds.shape[1] * max(1, self.n_languages)
 
+
+ABBREVIATED = 4
+"""A word with a period at its end, instead of a mark."""
 
 MAX_AFFIX = 5
 """Length of the longest prefix and suffix that are hashed, in characters."""
@@ -237,6 +258,26 @@ def hash_words(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[n
     hashes = np.empty((len(starts) - 1, N_HASHES), np.uint32)
     _hash_words(symbols.data, symbols.offsets, starts, INFO, symbols.language.lowering, hashes)
     return hashes
+
+
+@kernel
+def _find_marks(data: U8Array, offsets: I64Array, starts: I32Array, info: U8Array, marks: U8Array) -> None:
+    """Fill marks, uint8[words], as `word_marks`."""
+    for number in range(starts.size - 1):
+        start, end = offsets[starts[number]], offsets[starts[number] + 1]
+        marks[number] = mark_of(data, start, end)
+        i = start
+        while i < end:
+            if is_alphanumeric(class_at(data, i, end, info)):
+                marks[number] = ABBREVIATED if data[end - 1] == 46 else NO_MARK
+            i = decode(data, i, end)[1]
+
+
+def word_marks(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+    """Return uint8[words], the marks of a model's lowercase words, as in Lexicon."""
+    marks = np.empty(len(starts) - 1, np.uint8)
+    _find_marks(symbols.data, symbols.offsets, starts, INFO, marks)
+    return marks
 
 
 def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:

@@ -120,6 +120,15 @@ def _oov_token(
     return size
 
 
+@inner
+def fill_token(buf: U8Array, words: Words, i: i64, context: Context, lowercaser: Lowercaser, token: Token) -> None:
+    """Fill the token of word i, without what depends on its line."""
+    if words.n_forms[i] != 0:
+        _known_token(context.words[words.first_labels[i]], token)
+    else:
+        _oov_token(buf, words, i, True, context.rare, lowercaser, token)
+
+
 @outlined
 @inner
 def _proxy(lowercaser: Lowercaser, size: i64) -> u32:

@@ -24,7 +24,16 @@ from capfst.context.domains import find_domains
 from capfst.context.features import N_RANKED
 from capfst.context.learn import NO_BASE, Tables, learn
 from capfst.context.learn_network import Learned
-from capfst.context.lexicon import SUFFIX, Lexicon, add_shape_counts, hash_words, label_shapes, shape_counts
+from capfst.context.lexicon import (
+    NO_MARKS,
+    SUFFIX,
+    Lexicon,
+    add_shape_counts,
+    hash_words,
+    label_shapes,
+    shape_counts,
+    word_marks,
+)
 from capfst.context.listed import with_lists
 from capfst.context.network import N_ENDINGS, N_INPUTS, ending_embeddings
 from capfst.corpus.labels import names
@@ -218,12 +227,13 @@ def _lexicon(
     classes = word_classes(label_classes(sample.smaller(sources, CLASSED), len(symbols)), word_of, lower, occurrences)
     hashes = hash_words(symbols, starts)
     embeddings = ending_embeddings(hashes[:, SUFFIX + 1])
-    positional = shape_of is None
+    marks = NO_MARKS
     if shape_of is None:
-        shape_of = shapes
+        shape_of, marks = shapes, word_marks(symbols, starts)
     log_odds = find_domains(sources, languages, word_of, totals, ~lower[starts[:-1]], max_domains)
     none = np.zeros((0, N_SHAPES), np.int64)
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, positional)
+    positional = len(marks) > 0
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, positional, marks=marks)
 
 
 def _with_counts(
@@ -276,7 +286,7 @@ def learn_in_turn(
 
     learn: of labels, given the lexicon without their counts, their language, and the fraction that was learned from.
     """
-    without_positions = lexicon._replace(positional=False)
+    without_positions = lexicon._replace(positional=False, marks=NO_MARKS)
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
     texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
     sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]

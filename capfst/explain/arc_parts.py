@@ -23,10 +23,10 @@ from capfst.io.alignments import Block
 from capfst.pipeline import Buffer, Pipeline
 from capfst.text.tokenizer import NEWLINE
 
-LM = "lm"
+LM, GAP = "lm", "gap"
 CONTEXT, POSITION, NAMES, SPELLING = "context", "position", "names", "spelling"
 DOCUMENT, INPUT, SOURCE, UNITS, WORDS = "document", "input", "source", "units", "words"
-PARTS = (LM, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
+PARTS = (LM, GAP, CONTEXT, POSITION, NAMES, SPELLING, DOCUMENT, INPUT, SOURCE, UNITS, WORDS)
 
 Array = npt.NDArray[Any]
 Costs = npt.NDArray[np.float64]

@@ -20,7 +20,7 @@ from capfst.casing.types import LabelPath, Words
 from capfst.context.casing_costs import LOWER_PENALTY, SCALE
 from capfst.context.contributions import Reasons, contributions
 from capfst.exceptions import CorpusError, OptionError, quantity
-from capfst.explain.arc_parts import CONTEXT, LM, CasingTable, arc_parts, casing_costs
+from capfst.explain.arc_parts import CONTEXT, GAP, LM, CasingTable, arc_parts, casing_costs
 from capfst.explain.explanation import (
     ExplainedCasing,
     ExplainedForm,
@@ -31,7 +31,7 @@ from capfst.explain.explanation import (
     Parts,
     Reason,
 )
-from capfst.explain.paths import Lattice
+from capfst.explain.paths import Arc, Lattice
 from capfst.io.alignments import Block
 from capfst.io.documents import documents, lines_of
 from capfst.pipeline import Buffer, Pipeline
@@ -153,16 +153,23 @@ class _Explainer:
         """Return the parts of the cost of a casing of a word."""
         arc = self.lattice.arcs[casing.arc]
         index = self.table.casing(word, arc.form, casing.shape)
-        return {LM: self.scale * arc.lm, **{part: float(costs[index]) for part, costs in self.parts.items()}}
+        of_path = self._of_arcs([arc], 0.0)
+        return of_path | {part: float(costs[index]) for part, costs in self.parts.items()}
 
     def path_parts(self, casings: list[_Casing], begin: int = 0) -> Parts:
         """Return the parts of the cost of a path, or of a part of it from a word on."""
         arcs = [self.lattice.arcs[casing.arc] for casing in casings]
         indices = [self.table.casing(begin + i, arc.form, casings[i].shape) for i, arc in enumerate(arcs)]
-        of_lm = math.fsum(arc.lm for arc in arcs)
-        if begin + len(casings) == len(self.shapes):
-            of_lm += self.end(casings)
-        return {LM: self.scale * of_lm, **{part: math.fsum(costs[indices]) for part, costs in self.parts.items()}}
+        of_path = self._of_arcs(arcs, self.end(casings) if begin + len(casings) == len(self.shapes) else 0.0)
+        return of_path | {part: math.fsum(costs[indices]) for part, costs in self.parts.items()}
+
+    def _of_arcs(self, arcs: list[Arc], end: float) -> Parts:
+        """Return the parts of the cost of arcs that are not their casings': the LM's, with that of the line's end, and
+        that of gaps where sentences may begin, if there are any."""
+        parts = {LM: self.scale * (math.fsum(arc.lm for arc in arcs) + end)}
+        if (self.line.words.begin_odds != 0).any():
+            parts[GAP] = self.scale * math.fsum(arc.gap for arc in arcs)
+        return parts
 
     def end(self, casings: list[_Casing]) -> float:
         """Return the cost of the end of the line after a path."""

@@ -35,6 +35,7 @@ class Arc(NamedTuple):
     form: int
     ends: bool
     lm: float  # cost of the form, and of `</s>` if a sentence ends
+    gap: float  # cost of the gap after it, where a sentence may end
 
 
 class Lattice:
@@ -69,7 +70,8 @@ class Lattice:
         for word, of_forms in enumerate(costs):
             self.first_arcs.append(len(self.arcs))
             may_end = word + 1 < len(costs) and bool(words.may_begin[word + 1])
-            must_end = may_end and bool(words.must_begin[word + 1])
+            odds = float(words.begin_odds[word + 1]) if may_end else -np.inf
+            goes_on, ends = max(odds, 0.0), max(-odds, 0.0)
             first_node = len(self.nodes)
             for source in frontier:
                 node = self.nodes[source]
@@ -81,12 +83,12 @@ class Lattice:
                     if step not in known:
                         known[step] = lm.arc(*step)
                     of_lm, after = known[step]
-                    if not must_end:
+                    if goes_on < np.inf:
                         target = number_of(Node(word + 1, after, is_first))
-                        self.arcs.append(Arc(source, target, form, False, of_lm))
+                        self.arcs.append(Arc(source, target, form, False, of_lm, goes_on))
                     if may_end:
                         target = number_of(Node(word + 1, starts.sentence, stays_first is not None))
-                        self.arcs.append(Arc(source, target, form, True, of_lm + lm.final(after)))
+                        self.arcs.append(Arc(source, target, form, True, of_lm + lm.final(after), ends))
                 if len(self.arcs) > MOST_ARCS:
                     raise CorpusError("the line has too many casings to be explained. Explain a part of it.")
             frontier = list(range(first_node, len(self.nodes)))
@@ -100,25 +102,23 @@ class Lattice:
 
     def _search(self, costs: list[list[float]]) -> None:
         """Find the cheapest paths to and from all nodes."""
+        arc_costs = [arc.lm + arc.gap + costs[self.nodes[arc.source].position][arc.form] for arc in self.arcs]
         n = len(self.nodes)
         to, self._back = [np.inf] * n, [-1] * n
         go, self._on = [np.inf] * n, [-1] * n
         to[0] = 0.0
         for number, arc in enumerate(self.arcs):
-            cost = to[arc.source] + arc.lm + costs[self.nodes[arc.source].position][arc.form]
+            cost = to[arc.source] + arc_costs[number]
             if cost < to[arc.target]:
                 to[arc.target], self._back[arc.target] = cost, number
         for node, final in self.finals.items():
             go[node] = final
         for number in range(len(self.arcs) - 1, -1, -1):
             arc = self.arcs[number]
-            cost = go[arc.target] + arc.lm + costs[self.nodes[arc.source].position][arc.form]
+            cost = go[arc.target] + arc_costs[number]
             if cost < go[arc.source]:
                 go[arc.source], self._on[arc.source] = cost, number
-        self.through = [
-            to[arc.source] + arc.lm + costs[self.nodes[arc.source].position][arc.form] + go[arc.target]
-            for arc in self.arcs
-        ]
+        self.through = [to[arc.source] + cost + go[arc.target] for arc, cost in zip(self.arcs, arc_costs, strict=True)]
         """The cost of the cheapest path through each arc."""
 
     def detour(self, arc: int, nodes: Container[int]) -> list[int]:

@@ -40,11 +40,12 @@ class LoadedModel:
         self.pretokenized = model.signature.tokenizer == "none"
         self.lm = LanguageModel(model)
 
-    def boundaries(self, own: Iterable[str] = (), language: str | None = None) -> Boundaries:
+    def boundaries(self, own: Iterable[str], language: str | None, context: Context | None) -> Boundaries:
         """Return the sentence boundaries, given the abbreviations of the model's languages, or of one of them, and the
-        user's own."""
+        user's own. context: the context model, if it is used."""
         languages = self.languages if language is None else [language]
-        return Boundaries(self.lm, of_languages(languages, own, self.model.symbols.language.lowering))
+        abbreviations = of_languages(languages, own, self.model.symbols.language.lowering)
+        return Boundaries(self.lm, abbreviations, self.transducer, context)
 
     @cached
     def positional(self) -> PositionalCapitals:

@@ -64,12 +64,12 @@ class Engine:
 
         If no casing has a finite cost, return the most frequent forms, at the cost +inf.
         """
-        n_choices = int((words.may_begin & ~words.must_begin).sum())  # of beginning a sentence
+        n_choices = int((words.may_begin & (words.begin_odds < np.inf)).sum())  # of beginning a sentence
         n_paths = math.prod(max(1, forms) for forms in words.n_forms.tolist()) << n_choices
         lattice = self._lattice(words, arc_costs)
         costs, labels, begins = best_paths(words, *lattice, min(n, n_paths))
         forms = np.where(words.n_forms, words.first_labels, 0)
-        most_frequent = LabelPath(forms, words.may_begin & words.must_begin)
+        most_frequent = LabelPath(forms, words.may_begin & (words.begin_odds == np.inf))
         return list(zip(costs.tolist(), map(LabelPath, labels, begins), strict=True)) or [(np.inf, most_frequent)]
 
     def marginals(

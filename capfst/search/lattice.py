@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capfst.kernels import fence, inlined, inner, kernel, prefetch
-from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, i64, u8, u32
+from capfst.kernels.types import Array, F32Array, F64Array, I32Array, I64Array, Record, f64, i64, u8, u32
 from capfst.lm.query import Starts
 from capfst.search.lookup import FormArray, LookupTables, has_buckets, look_into_bucket, prepare, sixteenth_of
 from capfst.text.tokenizer import NEWLINE
@@ -48,7 +48,7 @@ POSITION = np.dtype(
         ("first_expanded", "i4"),  # the first node of the position that has a row of its own
         ("token_type", "u1"),  # of the word, or GAP
         ("may_begin", "?"),  # whether a sentence may begin here, inside a line
-        ("must_begin", "?"),  # whether one does
+        ("begin_odds", "f4"),  # as in Words
     ],
     align=True,
 )
@@ -105,6 +105,13 @@ def new_lattice(words: int, capacity: int) -> Lattice:
 def ends_paths(token_type: u8) -> bool:
     """Return whether paths end at this token, a line end or a gap, and restart after it."""
     return token_type >= NEWLINE
+
+
+@inlined
+def gap_costs(record: Position) -> tuple[f64, f64]:
+    """Return what it costs (−ln, up to a constant) that no sentence begins at a position, and that one does."""
+    odds = f64(record.begin_odds)
+    return (max(odds, 0.0), max(-odds, 0.0)) if record.may_begin else (0.0, np.inf)
 
 
 @inlined

@@ -19,7 +19,7 @@ from capfst.casing.types import Words
 from capfst.kernels import allocating, inlined, inner, inner_allocating
 from capfst.kernels.types import BoolArray, BoolMatrix, F64Array, F64Matrix, I32Matrix, I64Array, U32Matrix, f64, i64
 from capfst.lm.query import Starts, final_cost
-from capfst.search.lattice import OUT_OF_CAPACITY, Lattice, compose, first_node, new_lattice, node_of_state
+from capfst.search.lattice import OUT_OF_CAPACITY, Lattice, compose, first_node, gap_costs, new_lattice, node_of_state
 from capfst.search.lookup import LookupTables
 from capfst.search.viterbi import Choices, fill_chunk
 
@@ -53,17 +53,17 @@ def line_lattice(
 
 @inlined
 def _step(
-    lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart: i64, must_begin: bool
+    lattice: Lattice, tables: LookupTables, node: i64, step: i64, restart: i64, gap: tuple[f64, f64]
 ) -> tuple[f64, i64]:
     """Return the cost of a step from a node, and the node it leads to. restart: the node where a sentence begins after
-    the word; −1 if none may begin there. must_begin: whether one does."""
+    the word; −1 if none may begin there. gap: as from `gap_costs`."""
     edge = i64(lattice.nodes[node].row) + (step >> 1)
     cost, target = lattice.costs[edge], lattice.targets[edge]
     if step & 1 == 0:
-        return np.inf if must_begin else cost, target
+        return cost + gap[0], target
     if restart < 0:
         return np.inf, target
-    return cost + final_cost(tables.states, tables.arcs, lattice.nodes[target].state), restart
+    return cost + final_cost(tables.states, tables.arcs, lattice.nodes[target].state) + gap[1], restart
 
 
 @inlined
@@ -80,7 +80,7 @@ def _merge(
     node: i64,
     n_forms: i64,
     restart: i64,
-    must_begin: bool,
+    gap: tuple[f64, f64],
     completions: Completions,
     taken: I64Array,
 ) -> None:
@@ -92,7 +92,7 @@ def _merge(
         least, best = np.inf, 0
         for step in range(2 * n_forms):
             if taken[step] < costs.shape[1]:
-                cost, target = _step(lattice, tables, node, step, restart, must_begin)
+                cost, target = _step(lattice, tables, node, step, restart, gap)
                 cost += costs[target, taken[step]]
                 if cost < least:
                     least, best = cost, step
@@ -121,9 +121,9 @@ def _completions(lattice: Lattice, tables: LookupTables, starts: Starts, n_nodes
                 costs[node, 0] = final_cost(tables.states, tables.arcs, nodes[node].state)
                 costs[node, 1:] = np.inf
             elif nodes[node].resolved == node:
-                must_begin = positions[position + 1].must_begin
+                gap = gap_costs(positions[position + 1])
                 n_forms = i64(positions[position].n_forms)
-                _merge(lattice, tables, node, n_forms, restart, must_begin, completions, taken)
+                _merge(lattice, tables, node, n_forms, restart, gap, completions, taken)
             node = i64(nodes[node].next)
             if node == root:
                 break
@@ -159,8 +159,8 @@ def best_paths(
                 labels[path, word] = words.first_labels[word] + (step >> 1)
             if step & 1:
                 begins[path, word + 1] = True
-            restart, must_begin = _restart(lattice, starts, word + 1), lattice.positions[word + 1].must_begin
-            node, rank = _step(lattice, tables, node, step, restart, must_begin)[1], next_rank
+            restart, gap = _restart(lattice, starts, word + 1), gap_costs(lattice.positions[word + 1])
+            node, rank = _step(lattice, tables, node, step, restart, gap)[1], next_rank
     return completions.costs[start, :n_paths].copy(), labels, begins
 
 
@@ -183,11 +183,11 @@ def max_marginals(
     begin = 0
     for word in range(size):
         n_forms = i64(positions[word].n_forms)
-        restart, must_begin = _restart(lattice, starts, word + 1), positions[word + 1].must_begin
+        restart, gap = _restart(lattice, starts, word + 1), gap_costs(positions[word + 1])
         node = i64(positions[word].first_expanded)
         while node >= 0:
             for step in range(2 * n_forms):
-                more, target = _step(lattice, tables, node, step, restart, must_begin)
+                more, target = _step(lattice, tables, node, step, restart, gap)
                 resolved = i64(nodes[target].resolved)
                 for first in range(2):
                     cost, form = best[node, first] + more, begin + (step >> 1)

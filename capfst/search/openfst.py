@@ -38,23 +38,25 @@ Path = tuple[float, tuple[int, ...]]
 """A cost, and the labels of a line's words, with BOUNDARY where a sentence begins."""
 Costs = Sequence[Sequence[float]]
 """The arc cost of each form of each word."""
-Begins = Sequence[tuple[bool, ...]]
-"""The possibilities for each word: a sentence begins with it (True), or does not (False)."""
+Gaps = Sequence[tuple[float, float]]
+"""What it costs that no sentence begins with a word, and that one does; +inf if that is not possible."""
+NO_GAP = 0.0, np.inf
 
 
-def _line_acceptor(words: Sequence[Sequence[tuple[int, float]]], begins: Begins) -> pynini.Fst:
+def _line_acceptor(words: Sequence[Sequence[tuple[int, float]]], gaps: Gaps) -> pynini.Fst:
     """Build an acceptor of the words in order, from the labels and costs of each, with sentence boundaries where they
     are possible."""
     fst = pynini.Fst()
     fst.set_start(fst.add_state())
     state = 0
-    for arcs, possibilities in zip(words, begins, strict=True):
+    for arcs, (goes_on, begins) in zip(words, gaps, strict=True):
         after = fst.add_state()
-        for is_boundary in possibilities:
-            before = state
-            if is_boundary:
-                before = fst.add_state()
-                fst.add_arc(state, Arc(BOUNDARY, BOUNDARY, 0, before))
+        if goes_on < np.inf:
+            for label, cost in arcs:
+                fst.add_arc(state, Arc(label, label, goes_on + cost, after))
+        if begins < np.inf:
+            before = fst.add_state()
+            fst.add_arc(state, Arc(BOUNDARY, BOUNDARY, begins, before))
             for label, cost in arcs:
                 fst.add_arc(before, Arc(label, label, cost, after))
         state = after
@@ -62,27 +64,28 @@ def _line_acceptor(words: Sequence[Sequence[tuple[int, float]]], begins: Begins)
     return fst
 
 
-def sentence(words: Sequence[range], begins: Begins | None = None) -> pynini.Fst:
+def sentence(words: Sequence[range], gaps: Gaps | None = None) -> pynini.Fst:
     """Build S."""
-    return _line_acceptor([[(forms[0], 0)] for forms in words], begins or [(False,)] * len(words))
+    return _line_acceptor([[(forms[0], 0)] for forms in words], gaps or [NO_GAP] * len(words))
 
 
-def transducer(words: Sequence[range], begins: Begins = ()) -> pynini.Fst:
+def transducer(words: Sequence[range], gaps: Gaps = ()) -> pynini.Fst:
     """Build T, for the words of the line."""
     t = pynini.Fst()
     t.set_start(t.add_state())
     for forms in sorted(set(words), key=lambda forms: forms[0]):
         for form in forms:
             t.add_arc(0, Arc(forms[0], form, 0, 0))
-    if any(True in possibilities for possibilities in begins):
+    if any(begins < np.inf for _, begins in gaps):
         t.add_arc(0, Arc(BOUNDARY, BOUNDARY, 0, 0))
     t.set_final(0)
     return t.arcsort("ilabel")
 
 
-def weighing(words: Sequence[range], begins: Begins, costs: Costs) -> pynini.Fst:
+def weighing(words: Sequence[range], gaps: Gaps, costs: Costs) -> pynini.Fst:
     """Build W."""
-    return _line_acceptor([list(zip(*pair, strict=True)) for pair in zip(words, costs, strict=True)], begins)
+    free = [(0.0 if goes_on < np.inf else np.inf, 0.0 if begins < np.inf else np.inf) for goes_on, begins in gaps]
+    return _line_acceptor([list(zip(*pair, strict=True)) for pair in zip(words, costs, strict=True)], free)
 
 
 def _step(lm: LanguageModel, starts: Starts, state: int, label: int) -> tuple[float, int]:
@@ -90,7 +93,7 @@ def _step(lm: LanguageModel, starts: Starts, state: int, label: int) -> tuple[fl
     return (lm.final(state), starts.sentence) if label == BOUNDARY else lm.arc(state, label)
 
 
-def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], begins: Begins | None = None) -> pynini.Fst:
+def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], gaps: Gaps | None = None) -> pynini.Fst:
     """Build the part of LM that the words in order can reach."""
     part = pynini.Fst()
     number = {starts.line: part.add_state()}
@@ -112,10 +115,10 @@ def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], begins:
         return reached
 
     frontier = {starts.line}
-    for forms, possibilities in zip(words, begins or [(False,)] * len(words), strict=True):
-        before: set[int] = set()
-        for is_boundary in possibilities:
-            before |= expand(frontier, [BOUNDARY]) if is_boundary else frontier
+    for forms, (goes_on, begins) in zip(words, gaps or [NO_GAP] * len(words), strict=True):
+        before = set(frontier) if goes_on < np.inf else set()
+        if begins < np.inf:
+            before |= expand(frontier, [BOUNDARY])
         frontier = expand(before, forms)
     for state in frontier:
         part.set_final(number[state], lm.final(state))
@@ -123,17 +126,29 @@ def reachable(lm: LanguageModel, starts: Starts, words: Sequence[range], begins:
 
 
 def _extend(
-    lm: LanguageModel, starts: Starts, path: Path, state: int, label: int, words: Sequence[range], costs: Costs
+    lm: LanguageModel,
+    starts: Starts,
+    path: Path,
+    state: int,
+    label: int,
+    words: Sequence[range],
+    gaps: Gaps,
+    costs: Costs,
 ) -> tuple[Path, int]:
     """Extend a path, which ends in `state` of the LM, by a label. Return it and the state that it leads to."""
     more, after = _step(lm, starts, state, label)
-    if label != BOUNDARY:
-        word = sum(before != BOUNDARY for before in path[1])
-        more += costs[word][label - words[word][0]]
+    word = sum(before != BOUNDARY for before in path[1])
+    goes_on, begins = gaps[word]
+    if label == BOUNDARY:
+        more += begins
+    else:
+        more += costs[word][label - words[word][0]] + (0.0 if path[1][-1:] == (BOUNDARY,) else goes_on)
     return (path[0] + more, (*path[1], label)), after
 
 
-def _exact_best(lm: LanguageModel, starts: Starts, p: pynini.Fst, words: Sequence[range], costs: Costs) -> Path:
+def _exact_best(
+    lm: LanguageModel, starts: Starts, p: pynini.Fst, words: Sequence[range], gaps: Gaps, costs: Costs
+) -> Path:
     """Return the best of the few paths in `p`: costs are added in double precision, and ties resolved."""
     p.topsort()
     best: dict[int, tuple[Path, int]] = {p.start(): ((0.0, ()), starts.line)}
@@ -143,7 +158,7 @@ def _exact_best(lm: LanguageModel, starts: Starts, p: pynini.Fst, words: Sequenc
         if float(p.final(state)) != np.inf:
             ends.append((path[0] + lm.final(lm_state), path[1]))
         for arc in p.arcs(state):
-            new = _extend(lm, starts, path, lm_state, arc.olabel, words, costs)
+            new = _extend(lm, starts, path, lm_state, arc.olabel, words, gaps, costs)
             best[arc.nextstate] = min(best.get(arc.nextstate, new), new)
     return min(ends)
 
@@ -159,40 +174,42 @@ def _labels(p: pynini.Fst) -> Iterator[tuple[int, ...]]:
             stack.append((arc.nextstate, (*labels, arc.olabel) if arc.olabel else labels))
 
 
-def _exact(lm: LanguageModel, starts: Starts, labels: Sequence[int], words: Sequence[range], costs: Costs) -> Path:
+def _exact(
+    lm: LanguageModel, starts: Starts, labels: Sequence[int], words: Sequence[range], gaps: Gaps, costs: Costs
+) -> Path:
     """Return the path with these labels and its cost in double precision."""
     path: Path = (0.0, ())
     state = starts.line
     for label in labels:
-        path, state = _extend(lm, starts, path, state, label, words, costs)
+        path, state = _extend(lm, starts, path, state, label, words, gaps, costs)
     return path[0] + lm.final(state), path[1]
 
 
-def _most_frequent(forms: range, possibilities: tuple[bool, ...]) -> tuple[int, ...]:
-    return (forms[0],) if False in possibilities else (BOUNDARY, forms[0])
+def _most_frequent(forms: range, gap: tuple[float, float]) -> tuple[int, ...]:
+    return (forms[0],) if gap[0] < np.inf else (BOUNDARY, forms[0])
 
 
 def best_paths(
-    lm: LanguageModel, starts: Starts, words: Sequence[range], begins: Begins, n: int = 1, costs: Costs | None = None
+    lm: LanguageModel, starts: Starts, words: Sequence[range], gaps: Gaps, n: int = 1, costs: Costs | None = None
 ) -> list[Path]:
     """Compute bestpath(S ∘ T ∘ LM): return the n cheapest casings (fewer if there are fewer), cheapest first.
 
     If no casing has a finite cost, return the most frequent forms, at the cost +inf.
     """
-    st = pynini.compose(sentence(words, begins), transducer(words, begins))
+    st = pynini.compose(sentence(words, gaps), transducer(words, gaps))
     if costs is None:
         costs = [[0.0] * len(forms) for forms in words]
     else:
-        st = pynini.compose(st, weighing(words, begins, costs))
-    p = pynini.compose(st, reachable(lm, starts, words, begins))
+        st = pynini.compose(st, weighing(words, gaps, costs))
+    p = pynini.compose(st, reachable(lm, starts, words, gaps))
     cost = float(pynini.shortestdistance(p, reverse=True)[p.start()]) if p.num_states() else np.inf
     if cost == np.inf:
-        return [(np.inf, tuple(chain.from_iterable(map(_most_frequent, words, begins))))]
+        return [(np.inf, tuple(chain.from_iterable(map(_most_frequent, words, gaps))))]
     if n == 1:
-        return [_exact_best(lm, starts, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), words, costs)]
+        return [_exact_best(lm, starts, pynini.prune(p, weight=1e-3 + 1e-5 * abs(cost)), words, gaps, costs)]
     # More than n: paths of nearly equal cost are ordered here, by exact costs.
     paths = _labels(pynini.shortestpath(p, nshortest=2 * n + 8))
-    with_costs = (_exact(lm, starts, labels, words, costs) for labels in paths)
+    with_costs = (_exact(lm, starts, labels, words, gaps, costs) for labels in paths)
     return sorted(path for path in with_costs if path[0] < np.inf)[:n]
 
 
@@ -244,7 +261,7 @@ class Engine:
         The words are those of one line. stays_first: bool[n], whether the next word is the first of a sentence if this
         one is.
         """
-        ranges, begins = self.ranges(words, slice(None)), _begins(words, slice(None))
+        ranges, gaps = self.ranges(words, slice(None)), _gaps(words, slice(None))
         # Even at cost 0, W restricts this word to one form: T also has its other forms if the word occurs elsewhere.
         free = [[0.0] * len(forms) for forms in ranges]
         costs = free if arc_costs is None else self._costs(words, slice(None), arc_costs)
@@ -253,10 +270,9 @@ class Engine:
             first = i
             while first > 0 and stays_first[first - 1]:
                 first -= 1
-            inside = [*begins[:first], *[(False,)] * (i + 1 - first), *begins[i + 1 :]]
-            at_start = [[*begins[:j], (True,), *begins[j + 1 :]] for j in range(first, i + 1) if words.may_begin[j]]
-            can_go_on = (True,) not in begins[first : i + 1]
-            cases = ([], [begins]) if first == 0 else ([inside] if can_go_on else [], at_start)
+            inside = [*gaps[:first], *((goes_on, np.inf) for goes_on, _ in gaps[first : i + 1]), *gaps[i + 1 :]]
+            at_start = [[*gaps[:j], (np.inf, gaps[j][1]), *gaps[j + 1 :]] for j in range(first, i + 1)]
+            cases = ([], [gaps]) if first == 0 else ([inside], at_start)
             for k, form in enumerate(forms):
                 only = [*ranges[:i], range(form, form + 1), *ranges[i + 1 :]]
                 costs_of_only = [*costs[:i], costs[i][k : k + 1], *costs[i + 1 :]]
@@ -267,7 +283,7 @@ class Engine:
 
     def _best_paths(self, words: Words, line: slice, arc_costs: ArcCosts | None, n: int = 1) -> list[Casing]:
         costs = None if arc_costs is None else self._costs(words, line, arc_costs)
-        paths = best_paths(self.lm, self.starts, self.ranges(words, line), _begins(words, line), n, costs)
+        paths = best_paths(self.lm, self.starts, self.ranges(words, line), _gaps(words, line), n, costs)
         return [(cost, _path(labels, words.n_forms[line])) for cost, labels in paths]
 
     @staticmethod
@@ -278,10 +294,10 @@ class Engine:
         return [arc_costs[end - k : end].tolist() or [0.0] for end, k in zip(ends, forms, strict=True)]
 
 
-def _begins(words: Words, line: slice) -> list[tuple[bool, ...]]:
-    """Return the possibilities for each word of a line."""
-    pairs = zip(words.may_begin[line].tolist(), words.must_begin[line].tolist(), strict=True)
-    return [((True,) if must else (False, True)) if may else (False,) for may, must in pairs]
+def _gaps(words: Words, line: slice) -> list[tuple[float, float]]:
+    """Return what it costs that no sentence begins with each word of a line, and that one does."""
+    pairs = zip(words.may_begin[line].tolist(), words.begin_odds[line].tolist(), strict=True)
+    return [(max(odds, 0.0), max(-odds, 0.0)) if may else NO_GAP for may, odds in pairs]
 
 
 def _path(labels: tuple[int, ...], n_forms: npt.NDArray[np.uint32]) -> LabelPath:

@@ -34,6 +34,7 @@ from capfst.search.lattice import (
     compose,
     ends_paths,
     first_node,
+    gap_costs,
     new_lattice,
     node_of_state,
 )
@@ -95,14 +96,14 @@ def start_paths(lattice: Lattice, position: i64, cost: f64) -> None:
 
 
 @inlined
-def advance(lattice: Lattice, position: i64, n_forms: i64) -> None:
-    """Extend the best paths to the nodes of a position by each form of the next word, to nodes that have rows for the
-    word after it."""
+def advance(lattice: Lattice, position: i64, n_forms: i64, gap_cost: f64) -> None:
+    """Extend the best paths to the nodes of a position by each form of the next word, and by the gap after it, to nodes
+    that have rows for the word after it."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
     number = i64(lattice.positions[position].first_expanded)
     while number >= 0:
         node = nodes[number]
-        row, best, link = i64(node.row), node.best, number << 32
+        row, best, link = i64(node.row), node.best + gap_cost, number << 32
         for k in range(row, row + n_forms):
             target = nodes[targets[k]]
             _relax(nodes, target.resolved, best + (costs[k] + target.backoff_cost), link)
@@ -111,7 +112,9 @@ def advance(lattice: Lattice, position: i64, n_forms: i64) -> None:
 
 
 @inlined
-def cross_boundary(lattice: Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts) -> None:
+def cross_boundary(
+    lattice: Lattice, tables: LookupTables, position: i64, n_forms: i64, starts: Starts, gap_cost: f64
+) -> None:
     """Extend the best paths as `advance` does, then by the end of the sentence (`</s>`) to the start of the next
     sentence."""
     nodes, costs, targets = lattice.nodes, lattice.costs, lattice.targets
@@ -122,7 +125,7 @@ def cross_boundary(lattice: Lattice, tables: LookupTables, position: i64, n_form
         row = i64(node.row)
         for k in range(n_forms):
             end = final_cost(tables.states, tables.arcs, nodes[targets[row + k]].state)
-            cost = node.best + (costs[row + k] + end + restart.backoff_cost)
+            cost = node.best + (costs[row + k] + end + restart.backoff_cost + gap_cost)
             _relax(nodes, restart.resolved, cost, number << 32 | k << 1 | 1)
         number = i64(node.next_expanded)
 
@@ -283,7 +286,7 @@ def fill_chunk(
             resume = ahead if is_end else max(i, ahead - context)
             if resume > i:
                 record.token_type, record.n_forms, record.number = GAP, 0, i
-                record.may_begin = record.must_begin = False
+                record.may_begin = False
                 record.label = 0
                 record.offset = -1
                 k += 1
@@ -294,14 +297,14 @@ def fill_chunk(
             needed = max(needed, i + context)
         n_forms = choices.n_forms[i]
         record.token_type, record.number = token_type, i
-        record.may_begin, record.must_begin = words.may_begin[i], words.may_begin[i] and words.must_begin[i]
+        record.may_begin, record.begin_odds = words.may_begin[i], words.begin_odds[i]
         record.label = choices.first_labels[i] if n_forms > 0 else choices.unknown
         record.n_forms = max(n_forms, u32(1))
         record.offset = choices.offsets[i] if n_forms > 0 and choices.offsets.size > 0 else -1
         k += 1
         i += 1
     positions[k].may_begin = i < n and words.may_begin[i]
-    positions[k].must_begin = positions[k].may_begin and words.must_begin[i]
+    positions[k].begin_odds = words.begin_odds[i] if i < n else 0
     return k, i
 
 
@@ -376,10 +379,11 @@ def _search(
         for position in range(filled + 1):
             record = positions[position]
             if position < filled and not ends_paths(record.token_type):
-                if not positions[position + 1].must_begin:
-                    advance(lattice, position, record.n_forms)
-                if positions[position + 1].may_begin:
-                    cross_boundary(lattice, tables, position, record.n_forms, starts)
+                goes_on, begins = gap_costs(positions[position + 1])
+                if goes_on < np.inf:
+                    advance(lattice, position, record.n_forms, goes_on)
+                if begins < np.inf:
+                    cross_boundary(lattice, tables, position, record.n_forms, starts, begins)
                 continue
             if position == filled and next_word < n:
                 break
@@ -392,7 +396,7 @@ def _search(
             else:
                 for i in range(line, word):  # all casings tie at infinite cost
                     path.labels[i] = words.first_labels[i] if words.n_forms[i] > 0 else 0
-                    path.begins[i] = words.may_begin[i] and words.must_begin[i]
+                    path.begins[i] = words.may_begin[i] and words.begin_odds[i] == np.inf
             traced = position + 1
             if position == filled or record.token_type == NEWLINE:
                 costs[lines] = least

@@ -25,6 +25,9 @@ _NUMBERS = ascii_set("0123456789")
 _ROMAN = ascii_set("ivx")
 _AFTER_NUMBER = ascii_set("):.")
 
+NO_MARK, OTHER_MARK, END_MARK, QUOTE = range(4)
+"""What a word is: no mark; a mark; one that may end a sentence; a double quote."""
+
 _LONGEST_REMARK = 16  # words and marks in brackets
 _LONGEST_SMALL = 8  # bytes of a word that stays small, without its apostrophe
 
@@ -242,6 +245,15 @@ def mark_beginnings(buf: U8Array, starts: I64Array, ends: I64Array, token_types:
     for i in range(starts.size):
         may_begin[i] = ended and token_types[i] != NEWLINE and starts[i] > last_end
         ended, last_end = has_ended(buf, starts[i], ends[i], token_types[i], ended), ends[i]
+
+
+@inner
+def mark_of(buf: U8Array, start: i64, end: i64) -> i64:
+    """Return which mark the mark buf[start:end] is: OTHER_MARK, END_MARK or QUOTE."""
+    code = decode(buf, start, end)[0]
+    is_pair = end - start == 2 and (code == 39 or code == 96)  # '' or ``
+    is_quote = is_pair or code == 34 or 0x201C <= code <= 0x201F or code == 0xAB or code == 0xBB
+    return END_MARK if _ends(code) else QUOTE if is_quote else OTHER_MARK
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.models import FORMS, TIED, backoff_models, build, possible_begins, random_model
+from support.models import FORMS, TIED, backoff_models, build, possible_begins, random_model, set_begin_odds
 
 import capfst
 from capfst.casing.first_words import openings
@@ -47,15 +47,16 @@ Begins = tuple[bool, ...]
 
 
 def enumerated(
-    recaser: Recaser, ranges: list[range], costs: list[list[float]], possible: list[list[bool]]
+    recaser: Recaser, ranges: list[range], costs: list[list[float]], possible: list[list[tuple[bool, float]]]
 ) -> list[tuple[float, Labels, Begins]]:
     """Enumerate all casings with all sentence boundaries and their costs, arc by arc. Cheapest first, ties by label and
     then by the later sentence boundary where they first differ."""
     found = []
     starts = recaser.pipeline.engine.starts
-    for begins in itertools.product(*possible):
+    for ways in itertools.product(*possible):
+        begins = tuple(begin for begin, _ in ways)
         for labels in itertools.product(*ranges):
-            cost, state = 0.0, starts.line
+            cost, state = sum(of_gap for _, of_gap in ways), starts.line
             for label, begin, forms, beside in zip(labels, begins, ranges, costs, strict=True):
                 if begin:
                     cost, state = cost + recaser.pipeline.loaded.lm.final(state), starts.sentence
@@ -82,9 +83,9 @@ def casings(
 
 
 def words_of(recaser: Recaser, text: str) -> Words:
-    """Return the words of a text; a sentence begins at every third word, where one may."""
+    """Return the words of a text, with odds that sentences begin where they may."""
     words = recaser.pipeline.loaded.transducer.words(np.frombuffer(text.encode(), np.uint8))
-    words.must_begin[::3] = True
+    set_begin_odds(words)
     return words
 
 

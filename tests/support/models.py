@@ -216,7 +216,15 @@ def backoff_of(model: CapFst, state: int) -> tuple[float, int]:
     return float(arc["weight"]), int(arc["nextstate"])
 
 
-def possible_begins(words: Words, line: slice = slice(None)) -> list[list[bool]]:
-    """Return whether a sentence can begin with each word of a line, and whether none can."""
-    pairs = zip(words.may_begin[line].tolist(), words.must_begin[line].tolist(), strict=True)
-    return [([True] if must else [False, True]) if may else [False] for may, must in pairs]
+def possible_begins(words: Words, line: slice = slice(None)) -> list[list[tuple[bool, float]]]:
+    """Return for each word of a line the possibilities that a sentence begins with it, and that none does, with the
+    costs of these."""
+    pairs = zip(words.may_begin[line].tolist(), words.begin_odds[line].tolist(), strict=True)
+    gaps = [[(False, max(odds, 0)), (True, max(-odds, 0))] if may else [(False, 0.0)] for may, odds in pairs]
+    return [[way for way in gap if way[1] < np.inf] for gap in gaps]
+
+
+def set_begin_odds(words: Words, seed: int = 0) -> None:
+    """Give words odds of beginning a sentence: one in three does, others have any odds."""
+    odds = np.random.default_rng(seed).normal(0, 3, len(words.begin_odds))
+    words.begin_odds[:] = np.where(np.arange(len(odds)) % 3, odds, np.inf)
