@@ -7,6 +7,11 @@ Recasing changes neither their number nor their order, so `Hiding.show` replaces
 HTML (`_Html`) is scanned by the states of its standard's tokenizer. Markdown (`_Markdown`) is read line by line as
 CommonMark does, for its blocks; links, code and tags inside a paragraph are found when it is complete. The bytes that
 are hidden do not depend on the blocks in which a file is read.
+
+The time is proportional to the length, whatever the text is. Each line is read once. An opening that nothing closes is
+remembered by its kind, so that the next one of this kind does not search the text again. A pattern that is tried at an
+opening stops at the next opening of its kind, or matches. What a pattern repeats has limits, so that none of its calls
+takes long: signals and other threads wait for it.
 """
 
 from __future__ import annotations
@@ -182,7 +187,8 @@ class _Html:
                     self.until = b""
                 spans.append((start, i, BLANK))
             elif self.in_tag:
-                i = self._in_tag(data, i)
+                while i < len(data) and self.in_tag and not self.until:
+                    i = self._in_tag(data, i)
                 spans.append((start, i, BLANK))
             elif self.raw:
                 end = re.compile(rb"(?i)</" + self.raw + rb"(?=[\s/>])").search(data, i)
@@ -257,7 +263,6 @@ _FRONT = {b"---": re.compile(rb"(?m)^(?:---|\.\.\.)[ \t]*\r?$"), b"+++": re.comp
 _LONGEST_FRONT = 1 << 16
 _FENCE = re.compile(rb"(`{3,})[^`]*$|(~{3,})|(\$\$)\s*$")
 _ATX = re.compile(rb"#{1,6}(?:[ \t]|$)")
-_BREAK = re.compile(rb"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _UNDERLINE = re.compile(rb"(?:=+|-+)[ \t]*$")
 _ITEM = re.compile(rb"([-+*]|(\d{1,9})[.)])(?: |$)")
 _BLOCK_TAGS = (
@@ -266,28 +271,82 @@ _BLOCK_TAGS = (
     b"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead"
     b"|title|tr|track|ul"
 )
-_ATTRIBUTES = rb"(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*"
+_ATTRIBUTES = rb"(?:\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?){0,999}"
 _TAG = rb"<[A-Za-z][A-Za-z0-9-]*" + _ATTRIBUTES + rb"\s*/?>|</[A-Za-z][A-Za-z0-9-]*\s*>"
 _HTML_RAW = re.compile(rb"(?i)<(?:(?:script|pre|style|textarea)(?=[\s>]|$)|!--|\?|![A-Za-z]|!\[CDATA\[)")
 _HTML_BLOCK = re.compile(rb"(?i)</?(?:" + _BLOCK_TAGS + rb")(?=\s|/?>|$)")
 _HTML_LINE = re.compile(rb"(?:" + _TAG + rb")\s*$")
 
+_SPACES = re.compile(rb" *")
+_DEEPEST = 100  # containers in one another
+
+_OPENING = re.compile(rb"\\(?=[!-/:-@\[-`{-~])|`|<|\](?=[(\[])|\$(?=\$)|\[(?=\^)")
 _INLINE = re.compile(
-    rb"\\[!-/:-@\[-`{-~]"
+    rb"\\."
     rb"|(?P<ticks>`+)"
     rb"|(?P<auto><[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>|<[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+>)"
-    rb"|(?P<tag>" + _TAG + rb"|<!--(?:-?>|.*?-->)|<\?.*?\?>|<![A-Za-z][^>]*>|<!\[CDATA\[.*?\]\]>)"
-    rb"|\]\(\s*(?P<target><[^<>\n]*>|[^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
+    rb"|(?P<tag>" + _TAG + rb"|<!---?>)"
+    rb"|(?P<other><!--|<\?|<![A-Za-z]|<!\[CDATA\[)"
+    rb"|\]\(\s*(?P<target><[^<>\n]*>|[^\s()<][^\s()]*(?:\([^\s()]*\)[^\s()]*){0,999})"
+    rb"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)"
     rb"|\](?P<label>\[[^\[\]\n]*\])"
     rb"|(?P<math>\$\$[^$]+\$\$)"
     rb"|(?P<note>\[\^[^\[\]\s]+\]:?)",
     re.DOTALL,
 )
+"""What is tried at an opening. Code and what `other` opens extend to their closers."""
+_CLOSERS = {b"<!--": b"-->", b"<?": b"?>", b"<![CDATA[": b"]]>"}  # of others: >
 _DEFINITION = re.compile(
-    rb"(?m)^[ >]{0,12}(\[(?!\^)(?:[^\[\]\\\n]|\\.)+\]:[ \t]*(?:<[^<>\n]*>|\S+))(?=[ \t]*$|[ \t]+[\"'(])"
+    rb"(?m)^[ >]{0,12}(\[(?!\^)(?:[^\[\]\\\n]|\\.){1,999}\]:[ \t]*(?:<[^<>\n]*>|\S+))(?=[ \t]*$|[ \t]+[\"'(])"
 )
 _TICKS = re.compile(rb"`+")
 _NAME = re.compile(rb"<([A-Za-z]+)")
+_END_TAGS = {name: re.compile(rb"(?i)</" + name + rb"\s*>") for name in _CODE | _RAW}
+
+
+def _is_break(text: bytes) -> bool:
+    """Return whether a line that begins with this text is a thematic break."""
+    mark = text[:1]
+    return mark in (b"*", b"-", b"_") and not text.rstrip().rstrip(b" \t" + mark) and text.count(mark) >= 3
+
+
+def _end_of_spaces(line: bytes, i: int) -> int:
+    return _SPACES.match(line, i).end()  # type: ignore[union-attr]
+
+
+class _Closers:
+    """Finds what closes openings in data[:end], which are given in their order."""
+
+    def __init__(self, data: bytes, end: int) -> None:
+        self._data = data
+        self._end = end
+        self._missing: set[bytes] = set()  # kinds that nothing closes any more
+        self._last_ticks: dict[int, int] | None = None  # by their number: where the last ones are
+
+    def after(self, opening: bytes, i: int) -> int:
+        """Return the offset after a comment or the like whose opening ends at i; −1 if nothing closes it."""
+        closer = _CLOSERS.get(opening, b">")
+        found = -1 if closer in self._missing else self._data.find(closer, i, self._end)
+        if found < 0:
+            self._missing.add(closer)
+            return -1
+        return found + len(closer)
+
+    def end_tag(self, name: bytes, i: int) -> int:
+        """Return the offset of the end tag of code; −1 if there is none."""
+        found = None if name in self._missing else _END_TAGS[name].search(self._data, i, self._end)
+        if not found:
+            self._missing.add(name)
+            return -1
+        return found.start()
+
+    def after_ticks(self, size: int, i: int) -> int:
+        """Return the offset after code that so many ticks before i open; −1 if no more of that number follow."""
+        if self._last_ticks is None:
+            self._last_ticks = {len(t[0]): t.start() for t in _TICKS.finditer(self._data, i, self._end)}
+        if self._last_ticks.get(size, -1) < i:
+            return -1
+        return next(t.end() for t in _TICKS.finditer(self._data, i, self._end) if t.end() - t.start() == size)
 
 
 class _Container(NamedTuple):
@@ -301,6 +360,8 @@ class _Markdown:
 
     def __init__(self) -> None:
         self.is_start = True
+        self.front = 0  # bytes of front matter that has not ended yet
+        self.held = 0  # bytes of a paragraph that has not ended yet, whose lines have been read
         self.containers: list[_Container] = []
         self.fence = b""  # the characters that opened it
         self.html: _Html | None = None
@@ -309,7 +370,7 @@ class _Markdown:
 
     def scan(self, data: bytes, is_last: bool) -> tuple[list[Span], int]:
         spans: list[Span] = []
-        i = 0
+        i, paragraph = self.held, 0 if self.held else -1  # the paragraph's start
         if self.is_start:
             end = self._front(data, is_last)
             if end < 0:
@@ -318,7 +379,6 @@ class _Markdown:
             if end:
                 spans.append((0, end, BLANK))
                 i = end
-        paragraph = -1  # its start
         while i < len(data):
             newline = data.find(b"\n", i)
             end = len(data) if newline < 0 else newline
@@ -327,47 +387,46 @@ class _Markdown:
                 self._inline(data, paragraph, i, spans)
                 paragraph = -1
             if kind in (_PARAGRAPH, _CONTINUED) and paragraph < 0:
-                paragraph, before = i, self._saved
+                paragraph = i
             if kind == _TEXT:
                 self._inline(data, i, end, spans)
             i = end + 1
-        if paragraph < 0:
-            return spans, len(data)
-        if is_last:
+        if is_last and paragraph >= 0:
             self._inline(data, paragraph, len(data), spans)
-            return spans, len(data)
-        self.containers, self.in_paragraph = before
-        return [span for span in spans if span[0] < paragraph], paragraph
+            paragraph = -1
+        n = paragraph if paragraph >= 0 else len(data)
+        self.held = len(data) - n
+        return spans, n
 
     def _front(self, data: bytes, is_last: bool) -> int:
         """Return the end of the front matter; 0 if there is none, −1 if more of the file is needed."""
         first = data[: data.find(b"\n") + 1].removeprefix(b"\xef\xbb\xbf").rstrip()
         if first not in _FRONT:
             return 0
-        end = _FRONT[first].search(data, data.find(b"\n") + 1)
+        end = _FRONT[first].search(data, max(self.front, data.find(b"\n") + 1))
         if not end and not is_last and len(data) <= _LONGEST_FRONT:
+            self.front = len(data)
             return -1
         return end.end() if end and end.end() <= _LONGEST_FRONT else 0
 
     def _line(self, line: bytes, raw: bytes, start: int, spans: list[Span]) -> int:
         """Read a line; return its kind. line: with tabs expanded; raw: as it is, at the offset `start`."""
         whole = (start, start + len(raw), BLANK)
-        self._saved = list(self.containers), self.in_paragraph
-        rest, n = line, 0
+        at, first, n = 0, -1, 0  # the end of the marks of containers, and of the spaces after them
         for n, container in enumerate([*self.containers, None]):  # noqa: B007
+            first = first if first >= at else _end_of_spaces(line, at)
             if container is None:
                 break
-            stripped = rest.lstrip(b" ")
-            indent = len(rest) - len(stripped)
             if container.indent:
-                if stripped and indent < container.indent:
+                if first < len(line) and first - at < container.indent:
                     break
-                rest = rest[container.indent :]
-            elif indent < 4 and stripped.startswith(b">"):
-                rest = stripped[1:].removeprefix(b" ")
+                at = min(at + container.indent, len(line))
+            elif first - at < 4 and line.startswith(b">", first):
+                at = first + 1 + line.startswith(b" ", first + 1)
             else:
                 break
         is_open = n == len(self.containers)
+        rest = line[at:]
         if self.fence:
             if is_open:
                 spans.append(whole)
@@ -388,32 +447,27 @@ class _Markdown:
                 del self.containers[n:]
             self.in_paragraph = False
             return _CODE_LINE
-        opened = list(self.containers[:n])
-        while True:
-            stripped = rest.lstrip(b" ")
-            indent = len(rest) - len(stripped)
-            if indent >= 4:
-                break
-            if stripped.startswith(b">"):
+        opened = self.containers[:n]
+        while first - at < 4 and len(opened) < _DEEPEST:
+            if line.startswith(b">", first):
                 opened.append(_Container(0))
-                rest = stripped[1:].removeprefix(b" ")
-                was_paragraph = False
-                continue
-            item = _ITEM.match(stripped)
-            if item and not _BREAK.match(stripped.rstrip()):
-                content = stripped[item.end(1) :].lstrip(b" ")
-                if was_paragraph and is_open and (not content or item[2] not in (None, b"1")):
+                at = first + 1 + line.startswith(b" ", first + 1)
+            elif (item := _ITEM.match(line, first)) and not _is_break(line[first:]):
+                content = _end_of_spaces(line, item.end(1))
+                is_empty = content == len(line)
+                if was_paragraph and is_open and (is_empty or item[2] not in (None, b"1")):
                     break
-                blanks = len(stripped) - item.end(1) - len(content)
-                width = item.end(1) + (blanks if content and blanks <= 4 else 1)
-                opened.append(_Container(indent + width))
-                rest = stripped[width:]
-                was_paragraph = False
-                continue
-            break
-        text = rest.strip()
+                blanks = content - item.end(1)
+                end = item.end(1) + (1 if is_empty or blanks > 4 else blanks)
+                opened.append(_Container(end - at))
+                at = min(end, len(line))
+            else:
+                break
+            was_paragraph = False
+            first = _end_of_spaces(line, at)
+        text = line[at:].strip()
         is_new = not was_paragraph
-        leaf = self._leaf(text, indent, is_new)
+        leaf = self._leaf(text, first - at, is_new)
         if leaf == _PARAGRAPH and was_paragraph:
             return _CONTINUED  # also where the marks of containers are missing
         self.containers = opened
@@ -440,7 +494,7 @@ class _Markdown:
         if _HTML_BLOCK.match(text) or (is_new and _HTML_LINE.match(text)):
             self.html, self.until_blank = _Html(), True
             return _CODE_LINE
-        if _ATX.match(text) or _BREAK.match(text) or (not is_new and _UNDERLINE.match(text)):
+        if _ATX.match(text) or _is_break(text) or (not is_new and _UNDERLINE.match(text)):
             return _TEXT
         return _PARAGRAPH
 
@@ -455,23 +509,33 @@ class _Markdown:
         """Find code, tags and targets in data[start:end], a paragraph or heading."""
         for definition in _DEFINITION.finditer(data, start, end):
             spans.append((*definition.span(1), BLANK))
+        closers = _Closers(data, end)
         i = start
-        while found := _INLINE.search(data, i, end):
+        while opening := _OPENING.search(data, i, end):
+            i = opening.end()
+            found = _INLINE.match(data, opening.start(), end)
+            if not found:
+                continue
+            if found["other"]:
+                close = closers.after(found["other"], found.end())
+                if close >= 0:
+                    i = close
+                    spans.append((found.start(), i, BLANK))
+                continue
             i = found.end()
             if found["ticks"]:
-                size = len(found["ticks"])
-                close = next((t for t in _TICKS.finditer(data, i, end) if len(t[0]) == size), None)
-                if close:
-                    i = close.end()
+                close = closers.after_ticks(len(found["ticks"]), i)
+                if close >= 0:
+                    i = close
                     spans.append((found.start(), i, CODE))
             elif found["tag"]:
                 spans.append((*found.span(), BLANK))
                 name = _NAME.match(found["tag"])
-                if name and name[1].lower() in _CODE | _RAW and not found["tag"].endswith(b"/>"):
-                    close = re.compile(rb"(?i)</" + name[1] + rb"\s*>").search(data, i, end)
-                    if close:
-                        spans.append((i, close.start(), CODE))
-                        i = close.start()
+                if name and name[1].lower() in _END_TAGS and not found["tag"].endswith(b"/>"):
+                    close = closers.end_tag(name[1].lower(), i)
+                    if close >= 0:
+                        spans.append((i, close, CODE))
+                        i = close
             elif group := found.lastgroup:
                 spans.append((*found.span(group), CODE if group in ("auto", "math") else BLANK))
 
