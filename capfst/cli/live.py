@@ -26,6 +26,7 @@ _PIECE = 1 << 8  # bytes read at once: a few words, so that the first does not w
 _LONGEST = 1 << 20  # characters that are held: of a word, a hypothesis or an object of JSON
 
 _ended = re.compile(r"(?<=[\r\n])").split
+_word_ends = re.compile(r"\S\s").search
 _spaces_and_words = re.compile(r"(\S+)").split
 _FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("(?:[^"\\]|\\.)*")')
 _object = json.JSONDecoder().raw_decode
@@ -45,13 +46,14 @@ def recase_stream(
     """
     held, is_revised = "", False  # the last word, or, once an utterance is revised, its next hypothesis
     for text in _decoded(source, errors, transcoding):
-        *lines, held = _ended(held + text)
+        first, *more = _ended(text)
+        *lines, held = [held + first, *more]
         cased = []
         for line in lines:
             ends = line[-1] == "\n"
             cased += [_cased(stream, line[:-1], is_revised, ends), line[-1]]
             is_revised = not ends
-        if not is_revised:
+        if not is_revised and _word_ends(held, max(0, len(held) - len(text) - 1)):
             parts = _spaces_and_words(held)
             n_whole = max(0, len(parts) - (1 if parts[-1] else 3))  # a word is whole if white space follows
             cased.append(stream.add("".join(parts[:n_whole])))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from capfst.text.sentences import CLOSES, ENDS
 
 _SOUND, _SOUND_LINE = 3, 6  # most words in round brackets that are a sound: inside a line, and as a whole line
 _SHOUT = 4  # most words in capitals that stay among text that is not in capitals: shouts, signs, sounds
+_MOST_SAME = 100  # lines that a cue may repeat from the cue before
 _LEAST_STARTS, _CAPITAL_STARTS = 3, 0.8  # cues within a sentence; fraction with a capital that shows they are not
 
 LINE, TAG, MUSIC, SOUND, TURN, ENTITY, OVERRIDE, SPACE = (
@@ -70,10 +72,11 @@ class Marks:
 
     def _lines(self, data: str, begin: int, last: int) -> tuple[list[list[Span]], bool]:
         """Return the text of a cue by lines; and whether another speaker begins after it."""
+        capitals = _Capitals(data, begin, last)
         if not _special(data, begin, last):  # nearly always
             lines, before = [], " "
             for line in _text_lines(data, begin, last):
-                skipped, breaks = _beginning(line[0], data[line.end() : last])
+                skipped, breaks = _beginning(line[0], line.start(), capitals)
                 before = "\n" if breaks else before
                 if skipped < len(line[0]):
                     lines.append([Span(line.start() + skipped, line.end(), line[0][skipped:], before)])
@@ -84,7 +87,7 @@ class Marks:
         for mark in chain(self._marks(data, begin, last), [None]):
             start, stop = end, mark.start() if mark else last
             if start < stop and not is_drawing:
-                skipped, breaks = _beginning(data[start:stop], data[stop:last]) if starts_line else (0, False)
+                skipped, breaks = _beginning(data[start:stop], start, capitals) if starts_line else (0, False)
                 before = "\n" if breaks else before
                 text = data[start + skipped : stop]
                 if text.strip():
@@ -128,15 +131,34 @@ def _is_shout(text: str) -> bool:
     return text.isupper() and 1 < len(text.split()) <= _SHOUT
 
 
-def _beginning(text: str, rest: str) -> tuple[int, bool]:
+class _Capitals:
+    """Finds the ends of a cue that are in capitals; it reads the cue once, when it is first asked."""
+
+    def __init__(self, data: str, begin: int, last: int) -> None:
+        self._data, self._begin, self._last = data, begin, last
+
+    @cached_property
+    def starts(self) -> range:
+        """The offsets from which the cue, up to its end, is in capitals."""
+        data, offsets = self._data, range(self._last - 1, self._begin - 1, -1)
+        upper = next((i for i in offsets if data[i].isupper()), self._begin - 1)
+        other = next((i for i in offsets if data[i].islower() or data[i].istitle() > data[i].isupper()), -1)
+        return range(max(other + 1, self._begin), upper + 1)
+
+
+def _beginning(text: str, offset: int, capitals: _Capitals) -> tuple[int, bool]:
     """Return how many characters at the beginning of a line stay as they are, and whether another speaker begins.
-    rest: of the cue, after the text."""
+
+    Args:
+        offset: of the line, in the data.
+        capitals: of its cue.
+    """
     if text[0].islower():
         return 0, _lone_label(text) is not None
     dash = _dash(text)
     start = dash.end() if dash else 0
     label = _label(text, start)
-    if label and label[0].isupper() and not f"{text[label.end() :]}{rest}".isupper():
+    if label and label[0].isupper() and offset + label.end() not in capitals.starts:
         start = label.end()
     return start, bool(dash or label)
 
@@ -220,7 +242,7 @@ def _n_same(before: list[str], lines: list[str]) -> tuple[int, bool]:
     of these has more words."""
     if not any(lines[0].startswith(line) for line in before):
         return 0, False
-    for n in range(min(len(lines), len(before)), 0, -1):
+    for n in range(min(len(lines), len(before), _MOST_SAME), 0, -1):
         if lines[: n - 1] == before[-n:-1] or n == 1:
             if lines[n - 1] == before[-1]:
                 return n, False

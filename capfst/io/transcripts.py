@@ -82,7 +82,7 @@ _LONG = 60  # seconds: more than most words or segments last
 _DEEPEST = 32  # steps of a path that are kept: no text is deeper
 _CHANCE = 20  # letters that no other field has by chance
 _special = re.compile(r"\s*(?:\[_[A-Z0-9_]+\]|<\|[^|]*\|>)\s*").fullmatch  # tokens of Whisper that are not text
-_tokens = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
+_tokens = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|[\[\]{},:]|[^\[\]{},:"\s]+').finditer
 
 Path = tuple[Step, ...]
 
@@ -106,15 +106,20 @@ class _Value:
     @property
     def speaker(self) -> str | None:
         """The speaker that it names, or else one that it is in."""
-        own = self.known.get(_SPEAKER)
-        return own if own is not None or self.parent is None else self.parent.speaker
+        value: _Value | None = self
+        for _ in range(_DEEPEST):
+            if value is None or _SPEAKER in value.known:
+                break
+            value = value.parent
+        return value.known.get(_SPEAKER) if value else None
 
     @property
     def times(self) -> tuple[float, float] | None:
         """Its begin and end, in the unit of the file; those of the object of which it is an alternative."""
-        if _BEGIN not in self.known and self.parent is not None and self.parent.path[-1:] == ("alternatives",):
-            return self.parent.parent.times if self.parent.parent else None
-        begin, end, length = (_number(self.known.get(kind, "")) for kind in (_BEGIN, _END, _DURATION))
+        known = self.known
+        if _BEGIN not in known and self.parent is not None and self.parent.path[-1:] == ("alternatives",):
+            known = self.parent.parent.known if self.parent.parent else {}
+        begin, end, length = (_number(known.get(kind, "")) for kind in (_BEGIN, _END, _DURATION))
         end = begin + length if isnan(end) else end
         return (begin, end) if isfinite(end - begin) else None
 

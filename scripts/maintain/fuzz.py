@@ -6,6 +6,7 @@
     python scripts/maintain/fuzz.py models 5000       damaged models: refused, or only case changes
     python scripts/maintain/fuzz.py signals 200       commands that get a signal: nothing half-written
     python scripts/maintain/fuzz.py soak 600          seconds of threads that load and recase
+    python scripts/maintain/fuzz.py growth 2000       repeated fragments: four times the text takes four times the time
 
 Each prints its figures, or ends with status 1 and what to repeat the failure with. All but the signals run in worker
 processes, so that a crash is a failure, too.
@@ -13,9 +14,11 @@ processes, so that a crash is a failure, too.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import json
+import math
 import os
 import random
 import re
@@ -40,6 +43,7 @@ from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
 from capfst.exceptions import CapfstError
 from capfst.io.speech import reader
+from capfst.punctuation import train as punctuation
 from capfst.system.budget import resident
 from capfst.system.workers import map_in_processes
 from capfst.text.unicode import lower
@@ -285,6 +289,88 @@ def written(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in names if path.name != ".capfst-batch.jsonl"}
 
 
+# Growth
+
+REPEATED = r"""
+    a A x1 I'm O' don't n't 's 'tis l' d' qu' McD iPhone JOHN: MR. u.s. e.g. i.e. St. A. A.B the New York new-york
+    state-of-the-art CamelCase . .. ... ! ? , ; : - -- – — / \ | _ # @ * ** + = ~ ^ % $ $$ & && ' " ` `` ``` “ ” ‘ ’ «
+    » ( ) [ ] { } < > () [] {} <> ]( ][ [^ [a]: (a) [a] {a} <a> </a> <a <a b=' <a b=" <!-- --> <? ?> <![CDATA[ ]]> <!D
+    <code> </code> <kbd> <pre> <script> <div> <br> <v A> <i> <00:01.000> &amp; &#1; &# &amp &gt;&gt; >> >>> -> ♪ ♪♪ \N
+    \h {\p1} {\i1} [br] %s %d %( ${ {{ }} {% {0} __init__ a_b aB --flag -f a.b a/b ./a ../ C:\ /usr/ http:// www.
+    http://a.b a@b @a #a 1 0 10 1.5 1,000 1st 10am 5% 1) 1. 00: 00:00:01,000 é İ ß ẞ ǅ ﬁ Σ ς Α и 你 （ 【 😀
+""".split()  # noqa: SIM905
+REPEATED += "e\u0301 \u0301 \u0307 i\u0307 \u200d A\u200dB \u200b \ufeff \xad \u2028 \xa0 \0 \x1a \x7f".split(" ")  # noqa: SIM905
+GAPS = ["", "", "", " ", " ", "\n", "\n\n", "\n> ", "\n- ", "\n    ", "\r\n", "\t", ". "]
+GROWTH_OPTIONS: list[dict[str, Any]] = [
+    *OPTIONS, {"restore": "punctuation"}, {"restore": "punctuation,case", "sentence_case": True, "keep_marks": False},
+    {"document": True, "wrapped": True, "input_case": "evidence"},
+    {"words": {"A": None, "A.B": None, "A A": 1.0, "a a a": 2.0, "New York New York": None, "I'M": -1.0}},
+]  # fmt: skip
+SHORT, LONG = 25_000, 100_000  # characters
+GROWTH = 2.2  # of the time, divided by that of the text: clearly more than linear
+LEAST = 0.1  # seconds of the longer text, so that the difference is not noise
+TRIES = 4
+
+
+def repeated(rng: random.Random) -> str:
+    """Return a short text that is to be repeated."""
+    parts = [rng.choice(REPEATED) + rng.choice(GAPS) for _ in range(rng.choice([1, 1, 2, 3]))]
+    return rng.choice([str, str, str.upper])("".join(parts))
+
+
+def filled(kind: str, fragment: str, size: int, is_long: bool) -> str:
+    """Return a file of a format with a number of characters of a fragment: in a few long texts, or in many short."""
+    head, part = FILES[kind]
+    if kind in ("ctm", "stm", "kaldi"):
+        fragment = re.sub(r"\s", "_" if kind == "ctm" else " ", fragment)
+    escaped = json.dumps(fragment)[1:-1] if kind == "transcript" else fragment
+    n = size // len(fragment)
+    times = n // part.count("{}") if is_long else 3
+    slots = [escaped * times] * part.count("{}")
+    text = head.replace("{}", "") + part.format(*slots) * (1 if is_long else n // len(slots) // 3)
+    return text.removesuffix(",\n") + "]" if kind == "transcript" else text
+
+
+def cpu_seconds(call: Callable[[], object]) -> float:
+    """Return how long a call computes."""
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
+
+
+def measure_growth(task: tuple[str, int]) -> str:
+    """Recase a fragment, repeated, as a text or a file, and four times as much of it. Return what was recased."""
+    model, seed = task
+    rng = random.Random(seed)
+    fragment, options, is_long = repeated(rng), rng.choice(GROWTH_OPTIONS), rng.randint(0, 1) == 0
+    kind = rng.choice(["text", "text", "stream", *FILES])
+    short_size, long_size = (SHORT // 10, LONG // 10) if kind == "stream" else (SHORT, LONG)
+    recaser = _recaser(model)
+    pipeline = recaser.pipeline_with(options, "recaser")
+
+    def recase(size: int) -> None:
+        if kind == "text":
+            recaser(fragment * (size // len(fragment)), **options)
+        elif kind == "stream":
+            for _ in recase_stream(recaser.stream(4), io.BytesIO((fragment * (size // len(fragment))).encode())):
+                pass
+        else:
+            with contextlib.suppress(CapfstError):
+                for part in reader("file", kind).read([filled(kind, fragment, size, is_long).encode()]):
+                    part.written(pipeline.recase_text(part.spoken))
+
+    short = long = math.inf
+    for _ in range(TRIES):
+        short = min(short, cpu_seconds(lambda: recase(short_size)))
+        long = min(long, cpu_seconds(lambda: recase(long_size)))
+        if long < LEAST or long < GROWTH * short * LONG / SHORT:
+            return kind
+    raise FuzzingError(
+        f"seed {seed}: {fragment!r} {'at length' if is_long else 'in pieces'} as {kind} with {options}:"
+        f" {short_size:,} characters take {short:.2f} s, {long_size:,} take {long:.2f} s"
+    )
+
+
 # Command line
 
 
@@ -348,6 +434,21 @@ def models(number: int, seed: int, jobs: int) -> None:
     for kind, count in sorted(counts.items()):
         click.echo(f"{count:7,} {kind}")
     click.echo(f"{sum(counts.values()):,} damaged models: no crash, and in no output more than case has changed")
+
+
+@cli.command()
+@click.argument("number", type=int)
+@seed_option
+@jobs_option
+def growth(number: int, seed: int, jobs: int) -> None:
+    """Recase NUMBER repeated fragments, as texts and in files, at two sizes."""
+    with tempfile.TemporaryDirectory() as folder:
+        punctuation.LEAST_STEPS = 20  # what it restores does not matter
+        model = trained(Path(folder), restore="punctuation,case")
+        counts = Counter(in_order(measure_growth, ((model, seed + k) for k in range(number)), jobs))
+    for kind, count in sorted(counts.items()):
+        click.echo(f"{count:7,} {kind}")
+    click.echo(f"{sum(counts.values()):,} repeated fragments: the time grows with the size")
 
 
 @cli.command()
