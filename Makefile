@@ -69,6 +69,7 @@ fuzz: $(VENV)/dev
 	$(BIN)/python scripts/maintain/fuzz.py lines 1000000
 	$(BIN)/python scripts/maintain/fuzz.py files 20000
 	$(BIN)/python scripts/maintain/fuzz.py models 5000
+	$(BIN)/python scripts/maintain/fuzz.py growth 1000
 	$(BIN)/python scripts/maintain/fuzz.py signals 200
 	$(BIN)/python scripts/maintain/fuzz.py soak 120
 

@@ -3,7 +3,7 @@
 import io
 import os
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count, islice, pairwise
 
 import pytest
@@ -13,6 +13,7 @@ from support.models import FORMS, in_one_folder, random_model
 
 import capfst
 from capfst import stream as stream_module
+from capfst.cli import live
 from capfst.cli.live import recase_stream, recase_stream_json
 from capfst.recaser import Recaser
 from capfst.text.unicode import lower
@@ -397,3 +398,22 @@ def test_compressed_text_and_endless_words_are_refused(trigrams: Recaser, monkey
     for text in b"a" * 200, b"us\r" + b"it " * 50:
         with pytest.raises(capfst.CorpusError, match=r"<stdin>: 100 characters.*--stream"):
             through(trigrams, text, size=10)
+
+
+@pytest.mark.parametrize("text", [b"a", b" ", b"it" + b" " * 98])
+def test_what_has_no_end_is_read_once(trigrams: Recaser, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    n_read = 0
+
+    def counting(function: Callable[..., list[str]]) -> Callable[[str], list[str]]:
+        def call(read: str) -> list[str]:
+            nonlocal n_read
+            n_read += len(read)
+            return function(read)
+
+        return call
+
+    for name in ("_ended", "_spaces_and_words"):
+        monkeypatch.setattr(live, name, counting(getattr(live, name)))
+    text *= 20_000 // len(text)
+    assert lower(through(trigrams, text, size=100).decode()) == text.decode()
+    assert n_read < 4 * len(text)

@@ -28,7 +28,7 @@ _LONGEST = 1 << 20  # characters that are held: of a word, a hypothesis or an ob
 _ended = re.compile(r"(?<=[\r\n])").split
 _word_ends = re.compile(r"\S\s").search
 _spaces_and_words = re.compile(r"(\S+)").split
-_FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("(?:[^"\\]|\\.)*")')
+_FIELD = re.compile(r'("(partial|text|word)"\s*:\s*)("[^"\\]*(?:\\.[^"\\]*)*")')
 _object = json.JSONDecoder().raw_decode
 
 

@@ -106,20 +106,15 @@ class _Value:
     @property
     def speaker(self) -> str | None:
         """The speaker that it names, or else one that it is in."""
-        value: _Value | None = self
-        for _ in range(_DEEPEST):
-            if value is None or _SPEAKER in value.known:
-                break
-            value = value.parent
-        return value.known.get(_SPEAKER) if value else None
+        own = self.known.get(_SPEAKER)
+        return own if own is not None or self.parent is None else self.parent.speaker
 
     @property
     def times(self) -> tuple[float, float] | None:
         """Its begin and end, in the unit of the file; those of the object of which it is an alternative."""
-        known = self.known
-        if _BEGIN not in known and self.parent is not None and self.parent.path[-1:] == ("alternatives",):
-            known = self.parent.parent.known if self.parent.parent else {}
-        begin, end, length = (_number(known.get(kind, "")) for kind in (_BEGIN, _END, _DURATION))
+        if _BEGIN not in self.known and self.parent is not None and self.parent.path[-1:] == ("alternatives",):
+            return self.parent.parent.times if self.parent.parent else None
+        begin, end, length = (_number(self.known.get(kind, "")) for kind in (_BEGIN, _END, _DURATION))
         end = begin + length if isnan(end) else end
         return (begin, end) if isfinite(end - begin) else None
 

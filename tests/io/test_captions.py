@@ -11,6 +11,8 @@ import webvtt
 from support.subtitles import FILES, damaged
 
 from capfst import CapfstError, CorpusError, Recaser, load
+from capfst.io.captions import Srt
+from capfst.io.cue_text import Marks, _n_same
 from capfst.io.speech import reader
 from capfst.text.unicode import lower
 
@@ -207,3 +209,42 @@ def test_urls_and_escapes_in_capitals_stay(recaser: Recaser) -> None:
     assert r"%s and \u00c7" in out
     assert out.endswith("\u0345\n")
     assert lower(out) == lower(text)
+
+
+class Counted(str):
+    """A text that counts the characters that are taken from it."""
+
+    taken = 0
+
+    def __getitem__(self, key):
+        part = super().__getitem__(key)
+        self.taken += len(part)
+        return part
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [("JOHN:\n", "JOHN:"), ("- JOHN: A\n", "JOHN: A"), ("<i>JOHN: A\n", "A"), ("JOHN: a\n", "a")],
+)
+def test_many_speakers_in_a_cue_are_read_once(line: str, word: str) -> None:
+    text = Counted(line * 1000)
+    cue = Marks(Srt.marks).read(text, 0, len(text), breaks=False)
+    assert cue.lines[0][0].value.strip() == word  # a cue in capitals has no labels
+    assert text.taken < 6 * len(text)
+
+
+class CountedLines(list):
+    """Lines that count those that are taken from them."""
+
+    taken = 0
+
+    def __getitem__(self, key):
+        part = super().__getitem__(key)
+        CountedLines.taken += len(part) if isinstance(key, slice) else 1
+        return part
+
+
+def test_cues_with_many_lines_are_compared_in_part() -> None:
+    before, lines = (CountedLines(["A"] * 3000 + [last]) for last in "BA")
+    assert _n_same(before, lines) == (0, False)
+    assert CountedLines.taken < 50_000

@@ -17,10 +17,11 @@ FUZZ = Path(__file__).parents[2] / "scripts" / "maintain" / "fuzz.py"
         (("lines", "7500", "--jobs", "1"), "7,500 lines × sets of options: in none"),
         (("files", "300", "--jobs", "1"), "300 files and streams: in none"),
         (("models", "100", "--jobs", "2"), "100 damaged models: no crash"),
+        (("growth", "20", "--jobs", "1"), "20 repeated fragments: the time grows"),
         (("signals", "8"), "8 signals: nothing half-written"),
         (("soak", "3"), "3 s: "),
     ],
-    ids=["lines", "files", "models", "signals", "soak"],
+    ids=["lines", "files", "models", "growth", "signals", "soak"],
 )
 def test_a_short_attack(arguments: tuple[str, ...], result: str) -> None:
     done = subprocess.run([sys.executable, FUZZ, *arguments], capture_output=True, timeout=TIMEOUT, check=False)
