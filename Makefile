@@ -25,7 +25,7 @@ help:
 	@echo 'make model SOURCES=folder        build a bundled model from the texts of its model card [NAME=multi]'
 	@echo 'make bench CORPUS=path TEXT=f    measure models of several sizes, and KenLM [KENLM=folder BENCH_OPTIONS=…]'
 	@echo 'make docs                       build the documentation site, in build/site'
-	@echo 'make fuzz                       attack capfst with random lines, damaged models and signals, about 15 minutes'
+	@echo 'make fuzz                       attack capfst with random and repeated text, damaged models and signals, about 20 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
 	@echo 'make package                    build wheel and source distribution, in dist/'
 	@echo 'make clean                      remove everything that make has built'
@@ -69,7 +69,7 @@ fuzz: $(VENV)/dev
 	$(BIN)/python scripts/maintain/fuzz.py lines 1000000
 	$(BIN)/python scripts/maintain/fuzz.py files 20000
 	$(BIN)/python scripts/maintain/fuzz.py models 5000
-	$(BIN)/python scripts/maintain/fuzz.py growth 1000
+	$(BIN)/python scripts/maintain/fuzz.py growth 500
 	$(BIN)/python scripts/maintain/fuzz.py signals 200
 	$(BIN)/python scripts/maintain/fuzz.py soak 120
 

@@ -315,7 +315,8 @@ TRIES = 4
 def repeated(rng: random.Random) -> str:
     """Return a short text that is to be repeated."""
     parts = [rng.choice(REPEATED) + rng.choice(GAPS) for _ in range(rng.choice([1, 1, 2, 3]))]
-    return rng.choice([str, str, str.upper])("".join(parts))
+    text = "".join(parts)
+    return rng.choice([text, text, text.upper()])
 
 
 def filled(kind: str, fragment: str, size: int, is_long: bool) -> str:
