@@ -27,7 +27,7 @@ help:
 	@echo 'make experiments                run the documented experiments and benchmarks on small parts of corpora'
 	@echo '        [DATA=folder BRIEF=1]'
 	@echo 'make docs                       build the documentation site, in build/site'
-	@echo 'make fuzz                       attack capfst with random lines, damaged models, signals and requests, about 15 minutes'
+	@echo 'make fuzz                       attack capfst with random and repeated text, damaged models, signals and requests, 20 minutes'
 	@echo 'make lint                       check style, types and the layers of the package'
 	@echo 'make package                    build wheel and source distribution, in dist/'
 	@echo 'make clean                      remove everything that make has built'
@@ -71,7 +71,7 @@ fuzz: $(VENV)/dev
 	$(BIN)/python scripts/maintain/fuzz.py lines 1000000
 	$(BIN)/python scripts/maintain/fuzz.py files 20000
 	$(BIN)/python scripts/maintain/fuzz.py models 5000
-	$(BIN)/python scripts/maintain/fuzz.py growth 1000
+	$(BIN)/python scripts/maintain/fuzz.py growth 500
 	$(BIN)/python scripts/maintain/fuzz.py signals 200
 	$(BIN)/python scripts/maintain/fuzz.py soak 120
 	$(BIN)/python scripts/maintain/fuzz.py service 120

@@ -424,7 +424,7 @@ def repeated(rng: random.Random) -> str:
     """Return a short text that is to be repeated."""
     parts = [rng.choice(REPEATED) + rng.choice(GAPS) for _ in range(rng.choice([1, 1, 2, 3]))]
     text = "".join(parts)
-    return text.upper() if rng.random() < 1 / 3 else text
+    return rng.choice([text, text, text.upper()])
 
 
 def filled(kind: str, fragment: str, size: int, is_long: bool) -> str:
