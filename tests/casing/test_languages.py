@@ -314,4 +314,5 @@ def test_clitics_are_short_words_of_ascii() -> None:
     assert all(clitic.isascii() and clitic.islower() and len(clitic) <= 8 for clitic in clitics)
     assert all(clitic.strip("'").isalpha() and (clitic[0] + clitic[-1]).count("'") == 1 for clitic in clitics)
     assert languages("fr").clitics.dtype == np.uint64
-    assert {row[0] for row in rows("clitics.tsv")} <= set(known())
+    assert {row[0] for row in rows("clitics.tsv") + rows("small_first.tsv")} <= set(known())
+    assert all(word.isascii() and len(word) <= 8 for _, word in rows("small_first.tsv"))

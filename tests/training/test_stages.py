@@ -290,3 +290,17 @@ def test_an_unknown_language_is_an_error(tmp_path):
     (tmp_path / "b.fst").write_bytes(data.replace(b"lowercasing:tr", b"lowercasing:zz"))
     with pytest.raises(CapfstError, match=r"/b\.fst: .*'zz'"):
         capfst.load(tmp_path / "b.fst")
+
+
+def test_entities_and_inclusive_forms_are_learned_as_they_are_meant(tmp_path):
+    plain, given = tmp_path / "plain.txt", tmp_path / "given.txt"
+    plain.write_text("It's O'Neill's \"house\" in New\u00a0York.\nDie Schülerinnen und die député in Köln.\n")
+    given.write_text(
+        "It&apos;s O&#039;Neill&apos;s &quot;house&quot; in New&nbsp;York.\n"
+        "Die Schüler:innen und die député·e·s in K&ouml;ln.\n"
+    )
+    models = [
+        capfst.train(file, file.with_suffix(".fst"), context=False, clean=False).load().model for file in (plain, given)
+    ]
+    assert [*map(str, models[0].symbols)] == [*map(str, models[1].symbols)]
+    assert (models[0].arcs == models[1].arcs).all()
