@@ -49,7 +49,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 PEER = str(Path(__file__).with_name("peer.py"))
 SECONDS, RUNS = 2, 3
 """Of each measurement of speed, and runs of it."""
-QUICK = 500
+QUICK = 200
 """Number of lines taken from each text and corpus with --quick."""
 
 

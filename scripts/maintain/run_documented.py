@@ -45,7 +45,7 @@ OF_CAPFST = PAGES[:4]
 """The pages of which commands of capfst are run, too."""
 INSTEAD = {r"make bench .*": "python scripts/bench/bench.py CORPUS TEXT"}
 """What make runs, without the installation of packages."""
-TEXTS = ("dev/en/wikipedia_wikitext2_valid.txt.zst", "dev/en/web_ewt_dev.txt.zst")
+TEXTS = ("test/en/wikipedia_wikitext2_test.txt.zst", "dev/en/web_ewt_dev.txt.zst")
 CORPORA = ("train/en/wikipedia_wikisplit.txt.zst", "train/en/wikipedia_truecase.txt.zst")
 LINES = 500, 3000
 """Numbers of lines taken from each text, and from each corpus."""
@@ -54,7 +54,8 @@ LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt", "tr")
 BRIEF_WITHOUT = {
     "bilingual.py": "left out: it aligns 9,000 pairs and trains on them",
     "named_entities.py": "left out: it trains a tagger for each fold of four corpora",
-    "restored_punctuation.py": "left out: it trains a network; tests run it",
+    "multilingual.py": "left out: it trains seven models; a test runs it",
+    "punctuation.py": "left out: it trains networks and log-linear models; tests run it",
 }
 """Commands that `--brief` leaves out, as patterns, and why."""
 SECONDS = 1200  # that a command may take
