@@ -48,7 +48,7 @@ def test_the_words_of_a_list_enter_the_vocabulary_in_their_case(corpus: Path) ->
 @pytest.mark.parametrize("number", [-1, 10**12 + 1, 10**30])
 def test_a_number_out_of_range_is_an_error(corpus: Path, number: int) -> None:
     (corpus / "words.txt").write_text(f"Wells\t{number}\n")
-    with pytest.raises(CorpusError, match="words.txt: .*out of range"):
+    with pytest.raises(CorpusError, match=r"words.txt: .*out of range"):
         capfst.train(corpus / "text.txt", corpus / "cap.fst", words=corpus / "words.txt")
 
 
