@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from starlette.requests import Request
 
+from capfst.options import ServeOptions
 from capfst.serve.answers import RefusedError
 from capfst.serve.connection import Connection
 from capfst.serve.waiting import Waiting
@@ -94,13 +95,11 @@ async def pieces(
 
 
 @asynccontextmanager
-async def read_body(
-    request: Request, most: int, budget: Budget, waiting: Waiting, most_waiting: int
-) -> AsyncIterator[bytes]:
-    """Read a body of at most this number of bytes, which count against the budget in this context."""
+async def read_body(request: Request, limits: ServeOptions, budget: Budget, waiting: Waiting) -> AsyncIterator[bytes]:
+    """Read a body, whose bytes count against the budget in this context. waiting: as in `pieces`."""
     text = Text(budget)
     try:
-        async for piece in pieces(request, most, waiting, most_waiting, text):
+        async for piece in pieces(request, limits.max_body, waiting, limits.max_requests, text):
             text.add(piece)
         yield bytes(text.data)
     finally:

@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from capfst.options import ServeOptions
 
-_LOCAL = re.compile(rb"localhost|127(?:\.\d{1,3}){3}|\[::1\]")
+_LOCAL = re.compile(rb"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d*)?")
 _PORT = re.compile(rb":\d*$")
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -66,8 +66,7 @@ class Senders:
         """Return whether the service has this name."""
         if not self._is_local or self._is_any:
             return True
-        name = _without_port(host)
-        return _LOCAL.fullmatch(name) is not None or name in self._names
+        return _LOCAL.fullmatch(host) is not None or _without_port(host) in self._names
 
 
 def _without_port(host: bytes) -> bytes:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
@@ -46,6 +45,21 @@ _FILES = 8  # that are recased at once
 _BODIES = 16  # of the largest size, which may be in memory at once
 
 
+class _Handled:
+    """Counts requests while they are handled; RefusedError if there are too many."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._n = most, 0
+
+    async def __aenter__(self) -> None:
+        if self._n >= self._most:
+            raise RefusedError(429, "too many requests. Try again later.")
+        self._n += 1
+
+    async def __aexit__(self, *error: object) -> None:
+        self._n -= 1
+
+
 class Service:
     """Recasers by name, and what they need to serve requests."""
 
@@ -57,7 +71,8 @@ class Service:
         self._short_pool = ThreadPoolExecutor(jobs, "short")
         self._pool = ThreadPoolExecutor(jobs, "recase")
         self._slow_pool = ThreadPoolExecutor(jobs, "explain")
-        self._n, self._n_slow, self._most_slow = 0, 0, max(1, limits.max_requests // 4)
+        self._handled = _Handled(limits.max_requests)
+        self._n_slow, self._most_slow = 0, max(1, limits.max_requests // 4)
         self._n_files = 0
         self._bodies, self._files, streams = Waiting(), Waiting(), Waiting()
         self.batches = Batches(self._short_pool, self.metrics.batch.observe, limits.timeout)
@@ -82,7 +97,7 @@ class Service:
             return await self._stream(request)
         if kind not in (JSON, TEXT):
             raise RefusedError(415, f"the content type is {kind!r}. Send {JSON}, {JSON_LINES[0]} or {TEXT}.")
-        async with self._body(request) as body:
+        async with read_body(request, self.limits, self.budget, self._bodies) as body, self._handled:
             asked = requests.decoded(bytes.decode if kind == TEXT else requests.decode_recase, body)
             if isinstance(asked, str):
                 query = self._query(request, text=asked)
@@ -102,25 +117,6 @@ class Service:
             setattr(query, name, value)
         requests.check(query, self.limits)
         return query
-
-    @asynccontextmanager
-    async def _body(self, request: Request) -> AsyncIterator[bytes]:
-        """Read the body of a request, and count it among those that are handled in this context."""
-        limits = self.limits
-        async with read_body(request, limits.max_body, self.budget, self._bodies, limits.max_requests) as body:
-            with self._handling():
-                yield body
-
-    @contextmanager
-    def _handling(self) -> Iterator[None]:
-        """Count a request while it is handled; RefusedError if there are too many."""
-        if self._n >= self.limits.max_requests:
-            raise RefusedError(429, "too many requests. Try again later.")
-        self._n += 1
-        try:
-            yield
-        finally:
-            self._n -= 1
 
     async def _answer(self, request: Request, asked: Any) -> dict[str, Any]:
         """Return the answer to an object with `text` or `lines`."""
@@ -178,12 +174,12 @@ class Service:
 
     async def explain(self, request: Request) -> Response:
         """POST /explain"""
-        async with self._body(request) as body:
+        async with read_body(request, self.limits, self.budget, self._bodies) as body, self._handled:
             asked = requests.decoded(requests.decode_explain, body)
-        requests.check(asked, self.limits)
-        recaser = self.recaser(asked.model)
-        call = partial(recaser.explain, asked.text, asked.nbest, asked.line, **asked.options())
-        return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))
+            requests.check(asked, self.limits)
+            recaser = self.recaser(asked.model)
+            call = partial(recaser.explain, asked.text, asked.nbest, asked.line, **asked.options())
+            return JSONAnswer(await self._slowly(request, lambda: call().to_dict()))
 
     async def files(self, request: Request) -> Response:
         """POST /files?name=film.srt"""
@@ -198,7 +194,7 @@ class Service:
             raise RefusedError(429, "too many files at once. Try again later.")
         self._n_files += 1
         try:
-            with self._handling():
+            async with self._handled:
                 await self._slowly(request, call)
         finally:
             self._n_files -= 1
