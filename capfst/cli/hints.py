@@ -72,20 +72,16 @@ def beginning_of(files: Iterable[Path], options: TextOptions) -> bytes:
 
 
 def hint_at_batch(files: tuple[Path, ...], quiet: bool) -> bool:
-    """Print a note if a file name ends like that of a file with fields or columns; return whether one does."""
+    """Print a note if a file name ends like that of a file with columns; return whether one does."""
     from capfst.io.files import suffix_of
 
     for file in files:
         if file.is_dir():
             raise CorpusError(f"{file}: a folder, not a file. Recase the files of a folder with `capfst batch`.")
         suffix = suffix_of(file.name)
-        if suffix in ("", ".txt", ".md"):
-            continue
-        from capfst.io.formats import FORMATS  # not needed for text, and slow to import
-
         if suffix == ".parquet":
             raise CorpusError(f"{file}: Parquet is not text. Recase a column of it with `capfst batch --column NAME`.")
-        if suffix in FORMATS:
+        if suffix in (".csv", ".tsv"):
             note(f"{file}: recasing whole lines. To recase one column of {suffix} files, use `capfst batch`.", quiet)
             return True
     return False

@@ -138,7 +138,10 @@ class RunningText:
         lengths = chain.from_iterable([(len(span.before), len(span.value)) for span in spans])
         parts = _divided(self._text, str(recased, "utf-8", "surrogatepass"), lengths)
         values = parts[1::2]
-        if any(_bare(part) != _bare(span.before) for part, span in zip(parts[::2], spans, strict=True)):
+        if any(
+            part != span.before and _bare(part) != _bare(span.before)
+            for part, span in zip(parts[::2], spans, strict=True)
+        ):
             raise _misfit(self._text)
         if self._copies:
             changed = dict(zip(spans, values, strict=True))
@@ -206,11 +209,12 @@ def _divided(text: str, recased: str, lengths: Iterable[int]) -> list[str]:
     if _in_place(text, recased):
         return [recased[start:end] for start, end in ends]
     words, recased_words = _tokens(text), _tokens(recased)
-    if len(words) != len(recased_words):
-        raise _misfit(text)
+    is_strict = len(words) != len(recased_words)
+    if is_strict:  # a mark was inserted after a control character, which is white space here
+        words, recased_words = [text], [recased]
     by_character: list[str] = []
     for old, new in zip(words, recased_words, strict=True):
-        by_character += new if _in_place(old, new) else _by_character(old, new)
+        by_character += new if _in_place(old, new) else _by_character(old, new, is_strict or new.isascii())
     return ["".join(by_character[start:end]) for start, end in ends]
 
 
@@ -220,14 +224,14 @@ def _in_place(old: str, new: str) -> bool:
     return len(new) == len(old) and new.lower() == old.lower() and "İ" not in old and "İ" not in new
 
 
-def _by_character(old: str, new: str) -> list[str]:
+def _by_character(old: str, new: str, is_strict: bool) -> list[str]:
     """Return for each character of a word what it has become in the recased word: the character in either case, and the
     mark that the word has got after it; or nothing, if it is a mark that the word has lost.
 
     Raises:
-        CapfstError: it is another word.
+        CapfstError: it is another word, and `is_strict`: it has not got diacritics.
     """
-    if new[-1] in _INSERTED and _in_place(old, new[:-1]):  # nearly always
+    if new and new[-1] in _INSERTED and _in_place(old, new[:-1]):  # nearly always
         return [*new[: len(old) - 1], new[len(old) - 1 :]]
     parts, end, same = [""], 0, True  # the first part: of marks before the word
     lost = 0  # accents of the last letter that it does not have any more, as i with a dot above when it becomes İ
@@ -251,7 +255,7 @@ def _by_character(old: str, new: str) -> list[str]:
             end += end < len(new) and not _base(new[end])
         same &= found == wanted
         parts.append(new[start:end])
-    if new.isascii() and (not same or new[end:].strip(_INSERTED)):  # others may have got diacritics
+    if is_strict and (not same or new[end:].strip(_INSERTED)):
         raise _misfit(old)
     parts[-1] += new[end:]
     return [parts[0] + parts[1], *parts[2:]]
@@ -274,8 +278,8 @@ def _base(character: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text without the marks that it may get or lose."""
-    return "".join([character for character in text if character not in _REMOVED])
+    """Return a text without its case, its accents, and the marks that it may get or lose."""
+    return "".join([_base(character) for character in text if character not in _REMOVED])
 
 
 def _misfit(text: str) -> CapfstError:
@@ -295,7 +299,10 @@ def _followed(copy: Copy, changed: dict[Span, str]) -> Iterator[tuple[Span, str]
 
 def _with_marks(text: str, before: str, after: str) -> str:
     """Return a text with the marks that another text with as many words has got."""
-    marks = [_inserted(*pair) for pair in zip(before.split(), after.split(), strict=True)]
+    old_words, new_words = before.split(), after.split()
+    if len(old_words) != len(new_words):
+        return text
+    marks = [_inserted(*pair) for pair in zip(old_words, new_words, strict=True)]
     tokens = _tokens(text)
     if not any(marks) or sum(not token.isspace() for token in tokens) != len(marks):
         return text

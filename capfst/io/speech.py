@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from capfst.exceptions import CapfstError, OptionError
-from capfst.io.blocks import raw_pieces, read_stream
+from capfst.io.blocks import PIECE, raw_pieces, read_stream
 from capfst.io.captions import Ass, Sbv, Srt, Ttml, Vtt
 from capfst.io.compression import OnRead, compressing_like
 from capfst.io.documents import Head
@@ -70,6 +70,7 @@ def reader(name: str, format: str, fields: tuple[str, ...] = ()) -> SpeechReader
 
 def format_of_text(head: bytes, fields: tuple[str, ...] = ()) -> str | None:
     """Return the format of a text that begins so, by its content; None if it is plain. fields: those that are named."""
+    head = head[:PIECE]
     found = recognized(head)
     with suppress(ValueError):  # not valid JSON, as its reader reports
         if found == TEXTS and not fields and is_transcript(head.decode(errors="replace")):

@@ -44,8 +44,7 @@ from typing import IO, Any, NamedTuple
 import click
 
 import capfst
-from capfst.batch.display import Display
-from capfst.batch.report import DONE
+from capfst.batch.report import DONE, FileReport
 from capfst.batch.run import run_batch
 from capfst.cli.exit_status import exit_status
 from capfst.cli.live import recase_stream
@@ -248,12 +247,27 @@ def recase_files(task: tuple[str, int]) -> str:
             out = b"".join(part.written(pipeline.recase_text(part.spoken)) for part in parts).decode()
         except CorpusError:
             return f"{kind} refused"
+        except Exception as error:
+            raise FuzzingError(f"seed {seed}, {options}: {type(error).__name__}: {error}, of {text!r}") from error
         if is_whole and KEPT.findall(out) != KEPT.findall(text):
             raise FuzzingError(f"seed {seed}: a name, tag or key of {text!r} has changed: {out!r}")
     kept = _without_marks if restores else str
     if kept(_lower(_unescaped(out))) != kept(_lower(_unescaped(text))):
         raise FuzzingError(f"seed {seed}, {options}: more than the case of {text!r} has changed: {out!r}")
     return f"{kind} {'punctuated' if restores else 'recased'}"
+
+
+class _Silent:
+    """A listener that prints nothing of a batch."""
+
+    def begin(self, files: int, size: int) -> None:
+        """Ignore the start."""
+
+    def advance(self, more: int) -> None:
+        """Ignore what has been read."""
+
+    def file(self, report: FileReport) -> None:
+        """Ignore a file."""
 
 
 def _recase_parquet(recaser: capfst.Recaser, rng: random.Random, seed: int) -> str:
@@ -282,8 +296,7 @@ def _recase_parquet(recaser: capfst.Recaser, rng: random.Random, seed: int) -> s
         (folder / "in" / "b.txt").write_text("a line\n")
         options = BatchOptions(errors=rng.choice(["strict", "replace"]), on_error=rng.choice(["fail", "pass", "drop"]))
         todo = plan([folder / "in"], folder / "out", folder / "no.fst", options)
-        with Display(quiet=True) as display:
-            done = run_batch(todo, folder / "out", recaser, options, jobs=1, listener=display)
+        done = run_batch(todo, folder / "out", recaser, options, jobs=1, listener=_Silent())
         by_name = {Path(report.input).name: report for report in done.files}
         if by_name["b.txt"].status != DONE or len(by_name) != 2:
             raise FuzzingError(f"seed {seed}: a damaged Parquet file stopped the others: {done}")

@@ -47,6 +47,7 @@ def test_a_word_may_be_in_several_spans() -> None:
         (['is"', "it"], 'Is," it', ['Is,"', "it"]),
         (["cafe", "strasse"], "Café, Straße", ["Café,", "Straße"]),  # with diacritics
         (["ısparta", "istanbul"], "Isparta, İstanbul.", ["Isparta,", "İstanbul."]),
+        (["é", "\x1f", "is"], "É \x1f, Is.", ["É", "\x1f,", "Is."]),  # a control character, which is no word
     ],
 )
 def test_marks_and_letters_of_another_length(said: list[str], recased: str, written: list[str]) -> None:
@@ -87,10 +88,17 @@ def test_marks_come_beside_any_letters(parts: list[tuple[str, bool, str, str]]) 
     assert lower(found).translate(bare).replace("ς", "σ") == lower(data).translate(bare).replace("ς", "σ")
 
 
-@pytest.mark.parametrize("recased", ["new yorks", "new", "york new", "new york x", "", "ne wyork"])
+@pytest.mark.parametrize("recased", ["new yorks", "new", "york new", "new york x", "", "ne wyork", "néw", "né w york"])
 def test_another_text_is_refused(recased: str) -> None:
     with pytest.raises(CapfstError, match="not that of the file"):
         RunningText("new|york", [Span(0, 3, "new"), Span(4, 8, "york", " ")]).written(f"{recased}\n".encode())
+
+
+def test_letters_between_the_spans_have_any_case() -> None:
+    text = RunningText("new&Amp;york", [Span(0, 3, "new"), Span(8, 12, "york", "&Amp;İ")])
+    assert text.written("New&amp;i̇.York.\n".encode()).decode() == "New&Amp;York."
+    with pytest.raises(CapfstError, match="not that of the file"):
+        text.written(b"New&amp;york\n")
 
 
 def test_copies() -> None:
