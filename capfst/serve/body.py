@@ -64,6 +64,12 @@ class Arriving:
         self._connection.refuse("crowded", 429, "too many requests are arriving. Send it at once, or later.")
 
 
+def connection_of(request: Request) -> Connection:
+    """Return the connection of a request."""
+    connection: Connection = request.scope["state"]["connection"]
+    return connection
+
+
 async def pieces(
     request: Request, most: int, waiting: Waiting, most_waiting: int, text: Text | None = None
 ) -> AsyncIterator[bytes]:
@@ -76,8 +82,9 @@ async def pieces(
     said = request.headers.get("content-length", "")
     size = int(said) if said.isdecimal() else 0
     if size <= most:
-        arriving = Arriving(request.state.connection, text)
-        if not request.state.connection.has_body:
+        connection, arriving = connection_of(request), None
+        if not connection.has_body:
+            arriving = Arriving(connection, text)
             waiting.add(arriving)
             if len(waiting) > most_waiting:
                 waiting.drop_oldest()
@@ -89,7 +96,8 @@ async def pieces(
                     break
                 yield piece
         finally:
-            waiting.discard(arriving)
+            if arriving:
+                waiting.discard(arriving)
     if size > most:
         raise RefusedError(413, f"the body has more than {most:,} bytes. Send less at once, or a stream of JSON lines.")
 

@@ -1,10 +1,10 @@
 """A connection with limits of time and size, which uvicorn's lacks: it would wait forever for the rest of a request,
 and for a client that does not read.
 
-In: bytes. Out: requests, as uvicorn's protocol passes them to the application, with their connection in
-`request.state.connection`. `Connection.look` ends connections that make no progress: with 408 if a request does not
-arrive, with 503 if its answer takes too long, and without an answer if the client does not read. If there are too many,
-the one that has waited longest for a request gives way.
+In: bytes. Out: requests, as uvicorn's protocol passes them to the application, with their connection in their state.
+`Connection.look` ends connections that make no progress: with 408 if a request does not arrive, with 503 if its answer
+takes too long, and without an answer if the client does not read. If there are too many connections, the one that has
+waited longest for a request gives way.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from capfst.recaser import Recaser
 from capfst.serve import requests
 from capfst.serve.answers import JSONAnswer, RefusedError
 from capfst.serve.batching import Batches
-from capfst.serve.body import Budget, read_body
+from capfst.serve.body import Budget, connection_of, read_body
 from capfst.serve.deadline import Deadline
 from capfst.serve.details import details
 from capfst.serve.metrics import CONTENT_TYPE, Metrics
@@ -145,7 +145,7 @@ class Service:
             return await self._in_thread(request, self._pool, partial(recaser, text, **options))
         words = options.get("words")
         key = (recaser, *(options | ({"words": tuple(words.items())} if words else {})).items())
-        gone = request.state.connection.is_gone
+        gone = connection_of(request).is_gone
         return await self.batches.add(key, lambda texts: recaser(texts, **options), text, gone)
 
     async def _recased_list(self, request: Request, asked: Any) -> list[Any]:
@@ -211,7 +211,7 @@ class Service:
 
     async def _in_thread(self, request: Request, pool: Executor, call: Callable[[], Result]) -> Result:
         """Make a call in a thread. It ends, with RefusedError, when the request's time is over or its client gone."""
-        deadline = Deadline(self.limits.timeout, request.state.connection.is_gone)
+        deadline = Deadline(self.limits.timeout, connection_of(request).is_gone)
         return await asyncio.get_running_loop().run_in_executor(pool, deadline.keep, call)
 
     def message(self, error: CapfstError) -> str:
