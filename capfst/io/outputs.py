@@ -23,6 +23,9 @@ MANIFEST = ".capfst-batch.jsonl"
 """Name of the manifest (batch/manifest.py) in an output folder, which no output may have."""
 
 
+_ANY = TextOptions()
+
+
 class PlannedFile(NamedTuple):
     input: Path
     output: Path
@@ -33,7 +36,7 @@ class Plan(NamedTuple):
     left_out: list[str]  # in the folders: links to folders, and files that are not text, by their names or contents
 
 
-def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], options: TextOptions) -> Plan:
+def plan(names: Iterable[str | Path], out: Path, model: str | os.PathLike[str], options: TextOptions = _ANY) -> Plan:
     """Return the files that `names` (files, folders, glob patterns) stand for, each once, with their outputs in `out`.
 
     A folder stands for all files below it, sorted, except hidden ones, those that are not text by their names or

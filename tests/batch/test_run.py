@@ -39,7 +39,7 @@ from capfst.exceptions import CapfstError
 from capfst.io.compression import zstd
 from capfst.io.files import find_files
 from capfst.io.outputs import MANIFEST, plan
-from capfst.io.protocol import RecaseCounts, TextOptions
+from capfst.io.protocol import RecaseCounts
 from capfst.options import ContextOptions
 from capfst.system.atomic import clear, replacing
 from capfst.system.workers import Apart
@@ -549,7 +549,7 @@ def here(tmp_path, monkeypatch):
 def test_outputs_have_the_relative_paths_of_their_inputs(here, inputs, outputs):
     if "*" in inputs:
         Path("[x].txt").unlink()
-    found = plan(inputs, Path("out"), Path("m.fst"), TextOptions()).files
+    found = plan(inputs, Path("out"), Path("m.fst")).files
     assert [file.output.as_posix() for file in found] == [f"out/{name}" for name in outputs]
     for file in found:
         assert file.input.name == file.output.name
@@ -589,7 +589,7 @@ def test_outputs_that_would_damage_inputs_are_refused(here, inputs, out, details
         if inputs == ["d/a.txt"]:
             Path("s/a.txt").symlink_to("../elsewhere")
     with pytest.raises(CapfstError) as raised:
-        plan(inputs, Path(out), Path("m.fst/m"), TextOptions())
+        plan(inputs, Path(out), Path("m.fst/m"))
     assert names(str(raised.value), *(detail.replace("{here}", str(here)) for detail in details))
 
 
@@ -598,16 +598,14 @@ def test_an_output_that_is_a_link_is_refused(here, to, what):
     Path("out").mkdir()
     Path("out/f.txt").symlink_to(f"../{to}")
     with pytest.raises(CapfstError) as raised:
-        plan(["f.txt"], Path("out"), Path("m.fst"), TextOptions())
+        plan(["f.txt"], Path("out"), Path("m.fst"))
     assert names(str(raised.value), "out/f.txt", what)
 
 
 def test_the_output_folder_may_be_a_link(here):
     Path("real").mkdir()
     Path("out").symlink_to("real")
-    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst"), TextOptions()).files] == [
-        "out/f.txt"
-    ]
+    assert [str(file.output) for file in plan(["f.txt"], Path("out"), Path("m.fst")).files] == ["out/f.txt"]
 
 
 def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
@@ -628,7 +626,7 @@ def test_names_with_control_characters_stay_on_their_line(model, tmp_path):
 def test_models_are_not_inputs(here):
     for name in "cap.fst", "b.fst":
         (Path("d") / name).touch()
-    found = plan(["d"], Path("out"), Path("d/cap.fst"), TextOptions())
+    found = plan(["d"], Path("out"), Path("d/cap.fst"))
     assert [str(file.input) for file in found.files] == ["d/a.txt", "d/e/b.txt"]
     assert found.left_out == ["d/b.fst", "d/cap.fst"]
     assert [str(path) for path in find_files(["d"])] == ["d/a.txt", "d/e/b.txt"]

@@ -14,7 +14,7 @@ from support.spark import CORPUS
 import capfst
 from capfst.batch.run import run_batch
 from capfst.io.outputs import MANIFEST, plan
-from capfst.io.protocol import BatchOptions, TextOptions
+from capfst.io.protocol import BatchOptions
 
 if reason := java.missing():
     pytest.skip(reason, allow_module_level=True)
@@ -63,7 +63,7 @@ def test_a_batch_is_recased_as_on_one_machine(spark, model, tree, tmp_path, monk
 
     def batch(where, name):
         out = tmp_path / name
-        todo = plan([tree], out, model, TextOptions())
+        todo = plan([tree], out, model)
         done = run_batch(todo, out, recaser, BatchOptions(), jobs=2, listener=Quiet(), runner=runners[where])
         files = {file["input"]: file for file in done.to_dict()["files"]}
         for file in files.values():
@@ -103,7 +103,7 @@ def test_translations_are_recased_with_their_source(spark, tmp_path, monkeypatch
     (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     monkeypatch.setattr(spark_batch, "PART", 900)
     run_batch(
-        plan([tmp_path / "in.jsonl"], tmp_path / "out", tmp_path / "bilingual.fst", TextOptions()),
+        plan([tmp_path / "in.jsonl"], tmp_path / "out", tmp_path / "bilingual.fst"),
         tmp_path / "out", recaser,
         BatchOptions("text", source="en", align="pairs"), jobs=2, listener=Quiet(),
         runner=lambda run: spark_batch.SparkRunner(run, spark, recaser),
