@@ -737,7 +737,7 @@ def uploads(rng: random.Random, port: int) -> str:
     """Send a file, whose name or content may not be what it says."""
     kind = rng.choice(list(FILES))
     content = rng.choice(
-        [made_file(rng, kind).encode(errors="replace"), rng.randbytes(3000), b"", b"PK\x03\x04", b"\x1f\x8b" * 9]
+        [made_file(rng, kind)[0].encode(errors="replace"), rng.randbytes(3000), b"", b"PK\x03\x04", b"\x1f\x8b" * 9]
     )
     boundary = "--x\r\ncontent-disposition: form-data; name=f; filename=a.txt\r\n\r\n"
     form = rng.choice(
