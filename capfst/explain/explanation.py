@@ -10,7 +10,7 @@ from typing import Any
 from capfst.exceptions import CapfstError, quantity
 
 Parts = dict[str, float]
-"""Costs by part: `lm`, `context`, `position`, `names`, `spelling`, `document`, `input`, `source`, `units` and `words`;
+"""Costs by part: `lm`, `gap`, `context`, `position`, `names`, `spelling`, `document`, `input`, `source`, `units` and `words`;
 those that the options use."""
 
 
