@@ -115,7 +115,7 @@ def measure(entry: Entry, texts: dict[str, Path], vocabulary: set[str], quick: b
         overhead = fastest(one)
         copies = 1 if quick else ceil(SECONDS / max(seconds - overhead, 0.01))
         large.write_text(longest * copies, "utf-8")
-        rate = len(longest.split()) * copies / (fastest(large) - overhead)
+        rate = len(longest.split()) * copies / max(fastest(large) - overhead, 0.01)
     return {
         "title": entry.title,
         "same_text": entry.same_text,
