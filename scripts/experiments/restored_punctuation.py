@@ -62,7 +62,7 @@ TIMED = ("google", "amazon", "speechmatics", "rev kaldi")
 LOOK_AHEADS = (4, 8)
 _CLASSES = OF_CHARACTER | {"-": 1, "–": 1, "—": 1, "…": 2}
 _STEP = 0.5  # of biases of pauses
-_QUICK_COPIES, _QUICK_WORDS, _QUICK_CALLS, _TURNS = 2, 2_000, 2, 3
+_QUICK_COPIES, _QUICK_LEARNED, _QUICK_WORDS, _QUICK_CALLS, _TURNS = 2, 100_000, 2_000, 2, 3
 
 Marks = npt.NDArray[np.int64]
 Biases = npt.NDArray[np.float32]
@@ -91,13 +91,12 @@ def model(data: Path, quick: bool, with_talks: bool) -> Path:
 
     def train(path: Path) -> None:
         texts = [data / f"train/en/{name}.txt.zst" for name in (() if quick else (*GENERAL, *SPEECH))]
+        learned = talk(data, "dev2012", _QUICK_LEARNED if quick else None)
         n_copies = _QUICK_COPIES if quick else COPIES if with_talks else 0
         with TemporaryDirectory() as folder:
             talks = [Path(folder, f"talks{k}.txt") for k in range(n_copies)]
             for file in talks:
-                file.write_text(
-                    "".join(f"{sentence}\n" for sentence in sentences(*talk(data, "dev2012", None))), "utf-8"
-                )
+                file.write_text("".join(f"{sentence}\n" for sentence in sentences(*learned)), "utf-8")
             options: dict[str, Any] = {"order": 1, "context": False, "clean": False, "restore": "punctuation,case"}
             capfst.train([*texts, *talks], path, progress=partial(progress, quiet=False), **options)
 
