@@ -20,8 +20,10 @@ def test_each_command_and_public_name():
 def test_each_route():
     pytest.importorskip("uvicorn", reason="the extra `serve` is not installed")
     from capfst.serve.app import application  # noqa: PLC0415
+    from capfst.serve.senders import Senders  # noqa: PLC0415
     from capfst.serve.service import Service  # noqa: PLC0415
 
     service = Service({"en": capfst.load()}, ServeOptions())
-    assert {route.partition("?")[0] for route in EXAMPLES["ROUTES"]} == application(service)._routes
+    served = application(service, Senders(ServeOptions(), True))._routes
+    assert {route.partition("?")[0] for route in EXAMPLES["ROUTES"]} == served
     service.close()

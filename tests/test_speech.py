@@ -48,11 +48,11 @@ def test_json_is_recognized(tmp_path: Path) -> None:
     [
         ("a.srt", "in new york", (), "a.srt: no cues of SubRip. Choose another --format."),
         ("a.ctm", "a b 1 2 c\nin paris", (), "a.ctm, line 2: not CTM, which has a recording"),
-        ("a.json", '{"x": 1, "y": ["z"]}', (), "Use --format transcript, and --field with the paths"),
+        ("a.json", '{"x": 1, "y": ["z"]}', (), "the object has no field 'text'. Use --field with one of its texts: y[]."),
         ("a.json", '{"text": "x", "words": [{"word": "x"}', (), "a.json, line 1: invalid JSON"),
         ("a.srt", SRT, ("--wrapped",), "--wrapped cannot be used with subtitles"),
         ("a.srt", SRT, ("--nbest", "2"), "--nbest cannot be used with subtitles"),
-        ("a.txt", SRT, ("--field", "x"), "--field requires --format transcript."),
+        ("a.txt", SRT, ("--field", "x"), "a.txt, line 1: there is no field 'x'"),
         ("a.srt", SRT.encode("latin-1"), (), "a.srt, line 3: not UTF-8"),
     ],
 )

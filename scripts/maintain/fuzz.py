@@ -442,15 +442,15 @@ def repeated(rng: random.Random) -> str:
 
 def filled(kind: str, fragment: str, size: int, is_long: bool) -> str:
     """Return a file of a format with a number of characters of a fragment: in a few long texts, or in many short."""
-    head, part = FILES[kind]
-    if kind in ("ctm", "stm", "kaldi"):
+    head, part = (text.replace("{id}", "x") for text in FILES[kind])
+    if kind in ONE_WORD:
         fragment = re.sub(r"\s", "_" if kind == "ctm" else " ", fragment)
-    escaped = json.dumps(fragment)[1:-1] if kind == "transcript" else fragment
+    escaped = json.dumps(fragment)[1:-1] if '"}' in part else ESCAPES.get(kind, str)(fragment)
     n = size // len(fragment)
     times = n // part.count("{}") if is_long else 3
     slots = [escaped * times] * part.count("{}")
     text = head.replace("{}", "") + part.format(*slots) * (1 if is_long else n // len(slots) // 3)
-    return text.removesuffix(",\n") + "]" if kind == "transcript" else text
+    return text.removesuffix(",\n") + "]" if head == "[" else text
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:

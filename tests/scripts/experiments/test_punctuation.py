@@ -99,6 +99,7 @@ def test_measures_and_thresholds() -> None:
     assert punctuation.decided(p, bias).tolist() == [0, 1, 0, 0, 0, 1]
 
 
+@pytest.mark.timeout(1500)  # it trains networks
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick(tmp_path: Path) -> None:

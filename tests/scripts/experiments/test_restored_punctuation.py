@@ -46,6 +46,7 @@ def test_f1_of_case() -> None:
     assert experiment.f1_of_case(["A", "b", "C", "NASA"], ["A", "B", "c", "Nasa"]) == pytest.approx(200 / 6)
 
 
+@pytest.mark.timeout(1500)  # it trains networks
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are missing")
 def test_quick(tmp_path: Path) -> None:
