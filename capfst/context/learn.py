@@ -457,10 +457,9 @@ def _learn(
 
 
 @inner
-def _is_word(tokens: TokenArray, t: i64, mark: u8) -> bool:
-    """Return whether a token is a word rather than a mark or padding. mark: of its word, as in Lexicon."""
-    is_padding = tokens[t].shape_evidence == BEGIN or tokens[t].shape_evidence == END
-    return not is_padding and (mark == NO_MARK or mark == ABBREVIATED)
+def _is_padding(tokens: TokenArray, t: i64) -> bool:
+    """Return whether a token is padding, which has no word."""
+    return tokens[t].shape_evidence == BEGIN or tokens[t].shape_evidence == END
 
 
 @allocating
@@ -474,7 +473,10 @@ def _learn_gaps(examples: _Examples, n: i64, marks_of: U8Array, table: F32Matrix
     words = np.empty(n + 1, np.int64)
     n_words = 0
     for t in range(n):
-        if _is_word(tokens, t, marks_of[examples.words[t]]):
+        if _is_padding(tokens, t):
+            continue
+        mark = marks_of[examples.words[t]]
+        if mark == NO_MARK or mark == ABBREVIATED:
             words[n_words] = t
             n_words += 1
     window, features, z = np.empty(GAP_WORDS, TOKEN), np.empty(N_GAP_FEATURES, np.uint32), np.zeros(N_SHAPES)
@@ -484,7 +486,7 @@ def _learn_gaps(examples: _Examples, n: i64, marks_of: U8Array, table: F32Matrix
         is_open, marks, begins = quoted < QUOTATION, u32(0), False
         is_gap = marks_of[examples.words[words[k - 1]]] == ABBREVIATED
         for between in range(words[k - 1] + 1, words[k]):
-            if tokens[between].shape_evidence == BEGIN or tokens[between].shape_evidence == END:
+            if _is_padding(tokens, between):
                 begins = True
                 continue
             mark = marks_of[examples.words[between]]
