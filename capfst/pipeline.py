@@ -314,11 +314,8 @@ class Pipeline:
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and found.is_weighted)
         costs = self._costs(buf, words, block, keeps_pruned, style, None if found is None else found.shapes)
-        is_context, search, transducer = (
-            block is None or block.source is None,
-            self.engine.search,
-            self.loaded.transducer,
-        )
+        is_context, search = block is None or block.source is None, self.engine.search
+        transducer = self.loaded.transducer
         units = self.units.find(buf, words, costs.languages, self.input_case) if self.units else None
         if units is not None:
             costs = add_user_words(costs, buf, words, units[0], transducer, units[1], search, keeps_pruned, is_context)
