@@ -7,7 +7,7 @@ import time
 
 import pytest
 from support.command_line import TIMEOUT
-from support.service import Service, read_answer, request, serving
+from support.service import SLOW, Service, read_answer, request, serving, wait_until_it_works
 
 RECASE = b'{"text": "new york"}'
 
@@ -251,18 +251,6 @@ def test_a_stream_that_waits_gives_way_to_one_more():
         read_to(files[1], b'"status":429')
         streams[0].sendall(b'"new york"\n')
         read_to(files[0], b"New York")
-
-
-SLOW = {"text": "we met in new york and left it " * 120_000, "words": {"new york": 1.0, "New york": 1.0, "we Met": 1.0}}
-"""Takes minutes."""
-
-
-def wait_until_it_works(service):
-    """Wait until a request has arrived."""
-    while not {b"capfst_requests_in_progress 2.0", b"capfst_arriving 0.0"} <= set(
-        service.ask("GET", "/metrics").body.splitlines()
-    ):
-        pass
 
 
 def test_requests_that_are_too_many_are_refused_with_a_time_to_wait():

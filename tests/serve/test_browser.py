@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.service import Service, serving
+from support.service import SLOW, Service, request, serving, wait_until_it_works
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
@@ -264,15 +264,19 @@ def test_a_service_that_is_gone_is_asked_again(browser):
         assert not page["problem"].is_displayed()
 
 
-def test_text_that_is_too_long_and_a_service_that_is_busy_are_explained(browser):
-    with serving("--max-body", 500, "--max-requests", 1) as service:
+def test_text_that_is_too_long_is_explained(browser):
+    with serving("--max-body", 500) as service:
         page = Page(browser, service).open()
         page.type("a" * 600)
         page.wait(lambda: "500 bytes" in page["problem"].text)
+
+
+def test_a_service_that_is_busy_is_explained_and_asked_again(browser):
+    with serving("--max-requests", 1) as service:
+        page = Page(browser, service).open()
         with service.connect() as connection:
-            head = b"POST /recase HTTP/1.1\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n"
-            connection.sendall(head)
-            connection.recv(1)
+            connection.sendall(request("POST", "/recase", json.dumps(SLOW).encode(), "application/json"))
+            wait_until_it_works(service)
             page.type("new york")
             page.wait(lambda: "too many requests" in page["problem"].text.lower())
         page.wait_for("New York")

@@ -92,3 +92,15 @@ def serving(*arguments: object, program: str = "") -> Iterator[Service]:
             if found := re.search(r"http://(?:127|0)\.0\.0\.\d:(\d+)", line):
                 break
         yield Service(int(found[1]), process)
+
+
+SLOW = {"text": "we met in new york and left it " * 120_000, "words": {"new york": 1.0, "New york": 1.0, "we Met": 1.0}}
+"""Takes minutes."""
+
+
+def wait_until_it_works(service):
+    """Wait until a request has arrived."""
+    while not {b"capfst_requests_in_progress 2.0", b"capfst_arriving 0.0"} <= set(
+        service.ask("GET", "/metrics").body.splitlines()
+    ):
+        pass
