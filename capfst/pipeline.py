@@ -85,9 +85,6 @@ class Pipeline:
         self.options = options
         self.language = ANY
         model = loaded.model
-        # The context's costs are corrected, but not in models whose words may have marks or other spellings.
-        corrects = model.symbols.language.restored == "case" and not loaded.pretokenized
-        self.corrects_position = self.corrects_names = corrects
         self._check_restores()
         is_listed = like is not None and like.options.words == options.words
         self.user_words: UserWords | None = like.user_words if like and is_listed else self._user_words()
@@ -110,6 +107,11 @@ class Pipeline:
             else:
                 self.engine = _engine(options.engine, loaded.lm, starts)
         making.result()
+        # The context's costs are corrected if positions are among what it learned from, but not in models whose words
+        # may have marks or other spellings.
+        corrects = model.symbols.language.restored == "case" and not loaded.pretokenized
+        corrects = corrects and (self.context is None or not self.context.has_gaps)
+        self.corrects_position = self.corrects_names = corrects
         if options.language is not None:
             self.language = self._number_of(options.language)
 

@@ -31,7 +31,7 @@ def perplexity(files: tuple[Path, ...], lm: Named, as_json: bool, errors: str) -
 
     loaded = load(lm).pipeline.loaded
     model = loaded.model
-    labels = (loaded.labels(ended(block)) for block in read_text(files, errors))
+    labels = (loaded.labels(ended(block), as_learned=True) for block in read_text(files, errors))
     result = measure(model.states, model.arcs, model.start, labels, loaded.lm.unknown)
     if as_json:
         show(json.dumps(result._asdict()))

@@ -235,12 +235,12 @@ def _counts_of_text(
     """Return the counts of the corpus and of the word lists."""
     n_words = len(lexicon.shape_counts)
     shapes = np.zeros((n_words, N_SHAPES), np.int64)
-    found = text.corpus.shape_counts(lexicon.word_of[text.labels], lexicon.shapes[text.labels], lexicon.positional)
+    found = text.corpus.shape_counts(lexicon.word_of[text.labels], lexicon.shapes[text.labels])
     shapes[: len(found)] = found
     of_languages = np.zeros((len(lexicon.language_counts), n_words, N_SHAPES), np.int32)
     if len(of_languages):
         for language, labels in zip(languages.tolist(), sources, strict=True):
-            add_shape_counts(labels, lexicon.word_of, lexicon.shapes, lexicon.positional, 1, of_languages[language])
+            add_shape_counts(labels, lexicon.word_of, lexicon.shapes, 1, of_languages[language])
     for language, entries in enumerate(word_lists):
         forms = entries[(entries > 0) & (lexicon.shapes[entries] != Shape.CASELESS)]
         for table in (shapes, *of_languages[language : language + 1]):

@@ -11,9 +11,6 @@ corpus.
 
 A model that is adapted to other text (adapt.py) is learned on from the weights in its file. Only the features that own
 a slot there have weights; each word has a row of its own besides.
-
-The first word of a sentence has its shape from its position. If the word's usual shape is beyond doubt, that is
-learned; otherwise, nothing is.
 """
 
 from __future__ import annotations
@@ -71,7 +68,6 @@ from capfst.context.lexicon import (
     WHOLE,
     Lexicon,
     evidence_of,
-    most_frequent_shape,
 )
 from capfst.context.network import add_output, fill_hidden, gets_network, read_inputs
 from capfst.kernels import allocating, count_ones, inner
@@ -105,8 +101,7 @@ FIRST_PASS_CERTAIN = 0.999
 """As CERTAIN, for the first pass, whose scores have to become certain by themselves."""
 
 _ROW = 2 * N_SHAPES
-_NOT_LEARNED, _NO_SHAPE = 8, 9  # pseudo shapes: of words that are not learned from; of tokens without case
-_USUAL_COUNT, _USUAL_FRACTION = 20, 0.98  # of a shape beyond doubt: least occurrences of the word, more than this in it
+_NO_SHAPE = 8  # pseudo shape of tokens without case
 
 
 class Tables(NamedTuple):
@@ -170,13 +165,6 @@ def softmax(z: F64Array) -> f64:
     return most + np.log(total)
 
 
-@inner
-def _usual_shape(counts: I64Array) -> i64:
-    """Return a word's usual shape if it is beyond doubt, else _NOT_LEARNED."""
-    shape, n = most_frequent_shape(counts)
-    return shape if n >= _USUAL_COUNT and counts[shape] > _USUAL_FRACTION * n else _NOT_LEARNED
-
-
 @allocating
 def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, listed: U8Array, examples: _Examples) -> i64:
     """Fill the examples of whole sentences; return the number of tokens, with padding. language_counts: of the
@@ -185,11 +173,11 @@ def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, listed
     tokens, truths = examples.tokens, examples.truths
     truths[:] = _NO_SHAPE
     t = sentence_padding(tokens, 0)
-    position, sentence_begins = 0, lexicon.positional
+    position = 0
     for label in labels:
         if label == 0:
             t = sentence_padding(tokens, t)
-            position, sentence_begins = 0, lexicon.positional
+            position = 0
             continue
         word, shape = lexicon.word_of[label], lexicon.shapes[label]
         token, counts = tokens[t], lexicon.shape_counts[word]
@@ -204,8 +192,7 @@ def _read(labels: U32Array, lexicon: Lexicon, language_counts: I32Matrix, listed
             token.shape_evidence = evidence_of(counts, lexicon.listed, word)
             if len(language_counts):
                 token.language_evidence = evidence_of(language_counts[word], listed, word)
-            truths[t] = _usual_shape(counts) if sentence_begins else shape
-            sentence_begins = False
+            truths[t] = shape
         position += 1
         t += 1
     return t
@@ -296,7 +283,7 @@ def _first_pass(
         softmax(z)
         for k in range(N_SHAPES):
             buffers.p[t, k] = z[k]
-        if truth < N_SHAPES and z[truth] < FIRST_PASS_CERTAIN:
+        if z[truth] < FIRST_PASS_CERTAIN:
             adagrad(table, features, n, z, truth, rate)
 
 
@@ -311,14 +298,14 @@ def _stage1(
     base: Base,
     rate: f32,
     buffers: _LearningBuffers,
-) -> tuple[f64, i64, i64, i64]:
+) -> tuple[f64, i64, i64]:
     """Update stage 1's weights on the words of a sentence of this domain, tokens[begin:end], and decide on those that
     the first pass does not settle.
 
-    Returns the loss and its number of words; the number of words with case, and of those whose decision has capitals.
+    Returns the loss; the number of words with case, and of those whose decision has capitals.
     """
     tokens, truths, z = examples.tokens, examples.truths, buffers.z
-    loss, n_learned, n_words, n_capitals = 0.0, 0, 0, 0
+    loss, n_words, n_capitals = 0.0, 0, 0
     for block in range(begin, end, BLOCK):
         block_end = min(end, block + BLOCK)
         for t in range(block, block_end):
@@ -347,14 +334,12 @@ def _stage1(
                 buffers.decisions[t], buffers.is_settled[t] = decided, is_certain
             n_words += 1
             n_capitals += has_capitals(buffers.decisions[t])
-            if truth < N_SHAPES:
-                n_learned += 1
-                loss -= np.log(buffers.p[t, truth] + 1e-30)
-                if z[truth] < CERTAIN:
-                    adagrad(table, features, n, z, truth, rate)
-                    if len(base.words):
-                        _update(base.words, examples.words[t], z, truth, rate)
-    return loss, n_learned, n_words, n_capitals
+            loss -= np.log(buffers.p[t, truth] + 1e-30)
+            if z[truth] < CERTAIN:
+                adagrad(table, features, n, z, truth, rate)
+                if len(base.words):
+                    _update(base.words, examples.words[t], z, truth, rate)
+    return loss, n_words, n_capitals
 
 
 @inner
@@ -444,11 +429,11 @@ def _learn(
             end += 1
         domain = _domain(examples.words[begin:end], language, lexicon, sums)
         _first_pass(examples, begin, end, domain, tables.first_pass, base.first_pass, rates[0], buffers)
-        loss, n_learned, n_words, n_capitals = _stage1(
+        loss, n_words, n_capitals = _stage1(
             examples, begin, end, domain, lexicon.hashes, tables.stage1, base, rates[0], buffers
         )
         loss1 += loss
-        count += n_learned
+        count += n_words
         loss2 += _stage2(examples, begin, end, n_words, n_capitals, tables.stage2, base.stage2, rates[1], buffers)
         if len(network.embeddings) != 0:
             _network(examples, begin, end, domain, network, rates[2], buffers)
@@ -534,6 +519,6 @@ def learn(
     n = _read(labels, lexicon, of_language, listed, examples)
     rates = *RATES, RATE * max(LEAST_RATE, 1 - progress)
     losses = _learn(examples, n, lexicon, language, tables, base, network, rates)
-    if lexicon.positional and lexicon.marks.size:
+    if lexicon.marks.size:
         _learn_gaps(examples, n, lexicon.marks, tables.stage1, base.stage1, rates[0])
     return losses

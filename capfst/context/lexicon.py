@@ -68,7 +68,6 @@ class Lexicon(NamedTuple):
     shape_counts: I64Matrix  # [words, N_SHAPES], in the whole corpus
     domain_log_odds: I8Matrix  # [words, domains of a language], as in domains.LogOdds
     language_log_odds: I8Matrix  # [words, languages]; [words, 0] if there is only one
-    positional: bool = True  # whether the first word of a sentence has its shape from its position
     language_counts: I32Cube = np.zeros((0, 0, N_SHAPES), np.int32)
     """[languages, words, N_SHAPES]: the shape counts in each language, if there are several."""
     listed: U8Array = np.zeros(0, np.uint8)
@@ -290,78 +289,43 @@ def label_shapes(symbols: Symbols, starts: npt.NDArray[np.int32]) -> npt.NDArray
 
 
 @inner
-def _count(
-    labels: U32Array,
-    word_of: I64Array,
-    shapes: U8Array,
-    positional: bool,
-    sentence_begins: bool,
-    step: i64,
-    counts: CountTable,
-) -> bool:
-    """Add `step` to the count of each label's word and shape; return whether the next label begins a sentence."""
+def _count(labels: U32Array, word_of: I64Array, shapes: U8Array, step: i64, counts: CountTable) -> None:
+    """Add `step` to the count of each label's word and shape."""
     for label in labels:
-        if label == 0:
-            sentence_begins = positional
-        elif shapes[label] != Shape.CASELESS:
-            if not sentence_begins:
-                counts[word_of[label], shapes[label]] += step
-            sentence_begins = False
-    return sentence_begins
+        if label != 0 and shapes[label] != Shape.CASELESS:
+            counts[word_of[label], shapes[label]] += step
 
 
 @kernel
-def _count_32(
-    labels: U32Array,
-    word_of: I64Array,
-    shapes: U8Array,
-    positional: bool,
-    sentence_begins: bool,
-    step: i64,
-    counts: I32Matrix,
-) -> bool:
-    return _count(labels, word_of, shapes, positional, sentence_begins, step, counts)
+def _count_32(labels: U32Array, word_of: I64Array, shapes: U8Array, step: i64, counts: I32Matrix) -> None:
+    _count(labels, word_of, shapes, step, counts)
 
 
 @kernel
-def _count_64(
-    labels: U32Array,
-    word_of: I64Array,
-    shapes: U8Array,
-    positional: bool,
-    sentence_begins: bool,
-    step: i64,
-    counts: I64Matrix,
-) -> bool:
-    return _count(labels, word_of, shapes, positional, sentence_begins, step, counts)
+def _count_64(labels: U32Array, word_of: I64Array, shapes: U8Array, step: i64, counts: I64Matrix) -> None:
+    _count(labels, word_of, shapes, step, counts)
 
 
 def add_shape_counts(
     labels: npt.NDArray[np.uint32],
     word_of: npt.NDArray[np.int64],
     shapes: npt.NDArray[np.uint8],
-    positional: bool,
     step: int,
     counts: CountTable,
 ) -> None:
     """Add `step` times the counts of `shape_counts` to counts, [words, N_SHAPES]."""
     count: Any = _count_32 if counts.dtype == np.int32 else _count_64
-    sentence_begins = positional
     for piece, _ in pieces(labels):
-        sentence_begins = count(piece, word_of, shapes, positional, sentence_begins, step, counts)
+        count(piece, word_of, shapes, step, counts)
 
 
 def shape_counts(
-    labels: npt.NDArray[np.uint32],
-    word_of: npt.NDArray[np.int64],
-    shapes: npt.NDArray[np.uint8],
-    positional: bool = True,
+    labels: npt.NDArray[np.uint32], word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
 ) -> npt.NDArray[np.int64]:
     """Return int64[words, N_SHAPES]: how often a corpus has each word in each shape.
 
-    If `positional`, the first word with case of each sentence is not counted, because it has its shape from its
-    position. labels: whole sentences, each followed by a 0. word_of, shapes: the word and the shape of each label.
+    labels: whole sentences, each followed by a 0. word_of, shapes: the word and the shape of each label.
     """
     counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
-    add_shape_counts(labels, word_of, shapes, positional, 1, counts)
+    add_shape_counts(labels, word_of, shapes, 1, counts)
     return counts

@@ -75,9 +75,7 @@ _MEMORY_MARGIN = 16 << 20  # resident memory may differ by this from run to run
 class LabeledCorpus(Protocol):
     """A labeled corpus, in memory or on Spark."""
 
-    def shape_counts(
-        self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
-    ) -> npt.NDArray[np.int64]:
+    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
         """Return what `lexicon.shape_counts` counts."""
 
     def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
@@ -90,10 +88,8 @@ class LocalCorpus(NamedTuple):
     labels: npt.NDArray[np.uint32]
     ends: npt.NDArray[np.int64]
 
-    def shape_counts(
-        self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
-    ) -> npt.NDArray[np.int64]:
-        return shape_counts(self.labels, word_of, shapes, positional)
+    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        return shape_counts(self.labels, word_of, shapes)
 
     def sample(self, most: int, run: int = 1) -> list[npt.NDArray[np.uint32]]:
         return sample.sample(self.labels, self.ends, most, run)
@@ -157,7 +153,7 @@ def fit(
     kept = [number for number, labels in enumerate(samples) if labels.any()]
     sources, languages = [samples[number] for number in kept], language_of[kept]
     if known is not None and shape_of is not None:
-        lexicon = known._replace(shapes=shape_of, positional=False)
+        lexicon = known._replace(shapes=shape_of, marks=NO_MARKS)
     else:
         lexicon = _lexicon(
             symbols, starts, occurrences, totals, word_of, shape_of, sources, languages, options.max_domains
@@ -232,8 +228,7 @@ def _lexicon(
         shape_of, marks = shapes, word_marks(symbols, starts)
     log_odds = find_domains(sources, languages, word_of, totals, ~lower[starts[:-1]], max_domains)
     none = np.zeros((0, N_SHAPES), np.int64)
-    positional = len(marks) > 0
-    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, positional, marks=marks)
+    return Lexicon(word_of, shape_of, hashes, ranks, classes, embeddings, none, *log_odds, marks=marks)
 
 
 def _with_counts(
@@ -245,7 +240,7 @@ def _with_counts(
 ) -> Lexicon:
     """Return the lexicon with the shape counts of the corpus and of the word lists; if there are several languages,
     also with those of each language, from the sources that are learned from."""
-    counting = lexicon.word_of, lexicon.shapes, lexicon.positional
+    counting = lexicon.word_of, lexicon.shapes
     counts = corpus.shape_counts(*counting)
     several = lexicon.n_languages > 0
     of_languages = np.zeros((lexicon.n_languages, *counts.shape), np.int32)
@@ -286,16 +281,16 @@ def learn_in_turn(
 
     learn: of labels, given the lexicon without their counts, their language, and the fraction that was learned from.
     """
-    without_positions = lexicon._replace(positional=False, marks=NO_MARKS)
+    without_gaps = lexicon._replace(marks=NO_MARKS)
     texts = [(labels, lexicon, language) for labels, language in zip(sources, languages.tolist(), strict=True)]
-    texts += [(labels, without_positions, language) for language, labels in enumerate(learned_names)]
+    texts += [(labels, without_gaps, language) for language, labels in enumerate(learned_names)]
     sliced = [(sample.slices(labels, _SLICES), known, language) for labels, known, language in texts]
 
     def count(turns: range, step: int) -> None:
         """Add `step` times the shape counts of the slices of these turns to the lexicon's."""
         for slices, known, language in sliced:
             for labels in slices[turns.start : turns.stop]:
-                counting = labels, known.word_of, known.shapes, known.positional, step
+                counting = labels, known.word_of, known.shapes, step
                 add_shape_counts(*counting, known.shape_counts)
                 if lexicon.n_languages:
                     add_shape_counts(*counting, known.language_counts[language])

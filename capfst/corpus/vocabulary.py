@@ -18,13 +18,26 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from capfst.casing.shapes import shapes
+from capfst.corpus.first_words import (
+    AFTER_MARK,
+    BEFORE_NAME,
+    COMMA,
+    FIRST,
+    INSIDE,
+    MARK,
+    NAME,
+    PLACES,
+    first_forms,
+    word_kinds,
+)
 from capfst.corpus.intern import BREAKS, COMPOUND_BIT, COMPOUNDS, LINE_ENDS, Interner
 from capfst.corpus.labels import mapped
 from capfst.corpus.word_lists import WordLists
 from capfst.exceptions import CorpusError
 from capfst.fst.symbols import EPSILON, UNKNOWN, Symbols
-from capfst.kernels import kernel
-from capfst.kernels.types import BoolArray, I64Array, U8Array, U32Array, U64Matrix, i64, u32, u64
+from capfst.kernels import inner, kernel
+from capfst.kernels.types import BoolArray, I64Array, I64Matrix, U8Array, U32Array, U32Matrix, U64Matrix, i64, u32, u64
 from capfst.system.buckets import Store
 from capfst.text.language import DEFAULT, Language
 from capfst.text.strings import Strings
@@ -98,12 +111,30 @@ class IdStreams:
         return mapped(self.file, size)
 
 
+class _Rules(NamedTuple):
+    """How streams become words of the vocabulary, by id."""
+
+    kept: BoolArray  # whether a compound stays whole
+    ends: BoolArray  # whether a sentence ends after the word, where it may
+    kinds: U8Array  # what the word is
+    first_forms: U32Matrix  # [2, ids], as from `first_words.first_forms`
+
+
+@inner
+def _end_first(stream: U32Array, first: i64, place: i64, rules: _Rules, counts: I64Matrix) -> None:
+    """Count the first word of a sentence in its place, and replace it by its form there."""
+    counts[place, stream[first]] += 1
+    stream[first] = rules.first_forms[place, stream[first]]
+
+
 @kernel
-def _resolve(stream: U32Array, kept: BoolArray, ends: BoolArray, counts: I64Array) -> i64:
-    """Replace, in place, each compound by itself (if kept) or its parts, and a position where a sentence may begin by a
-    0 if the word before ends sentences; count the remaining ids. Return the new length."""
+def _resolve(stream: U32Array, rules: _Rules, counts: I64Matrix) -> i64:
+    """Replace, in place, each compound by itself (if kept) or its parts, a position where a sentence may begin by a 0
+    if the word before ends sentences, and each first word of a sentence by its form there; count the ids by their
+    place, int64[PLACES, ids], before first words are replaced. Return the new length."""
     j = 0
     i = 0
+    place, first = FIRST, (-1)
     while i < stream.size:
         word = stream[i]
         if word & COMPOUND_BIT:
@@ -111,17 +142,33 @@ def _resolve(stream: U32Array, kept: BoolArray, ends: BoolArray, counts: I64Arra
             parts = i64(stream[i + 1])
             i += 2
             if parts == 0:
-                if not ends[word]:
+                if not rules.ends[word]:
                     continue
                 word = u32(0)
-            elif not kept[word]:
+            elif not rules.kept[word]:
                 continue
             i += parts
         else:
             i += 1
-        counts[word] += 1
+        kind = rules.kinds[word]
+        if first >= 0:
+            _end_first(stream, first, BEFORE_NAME if kind == NAME else FIRST, rules, counts)
+            place, first = INSIDE, -1
+        if word == 0:
+            counts[INSIDE, 0] += 1
+            place = FIRST
+        elif kind == MARK or kind == COMMA:
+            counts[INSIDE, word] += 1
+            place = INSIDE if kind == COMMA else AFTER_MARK
+        elif place == FIRST:
+            first = j
+        else:
+            counts[place, word] += 1
+            place = INSIDE
         stream[j] = word
         j += 1
+    if first >= 0:
+        _end_first(stream, first, FIRST, rules, counts)
     return j
 
 
@@ -195,17 +242,22 @@ class _Resolver(NamedTuple):
     """Turns streams into words of the vocabulary. It can be sent to other processes."""
 
     common_ids: list[npt.NDArray[np.uint32]]  # [k]: common id by id of the k-th interner
-    kept: npt.NDArray[np.bool_]  # by common id: whether a compound stays whole
-    ends: npt.NDArray[np.bool_]  # by common id: whether a sentence ends after the word, where it may
+    rules: _Rules
+
+    @property
+    def n_counts(self) -> int:
+        """The number of counts of `tally`."""
+        return PLACES * len(self.rules.kept)
 
     def tally(self, k: int, stream: npt.NDArray[np.uint32], counts: npt.NDArray[np.int64]) -> int:
-        """Count the words of a stream, which is overwritten with their common ids; return their number."""
+        """Count the words of a stream, which is overwritten with their common ids, by place; return their number.
+        counts: int64[PLACES · ids]."""
         relabel(stream, self.common_ids[k])
-        return int(_resolve(stream, self.kept, self.ends, counts))
+        return int(_resolve(stream, self.rules, counts.reshape(PLACES, -1)))
 
     def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return the stream, which is overwritten, as labels. labels: by common id."""
-        stream = stream[: self.tally(k, stream, np.zeros(len(self.kept), np.int64))]
+        stream = stream[: self.tally(k, stream, np.zeros(self.n_counts, np.int64))]
         relabel(stream, labels)
         return stream
 
@@ -240,13 +292,28 @@ def build_vocabulary(
     common = Interner()
     common_ids = [common.absorb(interner) for interner in [*interners, *([lists.interner] if lists else [])]]
     unknown = common.add(UNKNOWN.encode())
+    small, small_of = lowercase_forms(common.words(), language.casing)
+    small_ids = common.ids(small)[small_of].astype(np.int64)
     words = common.words()
+    small_ids = np.concatenate([[0], small_ids, np.arange(len(small_ids), common.size) + 1])
     lowercase, lower_of = lowercase_forms(words, language.lowering)
     of_words = common.counts[: common.size + 1]
     totals = np.bincount(lower_of, of_words[1:, COMPOUNDS])
     kept = np.concatenate([[False], totals[lower_of] >= COMPOUND_COUNT])
-    resolver = _Resolver(common_ids, kept, _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]))
-    counts = streams.count(resolver.tally, common.size + 1)
+    shape_of = shapes(_symbols(words, np.arange(common.size), language))
+    as_they_are = np.arange(common.size + 1, dtype=np.uint32)
+    rules = _Rules(
+        kept,
+        _ends_sentences(words, of_words[:, LINE_ENDS], of_words[:, BREAKS]),
+        word_kinds(words, shape_of),
+        np.stack([as_they_are, as_they_are]),
+    )
+    resolver = _Resolver(common_ids, rules)
+    by_place = streams.count(resolver.tally, resolver.n_counts).reshape(PLACES, -1)
+    rules = rules._replace(first_forms=first_forms(by_place, small_ids, shape_of))
+    counts = by_place[INSIDE] + by_place[AFTER_MARK]
+    for place in (FIRST, BEFORE_NAME):
+        np.add.at(counts, rules.first_forms[place], by_place[place])
     listed = _in_lists(lists, resolver, len(interners))
     _refuse_reserved(words, counts + listed)
     ranks = _ranks(lowercase)[lower_of]
@@ -271,14 +338,15 @@ def build_vocabulary(
         _entries(lists, label, len(interners)),
         _frequencies(lists, label, len(interners)),
     )
-    return vocabulary, streams.rewrite(label)
+    return vocabulary, streams.rewrite(partial(_Resolver(common_ids, rules).label, labels))
 
 
 def _in_lists(lists: WordLists | None, resolver: _Resolver, k: int) -> npt.NDArray[np.bool_]:
     """Return for each common id whether it is in a word list. k: the index of the lists' interner."""
-    counts = np.zeros(len(resolver.kept), np.int64)
+    counts = np.zeros(resolver.n_counts, np.int64)
     for each in lists.streams if lists else ():
         resolver.tally(k, each.stream.copy(), counts)
+    counts = counts.reshape(PLACES, -1).sum(0)
     counts[0] = 0
     return counts > 0
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from capfst.casing import encode
 from capfst.casing.glued import FirstWords, glue
+from capfst.casing.shapes import Shape, shapes
 from capfst.casing.transducer import Transducer
+from capfst.casing.types import Words
 from capfst.context.context_model import Context
 from capfst.context.noise import Noise
 from capfst.context.spellings import PART as SPELLINGS
@@ -130,9 +132,35 @@ class LoadedModel:
         buf = self._read(text)
         return encode.spaced(buf, self.transducer.words(buf), self.pretokenized)
 
-    def labels(self, text: bytes) -> npt.NDArray[np.uint32]:
-        """Return the labels of the words of cased UTF-8, uint32[words + line ends]: that of `<unk>` for words that the
-        model lacks, 0 for line ends."""
+    def labels(self, text: bytes, as_learned: bool = False) -> npt.NDArray[np.uint32]:
+        """Return the labels of the words of cased UTF-8, as `labels_of`."""
         buf = self._read(text)
-        words = self.transducer.words(buf)
-        return encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
+        return self.labels_of(buf, self.transducer.words(buf), as_learned)
+
+    def labels_of(self, buf: npt.NDArray[np.uint8], words: Words, as_learned: bool = False) -> npt.NDArray[np.uint32]:
+        """Return the labels of words of cased text, uint32[words + line ends]: that of `<unk>` for words that the model
+        lacks, 0 for line ends.
+
+        as_learned: a line begins with the lowercase form of a capitalized word, if the LM prefers that there
+        (corpus/first_words.py).
+        """
+        labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
+        if as_learned:
+            encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, labels)
+        return labels
+
+    @cached
+    def _first_forms(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """The lowercase form of each word, by its first label, 0 if the model has none, int64[V + 1]; and the costs of
+        all forms at the start of a sentence, float64[V + 1]."""
+        model = self.model
+        costs = np.full(len(model.symbols), np.inf)
+        costs[1:] = model.arcs["weight"][: len(costs) - 1]
+        if model.start != 0:
+            first_words = FirstWords.of(model)
+            costs += model.arcs["weight"][model.states[model.start]["pos"]]  # the backoff
+            costs[first_words.labels] = first_words.costs
+        small = np.flatnonzero(shapes(model.symbols) == Shape.LOWER)
+        forms = np.zeros(len(costs), np.int64)
+        forms[model.starts[np.searchsorted(model.starts, small, "right") - 1]] = small
+        return forms, costs

@@ -173,11 +173,9 @@ class SparkLabels:
         again.size += len(more)
         return again
 
-    def shape_counts(
-        self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool
-    ) -> npt.NDArray[np.int64]:
+    def shape_counts(self, word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
         """Return the counts of `context.lexicon.shape_counts`."""
-        indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes, positional)).treeReduce(_summed)
+        indices, numbers = self.rdd.map(partial(_shape_counts, word_of, shapes)).treeReduce(_summed)
         counts = np.zeros((int(word_of.max()) + 1, N_SHAPES), np.int64)
         counts.flat[indices] = numbers
         return counts
@@ -304,10 +302,8 @@ def _added(a: tuple[npt.NDArray, npt.NDArray], b: tuple[npt.NDArray, npt.NDArray
     return a[0] + b[0], np.minimum(a[1], b[1])
 
 
-def _shape_counts(
-    word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], positional: bool, part: _LabeledPart
-) -> _Sparse:
-    counts = shape_counts(part[1], word_of, shapes, positional).reshape(-1)
+def _shape_counts(word_of: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8], part: _LabeledPart) -> _Sparse:
+    counts = shape_counts(part[1], word_of, shapes).reshape(-1)
     indices = np.flatnonzero(counts)
     return indices, counts[indices]
 

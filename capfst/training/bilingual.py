@@ -33,7 +33,6 @@ from capfst.bilingual.crf import ProblemCollector, check_scipy, learn
 from capfst.bilingual.source_features import N_TEMPLATES, fill_templates
 from capfst.bilingual.weights import PART, Bilingual
 from capfst.bilingual.word_facts import AN, AnnotatedText
-from capfst.casing import encode
 from capfst.exceptions import CapfstError, CorpusError, quantity
 from capfst.fst.write import ArcArray, StateArray, write_fst
 from capfst.io.alignments import Block, Names, side_by_side
@@ -195,7 +194,7 @@ class _Corpus:
         total = np.zeros(2)
         model, recaser = self.recaser.model, self.recaser
         for texts in self.texts(0):
-            labels = recaser.pipeline.loaded.labels(_lines(texts.target, texts.for_weights))
+            labels = recaser.pipeline.loaded.labels(_lines(texts.target, texts.for_weights), as_learned=True)
             total += _known(model.states, model.arcs, model.start, labels)
         return float(total[0] / max(1, total[1]))
 
@@ -348,8 +347,7 @@ def _collect(model: Recaser, corpus: _Corpus, fold: int, collector: ProblemColle
     search = loaded.lm.unknown, pipeline.engine.starts, pipeline.engine.tables
     for target, source, links, _, for_weights in corpus.texts(fold, model):
         new = for_weights[_unseen(target, source, for_weights, seen)].tolist()
-        gold = encode.labels(target.buf, target.words, model.model.symbols, loaded.lm.unknown, loaded.pretokenized)
-        costs = pipeline.monolingual(target)
+        gold, costs = loaded.labels_of(target.buf, target.words), pipeline.monolingual(target)
         collector.add(target, source, links, new, gold, costs, loaded.forms, classifier, pipeline.guesses, search)
 
 

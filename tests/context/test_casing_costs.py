@@ -42,8 +42,8 @@ THE iPod of McDonald's, o'neill's and dvds; X-Ray mp3s in New-York
 a
 I é É 3D U. <unk> <URL>
 """
-UNSEEN_CASINGS = "as normal assignments. Similarly,\nCustomizing attribute access\n"
-"""Words that the model has only with a capital."""
+UNSEEN_CASINGS = '*step* is zero, "ValueError" is raised.\nas regular assignments. Previously,\n'
+"""Words that the model has only in lower case."""
 PROXIES = "thè pythōn ümodulé, of ðe pÿthons\nø çlasses Ìf ñumbers ΐf xyzzyš\n"
 """Words that the model has without diacritics, and some others."""
 
@@ -89,7 +89,7 @@ def test_costs_of_texts_match_the_reference(recaser: Recaser, guess: bool) -> No
     texts += [MADE_UP, MADE_UP.lower(), "\n".join(contextual.UNHEARD[:150]), " ".join(contextual.UNHEARD[-20:])]
     texts += [UNSEEN_CASINGS, 'is no longer wrapped to form a new "exceptiongroups".']
     shapes = {shape for text in texts for shape in compare(recaser, text, guess).shapes}
-    assert shapes == ({Shape.LOWER, Shape.MIXED, AS_FORM} if guess else {Shape.LOWER, AS_FORM})
+    assert shapes == {Shape.CAPITALIZED, AS_FORM} | ({Shape.LOWER, Shape.MIXED} if guess else set())
 
 
 def test_costs_with_a_network_match_the_reference(recaser: Recaser, with_network: Recaser) -> None:

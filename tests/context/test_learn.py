@@ -81,10 +81,9 @@ class Learner:
         indices: list[int],
         domain: int,
         owns: dict[int, list[int]],
-        truths: dict[int, int | None],
+        truths: dict[int, int],
     ) -> None:
-        """Learn from a line of this domain. owns, truths: hashes and true shapes of the words with case; None: not
-        learned from."""
+        """Learn from a line of this domain. owns, truths: hashes and true shapes of the words with case."""
         decisions = [features.NO_DECISION] * len(tokens)
         p: dict[int, list[float]] = {}
         settled = set()
@@ -95,8 +94,8 @@ class Learner:
             if reference.settled_decision(z) != features.NO_DECISION:
                 decisions[t], p[t] = reference.settled_decision(z), q
                 settled.add(t)
-            if (truth := truths[t]) is not None and q[truth] < learn.FIRST_PASS_CERTAIN:
-                self.step(2, hashed, q, truth)
+            if q[truths[t]] < learn.FIRST_PASS_CERTAIN:
+                self.step(2, hashed, q, truths[t])
         for t in (t for t in indices if t in truths):
             hashed = reference.word_features(owns[t], tokens[t].shape_evidence, domain)
             hashed += reference.neighbor_features(tokens, t, domain)
@@ -106,15 +105,16 @@ class Learner:
                 p[t], decisions[t] = q, reference.decision(z)
                 if max(reference.leads(z)) >= features.STAGE1_LEAD:
                     settled.add(t)
-            if (truth := truths[t]) is not None:
-                self.count += 1
-                self.losses[0] -= math.log(p[t][truth])
-                if q[truth] < learn.CERTAIN:
-                    self.step(0, hashed, q, truth)
+            truth = truths[t]
+            self.count += 1
+            self.losses[0] -= math.log(p[t][truth])
+            if q[truth] < learn.CERTAIN:
+                self.step(0, hashed, q, truth)
         n_capitals = sum(reference.has_capitals(decisions[t]) for t in p)
         for t, q in p.items():
-            if (truth := truths[t]) is None or t in settled:
+            if t in settled:
                 continue
+            truth = truths[t]
             hashed = reference.decision_features(tokens, decisions, t, len(p), n_capitals)
             scores = self.scores(1, hashed, [features.PRIOR_WEIGHT * math.log(x + 1e-12) for x in q])
             z = reference.softmax(scores)
@@ -132,7 +132,7 @@ class Learner:
         for sentence in corpus:
             counts = lexicon.shape_counts
             tokens, owns, truths = [], {}, {}
-            begins, votes = True, [0, 0]
+            votes = [0, 0]
             for t, form in enumerate(sentence, features.PADDING):
                 label = FORMS.index(form) + 1
                 number, shape = int(WORD_OF[label]), int(SHAPE_OF[label])
@@ -144,12 +144,7 @@ class Learner:
                     owns[t] = hashes
                     n = counts[number].tolist()
                     m = [0] * 4 if language is None else lexicon.language_counts[language, number].tolist()
-                    if begins:
-                        best = max(reference.SHAPES, key=lambda k: n[k])
-                        truths[t] = best if sum(n) >= 20 and n[best] > 0.98 * sum(n) else None
-                    else:
-                        truths[t] = shape
-                    begins = False
+                    truths[t] = shape
                     e, known = reference.shape_evidence(n), reference.shape_evidence(m)
                 position = min(t - features.PADDING, features.MAX_POSITION)
                 classes = CLASSES[number].tolist()
@@ -232,27 +227,6 @@ def test_a_word_without_counts_is_learned_from_as_unseen() -> None:
     learn.learn(labels_of([["new", "iPhone"]]), lexicon, learned)
     row = reference.feature(1, 0) % (1 << 12)  # the feature of UNSEEN
     assert learned.stage1[row, 3] > 0 > learned.stage1[row, 0]
-
-
-@pytest.mark.parametrize(
-    ("corpus", "n_learned"),
-    [
-        ([["a"]], 0),  # the capital may be due to the position
-        ([["a", *["New"] * 19]], 0),  # too rare
-        ([["a", *["New"] * 20]], 1),
-        ([["a", *["New"] * 20, "new"]], 0),  # in doubt
-        ([["a", *["New"] * 50, "new"]], 1),
-    ],
-)
-def test_a_first_word_is_learned_with_its_usual_shape_if_that_is_certain(
-    corpus: list[list[str]], n_learned: int
-) -> None:
-    learned = tables()
-    for first in ("new", "New"):
-        assert learn.learn(labels_of([[",", first, ","]]), lexicon_of(corpus), learned)[2] == n_learned
-    weights = learned.stage1[:, :4].sum(0)
-    assert weights.argmax() == (1 if n_learned else 0)
-    assert weights.any() == bool(n_learned)
 
 
 def test_certain_words_cause_no_more_updates() -> None:

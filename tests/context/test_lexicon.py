@@ -157,7 +157,7 @@ FORMS = ["<unk>", ",", "it", "It", "IT", "new", "New"]
 
 @settings(deadline=None)
 @given(corpus=st.lists(st.lists(st.sampled_from(FORMS), max_size=6), max_size=8))
-def test_shapes_are_counted_except_of_the_first_word_with_case(corpus: list[list[str]]) -> None:
+def test_shapes_are_counted(corpus: list[list[str]]) -> None:
     symbols = Symbols.from_words(FORMS)
     word_of = np.array([0, 0, 1, 2, 2, 2, 3, 3])
     shape_of = shapes(symbols)
@@ -165,7 +165,7 @@ def test_shapes_are_counted_except_of_the_first_word_with_case(corpus: list[list
     labels = np.array([n for line in corpus for n in (*(FORMS.index(word) + 1 for word in line), 0)], np.uint32)
     seen: Counter[str] = Counter()
     for line in corpus:
-        seen.update([form for form in line if form.lower() != form.upper() and form != "<unk>"][1:])
+        seen.update([form for form in line if form.lower() != form.upper() and form != "<unk>"])
     expected = np.zeros((4, N_SHAPES), int)
     for form, count in seen.items():
         label = FORMS.index(form) + 1

@@ -150,7 +150,7 @@ def test_counts_exclude_the_slices_that_are_learned_from(monkeypatch: pytest.Mon
     arguments = symbols, starts, occurrences, corpus, np.array(languages), [], [], 1, None, silent, ContextOptions()
     lexicon = fit(*arguments).lexicon
     of_all = [lexicon.shape_counts, *lexicon.language_counts]
-    assert lexicon.shape_counts[1:].tolist() == [[400, 200, 0, 0], [600, 0, 0, 0]]
+    assert lexicon.shape_counts[1:].tolist() == [[400, 200, 0, 0], [1200, 0, 0, 0]]
     for counts in known:
         for some, every in zip(counts, of_all, strict=True):
             assert some.sum() == pytest.approx(every.sum() * 15 / 16, rel=0.01)
@@ -185,11 +185,11 @@ def test_progress_and_memory(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Log
     fitted = fit(*arguments, None, show, ContextOptions())
     assert sum(done) == sum(totals) == len(labels)
     assert fitted.lexicon.domain_log_odds.shape == (3, 1)
-    assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [0, 1, 0, 0], [2, 0, 0, 0]]
+    assert fitted.lexicon.shape_counts.tolist() == [[0] * N_SHAPES, [1, 1, 0, 0], [3, 0, 0, 0]]
     with pytest.raises(OptionError, match=r"^`memory` is 1 MiB, .* \d+ MiB.*`context=False`"):
         fit(*arguments, 1 << 20, silent, ContextOptions())
     assert caplog.text == ""
     monkeypatch.setattr(train, "_FEW", 1)
     monkeypatch.setattr(train, "_PER_LABEL", 1 << 30)
-    assert fit(*arguments, 6 << 30, silent, ContextOptions()).lexicon.shape_counts.tolist()[1] == [0, 1, 0, 0]
+    assert fit(*arguments, 6 << 30, silent, ContextOptions()).lexicon.shape_counts.tolist()[1] == [1, 1, 0, 0]
     assert "the context model learns from 3 of 7 tokens" in caplog.text

@@ -10,6 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from capfst.casing.shapes import Shape, shapes
+from capfst.corpus.first_words import (
+    AFTER_MARK,
+    AGAIN,
+    BEFORE_NAME,
+    COMMA,
+    EXCESS,
+    FIRST,
+    INSIDE,
+    MARK,
+    NAME,
+    OFTEN,
+    SELDOM,
+    SURELY,
+    word_kinds,
+)
 from capfst.corpus.intern import Interner, _find_slot, _Table
 from capfst.corpus.labels import relabeled
 from capfst.corpus.vocabulary import (
@@ -22,8 +38,9 @@ from capfst.corpus.vocabulary import (
     restricted,
 )
 from capfst.exceptions import CorpusError
-from capfst.fst.symbols import check
+from capfst.fst.symbols import Symbols, check
 from capfst.system.buckets import Store
+from capfst.text.language import DEFAULT
 from capfst.text.strings import Strings
 from capfst.text.tokenizer import COMPOUND, MARKS, NEWLINE, PROTECTED, canonical, tokenize
 from capfst.text.unicode import lower, lower_bytes
@@ -101,6 +118,7 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
                 skip = e
         elif s >= skip:
             words.append(word)
+    words = with_first_forms(words)
     counts = Counter(word for word in words if word not in (None, UNKNOWN))
     ties = sorted({*counts, UNKNOWN}, key=lambda word: (word == lower_bytes(word), word), reverse=True)
     tied = {word: i for i, word in enumerate(ties)}
@@ -111,6 +129,48 @@ def reference(text: bytes, pretokenized: bool, min_count: int = 1, max_words: in
     forms = sorted(known, key=lambda word: (lower_bytes(word), -counts[word], tied[word]))
     label = {word: i for i, word in enumerate(forms, 1)} | {None: 0}
     return forms, [counts[form] for form in forms], [label[word] for word in words]
+
+
+def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
+    """Return the words with the first word of each sentence in its form there."""
+    forms = sorted({word for word in words if word is not None})
+    strings = Strings.of([b"<epsilon>", *forms])
+    shape_of = shapes(Symbols(strings.data, strings.offsets.astype(np.int64), DEFAULT))
+    kind_of = dict(zip(forms, word_kinds(Strings.of(forms), shape_of).tolist()[1:], strict=True))
+    shape = dict(zip(forms, shape_of.tolist()[1:], strict=True))
+    places: list[int] = []
+    for i, word in enumerate(words):
+        if word is None or kind_of[word] in (MARK, COMMA):
+            places.append(INSIDE)
+        elif i == 0 or words[i - 1] is None:
+            after = words[i + 1] if i + 1 < len(words) else None
+            places.append(BEFORE_NAME if after is not None and kind_of[after] == NAME else FIRST)
+        else:
+            places.append(AFTER_MARK if kind_of[words[i - 1]] == MARK else INSIDE)
+    counts = Counter(zip(words, places, strict=True))
+    first = Counter(word for word, place in zip(words, places, strict=True) if place in (FIRST, BEFORE_NAME))
+    capitalized = [form for form in forms if shape[form] == Shape.CAPITALIZED]
+    names = [
+        form
+        for form in capitalized
+        if counts[form, INSIDE] >= OFTEN and counts[lower_bytes(form), INSIDE] <= SELDOM * counts[form, INSIDE]
+    ]
+    ratio = sum(first[name] for name in names) / max(1, sum(counts[name, INSIDE] for name in names))
+
+    def form_of(word: bytes, place: int) -> bytes:
+        small, capital = counts[lower_bytes(word), INSIDE], counts[word, INSIDE]
+        if place == BEFORE_NAME:
+            is_small = small >= SURELY * capital and small > 0
+        elif small + capital == 0:
+            is_small = first[word] >= AGAIN
+        else:
+            is_small = small >= capital or (small > SELDOM * capital and first[word] > EXCESS * ratio * capital)
+        return lower_bytes(word) if is_small and shape[word] == Shape.CAPITALIZED else word
+
+    return [
+        form_of(word, place) if word is not None and place in (FIRST, BEFORE_NAME) else word
+        for word, place in zip(words, places, strict=True)
+    ]
 
 
 def learn(blocks: list[bytes], interners: int, pretokenized: bool, *cuts: Any) -> Learned:
@@ -204,21 +264,49 @@ def sentences(*lines: str, interners: int = 1, pretokenized: bool = False) -> li
 )  # fmt: skip
 @pytest.mark.parametrize("interners", [1, 2])
 def test_a_line_of_several_sentences_is_split(line: str, expected: list[str], interners: int) -> None:
-    assert sentences(line, interners=interners) == expected
+    assert [*map(lower, sentences(line, interners=interners))] == [*map(lower, expected)]
 
 
 def test_pretokenized_lines_are_not_split() -> None:
-    assert sentences("It is . Is it ?", pretokenized=True) == ["It is . Is it ?"]
+    assert sentences("It is . Is it ?", pretokenized=True) == ["it is . Is it ?"]
 
 
 def test_words_that_end_no_lines_are_abbreviations() -> None:
     """A word is an abbreviation if it ends less than a fifth of the usual fraction of lines, with one line added."""
     text = ["We met Messrs. Doe. He left."] * 20 + ["They met Doe."] * 5 + ["They left Foo Inc. Nobody met Foo Inc."]
     split = sentences(*text)
-    assert split.count("We met Messrs . Doe .") == split.count("He left .") == 20
-    assert "They left Foo Inc ." in split
+    assert split.count("we met Messrs . Doe .") == split.count("he left .") == 20
+    assert "they left Foo Inc ." in split
     assert "We met Messrs ." in sentences(*text[19:])
     assert "We met Mr . Doe ." in sentences(text[0].replace("Messrs", "Mr"), *text[20:])
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("The man saw the cat", "the"),  # as it is inside
+        ("John left. He saw John", "John"),
+        ("Hello you. Hello. Hello Ann", "hello"),  # it is nowhere else
+        ("Hello you. Hello", "Hello"),
+        ('Cat, my "cat"', "Cat"),  # after a mark, its case says nothing
+        ("New York is a new York is in New York, new new", "New"),  # before a name
+        ("New things are in New York, new new", "new"),
+        ("In York he was in it in it in it in it in it in", "in"),
+        ("Iphones of iphones", "iphones"),
+        ("IPhones of iphones", "IPhones"),
+        ("I do, i do", "i"),
+        ("2 Dogs, dogs", "0"),
+        ("Étude, étude", "étude"),
+    ],
+)
+def test_first_words_have_the_case_that_they_have_elsewhere(text: str, first: str) -> None:
+    assert sentences(text.replace(" is in", ", is in"))[0].split()[0] == first
+
+
+def test_a_word_that_begins_many_more_sentences_than_names_do_is_none() -> None:
+    text = ["We like Ann"] * 40 + ["Ann left"] * 4 + ["Hello you"] * 9 + ["We sang Hello and hello"] * 2 + ["Hello 2"]
+    assert {sentence.split()[0] for sentence in sentences(*text)} == {"we", "Ann", "hello"}
+    assert "Hello you" in sentences(*text[:-3], "We sang Hello", *["Ann left"] * 99)
 
 
 @pytest.mark.slow
@@ -255,7 +343,7 @@ def test_order_of_forms():
 
 def test_max_words_of_equal_counts():
     """The forms that stay do not depend on their order in the text."""
-    for text in ["b B a A", "A a B b"]:
+    for text in ["b B a A", "a A B b"]:
         assert [learn([text.encode()], 1, True, 1, n)[0] for n in (1, 2, 3)] == [
             [UNKNOWN, b"a"],
             [UNKNOWN, b"a", b"A"],

@@ -288,7 +288,7 @@ def test_ngrams(tmp_path: Path) -> None:
     recaser = capfst.load(tmp_path / "cap.fst", sentence_case=True)
     explanation = check(recaser, "in new york. the mayor of xyzzyq was made in france")
     assert [str(word.forms[0].ngram) for word in explanation.words] == [
-        "<s> In", "<s> In New", "In New York", "., 2 backoffs", "The, 1 backoff", "The mayor", "The mayor of",
+        "<s> in", "<s> in New", "in New York", "., 2 backoffs", "the, 1 backoff", "the mayor", "the mayor of",
         "<unk>, 2 backoffs", "was", "was made", "was made in", "France, 2 backoffs",
     ]  # fmt: skip
 

@@ -138,7 +138,6 @@ def test_a_sentence_initial_capital_is_as_likely_as_the_boundary(model: CapFst) 
     casings = recaser.nbest(line, 50)
     other = next(cost for cost, casing in casings if " he " in casing)
     assert changes[2].log_odds == pytest.approx(other - casings[0][0])
-    assert not any(" they " in casing for _, casing in casings)  # it follows a mark that follows a word
 
 
 def test_sentences_take_one_line(model: CapFst) -> None:

@@ -1,0 +1,80 @@
+"""The case of first words: what they would be inside a sentence.
+
+A first word has a capital because of its position, so the capital says nothing of the word. In: how often each form of
+a word stands in each place of a corpus. Out: the form that counts where it begins a sentence: the lowercase one, unless
+the word is a name there.
+
+This is one step of EM. Inside sentences forms are seen as they are. There, names are the capitalized words that are
+hardly ever in lower case; that many sentences begin with a name, relative to its occurrences inside, as with these. If
+many more begin with a word, it is not a name in most of them: *Hello* is a song, but seldom in the first place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.casing.shapes import Shape
+from capfst.kernels import kernel
+from capfst.kernels.types import U8Array
+from capfst.text.strings import Strings
+from capfst.text.unicode import INFO, class_at, decode, is_alphanumeric
+
+FIRST, BEFORE_NAME, AFTER_MARK, INSIDE, PLACES = range(5)
+"""Where a word stands: it begins a sentence; it does, and a word with capitals follows; it follows a mark that is no
+comma, after which its capital may be that of its position; or none of these. The last one is their number."""
+OTHER, NAME, MARK, COMMA = range(4)
+"""What a word is: NAME if it has capitals and more than one letter."""
+
+OFTEN, SELDOM = 20, 0.02
+"""Names are inside sentences at least so often, and at most this fraction of it in lower case."""
+SURELY = 10
+"""Before a name, where a first word may be a part of it (*New York*), it is in lower case inside sentences this much
+more often than capitalized."""
+AGAIN = 3
+"""First words that are nowhere else are in lower case if they occur at least so often."""
+EXCESS = 2
+"""A word that may be a name begins this much more sentences than it would as one."""
+
+
+@kernel
+def _find_kinds(words: Strings, shapes: U8Array, info: U8Array, kinds: U8Array) -> None:
+    """Fill kinds, by id; the words have the ids from 1 on. shapes: by id."""
+    kinds[0] = OTHER
+    for k in range(words.offsets.size - 1):
+        start, end = words.offsets[k], words.offsets[k + 1]
+        kind = COMMA if end - start == 1 and words.data[start] == 44 else MARK
+        i = start
+        while i < end and kind != OTHER:
+            if is_alphanumeric(class_at(words.data, i, end, info)):
+                kind = OTHER
+            i = decode(words.data, i, end)[1]
+        has_capitals = shapes[k + 1] != Shape.LOWER and shapes[k + 1] != Shape.CASELESS
+        kinds[k + 1] = NAME if kind == OTHER and has_capitals and end - start > 1 else kind
+
+
+def word_kinds(words: Strings, shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Return uint8[n + 1]: what each of n words is, by id, from 1 on. shapes: by id."""
+    kinds = np.empty(len(shapes), np.uint8)
+    _find_kinds(words, shapes, INFO, kinds)
+    return kinds
+
+
+def first_forms(
+    counts: npt.NDArray[np.int64], small_ids: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
+) -> npt.NDArray[np.uint32]:
+    """Return uint32[2, ids]: for the places FIRST and BEFORE_NAME, the id of each form's form there.
+
+    Args:
+        counts: int64[PLACES, ids], the occurrences of each form in each place.
+        small_ids: the id of each form's lowercase form.
+        shapes: of each form.
+    """
+    first, capital = counts[FIRST] + counts[BEFORE_NAME], counts[INSIDE]
+    small, capitalized = capital[small_ids], shapes == Shape.CAPITALIZED
+    is_name = capitalized & (capital >= OFTEN) & (small <= SELDOM * capital)
+    as_name = capital * first[is_name].sum() / max(1, capital[is_name].sum())
+    is_known = small + capital > 0
+    rather_small = (small >= capital) | ((small > SELDOM * capital) & (first > EXCESS * as_name))
+    is_small = np.stack([np.where(is_known, rather_small, first >= AGAIN), is_known & (small >= SURELY * capital)])
+    return np.where(capitalized & is_small, small_ids, np.arange(len(shapes))).astype(np.uint32)
