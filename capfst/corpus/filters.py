@@ -31,7 +31,7 @@ FILTERS = (
     Filter("blank", "nothing but spaces"),
     Filter("long", "more than 10,000 bytes: text without line ends, or data"),
     Filter("control", "a character that does not occur in text: control, private, unassigned, U+FFFD"),
-    Filter("start", "no upper-case letter at the start, except for quotes, brackets and dashes"),
+    Filter("start", "no upper-case letter at the start, except for quotes, brackets, dashes and an ellipsis"),
     Filter("end", "no . ? ! or … at the end, except for quotes and brackets"),
     Filter("punctuation", "too many marks: tables, references, formulas"),
     Filter("capitals", "too many capitalized words: headlines, lists of names"),
@@ -57,6 +57,7 @@ OPENING, CLOSING, ENDING = 1, 2, 4
 
 NEWLINE = 0x0A
 REPLACEMENT = 0xFFFD
+PERIOD, ELLIPSIS = 0x2E, 0x2026
 NO_WORD = np.uint64(0)
 """The hash before the first character of a word."""
 
@@ -120,7 +121,7 @@ def _judge(buf: U8Array, i: i64, on: i64, info: U8Array, lower: U32Array, roles:
         role = roles[code] if code < len(roles) else 0
         if not begun and not role & OPENING:
             begun = True
-            well_begun = traits & IS_UPPER != 0
+            well_begun = traits & IS_UPPER != 0 or code in (PERIOD, ELLIPSIS)  # a sentence that goes on
         if not role & CLOSING:
             well_ended = role & ENDING != 0
         if char_class in (LETTER, NUMBER, MARK):

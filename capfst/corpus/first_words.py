@@ -18,13 +18,13 @@ from capfst.casing.shapes import Shape
 from capfst.kernels import kernel
 from capfst.kernels.types import U8Array
 from capfst.text.strings import Strings
-from capfst.text.unicode import INFO, class_at, decode, is_alphanumeric
+from capfst.text.unicode import INFO, ascii_set, class_at, decode, is_alphanumeric, is_in
 
 FIRST, BEFORE_NAME, AFTER_MARK, INSIDE, PLACES = range(5)
 """Where a word stands: it begins a sentence; it does, and a word with capitals follows; it follows a mark that is no
 comma, after which its capital may be that of its position; or none of these. The last one is their number."""
-OTHER, NAME, MARK, COMMA = range(4)
-"""What a word is: NAME if it has capitals and more than one letter."""
+OTHER, NAME, MARK, END, COMMA = range(5)
+"""What a word is: NAME if it has capitals and more than one letter; END if it is a mark that may end a sentence."""
 
 OFTEN, SELDOM = 20, 0.02
 """Names are inside sentences at least so often, and at most this fraction of it in lower case."""
@@ -37,13 +37,17 @@ EXCESS = 2
 """A word that may be a name begins this much more sentences than it would as one."""
 
 
+_ENDS = ascii_set(".?!")
+
+
 @kernel
 def _find_kinds(words: Strings, shapes: U8Array, info: U8Array, kinds: U8Array) -> None:
     """Fill kinds, by id; the words have the ids from 1 on. shapes: by id."""
     kinds[0] = OTHER
     for k in range(words.offsets.size - 1):
         start, end = words.offsets[k], words.offsets[k + 1]
-        kind = COMMA if end - start == 1 and words.data[start] == 44 else MARK
+        code = words.data[start]
+        kind = COMMA if end - start == 1 and code == 44 else END if is_in(code, _ENDS) else MARK
         i = start
         while i < end and kind != OTHER:
             if is_alphanumeric(class_at(words.data, i, end, info)):

@@ -23,6 +23,7 @@ from capfst.corpus.first_words import (
     AFTER_MARK,
     BEFORE_NAME,
     COMMA,
+    END,
     FIRST,
     INSIDE,
     MARK,
@@ -157,9 +158,10 @@ def _resolve(stream: U32Array, rules: _Rules, counts: I64Matrix) -> i64:
         if word == 0:
             counts[INSIDE, 0] += 1
             place = FIRST
-        elif kind == MARK or kind == COMMA:
+        elif kind >= MARK:
             counts[INSIDE, word] += 1
-            place = INSIDE if kind == COMMA else AFTER_MARK
+            if place != FIRST or kind != END:
+                place = INSIDE if kind == COMMA else AFTER_MARK
         elif place == FIRST:
             first = j
         else:

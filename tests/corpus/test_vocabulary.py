@@ -15,7 +15,7 @@ from capfst.corpus.first_words import (
     AFTER_MARK,
     AGAIN,
     BEFORE_NAME,
-    COMMA,
+    END,
     EXCESS,
     FIRST,
     INSIDE,
@@ -139,14 +139,17 @@ def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
     kind_of = dict(zip(forms, word_kinds(Strings.of(forms), shape_of).tolist()[1:], strict=True))
     shape = dict(zip(forms, shape_of.tolist()[1:], strict=True))
     places: list[int] = []
+    begins = True
     for i, word in enumerate(words):
-        if word is None or kind_of[word] in (MARK, COMMA):
+        if word is None or kind_of[word] >= MARK:
             places.append(INSIDE)
-        elif i == 0 or words[i - 1] is None:
+            begins = word is None or (begins and kind_of[word] == END)
+        elif begins:
+            begins = False
             after = words[i + 1] if i + 1 < len(words) else None
             places.append(BEFORE_NAME if after is not None and kind_of[after] == NAME else FIRST)
         else:
-            places.append(AFTER_MARK if kind_of[words[i - 1]] == MARK else INSIDE)
+            places.append(AFTER_MARK if kind_of[words[i - 1]] in (MARK, END) else INSIDE)
     counts = Counter(zip(words, places, strict=True))
     first = Counter(word for word, place in zip(words, places, strict=True) if place in (FIRST, BEFORE_NAME))
     capitalized = [form for form in forms if shape[form] == Shape.CAPITALIZED]
@@ -301,6 +304,11 @@ def test_words_that_end_no_lines_are_abbreviations() -> None:
 )
 def test_first_words_have_the_case_that_they_have_elsewhere(text: str, first: str) -> None:
     assert sentences(text.replace(" is in", ", is in"))[0].split()[0] == first
+
+
+def test_a_first_word_follows_marks_that_end_sentences() -> None:
+    assert sentences("... Of it, of it") == ["... of it , of it"]
+    assert sentences('" Of it, of it') == ['" Of it , of it']
 
 
 def test_a_word_that_begins_many_more_sentences_than_names_do_is_none() -> None:
