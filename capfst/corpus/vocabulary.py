@@ -54,6 +54,8 @@ average word before the end of a line or a position where a sentence may begin. 
 except for capitalized words of up to SHORT bytes, such as Mr and Prof."""
 SHORT = 4
 
+_NOT_COUNTED = np.zeros(0, np.int64)
+
 
 Tally = Callable[[int, npt.NDArray[np.uint32], npt.NDArray[np.int64]], object]
 """(index of the interner, stream, counts): adds the stream's words to the counts; may overwrite the stream."""
@@ -122,9 +124,15 @@ class _Rules(NamedTuple):
 
 
 @inner
+def _add(counts: I64Matrix, place: i64, word: u32) -> None:
+    if counts.size > 0:
+        counts[place, word] += 1
+
+
+@inner
 def _end_first(stream: U32Array, first: i64, place: i64, rules: _Rules, counts: I64Matrix) -> None:
     """Count the first word of a sentence in its place, and replace it by its form there."""
-    counts[place, stream[first]] += 1
+    _add(counts, place, stream[first])
     stream[first] = rules.first_forms[place, stream[first]]
 
 
@@ -132,7 +140,7 @@ def _end_first(stream: U32Array, first: i64, place: i64, rules: _Rules, counts: 
 def _resolve(stream: U32Array, rules: _Rules, counts: I64Matrix) -> i64:
     """Replace, in place, each compound by itself (if kept) or its parts, a position where a sentence may begin by a 0
     if the word before ends sentences, and each first word of a sentence by its form there; count the ids by their
-    place, int64[PLACES, ids], before first words are replaced. Return the new length."""
+    place, int64[PLACES, ids], before first words are replaced, unless the counts are empty. Return the new length."""
     j = 0
     i = 0
     place, first = FIRST, (-1)
@@ -156,16 +164,16 @@ def _resolve(stream: U32Array, rules: _Rules, counts: I64Matrix) -> i64:
             _end_first(stream, first, BEFORE_NAME if kind == NAME else FIRST, rules, counts)
             place, first = INSIDE, -1
         if word == 0:
-            counts[INSIDE, 0] += 1
+            _add(counts, INSIDE, word)
             place = FIRST
         elif kind >= MARK:
-            counts[INSIDE, word] += 1
+            _add(counts, INSIDE, word)
             if place != FIRST or kind != END:
                 place = INSIDE if kind == COMMA else AFTER_MARK
         elif place == FIRST:
             first = j
         else:
-            counts[place, word] += 1
+            _add(counts, place, word)
             place = INSIDE
         stream[j] = word
         j += 1
@@ -259,7 +267,7 @@ class _Resolver(NamedTuple):
 
     def label(self, labels: npt.NDArray[np.uint32], k: int, stream: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """Return the stream, which is overwritten, as labels. labels: by common id."""
-        stream = stream[: self.tally(k, stream, np.zeros(self.n_counts, np.int64))]
+        stream = stream[: self.tally(k, stream, _NOT_COUNTED)]
         relabel(stream, labels)
         return stream
 
