@@ -6,7 +6,8 @@ the word is a name there.
 
 This is one step of EM. Inside sentences forms are seen as they are. There, names are the capitalized words that are
 hardly ever in lower case; that many sentences begin with a name, relative to its occurrences inside, as with these. If
-many more begin with a word, it is not a name in most of them: *Hello* is a song, but seldom in the first place.
+many more begin with a word, it is not a name in most of them: *Hello* is a song, but seldom in the first place. A word
+that is nowhere else is like those that are inside sentences once: a name if most of these are, unless it is repeated.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ SURELY = 10
 """Before a name, where a first word may be a part of it (*New York*), it is in lower case inside sentences this much
 more often than capitalized."""
 AGAIN = 3
-"""First words that are nowhere else are in lower case if they occur at least so often."""
+"""First words of several letters that are nowhere else are in lower case if they occur at least so often, in a corpus
+with names, which would be inside sentences as well."""
 EXCESS = 2
 """A word that may be a name begins this much more sentences than it would as one."""
 
@@ -65,20 +67,30 @@ def word_kinds(words: Strings, shapes: npt.NDArray[np.uint8]) -> npt.NDArray[np.
 
 
 def first_forms(
-    counts: npt.NDArray[np.int64], small_ids: npt.NDArray[np.int64], shapes: npt.NDArray[np.uint8]
+    counts: npt.NDArray[np.int64],
+    small_ids: npt.NDArray[np.int64],
+    shapes: npt.NDArray[np.uint8],
+    kinds: npt.NDArray[np.uint8],
+    several: bool,
 ) -> npt.NDArray[np.uint32]:
     """Return uint32[2, ids]: for the places FIRST and BEFORE_NAME, the id of each form's form there.
 
     Args:
         counts: int64[PLACES, ids], the occurrences of each form in each place.
         small_ids: the id of each form's lowercase form.
-        shapes: of each form.
+        shapes, kinds: of each form.
+        several: whether the corpus is in several languages, in one of which a word may be a noun with a capital, and in
+            another one none (*Rose*).
     """
     first, capital = counts[FIRST] + counts[BEFORE_NAME], counts[INSIDE]
     small, capitalized = capital[small_ids], shapes == Shape.CAPITALIZED
     is_name = capitalized & (capital >= OFTEN) & (small <= SELDOM * capital)
     as_name = capital * first[is_name].sum() / max(1, capital[is_name].sum())
     is_known = small + capital > 0
-    rather_small = (small >= capital) | ((small > SELDOM * capital) & (first > EXCESS * as_name))
-    is_small = np.stack([np.where(is_known, rather_small, first >= AGAIN), is_known & (small >= SURELY * capital)])
+    rather_small = small >= (SURELY if several else 1) * capital
+    rather_small |= (small > SELDOM * capital) & (first > EXCESS * as_name)
+    once = (capital == 1) & (kinds < MARK)
+    are_words = 2 * (once & capitalized).sum() < (once & (shapes != Shape.CASELESS)).sum()
+    is_new = (kinds == NAME) & (are_words | (is_name.any() & (first >= AGAIN)))
+    is_small = np.stack([np.where(is_known, rather_small, is_new), is_known & (small >= SURELY * capital)])
     return np.where(capitalized & is_small, small_ids, np.arange(len(shapes))).astype(np.uint32)

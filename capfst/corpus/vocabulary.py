@@ -305,6 +305,9 @@ def build_vocabulary(
     small, small_of = lowercase_forms(common.words(), language.casing)
     small_ids = common.ids(small)[small_of].astype(np.int64)
     words = common.words()
+    if language.dotted:  # the lowercase of I and İ depends on the language of the sentence
+        is_i = [words.utf8(k).decode()[0] in "Iİ" for k in range(len(small_ids))]
+        small_ids = np.where(is_i & (small_ids > len(small_ids)), np.arange(len(small_ids)) + 1, small_ids)
     small_ids = np.concatenate([[0], small_ids, np.arange(len(small_ids), common.size) + 1])
     lowercase, lower_of = lowercase_forms(words, language.lowering)
     of_words = common.counts[: common.size + 1]
@@ -320,7 +323,8 @@ def build_vocabulary(
     )
     resolver = _Resolver(common_ids, rules)
     by_place = streams.count(resolver.tally, resolver.n_counts).reshape(PLACES, -1)
-    rules = rules._replace(first_forms=first_forms(by_place, small_ids, shape_of))
+    several = "+" in language.name
+    rules = rules._replace(first_forms=first_forms(by_place, small_ids, shape_of, rules.kinds, several))
     counts = by_place[INSIDE] + by_place[AFTER_MARK]
     for place in (FIRST, BEFORE_NAME):
         np.add.at(counts, rules.first_forms[place], by_place[place])

@@ -158,6 +158,9 @@ def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
         for form in capitalized
         if counts[form, INSIDE] >= OFTEN and counts[lower_bytes(form), INSIDE] <= SELDOM * counts[form, INSIDE]
     ]
+    once = [form for form in forms if counts[form, INSIDE] == 1 and kind_of[form] < MARK]
+    n_capitalized = sum(shape[form] == Shape.CAPITALIZED for form in once)
+    are_words = 2 * n_capitalized < sum(shape[form] != Shape.CASELESS for form in once)
     ratio = sum(first[name] for name in names) / max(1, sum(counts[name, INSIDE] for name in names))
 
     def form_of(word: bytes, place: int) -> bytes:
@@ -165,7 +168,7 @@ def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
         if place == BEFORE_NAME:
             is_small = small >= SURELY * capital and small > 0
         elif small + capital == 0:
-            is_small = first[word] >= AGAIN
+            is_small = kind_of[word] == NAME and (are_words or (bool(names) and first[word] >= AGAIN))
         else:
             is_small = small >= capital or (small > SELDOM * capital and first[word] > EXCESS * ratio * capital)
         return lower_bytes(word) if is_small and shape[word] == Shape.CAPITALIZED else word
@@ -289,9 +292,9 @@ def test_words_that_end_no_lines_are_abbreviations() -> None:
     [
         ("The man saw the cat", "the"),  # as it is inside
         ("John left. He saw John", "John"),
-        ("Hello you. Hello. Hello Ann", "hello"),  # it is nowhere else
-        ("Hello you. Hello", "Hello"),
-        ('Cat, my "cat"', "Cat"),  # after a mark, its case says nothing
+        ("Hello you. Hello. Hello Ann", "Hello"),  # it is nowhere else, and half of the others are names
+        ("Hello you", "hello"),
+        ('Cat, Ann "cat"', "Cat"),  # after a mark, its case says nothing
         ("New York is a new York is in New York, new new", "New"),  # before a name
         ("New things are in New York, new new", "new"),
         ("In York he was in it in it in it in it in it in", "in"),
@@ -309,6 +312,14 @@ def test_first_words_have_the_case_that_they_have_elsewhere(text: str, first: st
 def test_a_first_word_follows_marks_that_end_sentences() -> None:
     assert sentences("... Of it, of it") == ["... of it , of it"]
     assert sentences('" Of it, of it') == ['" Of it , of it']
+
+
+def test_words_that_only_begin_sentences_are_in_lower_case_if_there_are_names() -> None:
+    text = ["We like Ann"] * 20
+    assert "hello you" in sentences(*text, *["Hello you"] * 3)
+    assert "Hello" in sentences(*text, *["Hello"] * 2)
+    assert "hello" in sentences(*text, *["Hello"] * 3)
+    assert "I do" in sentences(*text, *["I do"] * 3)
 
 
 def test_a_word_that_begins_many_more_sentences_than_names_do_is_none() -> None:

@@ -259,7 +259,7 @@ def test_command(model, tmp_path):
     assert "We met in May at <IBM> with Xyzzy" in Page(html.read_text("utf-8")).text
     record = json.loads(run("errors", "--json", "--top", 1, reference, hypothesis, "--lm", model).stdout)
     assert record == analyze_files(references=reference, hypotheses=hypothesis, recaser=capfst.load(model)).to_dict(1)
-    assert record["kinds"]["unambiguous"] == {"tokens": 2, "wrong": 1}  # met, IBM
+    assert record["kinds"]["unambiguous"] == {"tokens": 3, "wrong": 1}  # we, met, IBM
     assert record["confusion"]["Capitalized"] == {"lower": 3, "Capitalized": 0, "UPPER": 0, "mixed": 0}
     assert [word["reference"] for word in record["wrong_words"]] == ["We"]
     assert "vocabulary:no" in run("errors", "--top", 0, reference, hypothesis).stdout.decode()

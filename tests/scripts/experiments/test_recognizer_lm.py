@@ -47,7 +47,7 @@ def test_forward_sums_over_all_casings(tmp_path, model, rng: random.Random):
 
 def test_table(tmp_path):
     in_domain, mismatched = tmp_path / "in", tmp_path / "mis"
-    in_domain.write_text("So I met Bob in Paris.\nI like Paris, Bob.\n" * 20, "utf-8")
+    in_domain.write_text("I met Bob in Paris.\nI like Paris, Bob.\n" * 20, "utf-8")
     mismatched.write_text("The city of Paris is in France.\nThen Bob and I met in May.\n" * 3, "utf-8")
     rows = recognizer_lm.run([in_domain], [mismatched], tmp_path, order=3, max_ngrams=None)
     assert [row[0] for row in rows] == [
