@@ -77,8 +77,8 @@ def test_jobs_give_the_same_bytes(model):
     assert one.decode().lower() == text
 
 
-def test_nbest_lists_casings_by_cost(model):
-    lines = run("recase", "--lm", model, "--nbest", 3, stdin="in may\n").stdout.decode().splitlines()
+def test_nbest_lists_casings_by_cost():
+    lines = run("recase", "--nbest", 2, stdin="in may\n").stdout.decode().splitlines()
     costs, casings = zip(*(line.split("\t") for line in lines), strict=True)
     assert casings == ("in May", "in may")
     assert [float(cost) for cost in costs] == sorted(map(float, costs))
@@ -298,7 +298,7 @@ def test_mix_takes_or_tunes_weights(model, corpus, tmp_path):
     done = run("mix", *models, "--weights", "0.7,0.3", "-o", tmp_path / "mixed.fst")
     assert "0.7000" in done.stderr.decode()
     done = run("mix", *models, "--tune", corpus, "-o", tmp_path / "mixed.fst")
-    assert re.search(f"{re.escape(str(model))} 0.9", done.stderr.decode())
+    assert f"{model} 1.0" in done.stderr.decode()
     assert b"New York" in run("recase", "--lm", tmp_path / "mixed.fst", stdin="a cat in new york").stdout
     error = message(run("mix", *models, "--weights", "0.7,0.7", "-o", tmp_path / "x", code=1))
     assert re.search("0.7, ?0.7", error)
