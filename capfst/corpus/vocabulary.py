@@ -306,7 +306,7 @@ def build_vocabulary(
     small_ids = common.ids(small)[small_of].astype(np.int64)
     words = common.words()
     if language.dotted:  # the lowercase of I and İ depends on the language of the sentence
-        is_i = [words.utf8(k).decode()[0] in "Iİ" for k in range(len(small_ids))]
+        is_i = [words.utf8(k).startswith((b"I", "İ".encode())) for k in range(len(small_ids))]
         small_ids = np.where(is_i & (small_ids > len(small_ids)), np.arange(len(small_ids)) + 1, small_ids)
     small_ids = np.concatenate([[0], small_ids, np.arange(len(small_ids), common.size) + 1])
     lowercase, lower_of = lowercase_forms(words, language.lowering)
@@ -323,7 +323,7 @@ def build_vocabulary(
     )
     resolver = _Resolver(common_ids, rules)
     by_place = streams.count(resolver.tally, resolver.n_counts).reshape(PLACES, -1)
-    several = "+" in language.name
+    several = "+" in language.name.partition("/")[0]
     rules = rules._replace(first_forms=first_forms(by_place, small_ids, shape_of, rules.kinds, several))
     counts = by_place[INSIDE] + by_place[AFTER_MARK]
     for place in (FIRST, BEFORE_NAME):

@@ -142,10 +142,10 @@ class LoadedModel:
         lacks, 0 for line ends.
 
         as_learned: a line begins with the lowercase form of a capitalized word, if the LM prefers that there
-        (corpus/first_words.py).
+        (corpus/first_words.py), in models that restore case alone.
         """
         labels = encode.labels(buf, words, self.model.symbols, self.lm.unknown, self.pretokenized)
-        if as_learned:
+        if as_learned and self.model.symbols.language.restored == "case":
             encode.lower_first(buf, words, self.lm.unknown, *self._first_forms, labels)
         return labels
 
