@@ -34,7 +34,7 @@ SURELY = 10
 more often than capitalized."""
 AGAIN = 3
 """First words of several letters that are nowhere else are in lower case if they occur at least so often, in a corpus
-with names, which would be inside sentences as well."""
+with names, which would be inside sentences as well; in others, if they are OFTEN first."""
 EXCESS = 2
 """A word that may be a name begins this much more sentences than it would as one."""
 
@@ -91,6 +91,6 @@ def first_forms(
     rather_small |= (small > SELDOM * capital) & (first > EXCESS * as_name)
     once = (capital == 1) & (kinds < MARK)
     are_words = 2 * (once & capitalized).sum() < (once & (shapes != Shape.CASELESS)).sum()
-    is_new = (kinds == NAME) & (are_words | (is_name.any() & (first >= AGAIN)))
+    is_new = (kinds == NAME) & (are_words | (first >= (AGAIN if is_name.any() else OFTEN)))
     is_small = np.stack([np.where(is_known, rather_small, is_new), is_known & (small >= SURELY * capital)])
     return np.where(capitalized & is_small, small_ids, np.arange(len(shapes))).astype(np.uint32)

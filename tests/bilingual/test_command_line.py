@@ -27,14 +27,14 @@ def paths(tmp_path, texts):
 
 def test_training_is_reproducible_and_its_model_recases_with_the_source(tmp_path, monolingual_model):
     pytest.importorskip("scipy", reason="training on translations needs SciPy")
-    target, source, align = write(tmp_path, bitext(120))
+    target, source, align = write(tmp_path, bitext(300))
     done = run("train-bilingual", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "b.fst")
-    assert " 120 pairs" in done.stderr.decode()
+    assert " 300 pairs" in done.stderr.decode()
     assert str(tmp_path / "b.fst") in done.stderr.decode()
     again = run("train-bilingual", "-q", "--lm", monolingual_model, target, source, align, "-o", tmp_path / "c.fst")
     assert again.stderr == b""
     assert (tmp_path / "b.fst").read_bytes() == (tmp_path / "c.fst").read_bytes()
-    assert "120 pairs" in run("info", "--lm", tmp_path / "b.fst").stdout.decode()
+    assert "300 pairs" in run("info", "--lm", tmp_path / "b.fst").stdout.decode()
     (tmp_path / "low").write_text("ouvrez le menu dans calc\n")
     (tmp_path / "cased").write_text("Open the Menu in Calc\n")
     recased = run("recase", "--lm", tmp_path / "b.fst", "--source", tmp_path / "cased", tmp_path / "low").stdout

@@ -96,7 +96,7 @@ def test_counts_of_words_that_the_model_lacks(model: CapFst, context: Context) -
 @pytest.mark.parametrize("has_context", [True, False])
 def test_a_mixture_writes_the_words_of_both(contextual_model: Path, tmp_path: Path, has_context: bool) -> None:
     names = "We use PyTorch and GraphQL at Zarniwoop.\nThey met PyTorch people, and GraphQL and Zarniwoop fans.\n"
-    (tmp_path / "text").write_text(names * 5, "utf-8")
+    (tmp_path / "text").write_text(names * 20, "utf-8")
     capfst.train(tmp_path / "text", tmp_path / "other.fst", clean=False)
     other = tmp_path / "other.fst"
     if not has_context:

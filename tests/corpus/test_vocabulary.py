@@ -168,7 +168,7 @@ def with_first_forms(words: list[bytes | None]) -> list[bytes | None]:
         if place == BEFORE_NAME:
             is_small = small >= SURELY * capital and small > 0
         elif small + capital == 0:
-            is_small = kind_of[word] == NAME and (are_words or (bool(names) and first[word] >= AGAIN))
+            is_small = kind_of[word] == NAME and (are_words or first[word] >= (AGAIN if names else OFTEN))
         else:
             is_small = small >= capital or (small > SELDOM * capital and first[word] > EXCESS * ratio * capital)
         return lower_bytes(word) if is_small and shape[word] == Shape.CAPITALIZED else word
