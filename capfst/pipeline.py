@@ -25,7 +25,7 @@ from capfst.casing.surface import write
 from capfst.casing.types import Casing, CasingCosts, LabelPath, Words
 from capfst.casing.units import Units
 from capfst.casing.user_words import UserWords
-from capfst.casing.written import has_become_title, has_lost_contrast, keep_written, written_shapes
+from capfst.casing.written import has_become_title, has_capital, has_lost_contrast, keep_written, written_shapes
 from capfst.context.casing_costs import casing_costs
 from capfst.context.channel import NO_STYLE, NOT_USED, Style, Written
 from capfst.context.document_memory import rarity
@@ -220,7 +220,7 @@ class Pipeline:
         if self.options.restore == PUNCTUATION[0]:
             return self._as_given(self.words(text.buf), text), buf.data
         words, recased = self._recase_once(text.buf, block, style)
-        if self.input_case != "ignore":
+        if self._uses_case(text.buf, style):
             recased = self._settled(text.buf, words, recased, style)
         return self._as_given(words, text), self.written(text, words, recased)
 
@@ -267,6 +267,12 @@ class Pipeline:
         costs = self.costs(buf, words, block, style=style)  # weights on S ∘ T
         path = self.engine.best(words, costs.arc_costs)  # bestpath(S ∘ T ∘ LM)
         return words, self.surface(buf, words, path, costs)  # P
+
+    def _uses_case(self, buf: Buffer, style: Style | None) -> bool:
+        """Return whether the written case of some lines may count: in a text without capitals, it does not."""
+        if self.input_case == "ignore" or self.loaded.model.symbols.language.restored != "case":
+            return self.input_case != "ignore"
+        return (style is not None and style.has_capital) or has_capital(buf)
 
     def _settled(self, buf: Buffer, words: Words, recased: memoryview, style: Style | None) -> memoryview:
         """Return recased lines, of which those are recased again whose written case counted, but no longer does."""
@@ -374,7 +380,7 @@ class Pipeline:
 
     def _written(self, buf: Buffer, words: Words, style: Style | None) -> Written:
         """Return the written case of a text as evidence; of single lines if `style` is None."""
-        if self.input_case != "evidence":
+        if self.input_case != "evidence" or not self._uses_case(buf, style):
             return NOT_USED
         noise = self.loaded.noise
         assert noise is not None

@@ -26,9 +26,39 @@ MAY_BEGIN = 16
 """Bit of a written shape: the word may be the first of a sentence."""
 
 _NEWLINE = ord("\n")
+_CAPITAL_A, _N_CAPITALS = ord("A"), 26
+_AT_ONCE = 64  # bytes
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
 _SHORT = 48  # bytes of a line whose evidence may be in a letter that is not ASCII
+
+
+@inner
+def _is_capital(flags: u8) -> bool:
+    """Return whether these are the flags of a capital letter."""
+    return flags & (IS_UPPER | IS_CASED) == IS_UPPER | IS_CASED
+
+
+@kernel
+def _has_capital(buf: U8Array, info: U8Array) -> bool:
+    for begin in range(0, buf.size, _AT_ONCE):
+        end, is_odd = min(buf.size, begin + _AT_ONCE), False
+        for i in range(begin, end):  # without a branch, so that many bytes are compared at once
+            is_odd |= (buf[i] - u8(_CAPITAL_A) < _N_CAPITALS) | (buf[i] >= 0x80)
+        i = begin
+        while is_odd and i < end:
+            if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
+                i += 1
+            else:
+                code, i = decode(buf, i, buf.size)
+                if _is_capital(info[code]):
+                    return True
+    return False
+
+
+def has_capital(buf: npt.NDArray[np.uint8]) -> bool:
+    """Return whether a text has a capital letter."""
+    return _has_capital(buf, INFO)
 
 
 @inner
@@ -38,7 +68,7 @@ def _written_shape(buf: U8Array, start: i64, end: i64, info: U8Array) -> i64:
     while i < end:
         code, i = decode(buf, i, end)
         flags = info[code]
-        is_capital = flags & (IS_UPPER | IS_CASED) == IS_UPPER | IS_CASED
+        is_capital = _is_capital(flags)
         first |= (cased == 0) & is_capital
         capitals += is_capital
         cased += flags & IS_CASED != 0

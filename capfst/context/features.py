@@ -343,15 +343,19 @@ def decision(scores: Scores) -> i64:
 
 
 @inner
-def settled_decision(scores: Scores) -> i64:
-    """Return the decision (see `decision`) on a word by the first pass alone, given the scores of its shapes,
-    [N_SHAPES]; NO_DECISION if no shape has the necessary lead."""
-    lower, capitalized = scores[Shape.LOWER.value], scores[Shape.CAPITALIZED.value]
-    upper, mixed = scores[Shape.UPPER.value], scores[Shape.MIXED.value]
+def settled_by(lower: float, capitalized: float, upper: float, mixed: float) -> i64:
+    """Return the decision (see `decision`) on a word by the first pass alone, given the scores of its shapes;
+    NO_DECISION if no shape has the necessary lead."""
     d = 7 if lower - max(capitalized, upper, mixed) >= FIRST_PASS_LEAD else NO_DECISION
     d = 0 if capitalized - max(lower, upper, mixed) >= FIRST_PASS_LEAD else d
     d = 8 if upper - max(lower, capitalized, mixed) >= FIRST_PASS_LEAD else d
     return 10 if mixed - max(lower, capitalized, upper) >= FIRST_PASS_LEAD else d
+
+
+@inner
+def settled_decision(scores: Scores) -> i64:
+    """Return `settled_by` for scores in an array, [N_SHAPES]."""
+    return settled_by(scores[0], scores[1], scores[2], scores[3])
 
 
 @kernel

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from capfst.casing.shapes import Shape
 from capfst.casing.transducer import Transducer
 from capfst.casing.types import Words
 from capfst.context.context_model import Context
@@ -26,7 +25,7 @@ from capfst.context.features import (
     gap_features,
 )
 from capfst.context.lexicon import BEGIN, END
-from capfst.context.shape_scores import score_of, sum_rows
+from capfst.context.shape_scores import scores_of, sum_rows
 from capfst.context.tokens import Lowercaser, fill_token
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, U8Array, U32Array, f32, i64, u32
@@ -102,7 +101,7 @@ def _score(
             _fill_window(buf, words, i, context, lowercaser, window)
             gap_features(window, marks, since, is_open, features)
             sums = sum_rows(context.stage1, features, N_GAP_FEATURES)
-            odds[gap] = f32(score_of(sums, Shape.CAPITALIZED.value, N_GAP_FEATURES)) * f32(context.scales[0])
+            odds[gap] = f32(scores_of(sums, N_GAP_FEATURES)[0]) * f32(context.scales[0])
             since = 0 if odds[gap] > 0 else since
             gap = -1
 
