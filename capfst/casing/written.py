@@ -13,10 +13,10 @@ from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_with
 from capfst.casing.types import CasingCosts, Copies, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import inner, kernel
-from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8
+from capfst.kernels import get_eight, inner, kernel
+from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8, u64
 from capfst.text.tokenizer import COMPOUND, NEWLINE
-from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, is_small
+from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, is_small, within
 
 SHAPE = 7
 """Bits of a written shape that are a Shape."""
@@ -26,7 +26,8 @@ MAY_BEGIN = 16
 """Bit of a written shape: the word may be the first of a sentence."""
 
 _NEWLINE = ord("\n")
-_CAPITAL_A, _N_CAPITALS = ord("A"), 26
+_CAPITAL_A, _CAPITAL_Z = ord("A"), ord("Z")
+_HIGH = np.uint64(0x8080808080808080)  # the highest bits of eight bytes
 _AT_ONCE = 64  # bytes
 _SMALL_A = ord("a")  # a word that begins with another character may have no letters
 _TITLE = 4  # words with a capital in a line in Title Case
@@ -42,11 +43,14 @@ def _is_capital(flags: u8) -> bool:
 @kernel
 def _has_capital(buf: U8Array, info: U8Array) -> bool:
     for begin in range(0, buf.size, _AT_ONCE):
-        end, is_odd = min(buf.size, begin + _AT_ONCE), False
-        for i in range(begin, end):  # without a branch, so that many bytes are compared at once
-            is_odd |= (buf[i] - u8(_CAPITAL_A) < _N_CAPITALS) | (buf[i] >= 0x80)
+        end, odd = min(buf.size, begin + _AT_ONCE), u64(0)
+        for i in range(begin, end - 7, 8):
+            part = get_eight(buf, i)
+            odd |= within(part, _CAPITAL_A, _CAPITAL_Z) | part
+        for i in range(begin + (end - begin) // 8 * 8, end):
+            odd |= within(u64(buf[i]), _CAPITAL_A, _CAPITAL_Z) | u64(buf[i])
         i = begin
-        while is_odd and i < end:
+        while odd & _HIGH != u64(0) and i < end:
             if buf[i] & 0xC0 == 0x80:  # the character has been read with its first byte
                 i += 1
             else:
