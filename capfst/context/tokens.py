@@ -30,7 +30,7 @@ from capfst.kernels.types import BoolArray, I8Array, I64Array, I64Matrix, U8Arra
 from capfst.text.tokenizer import COMPOUND, NEWLINE, WORD
 from capfst.text.unicode import GROWTH, INFO, Lowering, lower_into
 
-_AHEAD = 8  # words
+_AHEAD = 16  # words
 
 
 class Lowercaser(NamedTuple):
