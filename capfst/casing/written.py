@@ -13,10 +13,10 @@ from capfst.casing.first_words import first_words
 from capfst.casing.shapes import AS_FORM, N_SHAPES, Shape, shape_with
 from capfst.casing.types import CasingCosts, Copies, Words
 from capfst.fst.symbols import Symbols
-from capfst.kernels import get_eight, inner, kernel
+from capfst.kernels import count_ones, get_eight, inner, kernel
 from capfst.kernels.types import BoolArray, F32Array, F32Matrix, I64Array, U8Array, i64, u8, u64
 from capfst.text.tokenizer import COMPOUND, NEWLINE
-from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, is_small, within
+from capfst.text.unicode import INFO, IS_CASED, IS_UPPER, decode, eight_of, is_small, within
 
 SHAPE = 7
 """Bits of a written shape that are a Shape."""
@@ -118,16 +118,16 @@ def is_written(buf: U8Array, start: i64, end: i64, data: U8Array, form: i64, for
 
 
 @inner
-def has_small_letters(shapes: U8Array, begin: i64, end: i64) -> bool:
-    """Return whether the words begin … end − 1 have small letters: not only in words in mixed case among words in
-    capitals, as ß is in GROßE STRAßE, AM MARKT."""
-    small, mixed, upper = False, False, False
+def letters_of(shapes: U8Array, begin: i64, end: i64) -> tuple[bool, bool]:
+    """Return whether the words begin … end − 1 have capitals, and whether they have small letters: not only in words in
+    mixed case among words in capitals, as ß is in GROßE STRAßE, AM MARKT."""
+    seen, small = 0, 0  # bits: the shapes that there are
     for i in range(begin, end):
-        is_mixed = shapes[i] & SHAPE == Shape.MIXED
-        mixed |= is_mixed
-        small |= (shapes[i] & HAS_SMALL != 0) & (not is_mixed)
-        upper |= shapes[i] & SHAPE == Shape.UPPER
-    return small or (mixed and not upper)
+        shape = shapes[i] & SHAPE
+        seen |= 1 << shape
+        small |= shapes[i] & HAS_SMALL if shape != Shape.MIXED else 0
+    mixed, upper = seen >> Shape.MIXED.value & 1 != 0, seen >> Shape.UPPER.value & 1 != 0
+    return mixed or upper or seen >> Shape.CAPITALIZED.value & 1 != 0, small != 0 or (mixed and not upper)
 
 
 @inner
@@ -139,7 +139,7 @@ def _keeps(begin: i64, end: i64, shapes: U8Array) -> bool:
         shape = shapes[i] & SHAPE
         n_capitals += (shape > Shape.LOWER) & (shape < Shape.CASELESS)
         n_lower += shape == Shape.LOWER
-    return has_small_letters(shapes, begin, end) and (n_lower > 0 or n_capitals < _TITLE)
+    return letters_of(shapes, begin, end)[1] and (n_lower > 0 or n_capitals < _TITLE)
 
 
 @kernel
@@ -236,10 +236,12 @@ def has_become_title(
 def _letters(text: U8Array, start: i64, end: i64) -> tuple[i64, i64, i64]:
     """Return the numbers of small and of capital letters of ASCII in text[start:end], and of its other bytes."""
     small, capital, other = 0, 0, 0
-    for i in range(start, end):
-        small += text[i] - u8(97) < 26
-        capital += text[i] - u8(65) < 26
-        other += text[i] >= 128
+    for i in range(start, end, 8):
+        part = eight_of(text, i, end)
+        high, ascii = part & _HIGH, part & ~_HIGH
+        small += count_ones(i64(within(ascii, 97, 122) & ~high))
+        capital += count_ones(i64(within(ascii, _CAPITAL_A, _CAPITAL_Z) & ~high))
+        other += count_ones(i64(high))
     return small, capital, other
 
 

@@ -362,12 +362,11 @@ def add_user_words(
 
 
 def _joined(copies: Copies, others: Copies | None) -> Copies:
-    """Return copies from two texts; a word with both has the first one."""
+    """Return copies from two texts; a word with both has the first one. Changes the arrays of `copies`."""
     if others is None:
         return copies
-    shift = copies.text.size
-    starts, ends = (
-        np.where(copies.starts >= 0, one, np.where(others.starts >= 0, other + shift, -1))
-        for one, other in ((copies.starts, others.starts), (copies.ends, others.ends))
-    )
-    return Copies(np.concatenate([copies.text, others.text]), starts, ends)
+    more = np.flatnonzero(others.starts >= 0)
+    more = more[copies.starts[more] < 0]
+    for mine, other in ((copies.starts, others.starts), (copies.ends, others.ends)):
+        mine[more] = other[more] + copies.text.size
+    return copies._replace(text=np.concatenate([copies.text, others.text]))
