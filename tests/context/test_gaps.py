@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import capfst
 from capfst import Recaser
-from capfst.casing.shapes import Shape
 from capfst.casing.types import Words
 from capfst.context.context_model import Context
 from capfst.context.domains import ANY

@@ -202,7 +202,7 @@ def test_learning_reads_the_counts_and_the_domains_of_the_language(corpus: list[
 @settings(deadline=None, max_examples=20)
 @given(corpus=corpora, seed=st.integers(0, 9))
 def test_the_network_matches_the_reference(corpus: list[list[str]], seed: int) -> None:
-    corpus = [*corpus, *MANY * 6]  # at least one batch
+    corpus = [*corpus, *MANY * 24]  # at least one batch
     lexicon, learned, network = lexicon_of(corpus), tables(np.random.default_rng(seed)), Learned.of(8, 2)
     slow = Learner(learned, network)
     learn.learn(labels_of(corpus), lexicon, learned, network=network)
