@@ -32,7 +32,7 @@ from capfst.context.features import (
 )
 from capfst.context.lexicon import BEGIN, END
 from capfst.context.shape_scores import scores_of, sum_rows
-from capfst.context.tokens import Lowercaser, fill_token
+from capfst.context.tokens import Lowercaser, fill_token, longest_word
 from capfst.kernels import inner, kernel
 from capfst.kernels.types import F32Array, I64Array, U8Array, U32Array, U32Matrix, f32, i64, u32
 from capfst.text.sentences import QUOTE, mark_of
@@ -147,7 +147,6 @@ def gap_odds(
 ) -> npt.NDArray[np.float32]:
     """Return float32[n]: the log-odds that a sentence begins with each word, inside its line; −inf where none may."""
     odds = np.empty(len(words.starts), np.float32)
-    longest = int((words.ends - words.starts).max(initial=0))
-    buffers = Lowercaser.of(transducer, longest), np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
+    buffers = Lowercaser.of(transducer, longest_word(words)), np.zeros(GAP_WORDS, TOKEN), np.zeros(1, TOKEN)
     _score(buf, words, context, *buffers, _Gaps.of(BLOCK), odds)
     return odds
