@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice, pairwise
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ from capfst.options import PUNCTUATION, Path, RecaseOptions
 from capfst.search import fast
 from capfst.search.boundaries import Boundaries
 from capfst.search.confidence import Change, changes
+from capfst.search.protocol import Engine
 from capfst.system.parallel import map_stream
 from capfst.system.stopping import check
 from capfst.text.given import AS_BEFORE, AS_GIVEN, LOWER, Text, read
@@ -100,7 +101,7 @@ class Pipeline:
             # A sentence inside a line: intrinsic case, to which `sentence_case` adds the capital, unless the text has
             # its case. Nobody said the start token, so it costs nothing.
             starts = Starts(start, model.start if text_has_case else after_token)
-            self.engine: Any
+            self.engine: Engine
             if like and like.options.engine == options.engine:
                 self.engine = copy.copy(like.engine)
                 self.engine.starts = starts
@@ -642,7 +643,7 @@ def pieces(text: bytes) -> Iterator[Buffer]:
         yield np.frombuffer(text, np.uint8, -1, start)
 
 
-def _engine(name: str, lm: LanguageModel, starts: Starts) -> Any:
+def _engine(name: str, lm: LanguageModel, starts: Starts) -> Engine:
     if name == "fast":
         return fast.Engine(lm, starts)
     try:
