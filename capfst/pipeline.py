@@ -318,7 +318,7 @@ class Pipeline:
         translation, its source; including units, and the words that the user gives, which are arcs of T.
 
         include_pruned: also of pruned casings, which cost +inf otherwise, and with the costs by shape (`options`).
-        style: as in `recase`.
+        Without it, the LM alone needs no costs: then words that are given keep only their form. style: as in `recase`.
         """
         found = self.user_words.find(buf, words) if self.user_words else None
         keeps_pruned = include_pruned or (found is not None and found.is_weighted)
@@ -581,10 +581,11 @@ class Pipeline:
         passes = openings(
             text.buf, words, self.loaded.pretokenized, self.loaded.model.symbols.language, costs.languages
         )
+        own = words._replace(first_labels=words.first_labels.copy(), n_forms=words.n_forms.copy())
         recased, changed = changes(
             text.given,
             self._as_given(words, text),
-            self.engine.best(words, self.costs(text.buf, words, line).arc_costs),
+            self.engine.best(own, self.costs(text.buf, own, line).arc_costs),
             self.engine.marginals(words, passes, costs.arc_costs),
             costs,
             lambda path, shapes: self.casing(text, words, path, costs._replace(shapes=shapes)),
