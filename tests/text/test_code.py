@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from capfst.text.code import is_camel_case, is_identifier
+from X
 from capfst.text.unicode import CLASS, INFO, LETTER, MARK, NUMBER, lower
 
 IDENTIFIERS = """

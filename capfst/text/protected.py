@@ -1,0 +1,145 @@
+"""Text that is not words: find the end of URLs, paths, tags, code, placeholders and the like.
+
+In: a buffer of lines, and an offset where such text may begin. Out: what begins there, and the offset after it. The
+rules are patterns in `grammars/protected.tsv`, of which `scripts/maintain/make_protected.py` makes one automaton,
+`protected.npz`. It reads symbols: characters of ASCII with letters in lowercase, and the class of others (class_at).
+No rule depends on case or reads beyond the end of the line. As a search for the end of a span stops where another span
+of its kind could begin, all searches together read each character only a few times.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from capfst.kernels import inner, outlined
+from capfst.kernels.types import U8Array, U16Array, U16Matrix, i64
+from capfst.text.unicode import CLASS, DOT_ABOVE, DOTLESS_I, LETTER, MARK, decode, is_digit, is_hex
+
+KINDS = "nothing", "span", "members", "member", "blank", "character", "entity", "address", "version", "identifier"
+NOTHING, SPAN, MEMBERS, MEMBER, BLANK, CHARACTER, ENTITY, ADDRESS, VERSION, IDENTIFIER = range(len(KINDS))
+"""Kinds of rules, as in the table."""
+ATTACHED, JOINED, MAY_BEGIN_PATH = 1, 2, 4
+"""The context of a mark, added: a word ends there; a span ends there; a path may begin there."""
+WORD_START, PATH_START, WHOLE_WORD, AFTER_SPAN, N_CONTEXTS = range(8, 13)
+"""The other contexts: the start of a word; of one with which a path may begin; of a word that ends the text; the end of
+a span that may have members."""
+
+OTHERS = 128
+"""The symbols: ASCII; the classes of other characters, from here on; those below."""
+DOTLESS, DOT, END = range(OTHERS + 6, OTHERS + 9)
+"""ı or İ; the dot above; the end of a word."""
+N_SYMBOLS = OTHERS + 9
+_NEWLINE, _K, _KELVIN = ord("\n"), ord("k"), 0x212A
+
+KIND, BEFORE, AHEAD = range(3)
+"""Columns of rules: the kind; the state in which to read the text before, backwards (0: no matter what it is); how many
+of the characters that were read come after the match."""
+
+
+class Automaton(NamedTuple):
+    """States are rows of `table`. State 0 ends the search; the last column is the rule that has matched, or 0."""
+
+    columns: U8Array  # [N_SYMBOLS]: the column of each symbol
+    starts: U16Array  # [N_CONTEXTS]: the state in each context, from which the character before is read
+    rules: U16Matrix  # [n, 3]: rules by rank; the first one is none
+    table: U16Matrix  # [states, columns + 1]: the state after a symbol
+
+
+def _read() -> Automaton:
+    with np.load(Path(__file__).with_suffix(".npz")) as arrays:
+        return Automaton(*(arrays[name] for name in Automaton._fields))
+
+
+AUTOMATON = _read()
+
+
+@inner
+def _symbol(buf: U8Array, i: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
+    """Return the symbol of the character at buf[i], and the offset after it. The text ends like a line."""
+    if i >= end:
+        return _NEWLINE, i + 1
+    code, after = decode(buf, i, end)
+    if code < OTHERS:
+        return code, after
+    if code | 1 == DOTLESS_I:
+        return DOTLESS, after
+    if code == DOT_ABOVE:
+        return DOT, after
+    return _K if code == _KELVIN else OTHERS + i64(info[code] & CLASS), after
+
+
+@inner
+def _before(buf: U8Array, i: i64, info: U8Array) -> tuple[i64, i64]:
+    """Return the symbol of the character before buf[i], and its offset."""
+    if i == 0:
+        return _NEWLINE, 0
+    k = i - 1
+    while k > 0 and buf[k] & 0xC0 == 0x80:
+        k -= 1
+    return _symbol(buf, k, i, info)[0], k
+
+
+@inner
+def _follows(buf: U8Array, i: i64, state: i64, info: U8Array, automaton: Automaton) -> bool:
+    """Return whether the text before `i` is as the rule with this state requires."""
+    columns, table = automaton.columns, automaton.table
+    while state != 0 and table[state, table.shape[1] - 1] == 0:
+        symbol, i = _before(buf, i, info)
+        state = i64(table[state, columns[symbol]])
+    return state != 0
+
+
+@outlined
+@inner
+def search(
+    buf: U8Array, i: i64, word_end: i64, end: i64, context: i64, info: U8Array, automaton: Automaton
+) -> tuple[i64, i64]:
+    """Return the kind of what begins at `i`, and the offset after it; NOTHING, and the last offset read.
+
+    word_end: the end of the word that begins at `i`, if one does; else −1. context: one of those above.
+    """
+    columns, rules, table = automaton.columns, automaton.rules, automaton.table
+    start, last, found = i, i, i
+    rule, accept = i64(len(rules)), table.shape[1] - 1
+    state = i64(table[automaton.starts[context], columns[_before(buf, i, info)[0]]])
+    while state != 0:
+        if i == word_end:
+            state = i64(table[state, columns[END]])
+        symbol, after = _symbol(buf, i, end, info)
+        state = i64(table[state, columns[symbol]])
+        matched = i64(table[state, accept])
+        if 0 < matched <= rule:
+            rule = matched
+            found = i if rules[rule, AHEAD] == 1 else last
+        last, i = i, after
+    if rule == len(rules) or (rules[rule, BEFORE] != 0 and not _follows(buf, start, rules[rule, BEFORE], info, automaton)):
+        return NOTHING, last
+    return i64(rules[rule, KIND]), found
+
+
+@inner
+def find(
+    buf: U8Array, i: i64, word_end: i64, end: i64, context: i64, info: U8Array, automaton: Automaton
+) -> tuple[i64, i64]:
+    """Do the same as `search`, with the path or member after what has one; its kind is SPAN."""
+    kind, found = search(buf, i, word_end, end, context, info, automaton)
+    if kind == MEMBERS:
+        kind = SPAN
+        member, member_end = search(buf, found, -1, end, AFTER_SPAN, info, automaton)
+        if member == MEMBER:
+            found = member_end
+    return kind, found
+
+
+@outlined
+@inner
+def is_letter_escape(buf: U8Array, i: i64, e: i64, info: U8Array) -> bool:
+    r"""Return whether the escape buf[i:e], of the kind CHARACTER, is that of a letter beyond ASCII, as in caf\u00e9s."""
+    code = 0
+    for k in range(i, e):
+        if is_hex(buf[k]) and code < 0x110000:
+            code = code << 4 | (i64(buf[k]) & 15) + (0 if is_digit(buf[k]) else 9)
+    return 128 <= code < 0x110000 and (info[code] & CLASS == LETTER or info[code] & CLASS == MARK)

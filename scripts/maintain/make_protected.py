@@ -1,0 +1,400 @@
+"""Compile the table grammars/protected.tsv, text that is not words, to the automaton capfst/text/protected.npz.
+
+    python scripts/maintain/make_protected.py [FILE]
+
+Run it after each change of the table. Each row becomes a regular expression over symbols (`Node`), of which the states
+of the automaton are derivatives: what must follow after the symbols that have been read (Brzozowski 1964). A state is
+the set of these for all rows. States from which the same follows are merged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from capfst.text import protected
+from capfst.text.facts import rows
+from capfst.text.protected import (
+    AFTER_SPAN,
+    ATTACHED,
+    JOINED,
+    KINDS,
+    MAY_BEGIN_PATH,
+    N_CONTEXTS,
+    OTHERS,
+    PATH_START,
+    WHOLE_WORD,
+    WORD_START,
+    Automaton,
+)
+from capfst.text.unicode import CLASS, INFO, SPACE
+
+FILE = Path(protected.__file__).with_suffix(".npz")
+
+# ---- Symbols
+
+WHITE, OTHER, WORD_END, NEWLINE = "\u00a0", "\0", "¦", "\n"
+
+
+def _symbol(code: int) -> str:
+    """Return what stands in patterns for a character of ASCII."""
+    char_class = INFO[code] & CLASS
+    if char_class == SPACE and chr(code) not in " \t\n":
+        return WHITE
+    return chr(code).lower() if char_class else OTHER
+
+
+ASCII = [_symbol(code) for code in range(OTHERS)]
+BY_NUMBER = [*ASCII, OTHER, *"λμν", WHITE, *"πıδ", WORD_END]
+"""As capfst.text.protected numbers them: OTHER, LETTER, MARK, NUMBER, SPACE, PUNCT are the classes."""
+SYMBOLS = frozenset(BY_NUMBER)
+ANY = SYMBOLS - {NEWLINE, WORD_END}
+ESCAPED = {"s": frozenset({" ", "\t", WHITE}), "0": frozenset(OTHER), "n": frozenset(NEWLINE), "t": frozenset("\t")}
+
+# ---- Regular expressions
+
+
+class Node:
+    """A regular expression. Equal ones are the same object (`node`)."""
+
+    def __init__(self, kind: str, *parts: Any) -> None:
+        self.kind, self.parts = kind, parts
+
+    @property
+    def is_nullable(self) -> bool:
+        """Whether it matches the empty text."""
+        return _is_nullable(self)
+
+
+node = cache(Node)
+
+
+@cache
+def _is_nullable(regex: Node) -> bool:
+    match regex.kind:
+        case "empty" | "star":
+            return True
+        case "sequence" | "both":
+            return all(part.is_nullable for part in regex.parts)
+        case "either":
+            return any(part.is_nullable for part in regex.parts)
+        case "not":
+            return not regex.parts[0].is_nullable
+    return False
+
+
+def one_of(symbols: Iterable[str]) -> Node:
+    return node("symbols", frozenset(symbols))
+
+
+EMPTY, NEVER = node("empty"), one_of(())
+ALWAYS = node("not", NEVER)
+
+
+def sequence(first: Node, second: Node) -> Node:
+    if NEVER in (first, second):
+        return NEVER
+    if first is EMPTY or second is EMPTY:
+        return second if first is EMPTY else first
+    if first.kind == "sequence":
+        return sequence(first.parts[0], sequence(first.parts[1], second))
+    return node("sequence", first, second)
+
+
+def either(*parts: Node) -> Node:
+    found = _flat("either", parts)
+    if ALWAYS in found:
+        return ALWAYS
+    sets = [part for part in found if part.kind == "symbols"]
+    merged = one_of(frozenset().union(*(part.parts[0] for part in sets)))
+    rest = [part for part in found if part.kind != "symbols"]
+    return _combined("either", [merged, *rest] if merged is not NEVER else rest, NEVER)
+
+
+def both(*parts: Node) -> Node:
+    found = _flat("both", parts)
+    return NEVER if NEVER in found else _combined("both", [part for part in found if part is not ALWAYS], ALWAYS)
+
+
+def _flat(kind: str, parts: Iterable[Node]) -> list[Node]:
+    return [inner for part in parts for inner in (part.parts if part.kind == kind else (part,))]
+
+
+def _combined(kind: str, parts: list[Node], neutral: Node) -> Node:
+    unique = sorted(dict.fromkeys(parts), key=id)
+    return node(kind, *unique) if len(unique) > 1 else unique[0] if unique else neutral
+
+
+def negation(regex: Node) -> Node:
+    return regex.parts[0] if regex.kind == "not" else node("not", regex)
+
+
+def star(regex: Node) -> Node:
+    return EMPTY if regex in (EMPTY, NEVER) else regex if regex.kind == "star" else node("star", regex)
+
+
+@cache
+def derivative(regex: Node, symbol: str) -> Node:
+    """Return what must follow after the symbol."""
+    parts = regex.parts
+    match regex.kind:
+        case "symbols":
+            return EMPTY if symbol in parts[0] else NEVER
+        case "sequence":
+            follows = sequence(derivative(parts[0], symbol), parts[1])
+            return either(follows, derivative(parts[1], symbol)) if parts[0].is_nullable else follows
+        case "star":
+            return sequence(derivative(parts[0], symbol), regex)
+        case "either":
+            return either(*(derivative(part, symbol) for part in parts))
+        case "both":
+            return both(*(derivative(part, symbol) for part in parts))
+        case "not":
+            return negation(derivative(parts[0], symbol))
+    return NEVER
+
+
+def backwards(regex: Node) -> Node:
+    """Return the expression of the texts read backwards."""
+    if regex.kind == "sequence":
+        return sequence(backwards(regex.parts[1]), backwards(regex.parts[0]))
+    return node(regex.kind, *map(backwards, regex.parts)) if regex.kind in ("either", "star") else regex
+
+
+# ---- Patterns
+
+Parsed = Callable[[Node], Node]
+"""A part of a pattern: from what follows it to both together."""
+TOKEN = re.compile(r"\(\?<?[=!]|\{[A-Z]+\}|\{\d+(?:,\d*)?\}|\\.|\[\^?|\*\?|.", re.DOTALL)
+
+
+class Patterns:
+    """Reads patterns. names: the patterns of the names in them."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+        self._tokens: list[str] = []
+
+    def read(self, pattern: str) -> Parsed:
+        outer, self._tokens = self._tokens, TOKEN.findall(pattern)[::-1]
+        parsed = self._alternatives()
+        if self._tokens:
+            raise ValueError(f"{pattern}: unexpected {self._tokens[-1]!r}")
+        self._tokens = outer
+        return parsed
+
+    def _next(self) -> str:
+        return self._tokens[-1] if self._tokens else ""
+
+    def _alternatives(self) -> Parsed:
+        found = [self._sequence()]
+        while self._next() == "|":
+            self._tokens.pop()
+            found.append(self._sequence())
+        return lambda rest: either(*(part(rest) for part in found))
+
+    def _sequence(self) -> Parsed:
+        found: list[Parsed] = []
+        while self._next() not in ("", "|", ")"):
+            found.append(self._repeated(self._single()))
+        return lambda rest: reduce(lambda rest, part: part(rest), reversed(found), rest)
+
+    def _repeated(self, part: Parsed) -> Parsed:
+        sign = self._next()
+        if not re.fullmatch(r"[*+?]|\*\?|\{\d.*\}", sign):
+            return part
+        self._tokens.pop()
+        least, _, most = {"*": "0,", "*?": "0,", "+": "1,", "?": "0,1"}.get(sign, sign[1:-1]).partition(",")
+        body = part(EMPTY)
+        if "," not in sign and sign[0] == "{":
+            most = least
+        optional = (int(most) - int(least)) * [either(body, EMPTY)] if most else [star(body)]
+        repeated = [*int(least) * [body], *optional]
+        return lambda rest: reduce(lambda rest, part: sequence(part, rest), reversed(repeated), rest)
+
+    def _single(self) -> Parsed:
+        token = self._tokens.pop()
+        if token.startswith("("):
+            inside = self._alternatives()
+            self._tokens.pop()
+            match token:
+                case "(?=":
+                    return lambda rest: both(inside(ALWAYS), rest)
+                case "(?!":
+                    return lambda rest: both(negation(inside(ALWAYS)), rest)
+                case "(?<!":
+                    return lambda rest: sequence(one_of(SYMBOLS - inside(EMPTY).parts[0]), rest)
+            return inside
+        if token[0] == "{" and len(token) > 1:
+            return self.read(self._names[token[1:-1]])
+        if token == "i":
+            return lambda rest: either(sequence(self._dotted, rest), sequence(one_of("ı"), rest))
+        symbols = self._class(token == "[^") if token[0] == "[" else ANY if token == "." else self._symbols(token)
+        return lambda rest: sequence(one_of(symbols), rest)
+
+    _dotted = sequence(one_of("i"), either(one_of("δ"), EMPTY))
+
+    def _class(self, is_negated: bool) -> frozenset[str]:
+        found: set[str] = set()
+        while (token := self._tokens.pop()) != "]":
+            if self._next() == "-":
+                self._tokens.pop()
+                found |= set(map(chr, range(ord(token), ord(self._tokens.pop()) + 1)))
+            elif token[0] == "{" and len(token) > 1:
+                found |= self.read(self._names[token[1:-1]])(EMPTY).parts[0]
+            else:
+                found |= self._symbols(token)
+        return ANY - found if is_negated else frozenset(found)
+
+    def _symbols(self, token: str) -> frozenset[str]:
+        if token[0] == "\\":
+            return ESCAPED.get(token[1], frozenset(token[1]))
+        if token not in SYMBOLS:
+            raise ValueError(f"{token!r} is no symbol")
+        return frozenset(token)
+
+
+# ---- The automaton
+
+MARK = range(ATTACHED + JOINED + MAY_BEGIN_PATH + 1)
+WHERE = {
+    "any": [*MARK],
+    "apart": [context for context in MARK if not context & ATTACHED],
+    "free": [context for context in MARK if not context & (ATTACHED | JOINED)],
+    "begins": [context for context in MARK if context & MAY_BEGIN_PATH],
+    "path": [context for context in MARK if context & MAY_BEGIN_PATH and not context & ATTACHED],
+    "word": [WORD_START, PATH_START],
+    "inner": [PATH_START],
+    "name": [WHOLE_WORD],
+    "after": [AFTER_SPAN],
+}
+"""The contexts of the places in the table."""
+State = tuple[tuple[int, Node], ...]
+"""The rules, and what must follow for each to match."""
+
+
+def compiled(table: Iterable[Sequence[str]]) -> Automaton:
+    """Return the automaton of the rows of the table."""
+    names: dict[str, str] = {}
+    patterns = Patterns(names)
+    rules = [(0, -1, 0)]
+    starts: list[list[tuple[int, Node]]] = [[] for _ in range(N_CONTEXTS)]
+    lazy: set[int] = set()
+    befores: dict[str, int] = {}
+    for kind, where, pattern, before, note in table:
+        if kind == "=":
+            names[note] = f"{names[note][:-1]}|{pattern})" if note in names else f"({pattern})"
+            continue
+        rule = len(rules)
+        regex, ahead = _rule(patterns.read(pattern), pattern)
+        for context in {context for place in where.split(", ") for context in WHERE[place]}:
+            starts[context].append((rule, regex))
+        if "*?" in pattern:
+            lazy.add(rule)
+        number = befores.setdefault(before, N_CONTEXTS + len(befores)) if before else -1
+        rules.append((KINDS.index(kind), number, ahead))
+    states = [tuple(start) for start in starts]
+    states += [((1, backwards(patterns.read(before)(EMPTY))),) for before in befores]
+    columns, first, table_ = _minimized(*_explored(states, lazy))
+    of_rules = [(kind, first[before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
+    return Automaton(columns, first[:N_CONTEXTS], np.array(of_rules, np.uint16), table_)
+
+
+def _rule(pattern: Parsed, text: str) -> tuple[Node, int]:
+    """Return the expression of the character before a match, the match and as many characters after it as a lookahead
+    at its end needs, at least one; and their number."""
+    for ahead in (1, 2):
+        regex = pattern(reduce(sequence, ahead * [one_of(SYMBOLS)]))
+        if not text.startswith("(?<"):
+            regex = sequence(one_of(SYMBOLS), regex)
+        if _can_match(regex):
+            return regex, ahead
+    raise ValueError(f"{text}: matches nothing")
+
+
+def _can_match(regex: Node) -> bool:
+    found = {regex: None}
+    for state in (reached := [regex]):
+        if state.is_nullable:
+            return True
+        for symbol in SYMBOLS:
+            after = derivative(state, symbol)
+            if after not in found:
+                found[after] = None
+                reached.append(after)
+    return False
+
+
+def _sets(regex: Node, seen: set[Node]) -> set[frozenset[str]]:
+    """Return the sets of symbols in an expression."""
+    if regex in seen:
+        return set()
+    seen.add(regex)
+    if regex.kind == "symbols":
+        return {regex.parts[0]}
+    return set().union(*(_sets(part, seen) for part in regex.parts))
+
+
+def _explored(starts: list[State], lazy: set[int]) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
+    """Return the number of each start, the states after each symbol, and the first rule that each state matches."""
+    seen: set[Node] = set()
+    sets = sorted(set().union(*(_sets(regex, seen) for state in starts for _, regex in state)), key=sorted)
+    alike: dict[tuple[bool, ...], str] = {}
+    group = {symbol: alike.setdefault(tuple(symbol in s for s in sets), symbol) for symbol in BY_NUMBER}
+    numbers: dict[State, int] = {(): 0}
+    for state in starts:
+        numbers.setdefault(state, len(numbers))
+    following, matched = [], []
+    for state in (order := list(numbers)):
+        open_ = [(rule, regex) for rule, regex in state if not (rule in lazy and regex.is_nullable)]
+        after: dict[str, int] = {}
+        for symbol in alike.values():
+            pairs = ((rule, derivative(regex, symbol)) for rule, regex in open_)
+            next_state = tuple((rule, regex) for rule, regex in pairs if regex is not NEVER)
+            if next_state not in numbers:
+                numbers[next_state] = len(numbers)
+                order.append(next_state)
+            after[symbol] = numbers[next_state]
+        following.append([after[group[symbol]] for symbol in BY_NUMBER])
+        matched.append(min((rule for rule, regex in state if regex.is_nullable), default=0))
+    return [numbers[state] for state in starts], np.array(following), matched
+
+
+def _minimized(
+    starts: list[int], following: npt.NDArray[np.int64], matched: list[int]
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+    """Merge states from which the same follows, and symbols that lead to the same states. Return the column of each
+    symbol, the new numbers of the starts, and the table of `Automaton`."""
+    merged, n = np.array(matched), 0
+    while n < (n := len(np.unique(merged))):
+        behavior = np.column_stack([merged, merged[following]])
+        merged = np.unique(behavior, axis=0, return_inverse=True)[1].ravel()
+    _, first = np.unique(merged, return_index=True)
+    order = np.sort(first)  # the dead state is the first
+    number = np.empty(n, np.int64)
+    number[merged[order]] = np.arange(n)
+    table = number[merged[following[order]]]
+    _, first, columns = np.unique(table, axis=1, return_index=True, return_inverse=True)
+    rows_ = np.ascontiguousarray(np.column_stack([table[:, first], np.array(matched)[order]]), np.uint16)
+    return columns.ravel().astype(np.uint8), number[merged[starts]].astype(np.uint16), rows_
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", default=FILE, type=Path, help="file to write (capfst/text/protected.npz)")
+    automaton = compiled(rows("protected.tsv"))
+    with parser.parse_args().file.open("wb") as file:
+        np.savez_compressed(file, **automaton._asdict())
+    print(f"{len(automaton.rules) - 1} rules, {automaton.table.shape[0]} states, {automaton.table.shape[1] - 1} columns")
+
+
+if __name__ == "__main__":
+    main()
