@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from capfst.kernels import inner, outlined
-from capfst.kernels.types import U8Array, U16Array, U16Matrix, i64
+from capfst.kernels.types import BoolMatrix, U8Array, U16Array, U16Matrix, i64
 from capfst.text.unicode import CLASS, DOT_ABOVE, DOTLESS_I, LETTER, MARK, decode, is_digit, is_hex
 
 KINDS = "nothing", "span", "members", "member", "blank", "character", "entity", "address", "version", "identifier"
@@ -40,12 +40,14 @@ of the characters that were read come after the match."""
 
 
 class Automaton(NamedTuple):
-    """States are rows of `table`. State 0 ends the search; the last column is the rule that has matched, or 0."""
+    """States are rows of `table`. State 0 ends the search."""
 
     columns: U8Array  # [N_SYMBOLS]: the column of each symbol
     starts: U16Array  # [N_CONTEXTS]: the state in each context, from which the character before is read
     rules: U16Matrix  # [n, 3]: rules by rank; the first one is none
-    table: U16Matrix  # [states, columns + 1]: the state after a symbol
+    table: U16Matrix  # [states, columns]: the state after a symbol
+    matched: U16Array  # the rule that each of the last states has matched; the others have matched none
+    begins: BoolMatrix  # [N_CONTEXTS, 128]: whether something may begin with a character
 
 
 def _read() -> Automaton:
@@ -86,7 +88,7 @@ def _before(buf: U8Array, i: i64, info: U8Array) -> tuple[i64, i64]:
 def _follows(buf: U8Array, i: i64, state: i64, info: U8Array, automaton: Automaton) -> bool:
     """Return whether the text before `i` is as the rule with this state requires."""
     columns, table = automaton.columns, automaton.table
-    while state != 0 and table[state, table.shape[1] - 1] == 0:
+    while 0 < state < table.shape[0] - automaton.matched.size:
         symbol, i = _before(buf, i, info)
         state = i64(table[state, columns[symbol]])
     return state != 0
@@ -103,16 +105,15 @@ def search(
     """
     columns, rules, table = automaton.columns, automaton.rules, automaton.table
     start, last, found = i, i, i
-    rule, accept = i64(len(rules)), table.shape[1] - 1
+    rule, matching = i64(len(rules)), table.shape[0] - automaton.matched.size
     state = i64(table[automaton.starts[context], columns[_before(buf, i, info)[0]]])
     while state != 0:
         if i == word_end:
             state = i64(table[state, columns[END]])
         symbol, after = _symbol(buf, i, end, info)
         state = i64(table[state, columns[symbol]])
-        matched = i64(table[state, accept])
-        if 0 < matched <= rule:
-            rule = matched
+        if state >= matching and automaton.matched[state - matching] <= rule:
+            rule = i64(automaton.matched[state - matching])
             found = i if rules[rule, AHEAD] == 1 else last
         last, i = i, after
     if rule == len(rules) or (rules[rule, BEFORE] != 0 and not _follows(buf, start, rules[rule, BEFORE], info, automaton)):

@@ -80,9 +80,9 @@ _NL, _SPACE, _QUOTE, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO,
     ord(c) for c in "\n \"&',-./09:_`"
 )
 _ROUND_END, _W = ord(")"), ord("w")
-_BEGINS_SPAN = ascii_set("<\\([{%$#@/~.-`_&")
-"""Marks at the start of text that is not words, and after words with which it begins."""
-_AFTER_JOINED = ascii_set(":/()=-@")
+_AFTER_JOINED = ascii_set("/)=@")
+_FIRST, _SECOND = ascii_set(":(-"), ascii_set(":/\\=)>")
+"""Marks after words with which a span begins: one, or two."""
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
 """Marks that are tokens of their own before white space, in any context."""
@@ -402,7 +402,10 @@ def scan(
             else:
                 starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
                 n += 1
-            may_join = token_end < end and is_in(buf[token_end], _AFTER_JOINED)
+            may_join = token_end < end and (
+                is_in(buf[token_end], _AFTER_JOINED)
+                or (is_in(buf[token_end], _FIRST) and token_end + 1 < end and is_in(buf[token_end + 1], _SECOND))
+            )
             if may_join or (byte | 32 == _W and token_end - i > 4 and buf[i + 1] | 32 == _W):
                 kind, joined_end = find(buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton)
                 if kind == BLANK:
@@ -447,10 +450,10 @@ def scan(
                 i = token_end
                 continue
         kind, token_end = i64(NOTHING), i
-        if is_in(byte, _BEGINS_SPAN):
-            context = ATTACHED if attached else JOINED if last_type == PROTECTED else 0
-            if i == chunk or is_in(buf[i - 1], _BEFORE_PATH):
-                context += MAY_BEGIN_PATH
+        context = ATTACHED if attached else JOINED if last_type == PROTECTED else 0
+        if i == chunk or is_in(buf[i - 1], _BEFORE_PATH):
+            context += MAY_BEGIN_PATH
+        if byte < 128 and automaton.begins[context, byte]:
             kind, token_end = find(buf, i, -1, end, context, info, automaton)
         if kind == CHARACTER and is_letter_escape(buf, i, token_end, info):
             n = _add_spelled(buf, i, token_end, end, info, starts, ends, token_types, keys, n)

@@ -302,9 +302,11 @@ def compiled(table: Iterable[Sequence[str]]) -> Automaton:
         rules.append((KINDS.index(kind), number, ahead))
     states = [tuple(start) for start in starts]
     states += [((1, backwards(patterns.read(before)(EMPTY))),) for before in befores]
-    columns, first, table_ = _minimized(*_explored(states, lazy))
+    columns, first, table_, matched = _minimized(*_explored(states, lazy))
     of_rules = [(kind, first[before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
-    return Automaton(columns, first[:N_CONTEXTS], np.array(of_rules, np.uint16), table_)
+    starts_ = first[:N_CONTEXTS]
+    begins = (table_[table_[starts_]] != 0).any(axis=1)[:, columns[:OTHERS]]
+    return Automaton(columns, starts_, np.array(of_rules, np.uint16), table_, matched, np.ascontiguousarray(begins))
 
 
 def _rule(pattern: Parsed, text: str) -> tuple[Node, int]:
@@ -369,7 +371,7 @@ def _explored(starts: list[State], lazy: set[int]) -> tuple[list[int], npt.NDArr
 
 def _minimized(
     starts: list[int], following: npt.NDArray[np.int64], matched: list[int]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint16], npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
     """Merge states from which the same follows, and symbols that lead to the same states. Return the column of each
     symbol, the new numbers of the starts, and the table of `Automaton`."""
     merged, n = np.array(matched), 0
@@ -377,13 +379,14 @@ def _minimized(
         behavior = np.column_stack([merged, merged[following]])
         merged = np.unique(behavior, axis=0, return_inverse=True)[1].ravel()
     _, first = np.unique(merged, return_index=True)
-    order = np.sort(first)  # the dead state is the first
+    first.sort()
+    order = np.array(sorted(first, key=lambda state: (matched[state] > 0, state)))  # the dead state is the first
     number = np.empty(n, np.int64)
     number[merged[order]] = np.arange(n)
     table = number[merged[following[order]]]
     _, first, columns = np.unique(table, axis=1, return_index=True, return_inverse=True)
-    rows_ = np.ascontiguousarray(np.column_stack([table[:, first], np.array(matched)[order]]), np.uint16)
-    return columns.ravel().astype(np.uint8), number[merged[starts]].astype(np.uint16), rows_
+    of_states = np.array(matched)[order]
+    return columns.ravel().astype(np.uint8), number[merged[starts]].astype(np.uint16), np.ascontiguousarray(table[:, first], np.uint16), of_states[of_states > 0].astype(np.uint16)
 
 
 def main() -> None:
@@ -393,7 +396,7 @@ def main() -> None:
     automaton = compiled(rows("protected.tsv"))
     with parser.parse_args().file.open("wb") as file:
         np.savez_compressed(file, **automaton._asdict())
-    print(f"{len(automaton.rules) - 1} rules, {automaton.table.shape[0]} states, {automaton.table.shape[1] - 1} columns")
+    print(f"{len(automaton.rules) - 1} rules, {automaton.table.shape[0]} states, {automaton.table.shape[1]} columns")
 
 
 if __name__ == "__main__":
