@@ -32,7 +32,7 @@ OTHERS = 128
 DOTLESS, DOT, END = range(OTHERS + 6, OTHERS + 9)
 """ı or İ; the dot above; the end of a word."""
 N_SYMBOLS = OTHERS + 9
-_NEWLINE, _K, _KELVIN = ord("\n"), ord("k"), 0x212A
+_NEWLINE, _K, _W, _KELVIN = ord("\n"), ord("k"), ord("w"), 0x212A
 
 KIND, BEFORE, AHEAD = range(3)
 """Columns of rules: the kind; the state in which to read the text before, backwards (0: no matter what it is); how many
@@ -47,7 +47,8 @@ class Automaton(NamedTuple):
     rules: U16Matrix  # [n, 3]: rules by rank; the first one is none
     table: U16Matrix  # [states, columns]: the state after a symbol
     matched: U16Array  # the rule that each of the last states has matched; the others have matched none
-    begins: BoolMatrix  # [N_CONTEXTS, 128]: whether something may begin with a character
+    begins: BoolMatrix  # [N_CONTEXTS, 128]: whether something may begin with a character of ASCII
+    goes_on: BoolMatrix  # [128, 129]: … with a word before this character and that; the last column: not of ASCII
 
 
 def _read() -> Automaton:
@@ -71,6 +72,17 @@ def _symbol(buf: U8Array, i: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
     if code == DOT_ABOVE:
         return DOT, after
     return _K if code == _KELVIN else OTHERS + i64(info[code] & CLASS), after
+
+
+@inner
+def may_go_on(buf: U8Array, i: i64, word_end: i64, end: i64, automaton: Automaton) -> bool:
+    """Return whether more than the word buf[i:word_end] may begin at `i`, which `find` then finds out."""
+    if word_end - i > 4 and buf[i] | 32 == _W and buf[i + 1] | 32 == _W:  # www.
+        return True
+    if word_end >= end or buf[word_end] >= OTHERS:
+        return False
+    after = min(i64(buf[word_end + 1]), OTHERS) if word_end + 1 < end else _NEWLINE
+    return automaton.goes_on[buf[word_end], after]
 
 
 @inner

@@ -51,6 +51,7 @@ from capfst.text.protected import (
     Automaton,
     find,
     is_letter_escape,
+    may_go_on,
     search,
 )
 from capfst.text.unicode import (
@@ -79,10 +80,7 @@ _HIDDEN_CODE = 0x1A  # markup.py
 _NL, _SPACE, _QUOTE, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _UNDERSCORE, _BACKTICK = (
     ord(c) for c in "\n \"&',-./09:_`"
 )
-_ROUND_END, _W = ord(")"), ord("w")
-_AFTER_JOINED = ascii_set("/)=@")
-_FIRST, _SECOND = ascii_set(":(-"), ascii_set(":/\\=)>")
-"""Marks after words with which a span begins: one, or two."""
+_ROUND_END = ord(")")
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
 """Marks that are tokens of their own before white space, in any context."""
@@ -131,6 +129,7 @@ def _is_clitic(key: u64, clitics: U64Array) -> bool:
     return False
 
 
+@outlined
 @inner
 def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
     """Return whether the letters buf[start:end], in any case, are a clitic before an apostrophe."""
@@ -142,6 +141,7 @@ def _is_elision(buf: U8Array, start: i64, end: i64, clitics: U64Array) -> bool:
     return _is_clitic(key, clitics)
 
 
+@outlined
 @inner
 def _suffix_end(buf: U8Array, i: i64, end: i64, info: U8Array, clitics: U64Array) -> i64:
     """Return the end of the suffix whose letters, in any case, start at `i`, after its apostrophe; −1 if there is none.
@@ -384,29 +384,21 @@ def scan(
         code, after = decode(buf, i, end)
         char_class = info[code] & CLASS
         if char_class == LETTER or char_class == NUMBER or char_class == MARK:
-            token_end = _word_end(buf, i, letters_end, end, info, clitics, automaton)
-            first = n
-            if _is_part(buf, token_end, end, info):
+            first, part = n, i
+            while True:
+                token_end = _word_end(buf, part, letters_end, end, info, clitics, automaton)
+                has_next = _is_part(buf, token_end, end, info)
+                n += has_next and part == i  # the compound comes before its parts
+                starts[n], ends[n], token_types[n], keys[n] = part, token_end, WORD, 0
                 n += 1
-                part = i
-                while True:
-                    starts[n], ends[n], token_types[n], keys[n] = part, token_end, WORD, 0
-                    n += 1
-                    if not _is_part(buf, token_end, end, info):
-                        break
-                    starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
-                    n += 1
-                    part = token_end + 1
-                    token_end = _word_end(buf, part, part, end, info, clitics, automaton)
+                if not has_next:
+                    break
+                starts[n], ends[n], token_types[n], keys[n] = token_end, token_end + 1, MARKS, 0
+                n += 1
+                part = letters_end = token_end + 1
+            if part > i:
                 starts[first], ends[first], token_types[first], keys[first] = i, token_end, COMPOUND, 0
-            else:
-                starts[n], ends[n], token_types[n], keys[n] = i, token_end, WORD, 0
-                n += 1
-            may_join = token_end < end and (
-                is_in(buf[token_end], _AFTER_JOINED)
-                or (is_in(buf[token_end], _FIRST) and token_end + 1 < end and is_in(buf[token_end + 1], _SECOND))
-            )
-            if may_join or (byte | 32 == _W and token_end - i > 4 and buf[i + 1] | 32 == _W):
+            if may_go_on(buf, i, token_end, end, automaton):
                 kind, joined_end = find(buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton)
                 if kind == BLANK:
                     i = joined_end

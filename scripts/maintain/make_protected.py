@@ -306,7 +306,21 @@ def compiled(table: Iterable[Sequence[str]]) -> Automaton:
     of_rules = [(kind, first[before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
     starts_ = first[:N_CONTEXTS]
     begins = (table_[table_[starts_]] != 0).any(axis=1)[:, columns[:OTHERS]]
-    return Automaton(columns, starts_, np.array(of_rules, np.uint16), table_, matched, np.ascontiguousarray(begins))
+    ends = _word_ends(table_, starts_, columns)
+    alive = (table_[table_[ends][:, columns[:OTHERS]]] != 0).any(axis=0)[:, columns]
+    goes_on = np.column_stack([alive[:, :OTHERS], alive[:, OTHERS:].any(axis=1)])
+    arrays = columns, starts_, np.array(of_rules, np.uint16), table_, matched, begins, goes_on
+    return Automaton(*map(np.ascontiguousarray, arrays))
+
+
+def _word_ends(table: npt.NDArray[np.uint16], starts: npt.NDArray[np.uint16], columns: npt.NDArray[np.uint8]) -> list[int]:
+    """Return the states after words, except after those that match on their own (www.x.org)."""
+    column = dict(zip(BY_NUMBER, columns.tolist(), strict=True))
+    reached = list(dict.fromkeys(table[starts[[WORD_START, PATH_START]]].ravel().tolist()))
+    for state in reached:
+        reached += set(np.delete(table[state], column[WORD_END]).tolist()) - set(reached)
+    ends = {int(table[state, column[WORD_END]]) for state in reached}
+    return [state for state in ends if table[state, column[NEWLINE]] == 0]
 
 
 def _rule(pattern: Parsed, text: str) -> tuple[Node, int]:
