@@ -16,39 +16,37 @@ import numpy as np
 
 from capfst.kernels import inner, outlined
 from capfst.kernels.types import BoolMatrix, U8Array, U16Array, U16Matrix, i64
-from capfst.text.unicode import CLASS, DOT_ABOVE, DOTLESS_I, LETTER, MARK, decode, is_digit, is_hex
+from capfst.text.unicode import CLASS, CODE_POINTS, DOT_ABOVE, DOTLESS_I, LETTER, MARK, decode, is_digit, is_hex
 
 KINDS = "nothing", "span", "members", "member", "blank", "character", "entity", "address", "version", "identifier"
 NOTHING, SPAN, MEMBERS, MEMBER, BLANK, CHARACTER, ENTITY, ADDRESS, VERSION, IDENTIFIER = range(len(KINDS))
-"""Kinds of rules, as in the table."""
+"""The kinds of rows in the table."""
 ATTACHED, JOINED, MAY_BEGIN_PATH = 1, 2, 4
-"""The context of a mark, added: a word ends there; a span ends there; a path may begin there."""
+"""The context of a mark is the sum of these: a word ends there; a span ends there; a path may begin there."""
 WORD_START, PATH_START, WHOLE_WORD, AFTER_SPAN, N_CONTEXTS = range(8, 13)
-"""The other contexts: the start of a word; of one with which a path may begin; of a word that ends the text; the end of
-a span that may have members."""
+"""Other contexts: the start of a word; one where a path may begin; a whole word or compound; the end of a span."""
 
 OTHERS = 128
-"""The symbols: ASCII; the classes of other characters, from here on; those below."""
-DOTLESS, DOT, END = range(OTHERS + 6, OTHERS + 9)
+"""Symbols are the characters of ASCII; from this number on, the classes of other characters; and the following."""
+DOTLESS, DOT, END, N_SYMBOLS = range(OTHERS + 6, OTHERS + 10)
 """ı or İ; the dot above; the end of a word."""
-N_SYMBOLS = OTHERS + 9
 _NEWLINE, _K, _W, _KELVIN = ord("\n"), ord("k"), ord("w"), 0x212A
 
 KIND, BEFORE, AHEAD = range(3)
-"""Columns of rules: the kind; the state in which to read the text before, backwards (0: no matter what it is); how many
-of the characters that were read come after the match."""
+"""Columns of `rules`: the kind; the state in which to read the text before, backwards, or 0; how many of the characters
+that the search has read when it matches come after the match."""
 
 
 class Automaton(NamedTuple):
-    """States are rows of `table`. State 0 ends the search."""
+    """A search begins in the state of its context, reads the character before the offset, and ends in state 0."""
 
-    columns: U8Array  # [N_SYMBOLS]: the column of each symbol
-    starts: U16Array  # [N_CONTEXTS]: the state in each context, from which the character before is read
-    rules: U16Matrix  # [n, 3]: rules by rank; the first one is none
+    columns: U8Array  # [N_SYMBOLS]: of each symbol in `table`
+    starts: U16Array  # [N_CONTEXTS]: the states in which searches begin
+    rules: U16Matrix  # [n, 3]: the rows of grammars/protected.tsv in their order; rule 0 is none of them
     table: U16Matrix  # [states, columns]: the state after a symbol
-    matched: U16Array  # the rule that each of the last states has matched; the others have matched none
-    begins: BoolMatrix  # [N_CONTEXTS, 128]: whether something may begin with a character of ASCII
-    goes_on: BoolMatrix  # [128, 129]: … with a word before this character and that; the last column: not of ASCII
+    matched: U16Array  # the rule that matches in each of the last states; none does in the others
+    begins: BoolMatrix  # [N_CONTEXTS, 128]: whether something may begin with this character
+    goes_on: BoolMatrix  # [128, 129]: … with a word before these two characters; in the last column, those beyond ASCII
 
 
 def _read() -> Automaton:
@@ -75,17 +73,6 @@ def _symbol(buf: U8Array, i: i64, end: i64, info: U8Array) -> tuple[i64, i64]:
 
 
 @inner
-def may_go_on(buf: U8Array, i: i64, word_end: i64, end: i64, automaton: Automaton) -> bool:
-    """Return whether more than the word buf[i:word_end] may begin at `i`, which `find` then finds out."""
-    if word_end - i > 4 and buf[i] | 32 == _W and buf[i + 1] | 32 == _W:  # www.
-        return True
-    if word_end >= end or buf[word_end] >= OTHERS:
-        return False
-    after = min(i64(buf[word_end + 1]), OTHERS) if word_end + 1 < end else _NEWLINE
-    return automaton.goes_on[buf[word_end], after]
-
-
-@inner
 def _before(buf: U8Array, i: i64, info: U8Array) -> tuple[i64, i64]:
     """Return the symbol of the character before buf[i], and its offset."""
     if i == 0:
@@ -104,6 +91,17 @@ def _follows(buf: U8Array, i: i64, state: i64, info: U8Array, automaton: Automat
         symbol, i = _before(buf, i, info)
         state = i64(table[state, columns[symbol]])
     return state != 0
+
+
+@inner
+def may_go_on(buf: U8Array, i: i64, word_end: i64, end: i64, automaton: Automaton) -> bool:
+    """Return whether it is worth a search from the word buf[i:word_end] on."""
+    if word_end - i > 4 and buf[i] | 32 == _W and buf[i + 1] | 32 == _W:  # www.
+        return True
+    if word_end >= end or buf[word_end] >= OTHERS:
+        return False
+    after = min(i64(buf[word_end + 1]), OTHERS) if word_end + 1 < end else _NEWLINE
+    return automaton.goes_on[buf[word_end], after]
 
 
 @outlined
@@ -128,31 +126,35 @@ def search(
             rule = i64(automaton.matched[state - matching])
             found = i if rules[rule, AHEAD] == 1 else last
         last, i = i, after
-    if rule == len(rules) or (rules[rule, BEFORE] != 0 and not _follows(buf, start, rules[rule, BEFORE], info, automaton)):
+    if rule == len(rules):
         return NOTHING, last
-    return i64(rules[rule, KIND]), found
+    before = i64(rules[rule, BEFORE])
+    return i64(rules[rule, KIND]) if before == 0 or _follows(buf, start, before, info, automaton) else NOTHING, found
+
+
+@outlined
+@inner
+def _is_letter(buf: U8Array, i: i64, e: i64, info: U8Array) -> bool:
+    """Return whether the escape buf[i:e] of a character is that of a letter beyond ASCII."""
+    code = 0
+    for k in range(i, e):
+        if is_hex(buf[k]) and code < CODE_POINTS:
+            code = code << 4 | (i64(buf[k]) & 15) + (0 if is_digit(buf[k]) else 9)
+    return OTHERS <= code < CODE_POINTS and (info[code] & CLASS == LETTER or info[code] & CLASS == MARK)
 
 
 @inner
 def find(
     buf: U8Array, i: i64, word_end: i64, end: i64, context: i64, info: U8Array, automaton: Automaton
 ) -> tuple[i64, i64]:
-    """Do the same as `search`, with the path or member after what has one; its kind is SPAN."""
+    """Do the same as `search`, and decide what the table leaves open: MEMBERS is SPAN, with the path or member after
+    it; CHARACTER is BLANK unless it is a letter."""
     kind, found = search(buf, i, word_end, end, context, info, automaton)
     if kind == MEMBERS:
         kind = SPAN
         member, member_end = search(buf, found, -1, end, AFTER_SPAN, info, automaton)
         if member == MEMBER:
             found = member_end
+    if kind == CHARACTER and not _is_letter(buf, i, found, info):
+        kind = BLANK
     return kind, found
-
-
-@outlined
-@inner
-def is_letter_escape(buf: U8Array, i: i64, e: i64, info: U8Array) -> bool:
-    r"""Return whether the escape buf[i:e], of the kind CHARACTER, is that of a letter beyond ASCII, as in caf\u00e9s."""
-    code = 0
-    for k in range(i, e):
-        if is_hex(buf[k]) and code < 0x110000:
-            code = code << 4 | (i64(buf[k]) & 15) + (0 if is_digit(buf[k]) else 9)
-    return 128 <= code < 0x110000 and (info[code] & CLASS == LETTER or info[code] & CLASS == MARK)

@@ -13,8 +13,7 @@ text and recasing lowercased text see the same words.
 * MARKS: one punctuation mark or symbol, or a run of the same one; an entity (`&amp;`).
 * PROTECTED: text that passes through unchanged: URLs, e-mail addresses, file paths, @names and #tags, back-quoted
   spans, LaTeX commands and math, calls (`f()`), qualified names (`a::b`, `p->x`), assignments (`k=v`), variables
-  (`$name`) (code.py); placeholders (`%s`, `{name}`), options (`-x`), `n/a` and the like (placeholders.py); hidden code
-  (markup.py).
+  (`$name`), placeholders (`%s`, `{name}`), options (`-x`), `n/a` and the like (protected.py); hidden code (markup.py).
 * NEWLINE: the end of a line.
 
 Tags (`<b>`), escapes (`\\n`) and labels of lists (`a)`) are not tokens, like white space, so that the words around them
@@ -50,7 +49,6 @@ from capfst.text.protected import (
     WORD_START,
     Automaton,
     find,
-    is_letter_escape,
     may_go_on,
     search,
 )
@@ -77,9 +75,22 @@ PROTECTED_CLASS = b"<url>"
 
 _RIGHT_QUOTE = 0x2019
 _HIDDEN_CODE = 0x1A  # markup.py
-_NL, _SPACE, _QUOTE, _AMP, _APOSTROPHE, _COMMA, _HYPHEN, _PERIOD, _SLASH, _ZERO, _NINE, _COLON, _UNDERSCORE, _BACKTICK = (
-    ord(c) for c in "\n \"&',-./09:_`"
-)
+(
+    _NL,
+    _SPACE,
+    _QUOTE,
+    _AMP,
+    _APOSTROPHE,
+    _COMMA,
+    _HYPHEN,
+    _PERIOD,
+    _SLASH,
+    _ZERO,
+    _NINE,
+    _COLON,
+    _UNDERSCORE,
+    _BACKTICK,
+) = (ord(c) for c in "\n \"&',-./09:_`")
 _ROUND_END = ord(")")
 _BEFORE_PATH = ascii_set("([{\"'`=")
 _STANDS_ALONE = ascii_set("!\"#%'()*+,-./:;=>?@[]^{|}~")
@@ -227,7 +238,11 @@ def _word_end(
             letters = -1  # set to 0 below
             others = 0
         elif byte == _AMP:
-            if last != LETTER or class_at(buf, after, end, info) != LETTER or search(buf, i, -1, end, 0, info, automaton)[0] == ENTITY:
+            if (
+                last != LETTER
+                or class_at(buf, after, end, info) != LETTER
+                or search(buf, i, -1, end, 0, info, automaton)[0] == ENTITY
+            ):
                 break
         elif byte == _COMMA or byte == _COLON or byte == _SLASH:
             if last != NUMBER or class_at(buf, after, end, info) != NUMBER:
@@ -399,7 +414,9 @@ def scan(
             if part > i:
                 starts[first], ends[first], token_types[first], keys[first] = i, token_end, COMPOUND, 0
             if may_go_on(buf, i, token_end, end, automaton):
-                kind, joined_end = find(buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton)
+                kind, joined_end = find(
+                    buf, i, token_end, end, PATH_START if i >= no_path else WORD_START, info, automaton
+                )
                 if kind == BLANK:
                     i = joined_end
                     chunk = i
@@ -447,11 +464,11 @@ def scan(
             context += MAY_BEGIN_PATH
         if byte < 128 and automaton.begins[context, byte]:
             kind, token_end = find(buf, i, -1, end, context, info, automaton)
-        if kind == CHARACTER and is_letter_escape(buf, i, token_end, info):
+        if kind == CHARACTER:
             n = _add_spelled(buf, i, token_end, end, info, starts, ends, token_types, keys, n)
             i = ends[n - 1]
             continue
-        if kind == BLANK or kind == CHARACTER:
+        if kind == BLANK:
             i = token_end
             chunk = i
             continue

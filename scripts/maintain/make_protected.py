@@ -37,6 +37,7 @@ from capfst.text.protected import (
 from capfst.text.unicode import CLASS, INFO, SPACE
 
 FILE = Path(protected.__file__).with_suffix(".npz")
+Table = npt.NDArray[np.int64]
 
 # ---- Symbols
 
@@ -263,6 +264,8 @@ class Patterns:
 
 # ---- The automaton
 
+State = tuple[tuple[int, Node], ...]
+"""The rules that may still match, and what must follow for each."""
 MARK = range(ATTACHED + JOINED + MAY_BEGIN_PATH + 1)
 WHERE = {
     "any": [*MARK],
@@ -271,17 +274,15 @@ WHERE = {
     "begins": [context for context in MARK if context & MAY_BEGIN_PATH],
     "path": [context for context in MARK if context & MAY_BEGIN_PATH and not context & ATTACHED],
     "word": [WORD_START, PATH_START],
-    "inner": [PATH_START],
-    "name": [WHOLE_WORD],
+    "once": [PATH_START],
+    "whole": [WHOLE_WORD],
     "after": [AFTER_SPAN],
 }
 """The contexts of the places in the table."""
-State = tuple[tuple[int, Node], ...]
-"""The rules, and what must follow for each to match."""
 
 
 def compiled(table: Iterable[Sequence[str]]) -> Automaton:
-    """Return the automaton of the rows of the table."""
+    """Return the automaton of the rows of a table. Raises: ValueError if a row is wrong."""
     names: dict[str, str] = {}
     patterns = Patterns(names)
     rules = [(0, -1, 0)]
@@ -298,34 +299,29 @@ def compiled(table: Iterable[Sequence[str]]) -> Automaton:
             starts[context].append((rule, regex))
         if "*?" in pattern:
             lazy.add(rule)
-        number = befores.setdefault(before, N_CONTEXTS + len(befores)) if before else -1
-        rules.append((KINDS.index(kind), number, ahead))
+        rules.append((KINDS.index(kind), befores.setdefault(before, len(befores)) if before else -1, ahead))
     states = [tuple(start) for start in starts]
-    states += [((1, backwards(patterns.read(before)(EMPTY))),) for before in befores]
-    columns, first, table_, matched = _minimized(*_explored(states, lazy))
-    of_rules = [(kind, first[before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
-    starts_ = first[:N_CONTEXTS]
-    begins = (table_[table_[starts_]] != 0).any(axis=1)[:, columns[:OTHERS]]
-    ends = _word_ends(table_, starts_, columns)
-    alive = (table_[table_[ends][:, columns[:OTHERS]]] != 0).any(axis=0)[:, columns]
-    goes_on = np.column_stack([alive[:, :OTHERS], alive[:, OTHERS:].any(axis=1)])
-    arrays = columns, starts_, np.array(of_rules, np.uint16), table_, matched, begins, goes_on
-    return Automaton(*map(np.ascontiguousarray, arrays))
-
-
-def _word_ends(table: npt.NDArray[np.uint16], starts: npt.NDArray[np.uint16], columns: npt.NDArray[np.uint8]) -> list[int]:
-    """Return the states after words, except after those that match on their own (www.x.org)."""
-    column = dict(zip(BY_NUMBER, columns.tolist(), strict=True))
-    reached = list(dict.fromkeys(table[starts[[WORD_START, PATH_START]]].ravel().tolist()))
-    for state in reached:
-        reached += set(np.delete(table[state], column[WORD_END]).tolist()) - set(reached)
-    ends = {int(table[state, column[WORD_END]]) for state in reached}
-    return [state for state in ends if table[state, column[NEWLINE]] == 0]
+    states += [((0, backwards(patterns.read(before)(EMPTY))),) for before in befores]
+    following, matched, first = _minimized(*_explored(states, lazy))
+    of_rules = [(kind, first[N_CONTEXTS + before] if before >= 0 else 0, ahead) for kind, before, ahead in rules]
+    _, unlike, columns = np.unique(following, axis=1, return_index=True, return_inverse=True)
+    parts = {
+        "columns": columns.ravel().astype(np.uint8),
+        "starts": first[:N_CONTEXTS],
+        "rules": np.array(of_rules),
+        "table": following[:, unlike],
+        "matched": matched[matched > 0] - 1,
+        "begins": (following[following[first[:N_CONTEXTS]]] != 0).any(axis=1)[:, :OTHERS],
+        "goes_on": _goes_on(following, first),
+    }
+    return Automaton(
+        **{n: np.ascontiguousarray(a, np.uint16 if a.dtype == np.int64 else None) for n, a in parts.items()}
+    )
 
 
 def _rule(pattern: Parsed, text: str) -> tuple[Node, int]:
-    """Return the expression of the character before a match, the match and as many characters after it as a lookahead
-    at its end needs, at least one; and their number."""
+    """Return the expression of the character before a match, the match, and as many characters after it as a lookahead
+    at its end sees, at least one; and their number."""
     for ahead in (1, 2):
         regex = pattern(reduce(sequence, ahead * [one_of(SYMBOLS)]))
         if not text.startswith("(?<"):
@@ -336,71 +332,76 @@ def _rule(pattern: Parsed, text: str) -> tuple[Node, int]:
 
 
 def _can_match(regex: Node) -> bool:
-    found = {regex: None}
-    for state in (reached := [regex]):
-        if state.is_nullable:
+    reached = {regex: None}
+    for after in (order := [regex]):
+        if after.is_nullable:
             return True
-        for symbol in SYMBOLS:
-            after = derivative(state, symbol)
-            if after not in found:
-                found[after] = None
-                reached.append(after)
+        new = {derivative(after, symbol): None for symbol in SYMBOLS}
+        order += [found for found in new if found not in reached]
+        reached |= new
     return False
 
 
-def _sets(regex: Node, seen: set[Node]) -> set[frozenset[str]]:
+def _sets(regex: Node) -> set[frozenset[str]]:
     """Return the sets of symbols in an expression."""
-    if regex in seen:
-        return set()
-    seen.add(regex)
     if regex.kind == "symbols":
         return {regex.parts[0]}
-    return set().union(*(_sets(part, seen) for part in regex.parts))
+    return set().union(*map(_sets, regex.parts))
 
 
-def _explored(starts: list[State], lazy: set[int]) -> tuple[list[int], npt.NDArray[np.int64], list[int]]:
-    """Return the number of each start, the states after each symbol, and the first rule that each state matches."""
-    seen: set[Node] = set()
-    sets = sorted(set().union(*(_sets(regex, seen) for state in starts for _, regex in state)), key=sorted)
-    alike: dict[tuple[bool, ...], str] = {}
-    group = {symbol: alike.setdefault(tuple(symbol in s for s in sets), symbol) for symbol in BY_NUMBER}
+def _explored(starts: Sequence[State], lazy: set[int]) -> tuple[Table, Table, Table]:
+    """Return the states after each symbol, the first rule that each state matches, plus one (0: none), and the number
+    of each start. Rules that are lazy match once."""
+    sets = set().union(*(_sets(regex) for state in starts for _, regex in state))
+    alike: dict[frozenset[frozenset[str]], str] = {}
+    group = {symbol: alike.setdefault(frozenset(s for s in sets if symbol in s), symbol) for symbol in BY_NUMBER}
     numbers: dict[State, int] = {(): 0}
     for state in starts:
         numbers.setdefault(state, len(numbers))
     following, matched = [], []
     for state in (order := list(numbers)):
-        open_ = [(rule, regex) for rule, regex in state if not (rule in lazy and regex.is_nullable)]
+        open_rules = [(rule, regex) for rule, regex in state if not (rule in lazy and regex.is_nullable)]
         after: dict[str, int] = {}
         for symbol in alike.values():
-            pairs = ((rule, derivative(regex, symbol)) for rule, regex in open_)
-            next_state = tuple((rule, regex) for rule, regex in pairs if regex is not NEVER)
-            if next_state not in numbers:
-                numbers[next_state] = len(numbers)
-                order.append(next_state)
-            after[symbol] = numbers[next_state]
+            pairs = ((rule, derivative(regex, symbol)) for rule, regex in open_rules)
+            state_after = tuple((rule, regex) for rule, regex in pairs if regex is not NEVER)
+            if state_after not in numbers:
+                numbers[state_after] = len(numbers)
+                order.append(state_after)
+            after[symbol] = numbers[state_after]
         following.append([after[group[symbol]] for symbol in BY_NUMBER])
-        matched.append(min((rule for rule, regex in state if regex.is_nullable), default=0))
-    return [numbers[state] for state in starts], np.array(following), matched
+        matched.append(min((rule + 1 for rule, regex in state if regex.is_nullable), default=0))
+    return np.array(following), np.array(matched), np.array([numbers[state] for state in starts])
 
 
-def _minimized(
-    starts: list[int], following: npt.NDArray[np.int64], matched: list[int]
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint16], npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Merge states from which the same follows, and symbols that lead to the same states. Return the column of each
-    symbol, the new numbers of the starts, and the table of `Automaton`."""
-    merged, n = np.array(matched), 0
+def _minimized(following: Table, matched: Table, starts: Table) -> tuple[Table, Table, Table]:
+    """Merge states from which the same follows. Those that match come last."""
+    merged, n = matched, 0
     while n < (n := len(np.unique(merged))):
         behavior = np.column_stack([merged, merged[following]])
         merged = np.unique(behavior, axis=0, return_inverse=True)[1].ravel()
     _, first = np.unique(merged, return_index=True)
-    first.sort()
-    order = np.array(sorted(first, key=lambda state: (matched[state] > 0, state)))  # the dead state is the first
+    order = first[np.lexsort((first, matched[first] > 0))]
     number = np.empty(n, np.int64)
     number[merged[order]] = np.arange(n)
-    table = number[merged[following[order]]]
-    _, first, columns = np.unique(table, axis=1, return_index=True, return_inverse=True)
-    of_states = np.array(matched)[order]
-    return columns.ravel().astype(np.uint8), number[merged[starts]].astype(np.uint16), np.ascontiguousarray(table[:, first], np.uint16), of_states[of_states > 0].astype(np.uint16)
+    return number[merged[following[order]]], matched[order], number[merged[starts]]
+
+
+def _goes_on(following: Table, starts: Table) -> npt.NDArray[np.bool_]:
+    """Return `Automaton.goes_on`, from words that do not begin with ww. Raises: ValueError if one matches alone."""
+    end, newline = BY_NUMBER.index(WORD_END), BY_NUMBER.index(NEWLINE)
+    is_w = np.array([symbol == "w" for symbol in BY_NUMBER])
+    others = ~is_w & (np.arange(len(BY_NUMBER)) != end)
+    first = np.unique(following[starts[[WORD_START, PATH_START]]])
+    with_w = np.unique(following[first][:, is_w])
+    reached = np.unique(following[np.append(first, with_w)][:, others]).tolist()
+    for state in reached:
+        reached += set(np.delete(following[state], end).tolist()) - set(reached)
+    ends = np.unique(following[[*reached, *with_w], end])
+    if following[ends, newline].any():
+        raise ValueError("a row of words matches a word alone that does not begin with ww, which is not searched for")
+    alive = (following[following[ends][:, :OTHERS]] != 0).any(axis=0)
+    return np.column_stack([alive[:, :OTHERS], alive[:, OTHERS:].any(axis=1)])
 
 
 def main() -> None:

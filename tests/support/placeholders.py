@@ -13,7 +13,7 @@ from capfst.text.unicode import CLASS, INFO, LETTER, MARK
 A, L, B = "[A-Za-zλ0-9νμδ]", "[A-Za-zλ]", "(?:[iI]δ|[A-Za-z])"
 HEX = "[0-9A-Fa-f]"
 COMMANDS = {word for kind, _, words, _, name in rows("protected.tsv") if name == "KNOWN" for word in words.split("|")}
-SLASHES = set("a/k/a b/c b/w c/o d/b/a n/a s/he w/e w/in w/o w/out".split())
+SLASHES = {"a/k/a", "b/c", "b/w", "c/o", "d/b/a", "n/a", "s/he", "w/e", "w/in", "w/o", "w/out"}
 
 ESCAPE = re.compile(
     rf"\\+(?:[0-9]{{1,3}}|[uUxX]\{{{HEX}{{1,8}}\}}|[xX]{HEX}{{2}}|[uU](?:(?=00(?:0|10)){HEX}{{8}}|{HEX}{{4}})"
