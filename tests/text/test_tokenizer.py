@@ -136,6 +136,7 @@ GOLDEN = {
     "$ x $ $ us <url> $ x $ y",
     r"\alpha\beta \em{a}{b} \em{a b} a\b \( x \) \[y\] \(z \1": r"<url> <url> <url> <url> { a b } a <url> "
     r"<url> \ ( z",
+    r"it\u2019s We\u2019re I\x27d you\U00002019ve caf\u00e9s \u2019d \u00e9": "it We I you <url> d <url>",
     "f() f(x) a.b_c() a-b() std::x::Y :: a:: __init__.py __ a ___b": "<url> f ( x ) <url> <url> <url> :: a :: "
     "<url> __ a ___ b",
     "src/main.py a_b/c xy.org/y xy.z/y, U.S./U.K. 24/7 AC/DC": "<url> <url> <url> xy.z / y , U.S. / U.K. 00/0 AC / DC",
